@@ -1,0 +1,125 @@
+/**
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * Code to class name. Codes that were never given out by the original numbering are absent; `reserved` holds the ones that were
+ * given twice and are kept free. Errors of our own start at `_100` in their family.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const table = {
+  LEX_ERR_AGT_001: "AgentError",
+  LEX_ERR_AGT_002: "ToolError",
+  LEX_ERR_AGT_003: "StrategyError",
+  LEX_ERR_AGT_004: "AgentConfigurationError",
+  LEX_ERR_AGT_005: "AgentExecutionError",
+  LEX_ERR_AGT_006: "ToolNotFoundError",
+  LEX_ERR_AGT_007: "ToolExecutionError",
+  LEX_ERR_AGT_008: "ToolAccessDeniedError",
+  LEX_ERR_AGT_009: "MaxIterationsExceededError",
+  LEX_ERR_AGT_010: "BudgetExceededError",
+  LEX_ERR_AGT_011: "ToolValidationError",
+  LEX_ERR_AGT_100: "ToolTimeoutError",
+  LEX_ERR_AGT_101: "ToolApprovalDeniedError",
+  LEX_ERR_AGT_102: "ToolDefinitionError",
+  LEX_ERR_AGT_103: "OutputValidationError",
+  LEX_ERR_AGT_104: "RunLimitExceededError",
+  LEX_ERR_AGT_105: "NoProgressError",
+  LEX_ERR_AGT_106: "AgentsDisabledError",
+  LEX_ERR_LLM_001: "LlmError",
+  LEX_ERR_LLM_100: "LlmAuthenticationError",
+  LEX_ERR_LLM_101: "LlmRateLimitError",
+  LEX_ERR_LLM_102: "LlmQuotaError",
+  LEX_ERR_LLM_103: "LlmContextOverflowError",
+  LEX_ERR_LLM_104: "LlmContentPolicyError",
+  LEX_ERR_LLM_105: "LlmInvalidRequestError",
+  LEX_ERR_LLM_106: "LlmTimeoutError",
+  LEX_ERR_LLM_107: "LlmConnectionError",
+  LEX_ERR_LLM_108: "LlmUnavailableError",
+  LEX_ERR_LLM_109: "LlmMalformedResponseError",
+  LEX_ERR_LLM_110: "LlmConfigurationError",
+  LEX_ERR_LLM_111: "CacheBackendError",
+  LEX_ERR_SKILL_001: "SkillError",
+  LEX_ERR_SKILL_002: "SkillNotFoundError",
+  LEX_ERR_SKILL_003: "SkillAlreadyRegisteredError",
+  LEX_ERR_SKILL_004: "SkillValidationError",
+  LEX_ERR_SKILL_005: "SkillPermissionDeniedError",
+  LEX_ERR_SKILL_006: "SkillTimeoutError",
+  LEX_ERR_SKILL_007: "SkillRoutingError",
+  LEX_ERR_SKILL_008: "SkillExecutionError",
+  LEX_ERR_MEM_001: "MemoryError",
+  LEX_ERR_MEM_002: "ConsolidationError",
+  LEX_ERR_MEM_003: "StorageError",
+  LEX_ERR_MEM_005: "MemorySystemError",
+  LEX_ERR_MEM_006: "MemoryStoreError",
+  LEX_ERR_MEM_008: "MemoryCapacityError",
+  LEX_ERR_MEM_009: "EmbeddingError",
+  LEX_ERR_MEM_010: "FactExtractionError",
+  LEX_ERR_SES_001: "SessionError",
+  LEX_ERR_SES_007: "SessionNotFoundError",
+  LEX_ERR_SES_008: "SessionClosedError",
+  LEX_ERR_SES_009: "SessionExpiredError",
+  LEX_ERR_SES_010: "CheckpointNotFoundError",
+  LEX_ERR_SES_011: "SessionTransitionError",
+  LEX_ERR_SES_012: "SessionCapacityError",
+  LEX_ERR_SES_100: "SessionStorageError",
+  LEX_ERR_GUARD_001: "GuardError",
+  LEX_ERR_GUARD_002: "InputGuardError",
+  LEX_ERR_GUARD_003: "OutputGuardError",
+  LEX_ERR_GUARD_005: "GuardConfigurationError",
+  LEX_ERR_GUARD_006: "GuardPipelineError",
+  LEX_ERR_GUARD_100: "ToolObservationBlockedError",
+  LEX_ERR_GUARD_101: "ToolObservationGuardError",
+  LEX_ERR_GOV_001: "GovernanceError",
+  LEX_ERR_GOV_003: "PolicyViolationError",
+  LEX_ERR_GOV_006: "RateLimitExceededError",
+  LEX_ERR_GOV_007: "ModelAccessDeniedError",
+  LEX_ERR_GOV_008: "GovernancePersistenceError",
+  LEX_ERR_GOV_010: "ResourceExhaustedError"
+} as const
+
+/**
+ * Codes the original numbering gave a second time; never used again.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const reserved = ["LEX_ERR_GOV_002", "LEX_ERR_SES_006", "LEX_ERR_GUARD_004"] as const
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorCode = keyof typeof table
+
+/**
+ * The `code` field of an error class: a literal that constructors need not be given.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const field = <const Code extends ErrorCode>(code: Code) =>
+  Schema.Literal(code).pipe(
+    Schema.propertySignature,
+    Schema.withConstructorDefault((): Code => code)
+  )
+
+/**
+ * The fields that every error carries besides its own data.
+ *
+ * `message` says what happened, `hint` what to do about it, `cause` what was underneath.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const fields = <const Code extends ErrorCode>(code: Code) => ({
+  code: field(code),
+  message: Schema.String,
+  hint: Schema.optional(Schema.String),
+  cause: Schema.optional(Schema.Defect)
+})

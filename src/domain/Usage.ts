@@ -1,0 +1,75 @@
+/**
+ * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+const Tokens = Schema.optional(Schema.Number)
+
+/**
+ * `cachedInputTokens` are part of `inputTokens`, `reasoningTokens` part of `outputTokens`.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Usage = Schema.Struct({
+  inputTokens: Tokens,
+  outputTokens: Tokens,
+  totalTokens: Tokens,
+  reasoningTokens: Tokens,
+  cachedInputTokens: Tokens
+}).annotations({ identifier: "effect-lexigram/domain/Usage" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Usage {
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly totalTokens?: number | undefined
+  readonly reasoningTokens?: number | undefined
+  readonly cachedInputTokens?: number | undefined
+}
+
+/**
+ * Nothing reported.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const empty: Usage = {}
+
+const sum = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : b === undefined ? a : a + b
+
+/**
+ * All tokens: what the provider called the total, else input plus output, else 0.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const total = (usage: Usage): number =>
+  usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
+
+/**
+ * Field by field; a field that neither side reported stays absent. Totals add up even when only one side reported one.
+ *
+ * @since 0.1.0
+ * @category combining
+ */
+export const add = (a: Usage, b: Usage): Usage => {
+  const result: { -readonly [K in keyof Usage]: Usage[K] } = {}
+  const inputTokens = sum(a.inputTokens, b.inputTokens)
+  if (inputTokens !== undefined) result.inputTokens = inputTokens
+  const outputTokens = sum(a.outputTokens, b.outputTokens)
+  if (outputTokens !== undefined) result.outputTokens = outputTokens
+  const totalTokens = total(a) + total(b)
+  if (totalTokens > 0 || a.totalTokens !== undefined || b.totalTokens !== undefined) result.totalTokens = totalTokens
+  const reasoningTokens = sum(a.reasoningTokens, b.reasoningTokens)
+  if (reasoningTokens !== undefined) result.reasoningTokens = reasoningTokens
+  const cachedInputTokens = sum(a.cachedInputTokens, b.cachedInputTokens)
+  if (cachedInputTokens !== undefined) result.cachedInputTokens = cachedInputTokens
+  return result
+}

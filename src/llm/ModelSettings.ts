@@ -1,0 +1,57 @@
+/**
+ * What a caller may ask of a model call. Every field that is set reaches the request body.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * `maxTokens` bounds the answer; `providerOptions` are merged into the request body as they are, keyed as the provider keys them, and
+ * win over everything else.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ModelSettings = Schema.Struct({
+  model: Schema.optional(Schema.String),
+  temperature: Schema.optional(Schema.Number.pipe(Schema.between(0, 2))),
+  topP: Schema.optional(Schema.Number.pipe(Schema.between(0, 1))),
+  maxTokens: Schema.optional(Schema.Number.pipe(Schema.int(), Schema.positive())),
+  stop: Schema.optional(Schema.Array(Schema.String)),
+  seed: Schema.optional(Schema.Number.pipe(Schema.int())),
+  presencePenalty: Schema.optional(Schema.Number),
+  frequencyPenalty: Schema.optional(Schema.Number),
+  reasoningEffort: Schema.optional(Schema.Literal("minimal", "low", "medium", "high")),
+  parallelToolCalls: Schema.optional(Schema.Boolean),
+  providerOptions: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+}).annotations({ identifier: "effect-lexigram/llm/ModelSettings" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ModelSettings extends Schema.Schema.Type<typeof ModelSettings> {}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const empty: ModelSettings = {}
+
+/**
+ * Fields of `over` win; a field that is absent or `undefined` there keeps the value of `base`. `providerOptions` are merged key by key.
+ *
+ * @since 0.1.0
+ * @category combining
+ */
+export const merge = (base: ModelSettings, over: ModelSettings | undefined): ModelSettings => {
+  if (over === undefined) return base
+  const result: Record<string, unknown> = { ...base }
+  for (const [key, value] of Object.entries(over)) {
+    if (value !== undefined) result[key] = value
+  }
+  if (base.providerOptions !== undefined && over.providerOptions !== undefined) {
+    result["providerOptions"] = { ...base.providerOptions, ...over.providerOptions }
+  }
+  return result as ModelSettings
+}
