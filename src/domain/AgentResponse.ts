@@ -1,0 +1,259 @@
+/**
+ * A run's outcome, folded from its events.
+ *
+ * @since 0.1.0
+ */
+import type { AgentEvent, ErrorInfo, FinishReason, PlanStep } from "./AgentEvent.js"
+import type { RunId } from "./Ids.js"
+import * as Usage from "./Usage.js"
+
+/**
+ * One tool call with its result. A call without one was cut off when the run ended.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolExecutionRecord {
+  readonly id: string
+  readonly name: string
+  readonly params: unknown
+  readonly step: number
+  readonly at: number
+  readonly isFailure?: boolean | undefined
+  readonly result?: unknown
+  readonly observation?: string | undefined
+  readonly durationMs?: number | undefined
+  readonly attempts?: number | undefined
+  readonly error?: ErrorInfo | undefined
+}
+
+/**
+ * One step of the reasoning: a thought, the calls it led to and what they showed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReasoningStep {
+  readonly step: number
+  readonly at: number
+  readonly thought?: string | undefined
+  readonly toolCalls: ReadonlyArray<ToolExecutionRecord>
+}
+
+/**
+ * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is absent unless
+ * the price of every model call is known.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface AgentResponse<out Output = string> {
+  readonly runId: RunId
+  readonly agent: string
+  readonly message: string
+  /** The answer decoded by the agent's output schema; the message itself when it has none. */
+  readonly output: Output
+  readonly steps: ReadonlyArray<ReasoningStep>
+  readonly toolCalls: ReadonlyArray<ToolExecutionRecord>
+  readonly plan?: ReadonlyArray<PlanStep> | undefined
+  readonly usage: Usage.Usage
+  readonly modelCalls: number
+  readonly costUsd?: number | undefined
+  readonly durationMs: number
+  /** Absent while the run has not ended well. */
+  readonly finishReason?: FinishReason | undefined
+  readonly error?: ErrorInfo | undefined
+  readonly interrupted: boolean
+  readonly sessionId?: string | undefined
+  /** Things that failed without breaking the run. */
+  readonly degraded: ReadonlyArray<{ readonly stage: string; readonly error: ErrorInfo }>
+}
+
+interface OpenStep {
+  readonly step: number
+  readonly at: number
+  thought?: string
+  readonly toolCalls: Array<ToolExecutionRecord>
+}
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+/**
+ * Events taken one at a time; constant work each.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Fold {
+  readonly push: (event: AgentEvent) => void
+  /** The response so far. */
+  readonly response: () => AgentResponse<unknown>
+}
+
+/**
+ * A fold of one run. The first event decides which run it is; events of other runs count for usage and cost only.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fold = (): Fold => {
+  let runId: RunId | undefined
+  let agent = ""
+  let startedAt = 0
+  let lastAt = 0
+  let message = ""
+  let text: Array<string> = []
+  let output: { readonly value: unknown } | undefined
+  let plan: ReadonlyArray<PlanStep> | undefined
+  let usage: Usage.Usage = Usage.empty
+  let modelCalls = 0
+  let cost: number | undefined = 0
+  let durationMs: number | undefined
+  let finishReason: FinishReason | undefined
+  let error: ErrorInfo | undefined
+  let interrupted = false
+  let sessionId: string | undefined
+  const degraded: Array<{ readonly stage: string; readonly error: ErrorInfo }> = []
+  const steps: Array<OpenStep> = []
+  const toolCalls: Array<Mutable<ToolExecutionRecord>> = []
+  const open = new Map<string, Mutable<ToolExecutionRecord>>()
+
+  const stepOf = (number: number, at: number): OpenStep => {
+    const last = steps[steps.length - 1]
+    if (last !== undefined && last.step === number) return last
+    const step: OpenStep = { step: number, at, toolCalls: [] }
+    steps.push(step)
+    return step
+  }
+
+  return {
+    push: (event) => {
+      if (event._tag === "UsageReported") {
+        usage = Usage.add(usage, event.usage)
+        modelCalls += 1
+        cost = cost === undefined || event.costUsd === undefined ? undefined : cost + event.costUsd
+      }
+      if (runId === undefined) {
+        runId = event.runId
+        agent = event.agent
+        startedAt = event.at
+      }
+      if (event.runId !== runId) return
+      lastAt = event.at
+      switch (event._tag) {
+        case "Started": {
+          sessionId = event.sessionId
+          return
+        }
+        case "StepStarted": {
+          text = []
+          stepOf(event.step, event.at)
+          return
+        }
+        case "TextDelta": {
+          text.push(event.text)
+          return
+        }
+        case "Thought": {
+          stepOf(event.step, event.at).thought = event.text
+          return
+        }
+        case "Plan": {
+          plan = event.steps
+          return
+        }
+        case "ToolCall": {
+          const record: Mutable<ToolExecutionRecord> = {
+            id: event.id,
+            name: event.name,
+            params: event.params,
+            step: event.step,
+            at: event.at
+          }
+          open.set(event.id, record)
+          toolCalls.push(record)
+          stepOf(event.step, event.at).toolCalls.push(record)
+          return
+        }
+        case "ToolResult": {
+          const record = open.get(event.id)
+          if (record === undefined) return
+          open.delete(event.id)
+          record.isFailure = event.isFailure
+          record.result = event.result
+          record.observation = event.observation
+          record.durationMs = event.durationMs
+          record.attempts = event.attempts
+          if (event.error !== undefined) record.error = event.error
+          return
+        }
+        case "Degraded": {
+          degraded.push({ stage: event.stage, error: event.error })
+          return
+        }
+        case "Message": {
+          message = event.text
+          output = "output" in event && event.output !== undefined ? { value: event.output } : undefined
+          return
+        }
+        case "Error": {
+          error = event.error
+          interrupted = event.interrupted
+          return
+        }
+        case "Finished": {
+          finishReason = event.reason
+          durationMs = event.durationMs
+          sessionId = event.sessionId ?? sessionId
+          return
+        }
+      }
+    },
+    response: () => ({
+      runId: runId ?? ("" as RunId),
+      agent,
+      message: message === "" && finishReason === undefined ? text.join("") : message,
+      output: output === undefined ? message : output.value,
+      steps,
+      toolCalls,
+      ...(plan === undefined ? {} : { plan }),
+      usage,
+      modelCalls,
+      ...(cost === undefined || modelCalls === 0 ? {} : { costUsd: cost }),
+      durationMs: durationMs ?? lastAt - startedAt,
+      ...(finishReason === undefined ? {} : { finishReason }),
+      ...(error === undefined ? {} : { error }),
+      interrupted,
+      ...(sessionId === undefined ? {} : { sessionId }),
+      degraded
+    })
+  }
+}
+
+/**
+ * The response of a whole or partial run: the run of the first event. `output` is what the `Message` event carries, still encoded.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromEvents = (events: Iterable<AgentEvent>): AgentResponse<unknown> => {
+  const result = fold()
+  for (const event of events) result.push(event)
+  return result.response()
+}
+
+/**
+ * @since 0.1.0
+ * @category getters
+ */
+export const successfulToolCalls = (response: AgentResponse<unknown>): ReadonlyArray<ToolExecutionRecord> =>
+  response.toolCalls.filter((call) => call.isFailure === false)
+
+/**
+ * Calls that failed, and those that never ended.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const failedToolCalls = (response: AgentResponse<unknown>): ReadonlyArray<ToolExecutionRecord> =>
+  response.toolCalls.filter((call) => call.isFailure !== false)

@@ -1,0 +1,13 @@
+/**
+ * The version of this package.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * Equals `version` in package.json.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const version = "0.1.0"

@@ -1,0 +1,49 @@
+/**
+ * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from it.
+ *
+ * @since 0.1.0
+ */
+export * as AgentEvent from "./AgentEvent.js"
+
+/**
+ * A run's outcome, folded from its events.
+ *
+ * @since 0.1.0
+ */
+export * as AgentResponse from "./AgentResponse.js"
+
+/**
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ *
+ * @since 0.1.0
+ */
+export * as ErrorCode from "./ErrorCode.js"
+
+/**
+ * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
+ * seeded `Random` makes the same ids on every run.
+ *
+ * @since 0.1.0
+ */
+export * as IdGenerator from "./IdGenerator.js"
+
+/**
+ * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control characters.
+ *
+ * @since 0.1.0
+ */
+export * as Ids from "./Ids.js"
+
+/**
+ * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ *
+ * @since 0.1.0
+ */
+export * as Usage from "./Usage.js"
+
+/**
+ * The version of this package.
+ *
+ * @since 0.1.0
+ */
+export * as Version from "./Version.js"

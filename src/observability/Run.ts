@@ -1,0 +1,136 @@
+/**
+ * The current run: where strategies, tools and stages emit what happens.
+ *
+ * @since 0.1.0
+ */
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { AgentEvent, Body } from "../domain/AgentEvent.js"
+import type { RunId } from "../domain/Ids.js"
+
+/**
+ * Where the events of a run and of all runs it starts go, one after another.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sink {
+  /** Takes an event now; never fails, never waits. */
+  readonly push: (event: AgentEvent) => void
+  /** What the producer waits for after a push: back-pressure of a slow reader, writes of a log. `undefined` when there is nothing. */
+  readonly settle: () => Effect.Effect<void> | undefined
+  /** Whether somebody reads while the run goes on: only then are answers streamed from the model. */
+  readonly live: boolean
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  readonly runId: RunId
+  readonly parentRunId?: RunId | undefined
+  readonly agent: string
+  /** How many runs stand above this one. */
+  readonly depth: number
+  /** True when the deltas of the model's answer are wanted. */
+  readonly live: boolean
+  /** Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any more. */
+  readonly emit: (body: Body) => Effect.Effect<void>
+  /** Several at once; they get consecutive numbers. */
+  readonly emitAll: (bodies: ReadonlyArray<Body>) => Effect.Effect<void>
+  /** The last event of the run, at once and whatever the reader's capacity; a second one is dropped. */
+  readonly terminal: (body: Body) => void
+  /** A run started by this one: own id and numbers, same sink. */
+  readonly child: (runId: RunId, agent: string) => Service
+}
+
+/**
+ * A run over a sink.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: {
+  readonly runId: RunId
+  readonly agent: string
+  readonly clock: Clock.Clock
+  readonly sink: Sink
+  readonly parent?: Service | undefined
+}): Service => {
+  const { agent, clock, runId, sink } = options
+  const parentRunId = options.parent?.runId
+  let seq = 0
+  let ended = false
+  const push = (body: Body) => {
+    const at = clock.unsafeCurrentTimeMillis()
+    // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
+    sink.push(
+      parentRunId === undefined
+        ? ({ runId, agent, seq: seq++, at, ...body } as AgentEvent)
+        : ({ runId, parentRunId, agent, seq: seq++, at, ...body } as AgentEvent)
+    )
+  }
+  const self: Service = {
+    runId,
+    ...(parentRunId === undefined ? {} : { parentRunId }),
+    agent,
+    depth: options.parent === undefined ? 0 : options.parent.depth + 1,
+    live: sink.live,
+    emit: (body) =>
+      Effect.suspend(() => {
+        if (ended) return Effect.void
+        push(body)
+        return sink.settle() ?? Effect.void
+      }),
+    emitAll: (bodies) =>
+      Effect.suspend(() => {
+        if (ended || bodies.length === 0) return Effect.void
+        for (const body of bodies) push(body)
+        return sink.settle() ?? Effect.void
+      }),
+    terminal: (body) => {
+      if (ended) return
+      ended = true
+      push(body)
+    },
+    child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self })
+  }
+  return self
+}
+
+const silent: Service = {
+  runId: "" as RunId,
+  agent: "",
+  depth: 0,
+  live: false,
+  emit: () => Effect.void,
+  emitAll: () => Effect.void,
+  terminal: () => {},
+  child: () => silent
+}
+
+/**
+ * The run an effect belongs to; outside of one, a run that says nothing.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class Run extends Context.Reference<Run>()("effect-lexigram/observability/Run", {
+  defaultValue: (): Service => silent
+}) {}
+
+/**
+ * True inside a run.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isCurrent = (run: Service): boolean => run !== silent
+
+/**
+ * @since 0.1.0
+ * @category accessors
+ */
+export const emit = (body: Body): Effect.Effect<void> => Effect.flatMap(Run, (run) => run.emit(body))
