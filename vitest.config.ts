@@ -1,6 +1,15 @@
+import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
+const src = fileURLToPath(new URL("./src", import.meta.url))
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
+      { find: /^effect-lexigram\/([a-z]+)$/, replacement: `${src}/$1/index.ts` }
+    ]
+  },
   test: {
     include: ["test/**/*.test.ts"],
     typecheck: { enabled: false },

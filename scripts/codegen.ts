@@ -1,0 +1,118 @@
+/**
+ * Writes what follows from the modules of `src`: the index of each folder, the root index, the `exports` of package.json and the
+ * version constant. With `--check` it writes nothing and fails if something is out of date.
+ */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { filesBelow, inRootEntry, root } from "./layout.js"
+
+interface Module {
+  readonly folder: string
+  readonly name: string
+  readonly doc: string
+}
+
+interface PackageJson {
+  readonly version: string
+  readonly exports?: Record<string, unknown>
+}
+
+const check = process.argv.includes("--check")
+const problems: Array<string> = []
+
+/** The first paragraph of the comment that opens a module, and its `@since`, as a comment for the line that exports it. */
+const moduleDoc = (file: string, source: string): string => {
+  const comment = /^\/\*\*([\s\S]*?)\*\//.exec(source)?.[1]
+  const lines = (comment ?? "").split("\n").map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
+  const since = lines.find((line) => line.startsWith("@since "))
+  const first = lines.findIndex((line) => line !== "")
+  const paragraph: Array<string> = []
+  for (const line of first === -1 ? [] : lines.slice(first)) {
+    if (line === "" || line.startsWith("@")) break
+    paragraph.push(line)
+  }
+  if (paragraph.length === 0 || since === undefined) {
+    problems.push(`${file}: a module opens with a doc comment: what it is, and @since`)
+  }
+  return ["/**", ...[...paragraph, "", since ?? "@since"].map((line) => ` * ${line}`.trimEnd()), " */"].join("\n")
+}
+
+const index = (modules: ReadonlyArray<Module>, specifier: (module: Module) => string): string =>
+  modules.map((module) => `${module.doc}\nexport * as ${module.name} from "${specifier(module)}"\n`).join("\n")
+
+const emit = (path: string, content: string): void => {
+  const file = Path.join(root, path)
+  if (Fs.existsSync(file) && Fs.readFileSync(file, "utf8") === content) return
+  if (check) problems.push(`${path} is out of date: run npm run codegen`)
+  else {
+    Fs.writeFileSync(file, content)
+    console.log(`wrote ${path}`)
+  }
+}
+
+const manifest = JSON.parse(Fs.readFileSync(Path.join(root, "package.json"), "utf8")) as PackageJson
+
+// Before the modules are listed: it is one of them.
+emit(
+  "src/domain/Version.ts",
+  `/**
+ * The version of this package.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * Equals \`version\` in package.json.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const version = ${JSON.stringify(manifest.version)}
+`
+)
+
+const modules: Array<Module> = []
+for (const file of filesBelow(Path.join(root, "src"))) {
+  const match = /^([a-z]+)\/([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
+  if (match === null || match[1] === "internal") continue
+  const source = Fs.readFileSync(Path.join(root, "src", file), "utf8")
+  modules.push({ folder: match[1]!, name: match[2]!, doc: moduleDoc(`src/${file}`, source) })
+}
+modules.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+for (const [i, module] of modules.entries()) {
+  const previous = modules[i - 1]
+  if (previous?.name === module.name) {
+    problems.push(`${previous.folder}/${previous.name} and ${module.folder}/${module.name}: one name, two modules`)
+  }
+}
+
+const folders = [...new Set(modules.map((module) => module.folder))].sort()
+const inRoot = modules.filter((module) => inRootEntry(module.folder))
+
+const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` })
+const exports = {
+  ".": entry("index"),
+  ...Object.fromEntries(folders.map((folder) => [`./${folder}`, entry(`${folder}/index`)])),
+  "./internal/*": null,
+  "./package.json": "./package.json"
+}
+
+if (problems.length === 0) {
+  for (const folder of folders) {
+    emit(
+      `src/${folder}/index.ts`,
+      index(
+        modules.filter((module) => module.folder === folder),
+        (module) => `./${module.name}.js`
+      )
+    )
+  }
+  emit(
+    "src/index.ts",
+    index(inRoot, (module) => `./${module.folder}/${module.name}.js`)
+  )
+  emit("package.json", `${JSON.stringify({ ...manifest, exports }, null, 2)}\n`)
+}
+
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1
