@@ -1,0 +1,237 @@
+/**
+ * Who may ask which model for what, and what it may cost.
+ *
+ * Around a model call: `reserve` what it may cost at most, call, then `settle` with what it used, or `refund` when it was not made. So
+ * spent plus reserved never passes a limit, however many calls run at once.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { RunId, UserId } from "../domain/Ids.js"
+import type { Usage } from "../domain/Usage.js"
+import { GovernanceError, type GovernancePersistenceError } from "./GovernanceError.js"
+
+const NAME = "effect-lexigram/governance/Governance"
+
+/**
+ * The request may go on. `remainingBudget` is what is left afterwards in US dollars, absent when nothing limits it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Allowed = Schema.Struct({
+  allowed: Schema.Literal(true),
+  remainingBudget: Schema.optional(Schema.Number)
+}).annotations({ identifier: `${NAME}/Allowed` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Allowed extends Schema.Schema.Type<typeof Allowed> {}
+
+/**
+ * The request is refused. `reason` is for people, `error` what the run fails with.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Denied = Schema.Struct({
+  allowed: Schema.Literal(false),
+  reason: Schema.String,
+  error: GovernanceError,
+  remainingBudget: Schema.optional(Schema.Number)
+}).annotations({ identifier: `${NAME}/Denied` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Denied extends Schema.Schema.Type<typeof Denied> {}
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GovernanceDecision = Schema.Union(Allowed, Denied)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GovernanceDecision = Allowed | Denied
+
+/**
+ * Money and tokens set aside for one model call.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Reservation = Schema.Struct({
+  /** Unique per reservation where anything is tracked. */
+  id: Schema.String,
+  runId: RunId,
+  userId: Schema.optional(UserId),
+  model: Schema.optional(Schema.String),
+  inputTokens: Schema.Number,
+  maxOutputTokens: Schema.Number,
+  /** What is set aside in US dollars; absent when the price is not known. */
+  cost: Schema.optional(Schema.Number)
+}).annotations({ identifier: `${NAME}/Reservation` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Reservation extends Schema.Schema.Type<typeof Reservation> {}
+
+/**
+ * A budget as it stands, in US dollars. Without `limit` and `remaining` nothing is limited.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Budget = Schema.Struct({
+  spent: Schema.Number,
+  reserved: Schema.Number,
+  limit: Schema.optional(Schema.Number),
+  /** `limit - spent - reserved`, never negative. */
+  remaining: Schema.optional(Schema.Number)
+}).annotations({ identifier: `${NAME}/Budget` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Budget extends Schema.Schema.Type<typeof Budget> {}
+
+/**
+ * What a run is about to do.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckRequest {
+  readonly runId: RunId
+  readonly agent: string
+  /** The provider as the client names itself: `openai`, `anthropic`, … */
+  readonly provider: string
+  /** Absent when the provider's default model will answer. */
+  readonly model?: string | undefined
+  readonly userId?: UserId | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckBudget {
+  /** US dollars. */
+  readonly cost: number
+  readonly userId?: UserId | undefined
+}
+
+/**
+ * A model call as it is known before it is made.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReserveRequest {
+  readonly runId: RunId
+  readonly userId?: UserId | undefined
+  readonly model?: string | undefined
+  /** Counted, not guessed, where the tokenizer of the model is known. */
+  readonly inputTokens: number
+  readonly maxOutputTokens: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface TrackCost {
+  /** US dollars. */
+  readonly cost: number
+  readonly usage: Usage
+  readonly model?: string | undefined
+  readonly userId?: UserId | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Decides about a run before its first model call: model access first, then rates, then budget; the first denial wins. A denial is a
+   * value, never a failure. It counts as one request against the rate, so a second check of the same run counts again.
+   */
+  readonly checkRequest: (request: CheckRequest) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
+  /** True if the budget covers this cost beside what is spent and reserved. Reserves nothing: the answer may be old at once. */
+  readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
+  /**
+   * Sets aside what a call may use at most: its input and its longest output. Checked and reserved in one step; on failure nothing is
+   * reserved. Each reservation must be settled or refunded once, also when the call failed or was interrupted.
+   */
+  readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
+  /**
+   * Replaces a reservation by what the call used. Without `cost` it is computed from `usage` where the price is known. Never refuses:
+   * what was used is booked even past the limit. A reservation that is settled, refunded or unknown changes nothing.
+   */
+  readonly settle: (
+    reservation: Reservation,
+    usage: Usage,
+    cost?: number | undefined
+  ) => Effect.Effect<void, GovernancePersistenceError>
+  /** Gives a reservation back whole. One that is settled, refunded or unknown changes nothing. */
+  readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
+  /** Books a cost that had no reservation, past the limit too. Each call books again. */
+  readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
+  /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
+  readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class Governance extends Context.Tag("effect-lexigram/governance/Governance")<Governance, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const allow = (options?: { readonly remainingBudget?: number | undefined }): Allowed =>
+  options?.remainingBudget === undefined
+    ? { allowed: true }
+    : { allowed: true, remainingBudget: options.remainingBudget }
+
+/**
+ * A denial that says what the error says.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const deny = (error: GovernanceError, options?: { readonly remainingBudget?: number | undefined }): Denied => ({
+  allowed: false,
+  reason: error.message,
+  error,
+  ...(options?.remainingBudget === undefined ? {} : { remainingBudget: options.remainingBudget })
+})
+
+const allowed = Effect.succeed(allow())
+
+/**
+ * Allows everything and tracks nothing.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
+  checkRequest: () => allowed,
+  checkBudget: () => Effect.succeed(true),
+  reserve: (request) => Effect.succeed({ id: "untracked", ...request }),
+  settle: () => Effect.void,
+  refund: () => Effect.void,
+  trackCost: () => Effect.void,
+  getBudget: () => Effect.succeed({ spent: 0, reserved: 0 })
+})

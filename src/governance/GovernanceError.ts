@@ -1,0 +1,120 @@
+/**
+ * How governance refuses or fails.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../domain/ErrorCode.js"
+
+/**
+ * A budget does not cover what was asked for. `budgetType` names the budget (`monthly`, `request`, `tokens`, …); `limit` and `used` are
+ * in its unit: US dollars for costs, tokens for tokens. `used` includes what is reserved.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class BudgetExceededError extends Schema.TaggedError<BudgetExceededError>(
+  "effect-lexigram/governance/GovernanceError/BudgetExceededError"
+)("BudgetExceededError", {
+  ...ErrorCode.fields("LEX_ERR_AGT_010"),
+  budgetType: Schema.String,
+  limit: Schema.Number,
+  used: Schema.Number
+}) {}
+
+/**
+ * A policy denies the request.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PolicyViolationError extends Schema.TaggedError<PolicyViolationError>(
+  "effect-lexigram/governance/GovernanceError/PolicyViolationError"
+)("PolicyViolationError", {
+  ...ErrorCode.fields("LEX_ERR_GOV_003"),
+  /** The policy that denied. */
+  policy: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * Too many requests (`rpm`) or tokens (`tpm`) within a minute.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class RateLimitExceededError extends Schema.TaggedError<RateLimitExceededError>(
+  "effect-lexigram/governance/GovernanceError/RateLimitExceededError"
+)("RateLimitExceededError", {
+  ...ErrorCode.fields("LEX_ERR_GOV_006"),
+  limit: Schema.Number,
+  current: Schema.Number,
+  limitType: Schema.Literal("rpm", "tpm")
+}) {}
+
+/**
+ * The model may not be used by this user.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ModelAccessDeniedError extends Schema.TaggedError<ModelAccessDeniedError>(
+  "effect-lexigram/governance/GovernanceError/ModelAccessDeniedError"
+)("ModelAccessDeniedError", {
+  ...ErrorCode.fields("LEX_ERR_GOV_007"),
+  model: Schema.String,
+  reason: Schema.Literal("restricted", "not_in_allowlist", "in_denylist")
+}) {}
+
+/**
+ * What was spent or reserved could not be read or written.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GovernancePersistenceError extends Schema.TaggedError<GovernancePersistenceError>(
+  "effect-lexigram/governance/GovernanceError/GovernancePersistenceError"
+)("GovernancePersistenceError", ErrorCode.fields("LEX_ERR_GOV_008")) {}
+
+/**
+ * A tenant has used up its quota of a resource unit.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ResourceExhaustedError extends Schema.TaggedError<ResourceExhaustedError>(
+  "effect-lexigram/governance/GovernanceError/ResourceExhaustedError"
+)("ResourceExhaustedError", {
+  ...ErrorCode.fields("LEX_ERR_GOV_010"),
+  tenantId: Schema.String,
+  unitName: Schema.String,
+  limit: Schema.Number,
+  current: Schema.Number,
+  /** Who asked on behalf of the tenant. */
+  actorId: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * Any failure of governance (family code `LEX_ERR_GOV_001`).
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GovernanceError = Schema.Union(
+  BudgetExceededError,
+  PolicyViolationError,
+  RateLimitExceededError,
+  ModelAccessDeniedError,
+  GovernancePersistenceError,
+  ResourceExhaustedError
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GovernanceError = typeof GovernanceError.Type
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const isGovernanceError: (u: unknown) => u is GovernanceError = Schema.is(GovernanceError)
