@@ -1,0 +1,123 @@
+/**
+ * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { EntryId, type SessionId } from "../domain/Ids.js"
+import { MemoryEntry } from "./MemoryEntry.js"
+import type { MemoryError } from "./MemoryError.js"
+
+const NAME = "effect-lexigram/memory/WorkingMemory"
+
+/**
+ * What one source gave to an assembly.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SourceReport = Schema.Struct({
+  /** `recent`, `episodic`, `semantic`, … */
+  source: Schema.String,
+  /** The tokens it could have used. */
+  tokenBudget: Schema.Number,
+  /** The tokens it used; never more. */
+  tokens: Schema.Number,
+  /** What it put into the assembly, in the order of the assembly. */
+  taken: Schema.Array(EntryId),
+  /** What it found and left out because it did not fit or was there already, best first. */
+  left: Schema.Array(EntryId)
+}).annotations({ identifier: `${NAME}/SourceReport` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SourceReport extends Schema.Schema.Type<typeof SourceReport> {}
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Assembled = Schema.Struct({
+  /** Oldest first, each once. */
+  entries: Schema.Array(MemoryEntry),
+  /** Of all entries together; never more than the budget. */
+  tokens: Schema.Number,
+  report: Schema.Array(SourceReport)
+}).annotations({ identifier: `${NAME}/Assembled` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Assembled extends Schema.Schema.Type<typeof Assembled> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AssembleOptions {
+  /** What the memory should help to answer. */
+  readonly query: string
+  /** In tokens of the model that will read the entries. */
+  readonly tokenBudget: number
+  readonly ownerId: string
+  /** Recent turns are those of this session; without it, of the owner. */
+  readonly sessionId?: SessionId | undefined
+}
+
+/**
+ * Whose entries are meant: all of the owner, or those of one session.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Scope {
+  readonly ownerId: string
+  readonly sessionId?: SessionId | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * The entries that help most with the query and fit the budget, with a report of what was taken and left. Nothing remembered, or a
+   * budget of 0: no entries. Changes nothing; the same question to the same memory at the same time has the same answer.
+   */
+  readonly assemble: (options: AssembleOptions) => Effect.Effect<Assembled, MemoryError>
+  /** Remembers an entry under its owner. An entry whose id the owner has already replaces the first and keeps its place. */
+  readonly add: (entry: MemoryEntry) => Effect.Effect<void, MemoryError>
+  /** The same for several, in their order; on failure none is remembered. */
+  readonly addAll: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, MemoryError>
+  /** What is held at the moment, oldest first; the stores are not asked. Nothing held: empty. */
+  readonly getContextEntries: (scope: Scope) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryError>
+  /** Hands what is held to the long-term stores and lets go of it. On failure it is still held. Nothing held: does nothing. */
+  readonly flush: (scope: Scope) => Effect.Effect<void, MemoryError>
+  /** Succeeds if the stores below answer. */
+  readonly health: Effect.Effect<void, MemoryError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class WorkingMemory extends Context.Tag("effect-lexigram/memory/WorkingMemory")<WorkingMemory, Service>() {}
+
+/**
+ * Nothing is remembered.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, {
+  assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
+  add: () => Effect.void,
+  addAll: () => Effect.void,
+  getContextEntries: () => Effect.succeed([]),
+  flush: () => Effect.void,
+  health: Effect.void
+})
