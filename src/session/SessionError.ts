@@ -1,0 +1,109 @@
+/**
+ * How sessions refuse or fail.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../domain/ErrorCode.js"
+
+/**
+ * There is no such session for whoever asks. A session of somebody else is not told apart from one that does not exist.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionNotFoundError extends Schema.TaggedError<SessionNotFoundError>(
+  "effect-lexigram/session/SessionError/SessionNotFoundError"
+)("SessionNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_007"), sessionId: Schema.String }) {}
+
+/**
+ * The session is closed for good.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionClosedError extends Schema.TaggedError<SessionClosedError>(
+  "effect-lexigram/session/SessionError/SessionClosedError"
+)("SessionClosedError", { ...ErrorCode.fields("LEX_ERR_SES_008"), sessionId: Schema.String }) {}
+
+/**
+ * Nothing happened in the session for longer than it may live.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionExpiredError extends Schema.TaggedError<SessionExpiredError>(
+  "effect-lexigram/session/SessionError/SessionExpiredError"
+)("SessionExpiredError", { ...ErrorCode.fields("LEX_ERR_SES_009"), sessionId: Schema.String }) {}
+
+/**
+ * There is no such checkpoint for whoever asks.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class CheckpointNotFoundError extends Schema.TaggedError<CheckpointNotFoundError>(
+  "effect-lexigram/session/SessionError/CheckpointNotFoundError"
+)("CheckpointNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_010"), checkpointId: Schema.String }) {}
+
+/**
+ * The session cannot go from one status to the other: closed and expired ones stay so, and a suspended one takes no turns.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionTransitionError extends Schema.TaggedError<SessionTransitionError>(
+  "effect-lexigram/session/SessionError/SessionTransitionError"
+)("SessionTransitionError", {
+  ...ErrorCode.fields("LEX_ERR_SES_011"),
+  sessionId: Schema.String,
+  fromStatus: Schema.String,
+  toStatus: Schema.String
+}) {}
+
+/**
+ * A limit is reached. `detail` names it: sessions of a user, turns of a session, checkpoints, branches.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionCapacityError extends Schema.TaggedError<SessionCapacityError>(
+  "effect-lexigram/session/SessionError/SessionCapacityError"
+)("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
+
+/**
+ * Sessions could not be read or written.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionStorageError extends Schema.TaggedError<SessionStorageError>(
+  "effect-lexigram/session/SessionError/SessionStorageError"
+)("SessionStorageError", ErrorCode.fields("LEX_ERR_SES_100")) {}
+
+/**
+ * Any failure of sessions (family code `LEX_ERR_SES_001`).
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SessionError = Schema.Union(
+  SessionNotFoundError,
+  SessionClosedError,
+  SessionExpiredError,
+  CheckpointNotFoundError,
+  SessionTransitionError,
+  SessionCapacityError,
+  SessionStorageError
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type SessionError = typeof SessionError.Type
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSessionError: (u: unknown) => u is SessionError = Schema.is(SessionError)

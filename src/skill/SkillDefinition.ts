@@ -1,0 +1,88 @@
+/**
+ * Skills and their results as data.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+const NAME = "effect-lexigram/skill/SkillDefinition"
+
+const Attributes = Schema.Record({ key: Schema.String, value: Schema.Unknown })
+const attributes = Schema.optionalWith(Attributes, { default: () => ({}) })
+const flag = (value: boolean) => Schema.optionalWith(Schema.Boolean, { default: () => value })
+
+/**
+ * One parameter. The bounds are inclusive and apply to numbers, `maxLength` to strings.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SkillParameter = Schema.Struct({
+  name: Schema.NonEmptyString,
+  type: Schema.Literal("string", "integer", "number", "boolean", "array", "object"),
+  description: Schema.String,
+  required: flag(true),
+  default: Schema.optional(Schema.Unknown),
+  enum: Schema.optional(Schema.Array(Schema.Unknown)),
+  minValue: Schema.optional(Schema.Number),
+  maxValue: Schema.optional(Schema.Number),
+  maxLength: Schema.optional(Schema.NonNegativeInt)
+}).annotations({ identifier: `${NAME}/SkillParameter` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SkillParameter extends Schema.Schema.Type<typeof SkillParameter> {}
+
+/**
+ * What a skill says about itself. `parametersSchema` and `returnsSchema` are JSON Schemas; an empty one accepts anything. The retries
+ * and the timeout that a skill leaves out come from the configuration.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SkillDefinition = Schema.Struct({
+  name: Schema.NonEmptyString,
+  description: Schema.String,
+  parametersSchema: attributes,
+  returnsSchema: attributes,
+  category: Schema.optionalWith(Schema.String, { default: () => "general" }),
+  /** True: each execution is approved by somebody first. */
+  requiresConfirmation: flag(false),
+  /** True: results of the same parameters may be reused. */
+  cacheable: flag(false),
+  /** Further attempts after the first. */
+  maxRetries: Schema.optional(Schema.NonNegativeInt),
+  /** For each attempt, in seconds. */
+  timeoutSeconds: Schema.optional(Schema.Positive),
+  /** All of these are needed. */
+  permissions: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] }),
+  metadata: attributes
+}).annotations({ identifier: `${NAME}/SkillDefinition` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SkillDefinition extends Schema.Schema.Type<typeof SkillDefinition> {}
+
+/**
+ * What came of an execution. `error` is there when `success` is false: a composition of skills that tolerates failures says so here.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SkillResult = Schema.Struct({
+  skillName: Schema.String,
+  success: Schema.Boolean,
+  output: Schema.optional(Schema.Unknown),
+  error: Schema.optional(Schema.String),
+  /** Milliseconds; 0 when cached. */
+  durationMs: Schema.optionalWith(Schema.NonNegative, { default: () => 0 }),
+  cached: flag(false),
+  metadata: attributes
+}).annotations({ identifier: `${NAME}/SkillResult` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SkillResult extends Schema.Schema.Type<typeof SkillResult> {}
