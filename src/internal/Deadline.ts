@@ -1,0 +1,254 @@
+/**
+ * One watchdog for model calls and tool calls: a limit on the whole call, on the time to the first part and on the gap between parts,
+ * with a single timer on Effect's `Clock`.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as FiberId from "effect/FiberId"
+import * as FiberRef from "effect/FiberRef"
+import type * as FiberRefs from "effect/FiberRefs"
+import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
+import * as RuntimeFlags from "effect/RuntimeFlags"
+
+/**
+ * Which limit passed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Phase = "whole" | "first-part" | "gap"
+
+/**
+ * Called synchronously for every part that arrives. `hold` stops the gap limit until the next beat: for the time in which the consumer
+ * of the parts is the slow one. The limit on the whole runs on.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Beat {
+  (): void
+  readonly hold: () => void
+}
+
+/**
+ * Limits in milliseconds; one that is absent or infinite does not exist. `gap` counts from the first beat.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options<E> {
+  readonly whole?: number | undefined
+  readonly first?: number | undefined
+  readonly gap?: number | undefined
+  readonly onTimeout: (phase: Phase, limit: number) => E
+}
+
+/** What a timer of the platform can wait at most. */
+const maxTimer = 2 ** 31 - 1
+
+/** Below the rounding of the clock: a timer that wakes this early is on time. */
+const tolerance = 0.01
+
+const noBeat: Beat = Object.assign(() => {}, { hold: () => {} })
+
+const limit = (millis: number | undefined): number =>
+  millis === undefined || Number.isNaN(millis) ? Number.POSITIVE_INFINITY : Math.max(0, millis)
+
+class Watch {
+  readonly started: number
+  readonly whole: number
+  readonly first: number
+  readonly gap: number
+  readonly beat: Beat
+  last: number | undefined
+  held = false
+  timedOut: { readonly phase: Phase; readonly limit: number } | undefined
+
+  constructor(
+    readonly clock: Clock.Clock,
+    options: Options<unknown>
+  ) {
+    this.whole = limit(options.whole)
+    this.first = limit(options.first)
+    this.gap = limit(options.gap)
+    this.started = this.now()
+    const beat = (): void => {
+      this.held = false
+      this.last = this.now()
+    }
+    this.beat = Object.assign(beat, {
+      hold: () => {
+        this.held = true
+        this.last = this.now()
+      }
+    })
+  }
+
+  // The wall clock may be set while a call runs; the nanosecond clock of `Clock` is monotonic.
+  now(): number {
+    return Number(this.clock.unsafeCurrentTimeNanos()) / 1_000_000
+  }
+
+  /** Milliseconds until the next look. A limit that passed is noted in `timedOut`. */
+  check(): number {
+    const now = this.now()
+    const whole = this.started + this.whole - now
+    if (whole < tolerance) return this.expire("whole", this.whole)
+    if (this.last === undefined) {
+      const first = this.started + this.first - now
+      if (first < tolerance) return this.expire("first-part", this.first)
+      return Math.min(whole, first, this.gap)
+    }
+    if (this.held) return Math.min(whole, this.gap)
+    const gap = this.last + this.gap - now
+    if (gap < tolerance) return this.expire("gap", this.gap)
+    return Math.min(whole, gap)
+  }
+
+  /** When to look for the first time: never later than any limit can pass, so that a beat only has to note the time. */
+  initial(): number {
+    return Math.min(this.whole, this.first, this.gap)
+  }
+
+  private expire(phase: Phase, millis: number): number {
+    this.timedOut = { phase, limit: millis }
+    return 0
+  }
+}
+
+const wait = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), maxTimer))
+
+/** The live clock gives its timers away; any other clock (`TestClock`) is only asked to sleep. */
+const schedulerOf = (clock: Clock.Clock): Effect.Effect<Clock.ClockScheduler> | undefined => {
+  const scheduler = (clock as { readonly scheduler?: () => Effect.Effect<Clock.ClockScheduler> }).scheduler
+  return typeof scheduler === "function" ? scheduler.call(clock) : undefined
+}
+
+/** Joining fiber refs costs more than seeing that there is nothing to join. */
+const sameRefs = (before: FiberRefs.FiberRefs, after: FiberRefs.FiberRefs): boolean => {
+  if (before.locals.size !== after.locals.size) return false
+  for (const [ref, stack] of after.locals) {
+    // The flags differ by the interruptibility the effect is given, which is not inherited.
+    if (ref !== FiberRef.currentRuntimeFlags && before.locals.get(ref)?.[0][1] !== stack[0][1]) return false
+  }
+  return true
+}
+
+const settle = <A, E, E2>(
+  child: Fiber.RuntimeFiber<A, E>,
+  refs: FiberRefs.FiberRefs,
+  exit: Exit.Exit<A, E>,
+  watch: Watch,
+  options: Options<E2>
+): Effect.Effect<A, E | E2> => {
+  const timedOut = watch.timedOut
+  if (timedOut === undefined)
+    return sameRefs(refs, child.getFiberRefs()) ? exit : Effect.zipRight(child.inheritAll, exit)
+  return Effect.failCauseSync(() => {
+    const cause = Cause.fail(options.onTimeout(timedOut.phase, timedOut.limit))
+    // A finalizer that dies while the effect is interrupted is a bug that must stay visible.
+    const defects = Exit.isFailure(exit) ? Cause.keepDefects(exit.cause) : Option.none()
+    return Option.isSome(defects) ? Cause.sequential(cause, defects.value) : cause
+  })
+}
+
+/** Stops the timer; the Effect, where there is one, ends when the timer's fiber has. */
+type Stop = () => Effect.Effect<void> | undefined
+
+const startTimer = (
+  watch: Watch,
+  child: Fiber.RuntimeFiber<unknown, unknown>,
+  runtime: Runtime.Runtime<never>,
+  scheduler: Clock.ClockScheduler | undefined,
+  by: FiberId.FiberId
+): Stop => {
+  const look = (): number => {
+    const next = watch.check()
+    if (watch.timedOut !== undefined) child.unsafeInterruptAsFork(by)
+    return next
+  }
+  if (scheduler !== undefined) {
+    const tick = (): void => {
+      const next = look()
+      if (watch.timedOut === undefined) cancel = scheduler.unsafeSchedule(tick, wait(next))
+    }
+    let cancel = scheduler.unsafeSchedule(tick, wait(watch.initial()))
+    return () => void cancel()
+  }
+  const loop = (millis: number): Effect.Effect<void> =>
+    Effect.flatMap(watch.clock.sleep(wait(millis)), () => {
+      const next = look()
+      return watch.timedOut === undefined ? loop(next) : Effect.void
+    })
+  const timer = Runtime.runFork(runtime, loop(watch.initial()))
+  return () => Fiber.interruptAs(timer, by)
+}
+
+/**
+ * Runs the effect in a fiber of its own under the limits. When one passes, the effect is interrupted, its finalizers are awaited, and
+ * the result is `onTimeout`'s error, whatever the effect still made of it. Otherwise success, failure, defect and interruption pass
+ * through as they are, and so do changes of fiber refs. Interrupting the caller interrupts the effect and waits for it.
+ *
+ * The limits hold even where the caller is uninterruptible (in a finalizer, say): the effect then sees no other interruption than that
+ * of its deadline. Only a region the effect itself makes uninterruptible is waited for.
+ *
+ * Without any limit the effect runs inline.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const run = <A, E, R, E2>(
+  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+  options: Options<E2>
+): Effect.Effect<A, E | E2, R> => {
+  if (options.whole === undefined && options.first === undefined && options.gap === undefined) {
+    return Effect.suspend(() => effect(noBeat))
+  }
+  // Masked, because the effect may interrupt its own caller before the caller waits for it.
+  return Effect.uninterruptibleMask((restore) =>
+    Effect.withFiberRuntime<A, E | E2, R>((parent, status) => {
+      const clock = Context.get(parent.currentDefaultServices, Clock.Clock)
+      const watch = new Watch(clock, options)
+      const refs = parent.getFiberRefs()
+      const runtime = Runtime.make<never>({
+        context: parent.currentContext,
+        fiberRefs: refs,
+        runtimeFlags: RuntimeFlags.enable(status.runtimeFlags, RuntimeFlags.Interruption)
+      })
+      const child = Runtime.runFork(
+        runtime as Runtime.Runtime<R>,
+        Effect.suspend(() => effect(watch.beat))
+      )
+      const exit = child.unsafePoll()
+      if (exit !== null) return settle(child, refs, exit, watch, options)
+      const awaited = Effect.async<Exit.Exit<A, E>>((resume) =>
+        child.addObserver((exit) => resume(Effect.succeed(exit)))
+      )
+      const guard = (scheduler: Clock.ClockScheduler | undefined): Effect.Effect<A, E | E2> => {
+        const stop = startTimer(watch, child, runtime, scheduler, parent.id())
+        return Effect.matchCauseEffect(restore(awaited), {
+          onSuccess: (exit) => {
+            const stopped = stop()
+            const result = settle(child, refs, exit, watch, options)
+            return stopped === undefined ? result : Effect.zipRight(stopped, result)
+          },
+          onFailure: (cause) => {
+            const interrupted = Effect.zipRight(Fiber.interruptAs(child, parent.id()), Effect.failCause(cause))
+            const stopped = stop()
+            return stopped === undefined ? interrupted : Effect.zipRight(stopped, interrupted)
+          }
+        })
+      }
+      const scheduler = schedulerOf(clock)
+      return scheduler === undefined ? guard(undefined) : Effect.flatMap(scheduler, guard)
+    })
+  )
+}
