@@ -1,0 +1,54 @@
+/**
+ * Loads every entry of the built package the way a program that depends on it would, and sees that nothing else can be loaded.
+ */
+import { execFileSync } from "node:child_process"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { filesBelow, root } from "./layout.js"
+
+interface PackageJson {
+  readonly name: string
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+const manifest = JSON.parse(Fs.readFileSync(Path.join(root, "package.json"), "utf8")) as PackageJson
+
+/** Plain Node: it resolves the package's own name through `exports`, and knows no TypeScript. */
+const exportsOf = (specifier: string): ReadonlyArray<string> => {
+  const code = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(specifier)}))))`
+  const output = execFileSync(process.execPath, ["--input-type=module", "--eval", code], {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  return JSON.parse(output) as ReadonlyArray<string>
+}
+
+let failed = 0
+const expect = (specifier: string, problem: string | undefined): void => {
+  if (problem !== undefined) failed++
+  console.log(`${problem === undefined ? "ok  " : "FAIL"} ${specifier}${problem === undefined ? "" : `: ${problem}`}`)
+}
+
+for (const [path, target] of Object.entries(manifest.exports)) {
+  if (target === null || path === "./package.json") continue
+  const specifier = manifest.name + path.slice(1)
+  try {
+    expect(specifier, exportsOf(specifier).length > 0 ? undefined : "exports nothing")
+  } catch (error) {
+    expect(specifier, String(error))
+  }
+}
+
+const hidden = filesBelow(Path.join(root, "dist", "internal")).filter((file) => file.endsWith(".js"))
+for (const file of hidden.slice(0, 1)) {
+  const specifier = `${manifest.name}/internal/${file.slice(0, -3)}`
+  try {
+    exportsOf(specifier)
+    expect(specifier, "can be loaded")
+  } catch (error) {
+    expect(`${specifier} (hidden)`, String(error).includes("ERR_PACKAGE_PATH_NOT_EXPORTED") ? undefined : String(error))
+  }
+}
+
+if (failed > 0) process.exitCode = 1

@@ -1,0 +1,82 @@
+/**
+ * Type-checks every `ts` block of README.md, docs/ and the doc comments of `src`, each as a module of its own. A block that shows a
+ * fragment on purpose opens with "```ts no-check".
+ */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import ts from "typescript"
+import { filesBelow, root } from "./layout.js"
+
+interface Block {
+  readonly file: string
+  /** Of the first line of code, from 1. */
+  readonly line: number
+  readonly text: string
+}
+
+const commentLine = /^\s*\* ?/
+
+/** The blocks of a file; in sources only those inside doc comments. Fences may be indented. */
+const blocksOf = (file: string): ReadonlyArray<Block> => {
+  const inSource = file.endsWith(".ts")
+  const blocks: Array<Block> = []
+  let open: { readonly checked: boolean; readonly line: number; readonly lines: Array<string> } | undefined
+  for (const [i, raw] of Fs.readFileSync(Path.join(root, file), "utf8").split("\n").entries()) {
+    if (inSource && !commentLine.test(raw)) {
+      open = undefined
+      continue
+    }
+    const line = inSource ? raw.replace(commentLine, "") : raw
+    const fence = /^\s*```\s*(.*)$/.exec(line)
+    if (fence === null) open?.lines.push(line)
+    else if (open !== undefined) {
+      if (open.checked) blocks.push({ file, line: open.line, text: open.lines.join("\n") })
+      open = undefined
+    } else {
+      const [language, ...flags] = fence[1]!.trim().split(/\s+/)
+      const checked = (language === "ts" || language === "typescript") && !flags.includes("no-check")
+      open = { checked, line: i + 2, lines: [] }
+    }
+  }
+  return blocks
+}
+
+const folder = Path.join(root, "node_modules", ".cache", "docs-check")
+Fs.rmSync(folder, { recursive: true, force: true })
+Fs.mkdirSync(folder, { recursive: true })
+Fs.writeFileSync(Path.join(folder, "package.json"), `{ "type": "module" }\n`)
+
+const documents = [
+  "README.md",
+  ...filesBelow(Path.join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`),
+  ...filesBelow(Path.join(root, "src")).map((file) => `src/${file}`)
+].filter((file) => Fs.existsSync(Path.join(root, file)))
+
+const written = new Map<string, Block>()
+for (const block of documents.flatMap(blocksOf)) {
+  const path = Path.join(folder, `${block.file.replaceAll("/", "-")}-${block.line}.ts`)
+  Fs.writeFileSync(path, block.text)
+  written.set(path, block)
+}
+
+const { config } = ts.readConfigFile(Path.join(root, "tsconfig.json"), ts.sys.readFile) as { config: object }
+const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root, {
+  incremental: false,
+  noUnusedLocals: false,
+  typeRoots: [Path.join(root, "node_modules", "@types")]
+})
+delete options.tsBuildInfoFile
+
+const program = ts.createProgram([...written.keys()], options)
+const diagnostics = ts.getPreEmitDiagnostics(program)
+for (const { file, start, messageText } of diagnostics) {
+  const text = ts.flattenDiagnosticMessageText(messageText, "\n")
+  const block = file && written.get(Path.normalize(file.fileName))
+  const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line
+  const place = block ? `${block.file}:${block.line + line}` : file ? `${file.fileName}:${line + 1}` : "tsconfig.json"
+  console.error(`${place}: ${text}`)
+}
+console.log(`Checked ${written.size} blocks of documentation: ${diagnostics.length} problems.`)
+if (diagnostics.length > 0) process.exitCode = 1

@@ -1,0 +1,73 @@
+/**
+ * Runs every examples/*.ts in a process of its own: it must end by itself with code 0 and print something. No network key and no
+ * setting of the environment reaches it, so that an example means the same everywhere.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { root } from "./layout.js"
+
+const limitMillis = 60_000
+const atOnce = 2
+
+interface Outcome {
+  readonly problem: string | undefined
+  readonly output: string
+  readonly millis: number
+}
+
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$/.test(name)))
+
+const run = async (file: string): Promise<Outcome> => {
+  const started = performance.now()
+  const child = spawn(process.execPath, ["--import", "tsx", Path.join("examples", file)], {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const chunks: Array<Buffer> = []
+  let printed = false
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed = true
+    chunks.push(chunk)
+  })
+  child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk))
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    child.kill("SIGKILL")
+  }, limitMillis)
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null]
+  clearTimeout(timer)
+  const problem = late
+    ? `still runs after ${limitMillis / 1000} s`
+    : code !== 0
+      ? `ended with ${code ?? signal}`
+      : printed
+        ? undefined
+        : "printed nothing"
+  return { problem, output: Buffer.concat(chunks).toString("utf8"), millis: performance.now() - started }
+}
+
+const wanted = process.argv.slice(2)
+const files = Fs.readdirSync(Path.join(root, "examples"))
+  .filter((file) => file.endsWith(".ts") && (wanted.length === 0 || wanted.some((part) => file.includes(part))))
+  .sort()
+
+let failed = 0
+const queue = files.values()
+const worker = async (): Promise<void> => {
+  for (const file of queue) {
+    const { problem, output, millis } = await run(file)
+    if (problem !== undefined) failed++
+    console.log(
+      `${problem === undefined ? "ok  " : "FAIL"} ${file} (${Math.round(millis)} ms)${problem ? `: ${problem}` : ""}`
+    )
+    if (problem !== undefined) console.log(output)
+  }
+}
+await Promise.all(Array.from({ length: atOnce }, worker))
+
+console.log(`${files.length - failed} of ${files.length} examples ran.`)
+if (failed > 0 || files.length === 0) process.exitCode = 1
