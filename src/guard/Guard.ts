@@ -207,8 +207,9 @@ export type Services<G> = G extends Guard<infer _E, infer R> ? R : never
  * @category constructors
  *
  * @example
+ * ```ts
+ * import { Guard } from "effect-lexigram/guard"
  * import * as Effect from "effect/Effect"
- * import * as Guard from "effect-lexigram/guard/Guard"
  *
  * const short = Guard.make({
  *   name: "short",
@@ -218,6 +219,7 @@ export type Services<G> = G extends Guard<infer _E, infer R> ? R : never
  *       content.length <= 1000 ? Guard.pass("short") : Guard.block("short", { reason: "longer than 1000 characters" })
  *     )
  * })
+ * ```
  */
 export const make = <E = never, R = never>(options: {
   readonly name: string
