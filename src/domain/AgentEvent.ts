@@ -362,11 +362,19 @@ export const isTerminal = (event: AgentEvent): event is Of<"Error"> | Of<"Finish
 export const errorInfo = (error: unknown): ErrorInfo => {
   if (typeof error !== "object" || error === null) return { tag: "UnknownError", message: String(error).slice(0, 2000) }
   const fields = error as Record<string, unknown>
-  const tag = typeof fields["_tag"] === "string" ? fields["_tag"] : typeof fields["name"] === "string" ? fields["name"] : "UnknownError"
+  const tag =
+    typeof fields["_tag"] === "string"
+      ? fields["_tag"]
+      : typeof fields["name"] === "string"
+        ? fields["name"]
+        : "UnknownError"
   return {
     tag,
     ...(typeof fields["code"] === "string" ? { code: fields["code"] } : {}),
-    message: (typeof fields["message"] === "string" && fields["message"] !== "" ? fields["message"] : tag).slice(0, 2000),
+    message: (typeof fields["message"] === "string" && fields["message"] !== "" ? fields["message"] : tag).slice(
+      0,
+      2000
+    ),
     ...(typeof fields["hint"] === "string" ? { hint: fields["hint"].slice(0, 2000) } : {})
   }
 }

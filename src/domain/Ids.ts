@@ -66,7 +66,9 @@ export type TurnId = typeof TurnId.Type
  * @since 0.1.0
  * @category schemas
  */
-export const EntryId = Id.pipe(Schema.brand("EntryId")).annotations({ identifier: "effect-lexigram/domain/Ids/EntryId" })
+export const EntryId = Id.pipe(Schema.brand("EntryId")).annotations({
+  identifier: "effect-lexigram/domain/Ids/EntryId"
+})
 /**
  * @since 0.1.0
  * @category models

@@ -50,8 +50,7 @@ const sum = (a: number | undefined, b: number | undefined): number | undefined =
  * @since 0.1.0
  * @category getters
  */
-export const total = (usage: Usage): number =>
-  usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
+export const total = (usage: Usage): number => usage.totalTokens ?? (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
 
 /**
  * Field by field; a field that neither side reported stays absent. Totals add up even when only one side reported one.

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
+import * as AgentMetrics from "./AgentMetrics.js"
 
 /**
  * Where the events of a run and of all runs it starts go, one after another.
@@ -22,6 +23,18 @@ export interface Sink {
   readonly settle: () => Effect.Effect<void> | undefined
   /** Whether somebody reads while the run goes on: only then are answers streamed from the model. */
   readonly live: boolean
+}
+
+/**
+ * What a run may record about itself. `content` lets messages, arguments and results into spans; it is off unless asked for.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface TelemetryOptions {
+  readonly tracing: boolean
+  readonly metrics: boolean
+  readonly content: boolean
 }
 
 /**
@@ -40,11 +53,21 @@ export interface Service {
   readonly emit: (body: Body) => Effect.Effect<void>
   /** Several at once; they get consecutive numbers. */
   readonly emitAll: (bodies: ReadonlyArray<Body>) => Effect.Effect<void>
+  /**
+   * As `emit`, in the same synchronous step; gives back what the caller should wait for, if anything. Finalizers wait for nothing: their
+   * reader may have left.
+   */
+  readonly unsafeEmit: (body: Body) => Effect.Effect<void> | undefined
   /** The last event of the run, at once and whatever the reader's capacity; a second one is dropped. */
   readonly terminal: (body: Body) => void
   /** A run started by this one: own id and numbers, same sink. */
   readonly child: (runId: RunId, agent: string) => Service
+  readonly telemetry: TelemetryOptions
+  /** The metrics of this run's agent, where they are on. */
+  readonly metrics: AgentMetrics.AgentMetrics | undefined
 }
+
+const defaultTelemetry: TelemetryOptions = { tracing: true, metrics: true, content: false }
 
 /**
  * A run over a sink.
@@ -58,9 +81,11 @@ export const make = (options: {
   readonly clock: Clock.Clock
   readonly sink: Sink
   readonly parent?: Service | undefined
+  readonly telemetry?: TelemetryOptions | undefined
 }): Service => {
   const { agent, clock, runId, sink } = options
   const parentRunId = options.parent?.runId
+  const telemetry = options.telemetry ?? options.parent?.telemetry ?? defaultTelemetry
   let seq = 0
   let ended = false
   const push = (body: Body) => {
@@ -78,24 +103,26 @@ export const make = (options: {
     agent,
     depth: options.parent === undefined ? 0 : options.parent.depth + 1,
     live: sink.live,
-    emit: (body) =>
-      Effect.suspend(() => {
-        if (ended) return Effect.void
-        push(body)
-        return sink.settle() ?? Effect.void
-      }),
+    emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
         if (ended || bodies.length === 0) return Effect.void
         for (const body of bodies) push(body)
         return sink.settle() ?? Effect.void
       }),
+    unsafeEmit: (body) => {
+      if (ended) return undefined
+      push(body)
+      return sink.settle()
+    },
     terminal: (body) => {
       if (ended) return
       ended = true
       push(body)
     },
-    child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self })
+    child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),
+    telemetry,
+    metrics: telemetry.metrics ? AgentMetrics.forAgent(agent) : undefined
   }
   return self
 }
@@ -107,8 +134,11 @@ const silent: Service = {
   live: false,
   emit: () => Effect.void,
   emitAll: () => Effect.void,
+  unsafeEmit: () => undefined,
   terminal: () => {},
-  child: () => silent
+  child: () => silent,
+  telemetry: defaultTelemetry,
+  metrics: undefined
 }
 
 /**

@@ -1,0 +1,211 @@
+/**
+ * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import { type AgentEvent, errorInfo, type FinishReason } from "../domain/AgentEvent.js"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import type { RunId } from "../domain/Ids.js"
+import * as EventSink from "../internal/EventSink.js"
+import type { JsonSchema, LlmClient, Message } from "../llm/LlmClient.js"
+import type { LlmError } from "../llm/LlmError.js"
+import type { ModelRouter } from "../llm/ModelRouter.js"
+import type { ModelSettings } from "../llm/ModelSettings.js"
+import * as Run from "../observability/Run.js"
+import type { Fatality, ToolRunner } from "../tool/ToolRunner.js"
+import type { Bound } from "../tool/ToolSet.js"
+import type { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
+
+/**
+ * What every strategy may fail with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StrategyBaseError = LlmError | MaxIterationsExceededError | NoProgressError | Fatality
+
+/**
+ * What every strategy may use.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StrategyServices = LlmClient | ModelRouter | ToolRunner
+
+/**
+ * The shape an answer must have. `decode` gives back the encoded value, or what is wrong in words the model can act on.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface OutputSpec {
+  readonly name: string
+  readonly jsonSchema: JsonSchema
+  readonly decode: (value: unknown) => Effect.Effect<unknown, string>
+  /** Further attempts after an answer that does not fit. */
+  readonly retries: number
+}
+
+/**
+ * Defaults that a strategy takes for what its own options leave unset: they come from the agent and from `AgentConfig`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Limits {
+  readonly maxIterations?: number | undefined
+  readonly llmTimeout?: Duration.DurationInput | undefined
+  readonly toolTimeout?: Duration.DurationInput | undefined
+  readonly toolMaxAttempts?: number | undefined
+  readonly observationMaxChars?: number | undefined
+  readonly toolConcurrency?: number | undefined
+}
+
+/**
+ * What is to be done, with everything a strategy needs to know.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Task {
+  readonly input: string
+  readonly system: string
+  /** Earlier turns, oldest first, without system messages. */
+  readonly history: ReadonlyArray<Message>
+  readonly tools: Bound
+  readonly settings: ModelSettings
+  /** Which model of `ModelRouter`; unset: the default client. */
+  readonly role?: string | undefined
+  readonly limits: Limits
+  readonly output?: OutputSpec | undefined
+}
+
+/**
+ * How a strategy ended. `messages` are those of this run, the user's first: what a session keeps.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Answer {
+  readonly text: string
+  readonly reason: FinishReason
+  /** The encoded output, when the task has an output specification. */
+  readonly output?: unknown
+  readonly messages: ReadonlyArray<Message>
+}
+
+/**
+ * `E` and `R` are what it adds to `StrategyBaseError` and `StrategyServices`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Strategy<out E = never, out R = never> {
+  readonly name: string
+  /** Emits through the current `Run` and ends in its answer: what the executor and combinators use. */
+  readonly program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
+  /** The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it. */
+  readonly execute: (task: Task) => Stream.Stream<AgentEvent, E | StrategyBaseError, R | StrategyServices>
+}
+
+/**
+ * Any strategy.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Any = Strategy<any, any>
+
+/**
+ * A strategy of a program. The program emits `StepStarted`, deltas, thoughts and the like through `Run`; the start, the message and the
+ * end of the run are not its business.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <E, R>(
+  name: string,
+  program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
+): Strategy<E, R> => ({
+  name,
+  program,
+  execute: (task) =>
+    Stream.unwrapScoped(
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const runId = (yield* IdGenerator.generate) as RunId
+        const sink = EventSink.make<AgentEvent, E | StrategyBaseError>({ capacity: 64 })
+        const run = Run.make({
+          runId,
+          agent: name,
+          clock,
+          sink: { push: sink.push, settle: sink.settle, live: true }
+        })
+        const startedAt = clock.unsafeCurrentTimeMillis()
+        yield* run.emit({ _tag: "Started", input: task.input, strategy: name }).pipe(
+          Effect.zipRight(program(task)),
+          Effect.tap((answer) =>
+            run.emit({
+              _tag: "Message",
+              text: answer.text,
+              ...(answer.output === undefined ? {} : { output: answer.output })
+            })
+          ),
+          Effect.onExit((exit) =>
+            Effect.sync(() => {
+              terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt)
+              sink.done(exit)
+            })
+          ),
+          Effect.provideService(Run.Run, run),
+          Effect.forkScoped
+        )
+        return sink.stream
+      })
+    )
+})
+
+/**
+ * The last event of a run that ended like this.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const terminal = (
+  run: Run.Service,
+  exit: Exit.Exit<Answer, unknown>,
+  durationMs: number,
+  sessionId?: string | undefined
+): void => {
+  if (Exit.isSuccess(exit)) {
+    return run.terminal({
+      _tag: "Finished",
+      reason: exit.value.reason,
+      durationMs,
+      ...(sessionId === undefined ? {} : { sessionId })
+    })
+  }
+  const interrupted = Cause.isInterruptedOnly(exit.cause)
+  const failure = Cause.failureOption(exit.cause)
+  run.terminal({
+    _tag: "Error",
+    interrupted,
+    error: interrupted
+      ? { tag: "InterruptedError", message: "The run was interrupted" }
+      : Option.isSome(failure)
+        ? errorInfo(unwrap(failure.value))
+        : { tag: "Defect", message: "The run crashed: a bug, not a failure; see the cause in the logs" }
+  })
+}
+
+const unwrap = (error: unknown): unknown =>
+  typeof error === "object" && error !== null && (error as { readonly _tag?: unknown })._tag === "Fatality"
+    ? (error as Fatality).error
+    : error

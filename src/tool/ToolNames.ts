@@ -1,0 +1,68 @@
+/**
+ * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolNames {
+  /** The provider's name of a tool; a name that is not in the set is cleaned on the spot. */
+  readonly toProvider: (name: string) => string
+  /** The tool's own name; `undefined` when no tool of the set is meant. Accepts the tool's own name as well. */
+  readonly fromProvider: (name: string) => string | undefined
+}
+
+const MAX = 64
+
+/** FNV-1a, 32 bits: short, stable between runs and processes. */
+const hash = (text: string): string => {
+  let h = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
+  return (h >>> 0).toString(36).padStart(7, "0")
+}
+
+/**
+ * A name cleaned for providers: other characters become `_`, a long name is cut and ends in a hash of the whole.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const clean = (name: string): string => {
+  const cleaned = name.normalize("NFKC").replace(/[^A-Za-z0-9_-]/gu, "_")
+  if (/[A-Za-z0-9]/.test(cleaned) && cleaned.length <= MAX) return cleaned
+  const stem = /[A-Za-z0-9]/.test(cleaned) ? cleaned : "tool"
+  return `${stem.slice(0, MAX - 8)}_${hash(name)}`
+}
+
+/**
+ * Names that are already fine keep theirs; of those that clean to the same, all but the first get a hash of their own name.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (names: ReadonlyArray<string>): ToolNames => {
+  const there = new Map<string, string>()
+  const back = new Map<string, string>()
+  const take = (name: string, provider: string) => {
+    there.set(name, provider)
+    back.set(provider, name)
+  }
+  for (const name of names) {
+    if (clean(name) === name && !there.has(name)) take(name, name)
+  }
+  for (const name of names) {
+    if (there.has(name)) continue
+    let provider = clean(name)
+    for (let n = 0; back.has(provider); n++) {
+      provider = `${clean(name).slice(0, MAX - 8)}_${hash(n === 0 ? name : `${name}#${n}`)}`
+    }
+    take(name, provider)
+  }
+  return {
+    toProvider: (name) => there.get(name) ?? clean(name),
+    fromProvider: (name) => back.get(name) ?? (there.has(name) ? name : undefined)
+  }
+}

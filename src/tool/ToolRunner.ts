@@ -1,0 +1,594 @@
+/**
+ * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Deadline from "../internal/Deadline.js"
+import * as Run from "../observability/Run.js"
+import * as Step from "../observability/Step.js"
+import * as Telemetry from "../observability/Telemetry.js"
+import * as ApprovalGate from "./ApprovalGate.js"
+import * as ModuleGraph from "./ModuleGraph.js"
+import type * as Tool from "./Tool.js"
+import * as ToolArguments from "./ToolArguments.js"
+import {
+  ToolAccessDeniedError,
+  ToolApprovalDeniedError,
+  type ToolError,
+  ToolExecutionError,
+  ToolNotFoundError,
+  ToolTimeoutError,
+  ToolValidationError
+} from "./ToolError.js"
+import type { Bound } from "./ToolSet.js"
+
+/**
+ * A call as the model made it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolCall {
+  readonly id: string
+  /** The tool's own name, or the provider's. */
+  readonly name: string
+  readonly params: unknown
+}
+
+/**
+ * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Outcome = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  isFailure: Schema.Boolean,
+  result: Schema.Unknown,
+  observation: Schema.String,
+  truncated: Schema.Boolean,
+  durationMs: Schema.Number,
+  attempts: Schema.Number,
+  error: Schema.optional(ErrorInfo)
+}).annotations({ identifier: "effect-lexigram/tool/ToolRunner/Outcome" })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Outcome extends Schema.Schema.Type<typeof Outcome> {}
+
+/**
+ * Carries a failure that ends the run from the tool to the executor, which puts it into the agent's error channel.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class Fatality {
+  readonly _tag = "Fatality"
+  readonly error: unknown
+  readonly toolName: string
+  /** `error` encoded by the tool's failure schema, where it has one. */
+  readonly encoded: unknown
+  constructor(options: { readonly error: unknown; readonly toolName: string; readonly encoded?: unknown }) {
+    this.error = options.error
+    this.toolName = options.toolName
+    this.encoded = options.encoded
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions {
+  /** The step of the strategy the call belongs to; for events. */
+  readonly step?: number | undefined
+  /** Time for one attempt of a tool that does not say otherwise. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Attempts in all for a tool that does not say otherwise. */
+  readonly maxAttempts?: number | undefined
+  /** Characters of a result that reach the model. */
+  readonly maxResultChars?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Runs one call to its end. Whatever goes wrong with it is an `Outcome` the model can act on; it fails only with what the tool
+   * declares fatal. Emits `ToolCall` before and `ToolResult` after, exactly one each, also when it is interrupted.
+   */
+  readonly run: (tools: Bound, call: ToolCall, options?: RunOptions | undefined) => Effect.Effect<Outcome, Fatality>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class ToolRunner extends Context.Tag("effect-lexigram/tool/ToolRunner")<ToolRunner, Service>() {}
+
+/**
+ * A wrapper around every call of a run: how guards, governance and hooks see calls and observations.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolInterceptor = (
+  call: ToolCall,
+  next: (call: ToolCall) => Effect.Effect<Outcome, Fatality>
+) => Effect.Effect<Outcome, Fatality>
+
+/**
+ * The wrappers of the current run, outermost first.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ToolInterceptors extends Context.Reference<ToolInterceptors>()(
+  "effect-lexigram/tool/ToolRunner/ToolInterceptors",
+  { defaultValue: (): ReadonlyArray<ToolInterceptor> => [] }
+) {}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  timeout: Duration.seconds(30),
+  maxAttempts: 3,
+  maxResultChars: 10_000
+} as const
+
+/** Waits between attempts: 1 s, 2 s, 4 s, …, at most 30 s. */
+const backoff = (attempt: number): Duration.Duration => Duration.millis(Math.min(2 ** (attempt - 1) * 1000, 30_000))
+
+const stringify = (value: unknown): string => {
+  if (typeof value === "string") return value
+  if (value === undefined) return "ok"
+  try {
+    return JSON.stringify(value, (_key, item) => (typeof item === "bigint" ? item.toString() : item)) ?? String(value)
+  } catch {
+    return String(value)
+  }
+}
+
+/**
+ * A text cut to `max` characters with a marker that says so; a surrogate pair is never split.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const truncate = (text: string, max: number): { readonly text: string; readonly truncated: boolean } => {
+  if (text.length <= max) return { text, truncated: false }
+  const code = text.charCodeAt(max - 1)
+  const end = code >= 0xd800 && code <= 0xdbff ? max - 1 : max
+  return {
+    text: `${text.slice(0, Math.max(end, 0))}\n[TRUNCATED: ${text.length - end} of ${text.length} characters left out]`,
+    truncated: true
+  }
+}
+
+const messageOf = (error: unknown): string => {
+  if (typeof error === "object" && error !== null) {
+    const message = (error as { readonly message?: unknown }).message
+    if (typeof message === "string" && message !== "") return message
+    const tag = (error as { readonly _tag?: unknown })._tag
+    if (typeof tag === "string") return tag
+  }
+  return String(error)
+}
+
+/** What a failed call says to the model: what happened, and what to do about it. */
+const failureText = (error: ToolError): string =>
+  error.hint === undefined ? `Error: ${error.message}` : `Error: ${error.message}. ${error.hint}`
+
+const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  const lower = name.toLowerCase().replace(/[^a-z0-9]/g, "")
+  return known.find((candidate) => {
+    const other = candidate.toLowerCase().replace(/[^a-z0-9]/g, "")
+    return other === lower || (lower.length > 3 && (other.includes(lower) || lower.includes(other)))
+  })
+}
+
+const notFound = (name: string, tools: Bound): ToolNotFoundError => {
+  const availableTools = tools.definitions.map((definition) => definition.name)
+  const shown = name.slice(0, 128)
+  const similar = nearest(shown, availableTools)
+  return new ToolNotFoundError({
+    toolName: shown,
+    availableTools,
+    message: `There is no tool named "${shown}"`,
+    hint:
+      availableTools.length === 0
+        ? "No tools are available: answer without them"
+        : `${similar === undefined ? "" : `Did you mean "${similar}"? `}Available tools: ${availableTools.slice(0, 50).join(", ")}`
+  })
+}
+
+/**
+ * The module the current agent belongs to; what `ModuleGraph` decides visibility for.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class CallerModule extends Context.Reference<CallerModule>()("effect-lexigram/tool/ToolRunner/CallerModule", {
+  defaultValue: (): string | undefined => undefined
+}) {}
+
+interface Finished {
+  readonly value: unknown
+  readonly error: ToolError | undefined
+  readonly attempts: number
+}
+
+const refused = (error: ToolError, attempts: number = 0): Finished => ({ value: undefined, error, attempts })
+
+const decode = (tool: Tool.Any, raw: unknown): Effect.Effect<unknown, ToolValidationError> => {
+  const args = ToolArguments.normalise(raw, tool.parameters)
+  return Effect.catchAll(tool.erased.decode(args), (issues) => {
+    const without = ToolArguments.withoutNulls(args, tool.parameters)
+    return Effect.mapError(
+      without === args ? Effect.fail(issues) : tool.erased.decode(without),
+      (issues) =>
+        new ToolValidationError({
+          toolName: tool.name,
+          field: issues[0]?.path,
+          issues: issues.slice(0, 20),
+          message: `The arguments of "${tool.name}" are not valid: ${issues
+            .slice(0, 20)
+            .map((issue) => (issue.path === "" ? issue.message : `${issue.path}: ${issue.message}`))
+            .join("; ")
+            .slice(0, 2000)}`,
+          hint: "Correct the arguments and call the tool again"
+        })
+    )
+  })
+}
+
+const timeoutOf = (tool: Tool.Any, options: RunOptions | undefined): number | undefined => {
+  const millis = Duration.toMillis(tool.annotations.timeout ?? options?.timeout ?? defaults.timeout)
+  return Number.isFinite(millis) ? millis : undefined
+}
+
+const executionError = (tool: Tool.Any, error: unknown): ToolExecutionError =>
+  new ToolExecutionError({
+    toolName: tool.name,
+    message: `"${tool.name}" failed: ${messageOf(error).slice(0, 2000)}`,
+    cause: error
+  })
+
+const attempt = (
+  tools: Bound,
+  tool: Tool.Any,
+  params: unknown,
+  call: ToolCall,
+  options: RunOptions | undefined
+): Effect.Effect<Finished, Fatality> => {
+  const { annotations, erased } = tool
+  const timeout = timeoutOf(tool, options)
+  const attempts = Math.max(
+    1,
+    annotations.retries === undefined ? (options?.maxAttempts ?? defaults.maxAttempts) : annotations.retries + 1
+  )
+  const loop = (number: number): Effect.Effect<Finished, Fatality> =>
+    Effect.matchCauseEffect(
+      Deadline.run<unknown, unknown, never, ToolTimeoutError>(
+        () => tools.provide(erased.handle(params, { id: call.id, attempt: number })),
+        {
+          whole: timeout,
+          onTimeout: (_phase, timeoutMs) =>
+            new ToolTimeoutError({
+              toolName: tool.name,
+              timeoutMs,
+              message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
+            })
+        }
+      ),
+      {
+        onSuccess: (value) => Effect.succeed({ value, error: undefined, attempts: number }),
+        onFailure: (cause) => {
+          if (Cause.isDie(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+          const failure = Cause.failureOption(cause)
+          if (Option.isNone(failure)) {
+            // Reached only when the handler interrupted itself: a run that is interrupted never gets here.
+            return Effect.succeed(
+              refused(
+                new ToolExecutionError({ toolName: tool.name, message: `"${tool.name}" was interrupted` }),
+                number
+              )
+            )
+          }
+          const error = failure.value
+          const timedOut = error instanceof ToolTimeoutError
+          const again = timedOut ? annotations.idempotent === true : erased.isRetryable(error)
+          if (again && number < attempts) {
+            return Effect.zipRight(
+              Effect.sleep(backoff(number)),
+              Effect.suspend(() => loop(number + 1))
+            )
+          }
+          if (timedOut) return Effect.succeed(refused(error, number))
+          if (erased.isFatal(error)) {
+            return Effect.fail(new Fatality({ error, toolName: tool.name, encoded: erased.encodeFailure(error) }))
+          }
+          return Effect.succeed(refused(executionError(tool, error), number))
+        }
+      }
+    )
+  return loop(1)
+}
+
+const approve = (
+  gate: ApprovalGate.Service,
+  run: Run.Service,
+  tool: Tool.Any,
+  call: ToolCall
+): Effect.Effect<ApprovalGate.ApprovalDecision> =>
+  Effect.gen(function* () {
+    const id = yield* IdGenerator.generate
+    yield* run.emit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params: call.params })
+    const decision = yield* gate.request({
+      id,
+      runId: run.runId,
+      agent: run.agent,
+      toolCallId: call.id,
+      tool: tool.name,
+      params: call.params
+    })
+    yield* run.emit({
+      _tag: "ApprovalResolved",
+      id,
+      toolCallId: call.id,
+      approved: decision._tag === "Approved",
+      ...(decision._tag === "Denied" && decision.reason !== undefined ? { reason: decision.reason } : {})
+    })
+    return decision
+  })
+
+const denied = (tool: Tool.Any, reason: string | undefined): ToolApprovalDeniedError =>
+  new ToolApprovalDeniedError({
+    toolName: tool.name,
+    reason,
+    message: `"${tool.name}" was not allowed${reason === undefined ? "" : `: ${reason}`}`,
+    hint: "Do not call it again with the same arguments; find another way or tell the user"
+  })
+
+const visible = (graph: ModuleGraph.Service, tool: Tool.Any): Effect.Effect<ToolAccessDeniedError | undefined> => {
+  const owner = tool.annotations.owner
+  if (owner === undefined) return Effect.succeed(undefined)
+  return Effect.flatMap(CallerModule, (caller) =>
+    Effect.map(
+      Effect.catchAll(graph.isVisible({ caller, owner }), () => Effect.succeed(false)),
+      (allowed) =>
+        allowed
+          ? undefined
+          : new ToolAccessDeniedError({
+              toolName: tool.name,
+              agentModule: caller,
+              toolModule: owner,
+              message: `"${tool.name}" is not available to this agent`
+            })
+    )
+  )
+}
+
+const describe = (
+  tool: Tool.Any | undefined,
+  call: ToolCall,
+  finished: Finished,
+  durationMs: number,
+  maxChars: number
+): Effect.Effect<Outcome> => {
+  const name = tool?.name ?? call.name.slice(0, 128)
+  const failed = (error: ToolError): Outcome => {
+    const { text, truncated } = truncate(failureText(error), maxChars)
+    return {
+      id: call.id,
+      name,
+      isFailure: true,
+      result: text,
+      observation: text,
+      truncated,
+      durationMs,
+      attempts: finished.attempts,
+      error: errorInfo(error)
+    }
+  }
+  if (finished.error !== undefined || tool === undefined) {
+    return Effect.succeed(failed(finished.error as ToolError))
+  }
+  return Effect.match(tool.erased.encode(finished.value), {
+    onFailure: (issue) => failed(executionError(tool, `its result does not fit its schema: ${issue}`)),
+    onSuccess: (encoded): Outcome => {
+      const result = encoded === undefined ? "ok" : encoded
+      const { text, truncated } = truncate(stringify(result), maxChars)
+      return {
+        id: call.id,
+        name,
+        isFailure: false,
+        result: truncated ? text : result,
+        observation: text,
+        truncated,
+        durationMs,
+        attempts: finished.attempts
+      }
+    }
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: {
+  readonly timeout?: Duration.DurationInput | undefined
+  readonly maxAttempts?: number | undefined
+  readonly maxResultChars?: number | undefined
+}): Effect.Effect<Service, never, ApprovalGate.ApprovalGate | ModuleGraph.ModuleGraph> =>
+  Effect.gen(function* () {
+    const gate = yield* ApprovalGate.ApprovalGate
+    const graph = yield* ModuleGraph.ModuleGraph
+
+    const settle = (
+      tools: Bound,
+      call: ToolCall,
+      run: Run.Service,
+      runOptions: RunOptions
+    ): Effect.Effect<Finished, Fatality> => {
+      const tool = tools.get(call.name)
+      if (tool === undefined) return Effect.succeed(refused(notFound(call.name, tools)))
+      return Effect.flatMap(visible(graph, tool), (hidden) => {
+        if (hidden !== undefined) return Effect.succeed(refused(hidden))
+        return Effect.matchEffect(decode(tool, call.params), {
+          onFailure: (error) => Effect.succeed(refused(error)),
+          onSuccess: (params) => {
+            if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions)
+            return Effect.flatMap(approve(gate, run, tool, call), (decision) => {
+              if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
+              if (decision.params === undefined) return attempt(tools, tool, params, call, runOptions)
+              return Effect.matchEffect(decode(tool, decision.params), {
+                onFailure: (error) => Effect.succeed(refused(error)),
+                onSuccess: (edited) => attempt(tools, tool, edited, call, runOptions)
+              })
+            })
+          }
+        })
+      })
+    }
+
+    const execute = (
+      tools: Bound,
+      call: ToolCall,
+      run: Run.Service,
+      runOptions: RunOptions
+    ): Effect.Effect<Outcome, Fatality> =>
+      Effect.clockWith((clock) => {
+        const startedAt = clock.unsafeCurrentTimeMillis()
+        return Effect.flatMap(settle(tools, call, run, runOptions), (finished) =>
+          describe(
+            tools.get(call.name),
+            call,
+            finished,
+            clock.unsafeCurrentTimeMillis() - startedAt,
+            runOptions.maxResultChars ?? defaults.maxResultChars
+          )
+        )
+      })
+
+    const intercepted = (
+      tools: Bound,
+      call: ToolCall,
+      run: Run.Service,
+      runOptions: RunOptions
+    ): Effect.Effect<Outcome, Fatality> =>
+      Effect.flatMap(ToolInterceptors, (interceptors) => {
+        let next = (call: ToolCall) => execute(tools, call, run, runOptions)
+        for (let i = interceptors.length - 1; i >= 0; i--) {
+          const inner = next
+          const interceptor = interceptors[i] as ToolInterceptor
+          next = (call) => interceptor(call, inner)
+        }
+        return next(call)
+      })
+
+    return {
+      run: (tools, call, runOptions) =>
+        Effect.flatMap(Run.Run, (run) => {
+          const step = runOptions?.step ?? 0
+          const known = tools.get(call.name)?.name
+          const name = known ?? call.name.slice(0, 128)
+          const merged: RunOptions = {
+            step,
+            timeout: runOptions?.timeout ?? options?.timeout,
+            maxAttempts: runOptions?.maxAttempts ?? options?.maxAttempts,
+            maxResultChars: runOptions?.maxResultChars ?? options?.maxResultChars
+          }
+          let open = false
+          const started = Effect.suspend(() => {
+            open = true
+            return run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params }) ?? Effect.void
+          })
+          const close = (outcome: Outcome): Effect.Effect<void> | undefined => {
+            open = false
+            run.metrics?.tool(known ?? "unknown").record(outcome)
+            const { id: _, name: __, ...rest } = outcome
+            return run.unsafeEmit({ _tag: "ToolResult", step, id: call.id, name, ...rest })
+          }
+          const body = Effect.flatMap(
+            Effect.zipRight(
+              started,
+              Step.run(
+                { kind: "tool", hash: () => stringify([name, call.params]), success: Outcome },
+                intercepted(tools, call, run, merged)
+              )
+            ),
+            (outcome) => {
+              const wait = close(outcome)
+              return wait === undefined ? Effect.succeed(outcome) : Effect.as(wait, outcome)
+            }
+          )
+          const closed = Effect.onExit(body, (exit) => {
+            if (!open || Exit.isSuccess(exit)) return Effect.void
+            return Effect.map(Step.Step, (current) => {
+              if (!current.isSuspended()) close(cutOff(call, name, exit.cause))
+            })
+          })
+          if (!run.telemetry.tracing) return closed
+          const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
+          if (run.telemetry.content) attributes[Telemetry.attribute.genAiToolArguments] = stringify(call.params)
+          return Effect.withSpan(closed, `${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, {
+            attributes,
+            captureStackTrace: false
+          })
+        })
+    }
+  })
+
+/** What the events say of a call that ended with its run: by a fatal failure, a defect or an interruption. */
+const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>): Outcome => {
+  const failure = Cause.failureOption(cause)
+  const error = Option.isSome(failure)
+    ? errorInfo(failure.value.error)
+    : Cause.isInterruptedOnly(cause)
+      ? { tag: "InterruptedError", message: `"${name}" was interrupted with its run` }
+      : { tag: "Defect", message: `"${name}" crashed` }
+  const observation = `Error: ${error.message}`
+  return {
+    id: call.id,
+    name,
+    isFailure: true,
+    result: observation,
+    observation,
+    truncated: false,
+    durationMs: 0,
+    attempts: 1,
+    error
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: {
+  /** Time for one attempt; default 30 s. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Attempts in all; default 3. */
+  readonly maxAttempts?: number | undefined
+  /** Characters of a result that reach the model; default 10,000. */
+  readonly maxResultChars?: number | undefined
+}): Layer.Layer<ToolRunner, never, ApprovalGate.ApprovalGate | ModuleGraph.ModuleGraph> =>
+  Layer.effect(ToolRunner, make(options))

@@ -1,0 +1,62 @@
+/**
+ * Who decides about tool calls that require approval.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalGate from "./ApprovalGate.js"
+
+/**
+ * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
+ *
+ * @since 0.1.0
+ */
+export * as JsonSchemaValidator from "./JsonSchemaValidator.js"
+
+/**
+ * Which module may use the tools of which other.
+ *
+ * @since 0.1.0
+ */
+export * as ModuleGraph from "./ModuleGraph.js"
+
+/**
+ * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.
+ *
+ * @since 0.1.0
+ */
+export * as Tool from "./Tool.js"
+
+/**
+ * Arguments as models send them, made into what a tool can decode.
+ *
+ * @since 0.1.0
+ */
+export * as ToolArguments from "./ToolArguments.js"
+
+/**
+ * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ *
+ * @since 0.1.0
+ */
+export * as ToolError from "./ToolError.js"
+
+/**
+ * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
+ *
+ * @since 0.1.0
+ */
+export * as ToolNames from "./ToolNames.js"
+
+/**
+ * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
+ *
+ * @since 0.1.0
+ */
+export * as ToolRunner from "./ToolRunner.js"
+
+/**
+ * The tools of an agent, with their failures and requirements summed.
+ *
+ * @since 0.1.0
+ */
+export * as ToolSet from "./ToolSet.js"
