@@ -232,7 +232,8 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       }
     })
     const client = yield* HttpClient.HttpClient
-    const redact = [options.apiKey]
+    const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
+    const redact = [apiKey]
     const recording = {
       createMessage: (sent: { readonly params?: Json; readonly payload: unknown }) =>
         Effect.flatMap(ProviderExchange.Recorder, (slot) => {
@@ -255,15 +256,16 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
         AiErrorClassifier.classify(error, { provider, model, redact })
       )
       const beta = recorded.headers["anthropic-beta"]
-      return HttpClientRequest.post(`${url}/messages`).pipe(
+      const post = HttpClientRequest.post(`${url}/messages`).pipe(
         HttpClientRequest.acceptJson,
         HttpClientRequest.setHeaders({
-          "x-api-key": Redacted.value(options.apiKey),
+          "x-api-key": Redacted.value(apiKey),
           "anthropic-version": options.version ?? "2023-06-01",
           ...(beta === undefined ? {} : { "anthropic-beta": beta })
-        }),
-        HttpClientRequest.bodyUnsafeJson(finishBody(recorded.payload, request, blocks, streamed))
+        })
       )
+      const body = () => finishBody(recorded.payload, request, blocks, streamed)
+      return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
     return ProviderExchange.make({

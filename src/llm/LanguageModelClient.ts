@@ -9,6 +9,7 @@
 import * as AiError from "@effect/ai/AiError"
 import * as LanguageModel from "@effect/ai/LanguageModel"
 import * as Model from "@effect/ai/Model"
+import type * as Prompt from "@effect/ai/Prompt"
 import type * as Response from "@effect/ai/Response"
 import * as Telemetry from "@effect/ai/Telemetry"
 import * as Cause from "effect/Cause"
@@ -27,7 +28,7 @@ import * as AiErrorClassifier from "./AiErrorClassifier.js"
 import * as Anthropic from "./Anthropic.js"
 import * as AnthropicMessages from "./AnthropicMessages.js"
 import * as LanguageModelRequest from "./LanguageModelRequest.js"
-import type { LlmPart, LlmRequest, LlmResponse, OnParts, Service } from "./LlmClient.js"
+import type { LlmPart, LlmRequest, LlmResponse, Message, OnParts, Service } from "./LlmClient.js"
 import { LlmClient, partsOf } from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import { LlmMalformedResponseError } from "./LlmError.js"
@@ -212,6 +213,26 @@ const streamed = (
   return parts
 }
 
+const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
+
+/** Calls the provider ran itself, read by our own decoders, have no place in the prompts of the packages, which fail on them. */
+const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const dropped = new Set<string>()
+  const keeps = (part: Prompt.AssistantMessagePartEncoded): boolean => {
+    if (part.type === "tool-result") return !dropped.has(part.id)
+    if (part.type !== "tool-call" || part.providerExecuted !== true || spoken.has(part.name)) return true
+    const isOurs =
+      Wire.record(part.options?.openai)?.item !== undefined || Wire.record(part.options?.anthropic)?.block !== undefined
+    if (isOurs) dropped.add(part.id)
+    return !isOurs
+  }
+  return messages.map((message) =>
+    message.role === "assistant" && typeof message.content !== "string"
+      ? { ...message, content: message.content.filter(keeps) }
+      : message
+  )
+}
+
 const actual = (error: AiError.AiError): unknown =>
   error._tag === "MalformedOutput" && ParseResult.isParseError(error.cause) ? error.cause.issue.actual : undefined
 
@@ -307,7 +328,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const model = settings.model ?? options.model
     const known = { provider, ...(model === undefined ? {} : { model }) }
     const setUp = options.configure ?? configureWith(isStrict(request))
-    const prepared = yield* LanguageModelRequest.make(request, provider)
+    const prepared = yield* LanguageModelRequest.make({ ...request, messages: speakable(request.messages) }, provider)
     const assembler = PartAssembler.make({ provider, model })
     const malformed = (message: string) => new LlmMalformedResponseError({ ...known, message })
     const classified = (error: AiError.AiError): Effect.Effect<never, LlmError> =>

@@ -81,9 +81,14 @@ const contentPart = (part: Prompt.PartEncoded): Prompt.PartEncoded => {
     case "file":
       return { ...part, data: fileData(part) }
     case "tool-call":
-      return { ...part, params: callParams(part.params) }
+      return { ...part, params: callParams(part.params), providerExecuted: part.providerExecuted === true }
     case "tool-result":
-      return part.result === undefined ? { ...part, result: null } : part
+      return {
+        ...part,
+        result: part.result ?? null,
+        isFailure: part.isFailure === true,
+        providerExecuted: part.providerExecuted === true
+      }
     default:
       return part
   }

@@ -167,7 +167,8 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       }
     })
     const client = yield* HttpClient.HttpClient
-    const redact = [options.apiKey]
+    const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
+    const redact = [apiKey]
     const recording = {
       createResponse: (payload: unknown) =>
         Effect.flatMap(ProviderExchange.Recorder, (slot) => {
@@ -190,15 +191,16 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
         ),
         (error) => AiErrorClassifier.classify(error, { provider, model, redact })
       )
-      return HttpClientRequest.post(`${url}/responses`).pipe(
+      const post = HttpClientRequest.post(`${url}/responses`).pipe(
         HttpClientRequest.acceptJson,
-        HttpClientRequest.bearerToken(options.apiKey),
+        HttpClientRequest.bearerToken(apiKey),
         HttpClientRequest.setHeaders({
           ...(options.organizationId === undefined ? {} : { "openai-organization": options.organizationId }),
           ...(options.projectId === undefined ? {} : { "openai-project": options.projectId })
-        }),
-        HttpClientRequest.bodyUnsafeJson(finishBody(recorded.payload, request, items, options, streamed))
+        })
       )
+      const body = () => finishBody(recorded.payload, request, items, options, streamed)
+      return yield* ProviderExchange.jsonBody(post, body, provider)
     })
 
     return ProviderExchange.make({

@@ -233,7 +233,8 @@ export const make = (): WireDecoder => {
       name,
       isFailure: status === "failed" || (error !== undefined && error !== null),
       result: error ?? output ?? outputs ?? results ?? { status: status ?? "completed" },
-      providerExecuted: true
+      providerExecuted: true,
+      metadata: { openai: { itemId: id } } as never
     })
   }
 
