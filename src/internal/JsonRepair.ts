@@ -1,0 +1,189 @@
+/**
+ * JSON as models write it: parsed when it is JSON, repaired when it nearly is, bounded in size and work, and free of the keys that
+ * poison prototypes.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import { jsonrepair } from "jsonrepair"
+
+/**
+ * Why a text has no value. `message` is made for the model: it names the fault and quotes nothing of the text but single characters.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Failure {
+  readonly reason: "invalid" | "too-deep" | "too-large"
+  readonly message: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Longest text that is repaired, in UTF-16 units; valid JSON may be longer. Default 32,768. */
+  readonly maxChars?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultMaxChars = 32_768
+
+/**
+ * Deepest nesting of a value.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxDepth = 256
+
+const failure = (reason: Failure["reason"], message: string): Either.Either<never, Failure> =>
+  Either.left({ reason, message })
+
+const tooDeep = failure("too-deep", `The JSON is nested deeper than ${maxDepth} levels.`)
+
+// `constructor` alone is an ordinary key; only with a `prototype` inside can a careless deep merge reach Object.prototype.
+const isPoison = (key: string, value: unknown): boolean =>
+  key === "__proto__" ||
+  (key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype"))
+
+/** Drops poisonous keys in place, without recursion; false when the value is nested too deeply. */
+const sanitize = (root: unknown): boolean => {
+  let level: Array<object> = typeof root === "object" && root !== null ? [root] : []
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxDepth) return false
+    const next: Array<object> = []
+    for (const node of level) {
+      const isArray = Array.isArray(node)
+      for (const [key, value] of Object.entries(node)) {
+        if (!isArray && isPoison(key, value)) Reflect.deleteProperty(node, key)
+        else if (typeof value === "object" && value !== null) next.push(value)
+      }
+    }
+    level = next
+  }
+  return true
+}
+
+// Both keys can be spelled with \u escapes, hence the third look.
+const needsCare = (text: string): boolean =>
+  text.length > 2 * maxDepth || text.includes("__proto__") || text.includes("constructor") || text.includes("\\u")
+
+/**
+ * Strict JSON, without the poisonous keys.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const decode = (text: string): Either.Either<unknown, Failure> => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return failure("invalid", "The text is not valid JSON.")
+  }
+  return !needsCare(text) || sanitize(value) ? Either.right(value) : tooDeep
+}
+
+class OverBudget extends Error {}
+
+/**
+ * Text that counts how often it is read. The repairer starts a string over at every doubtful quote, which takes seconds for a few
+ * thousand hostile characters, and it cannot be interrupted: so reading itself ends the work.
+ */
+class Metered extends String {
+  #left: number
+  constructor(text: string, reads: number) {
+    super(text)
+    this.#left = reads
+  }
+  override charAt(index: number): string {
+    if (--this.#left < 0) throw new OverBudget()
+    return super.charAt(index)
+  }
+  override charCodeAt(index: number): number {
+    if (--this.#left < 0) throw new OverBudget()
+    return super.charCodeAt(index)
+  }
+}
+
+const readsPerChar = 4
+const readsAtLeast = 20_000
+
+/**
+ * The value of a text: strict JSON first, else the repaired text (missing quotes, commas and brackets, single quotes, comments,
+ * Python words, code fences, truncation). Takes time linear in the text up to `maxChars`, and refuses to repair beyond.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parse = (text: string, options?: Options | undefined): Either.Either<unknown, Failure> => {
+  const strict = decode(text)
+  if (Either.isRight(strict) || strict.left.reason !== "invalid") return strict
+  const maxChars = options?.maxChars ?? defaultMaxChars
+  if (text.length > maxChars) {
+    return failure(
+      "too-large",
+      `The text is not valid JSON, and longer than the ${maxChars} characters that are repaired.`
+    )
+  }
+  let repaired: string
+  try {
+    repaired = jsonrepair(new Metered(text, readsAtLeast + readsPerChar * text.length) as unknown as string)
+  } catch (error) {
+    // The repairer descends by recursion: a RangeError is its stack, not ours.
+    if (error instanceof RangeError) return tooDeep
+    if (error instanceof OverBudget) return failure("invalid", "The text is not valid JSON, and too broken to repair.")
+    return failure("invalid", `The text is not valid JSON: ${error instanceof Error ? error.message : "unreadable"}.`)
+  }
+  return decode(repaired)
+}
+
+/**
+ * The end of the balanced object or array that begins at `from`, aware of strings.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Balanced {
+  /** Where the value ends, exclusive. */
+  readonly end: number
+  /** Its text, line breaks and tabs inside strings escaped, as models often forget to. */
+  readonly text: string
+}
+
+const escapes: { readonly [char: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
+
+/**
+ * Finds the value that begins with the bracket at `from`; undefined when no bracket stands there or it is never closed.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const balancedAt = (text: string, from: number): Balanced | undefined => {
+  if (text[from] !== "{" && text[from] !== "[") return undefined
+  let depth = 0
+  let inString = false
+  let out = ""
+  let copied = from
+  for (let i = from; i < text.length; i++) {
+    const char = text[i]!
+    if (inString) {
+      if (char === "\\") i++
+      else if (char === '"') inString = false
+      else if (char === "\n" || char === "\r" || char === "\t") {
+        out += text.slice(copied, i) + escapes[char]
+        copied = i + 1
+      }
+    } else if (char === '"') inString = true
+    else if (char === "{" || char === "[") depth++
+    else if ((char === "}" || char === "]") && --depth === 0) {
+      return { end: i + 1, text: out + text.slice(copied, i + 1) }
+    }
+  }
+  return undefined
+}
