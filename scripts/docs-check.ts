@@ -70,13 +70,15 @@ const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root, {
 delete options.tsBuildInfoFile
 
 const program = ts.createProgram([...written.keys()], options)
-const diagnostics = ts.getPreEmitDiagnostics(program)
+const diagnostics = [
+  ...program.getOptionsDiagnostics(),
+  ...[...written.keys()].flatMap((path) => ts.getPreEmitDiagnostics(program, program.getSourceFile(path)))
+]
 for (const { file, start, messageText } of diagnostics) {
-  const text = ts.flattenDiagnosticMessageText(messageText, "\n")
   const block = file && written.get(Path.normalize(file.fileName))
   const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start ?? 0).line
-  const place = block ? `${block.file}:${block.line + line}` : file ? `${file.fileName}:${line + 1}` : "tsconfig.json"
-  console.error(`${place}: ${text}`)
+  const place = block === undefined ? "" : `${block.file}:${block.line + line}: `
+  console.error(place + ts.flattenDiagnosticMessageText(messageText, "\n"))
 }
 console.log(`Checked ${written.size} blocks of documentation: ${diagnostics.length} problems.`)
 if (diagnostics.length > 0) process.exitCode = 1
