@@ -13,6 +13,9 @@ import * as Redacted from "effect/Redacted"
  */
 export const replacement = "[REDACTED]"
 
+// Shorter ones are dummies ("ollama", "EMPTY"), and are words of every other message.
+const minSecretLength = 8
+
 // Every quantifier that can be followed by more is bounded, so no input makes a pattern slow.
 const patterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/\b(bearer|basic)\s{1,4}[^\s"'<>,;]{4,}/gi, `$1 ${replacement}`],
@@ -34,7 +37,7 @@ const variants = (secret: string): ReadonlyArray<string> =>
 
 /**
  * Replaces the given secrets (also JSON-escaped and percent-encoded) and everything shaped like a key: prefixed tokens, bearer
- * values, key parameters and user names of URLs, tokens masked with asterisks.
+ * values, key parameters and user names of URLs, tokens masked with asterisks. Secrets of less than 8 characters stay.
  *
  * @since 0.1.0
  * @category combinators
@@ -43,7 +46,7 @@ export const redact = (text: string, secrets: ReadonlyArray<Redacted.Redacted<st
   let result = text
   for (const secret of secrets) {
     const value = Redacted.value(secret)
-    if (value === "") continue
+    if (value.length < minSecretLength) continue
     for (const variant of variants(value)) result = result.split(variant).join(replacement)
   }
   for (const [pattern, by] of patterns) result = result.replace(pattern, by)

@@ -168,7 +168,7 @@ const kindOf = (status: number, failure: ProviderFailure.ProviderFailure): Kind 
     if (has(failure, "quota")) return "quota"
     return has(failure, "policy") || policyText.test(text) ? "policy" : "authentication"
   }
-  if (status === 404) return "unknown-model"
+  if (status === 404 || status < 400) return "unknown-model"
   if (status === 408 || status === 504) return "timeout"
   if (status >= 500) return contextText.test(text) ? "context" : "unavailable"
   if (status === 413 && (tooLargeText.test(text) || has(failure, "rate-limit"))) return "context"
@@ -236,7 +236,7 @@ export const requestId = (
  */
 export const classify = (answer: Answer): LlmError.LlmError => {
   const failure = ProviderFailure.fromBody(answer.body)
-  const status = answer.status >= 400 ? answer.status : statusOf(failure)
+  const status = answer.status >= 300 ? answer.status : statusOf(failure)
   const kind = kindOf(status, failure)
   const text = SecretText.excerpt(failure.message, { maxLength: maxMessageLength, redact: answer.redact })
   const id = requestId(answer.headers, answer.redact)

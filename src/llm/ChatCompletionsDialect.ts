@@ -1,0 +1,169 @@
+/**
+ * What servers of the chat-completions API differ in, as plain values.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Dialect {
+  /** The field of `settings.maxTokens`. */
+  readonly maxTokensField: "max_tokens" | "max_completion_tokens"
+  /** The role of system messages. */
+  readonly systemRole: "system" | "developer"
+  /** Whether a stream is asked for its usage (`stream_options`). */
+  readonly streamUsage: boolean
+  /** Whether `strict` is set on schemas that satisfy OpenAI's rules for it: every object closed, every property required. */
+  readonly strictSchemas: boolean
+  /** How JSON is asked for. Where the server takes no schema, it stands in the system message. */
+  readonly jsonMode: "json_schema" | "json_object" | "none"
+  /** How `settings.reasoningEffort` is sent: as `reasoning_effort`, as `reasoning.effort`, or not at all. */
+  readonly reasoningEffort: "reasoning_effort" | "reasoning" | "none"
+  /**
+   * Which reasoning goes back to the server that sent it, in the field it came in: none, that of turns with tool calls (a turn is
+   * everything between two user messages), or all.
+   */
+  readonly reasoningBack: "never" | "tool-turns" | "always"
+  /** A reasoning field that assistant messages of turns with tool calls must have, even when empty. */
+  readonly requiredReasoningField?: "reasoning_content" | "reasoning" | undefined
+  /** False where `tool_choice` is a word only: a certain tool is then forced by offering no other one. */
+  readonly namedToolChoice: boolean
+}
+
+/**
+ * What a server most likely understands that nothing is known of.
+ *
+ * @since 0.1.0
+ * @category dialects
+ */
+export const standard: Dialect = {
+  maxTokensField: "max_tokens",
+  systemRole: "system",
+  streamUsage: true,
+  strictSchemas: false,
+  jsonMode: "json_schema",
+  reasoningEffort: "reasoning_effort",
+  reasoningBack: "tool-turns",
+  namedToolChoice: true
+}
+
+/**
+ * A server: how it is called in telemetry, where it usually is, how it takes its key, what it speaks. To be spread into the options of
+ * the client.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Preset {
+  readonly provider: string
+  readonly baseUrl: string
+  readonly auth: "bearer" | "api-key"
+  readonly dialect: Dialect
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const openai: Preset = {
+  provider: "openai",
+  baseUrl: "https://api.openai.com/v1",
+  auth: "bearer",
+  dialect: { ...standard, maxTokensField: "max_completion_tokens", strictSchemas: true, reasoningBack: "never" }
+}
+
+/**
+ * Azure's addresses name the resource: pass `baseUrl` (`https://<resource>.openai.azure.com/openai/v1`, or
+ * `…/openai/deployments/<deployment>` with `query: { "api-version": "…" }`).
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const azure: Omit<Preset, "baseUrl"> = {
+  provider: "azure",
+  auth: "api-key",
+  dialect: openai.dialect
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const openrouter: Preset = {
+  provider: "openrouter",
+  baseUrl: "https://openrouter.ai/api/v1",
+  auth: "bearer",
+  dialect: { ...standard, reasoningEffort: "reasoning", reasoningBack: "always" }
+}
+
+/**
+ * Its JSON Schema mode works with a few models only, and it refuses messages with reasoning.
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const groq: Preset = {
+  provider: "groq",
+  baseUrl: "https://api.groq.com/openai/v1",
+  auth: "bearer",
+  dialect: { ...standard, maxTokensField: "max_completion_tokens", jsonMode: "json_object", reasoningBack: "never" }
+}
+
+/**
+ * Its thinking models ignore old reasoning, but refuse a turn with tool calls that lacks it.
+ *
+ * @since 0.1.0
+ * @category presets
+ */
+export const deepseek: Preset = {
+  provider: "deepseek",
+  baseUrl: "https://api.deepseek.com",
+  auth: "bearer",
+  dialect: { ...standard, jsonMode: "json_object", requiredReasoningField: "reasoning_content" }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const ollama: Preset = {
+  provider: "ollama",
+  baseUrl: "http://127.0.0.1:11434/v1",
+  auth: "bearer",
+  dialect: { ...standard, namedToolChoice: false }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const vllm: Preset = {
+  provider: "vllm",
+  baseUrl: "http://127.0.0.1:8000/v1",
+  auth: "bearer",
+  dialect: standard
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const llamacpp: Preset = {
+  provider: "llamacpp",
+  baseUrl: "http://127.0.0.1:8080/v1",
+  auth: "bearer",
+  dialect: { ...standard, reasoningEffort: "none", namedToolChoice: false }
+}
+
+/**
+ * @since 0.1.0
+ * @category presets
+ */
+export const lmstudio: Preset = {
+  provider: "lmstudio",
+  baseUrl: "http://127.0.0.1:1234/v1",
+  auth: "bearer",
+  dialect: { ...standard, namedToolChoice: false }
+}
