@@ -1,0 +1,130 @@
+/**
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Random from "effect/Random"
+import * as LlmClient from "./LlmClient.js"
+import type { LlmError } from "./LlmError.js"
+
+/**
+ * A retry about to happen: `attempt` is 1 for the first re-try.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Retry {
+  readonly attempt: number
+  readonly delayMs: number
+  readonly error: LlmError
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Re-tries, not calls: 2 means at most three calls. */
+  readonly maxRetries?: number | undefined
+  /** The wait before the first re-try (500 millis); each further one is `factor` (2) times longer, up to `cap` (30 seconds). */
+  readonly base?: Duration.DurationInput | undefined
+  readonly factor?: number | undefined
+  readonly cap?: Duration.DurationInput | undefined
+  /** Draws each wait between half of it and the whole, so that clients that failed together do not return together. */
+  readonly jitter?: boolean | undefined
+  /** Never returns earlier than the provider asked. */
+  readonly honourRetryAfter?: boolean | undefined
+  /** A provider that asks for a longer wait than this (60 seconds) fails the call at once. */
+  readonly maxRetryAfter?: Duration.DurationInput | undefined
+  /** Narrows what is retried; errors that are not `isRetryable` never are. */
+  readonly while?: ((error: LlmError) => boolean) | undefined
+  readonly onRetry?: ((retry: Retry) => Effect.Effect<void>) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  maxRetries: 2,
+  base: Duration.millis(500),
+  factor: 2,
+  cap: Duration.seconds(30),
+  maxRetryAfter: Duration.seconds(60)
+} as const
+
+const retryAfter = (error: LlmError): number => {
+  const millis = "retryAfterMs" in error ? error.retryAfterMs : undefined
+  return millis === undefined || Number.isNaN(millis) ? 0 : Math.max(0, millis)
+}
+
+/**
+ * Retries until the first part went to `onParts`: from then on an error passes, because a retry would repeat text. Costs nothing while
+ * calls succeed. Pure: the wrapped client keeps no state.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service) => LlmClient.Service) => {
+  const maxRetries = options?.maxRetries ?? defaults.maxRetries
+  const base = Duration.toMillis(options?.base ?? defaults.base)
+  const factor = options?.factor ?? defaults.factor
+  const cap = Duration.toMillis(options?.cap ?? defaults.cap)
+  const jitter = options?.jitter ?? true
+  const honourRetryAfter = options?.honourRetryAfter ?? true
+  const maxRetryAfter = Duration.toMillis(options?.maxRetryAfter ?? defaults.maxRetryAfter)
+  const accepts = options?.while
+  const onRetry = options?.onRetry
+
+  const delay = (error: LlmError, attempt: number): Effect.Effect<number> => {
+    const backoff = Math.min(cap, base * factor ** (attempt - 1))
+    const least = honourRetryAfter ? retryAfter(error) : 0
+    return jitter
+      ? Effect.map(Random.nextRange(backoff / 2, backoff), (drawn) => Math.max(least, drawn))
+      : Effect.succeed(Math.max(least, backoff))
+  }
+
+  const mayRetry = (error: LlmError): boolean =>
+    error.isRetryable &&
+    (!honourRetryAfter || retryAfter(error) <= maxRetryAfter) &&
+    (accepts === undefined || accepts(error))
+
+  return (inner) => ({
+    provider: inner.provider,
+    model: inner.model,
+    complete: (request, completeOptions) =>
+      Effect.suspend(() => {
+        let handed = false
+        const onParts = completeOptions?.onParts
+        const watched: LlmClient.CompleteOptions | undefined =
+          onParts === undefined
+            ? completeOptions
+            : {
+                ...completeOptions,
+                onParts: (parts) => {
+                  if (parts.length > 0) handed = true
+                  return onParts(parts)
+                }
+              }
+        const call = (attempt: number): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+          Effect.catchAll(inner.complete(request, watched), (error) => {
+            if (handed || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
+            return Effect.flatMap(delay(error, attempt), (delayMs) => {
+              const next = Effect.zipRight(Effect.sleep(delayMs), call(attempt + 1))
+              return onRetry === undefined ? next : Effect.zipRight(onRetry({ attempt, delayMs, error }), next)
+            })
+          })
+        return call(1)
+      })
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
+  LlmClient.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

@@ -1,0 +1,93 @@
+/**
+ * Limits on how long a model call may take: the whole, the time to the first part, the gap between two parts.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
+import * as Deadline from "../internal/Deadline.js"
+import * as LlmClient from "./LlmClient.js"
+import { LlmTimeoutError } from "./LlmError.js"
+
+/**
+ * `first` and `gap` hold for streamed calls only and have no default. While the consumer of the parts works, the gap does not count;
+ * the whole always does.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** 120 seconds unless set; `Duration.infinity` lifts it. */
+  readonly whole?: Duration.DurationInput | undefined
+  readonly first?: Duration.DurationInput | undefined
+  readonly gap?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultWhole: Duration.Duration = Duration.seconds(120)
+
+const millis = (input: Duration.DurationInput | undefined): number | undefined => {
+  if (input === undefined) return undefined
+  const result = Duration.toMillis(input)
+  return Number.isFinite(result) ? result : undefined
+}
+
+const messages: Record<Deadline.Phase, string> = {
+  whole: "no whole answer",
+  "first-part": "no first part",
+  gap: "no further part"
+}
+
+/**
+ * A call that takes too long is interrupted and fails with `LlmTimeoutError`. Pure: the wrapped client keeps no state.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service) => LlmClient.Service) => {
+  const whole = millis(options?.whole ?? defaultWhole)
+  const first = millis(options?.first)
+  const gap = millis(options?.gap)
+  return (inner) => ({
+    provider: inner.provider,
+    model: inner.model,
+    complete: (request, completeOptions) => {
+      const onTimeout = (phase: Deadline.Phase, limit: number) => {
+        const model = request.settings?.model ?? inner.model
+        return new LlmTimeoutError({
+          message: `${inner.provider} gave ${messages[phase]} within ${limit} ms`,
+          provider: inner.provider,
+          ...(model === undefined ? {} : { model }),
+          phase,
+          timeoutMs: limit
+        })
+      }
+      const onParts = completeOptions?.onParts
+      if (onParts === undefined)
+        return Deadline.run(() => inner.complete(request, completeOptions), { whole, onTimeout })
+      return Deadline.run(
+        (beat) =>
+          inner.complete(request, {
+            ...completeOptions,
+            onParts: (parts) =>
+              Effect.suspend(() => {
+                beat.hold()
+                return Effect.map(onParts(parts), beat)
+              })
+          }),
+        { whole, first, gap, onTimeout }
+      )
+    }
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
+  LlmClient.layerWrapped((inner) => Effect.succeed(wrap(options)(inner)))

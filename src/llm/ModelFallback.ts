@@ -1,0 +1,185 @@
+/**
+ * A chain of clients: when one fails, the next one answers.
+ *
+ * @since 0.1.0
+ */
+import type * as Array from "effect/Array"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as LlmClient from "./LlmClient.js"
+import type { LlmError } from "./LlmError.js"
+import * as ModelSettings from "./ModelSettings.js"
+
+/**
+ * A client of the chain.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Entry {
+  readonly client: LlmClient.Service
+  /** Win over the request's settings when this client is asked. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  /**
+   * `model` and `providerOptions` of a request are meant for the provider of the chain's first client and go to no other, unless this
+   * is true: for a gateway that serves the same models.
+   */
+  readonly passModel?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Chain = Array.NonEmptyReadonlyArray<LlmClient.Service | Entry>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Which errors go to the next client; `defaultWhen` unless set. */
+  readonly when?: ((error: LlmError) => boolean) | undefined
+  /** Runs before the next client is asked. Without it the error is logged as a warning. */
+  readonly onFallback?:
+    | ((fallback: {
+        readonly error: LlmError
+        readonly from: LlmClient.Service
+        readonly to: LlmClient.Service
+      }) => Effect.Effect<void>)
+    | undefined
+}
+
+/**
+ * Everything another provider may do better: passing failures (rate limit, timeout, connection, unavailable, malformed response),
+ * a missing or wrong key, no credit, a conversation too long for this model. Not what is wrong with the request itself, and not a
+ * refusal for its content.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const defaultWhen = (error: LlmError): boolean => {
+  switch (error._tag) {
+    case "LlmContentPolicyError":
+    case "LlmInvalidRequestError":
+      return false
+    case "LlmAuthenticationError":
+    case "LlmConnectionError":
+    case "LlmContextOverflowError":
+    case "LlmMalformedResponseError":
+    case "LlmQuotaError":
+    case "LlmRateLimitError":
+    case "LlmTimeoutError":
+    case "LlmUnavailableError":
+      return true
+  }
+}
+
+const logFallback: NonNullable<Options["onFallback"]> = ({ error, from, to }) =>
+  Effect.logWarning("The model call failed; asking the next client").pipe(
+    Effect.annotateLogs({
+      module: "ModelFallback",
+      error: error._tag,
+      code: error.code,
+      provider: from.provider,
+      next: to.provider
+    })
+  )
+
+const toEntry = (item: LlmClient.Service | Entry): Entry => ("client" in item ? item : { client: item })
+
+const requestFor = (entry: Entry, provider: string, request: LlmClient.LlmRequest): LlmClient.LlmRequest => {
+  let settings = request.settings
+  if (settings !== undefined && entry.client.provider !== provider && entry.passModel !== true) {
+    const { model: _model, providerOptions: _providerOptions, ...rest } = settings
+    settings = rest
+  }
+  if (entry.settings !== undefined) settings = ModelSettings.merge(settings ?? ModelSettings.empty, entry.settings)
+  return settings === request.settings ? request : { ...request, settings }
+}
+
+/**
+ * Asks the clients in turn. After the first part went to `onParts` an error passes as it is, because another answer would be glued to
+ * the first. The error of the last client asked is the error of the call. The response says in `provider` and `model` who answered; the
+ * service's own `provider` and `model` are the first client's.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (chain: Chain, options?: Options | undefined): LlmClient.Service => {
+  const entries = chain.map(toEntry)
+  const first = toEntry(chain[0])
+  const when = options?.when ?? defaultWhen
+  const onFallback = options?.onFallback ?? logFallback
+  return {
+    provider: first.client.provider,
+    model: first.settings?.model ?? first.client.model,
+    complete: (request, completeOptions) =>
+      Effect.suspend(() => {
+        let handed = false
+        const onParts = completeOptions?.onParts
+        const watched: LlmClient.CompleteOptions | undefined =
+          onParts === undefined
+            ? completeOptions
+            : {
+                ...completeOptions,
+                onParts: (parts) => {
+                  if (parts.length > 0) handed = true
+                  return onParts(parts)
+                }
+              }
+        const ask = (entry: Entry, index: number): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
+          const call = entry.client.complete(requestFor(entry, first.client.provider, request), watched)
+          const next = entries[index + 1]
+          if (next === undefined) return call
+          return Effect.catchAll(call, (error) =>
+            handed || !when(error)
+              ? Effect.fail(error)
+              : Effect.zipRight(onFallback({ error, from: entry.client, to: next.client }), ask(next, index + 1))
+          )
+        }
+        return ask(first, 0)
+      })
+  }
+}
+
+/**
+ * The client below first, then the given ones.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wrap =
+  (others: Chain, options?: Options | undefined): ((inner: LlmClient.Service) => LlmClient.Service) =>
+  (inner) =>
+    make([inner, ...others], options)
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (chain: Chain, options?: Options | undefined): Layer.Layer<LlmClient.LlmClient> =>
+  LlmClient.layer(make(chain, options))
+
+/**
+ * A chain of clients that are layers themselves, each built once. A client that cannot be built fails the layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerOf = <const Layers extends Array.NonEmptyReadonlyArray<Layer.Layer<LlmClient.LlmClient, any, any>>>(
+  layers: Layers,
+  options?: Options | undefined
+): Layer.Layer<LlmClient.LlmClient, Layer.Layer.Error<Layers[number]>, Layer.Layer.Context<Layers[number]>> =>
+  Layer.scoped(
+    LlmClient.LlmClient,
+    Effect.map(
+      Effect.forEach(layers as Array.NonEmptyReadonlyArray<Layers[number]>, (client) =>
+        Effect.map(Layer.build(client as Layer.Layer<LlmClient.LlmClient, any, any>), (context) =>
+          Context.get(context, LlmClient.LlmClient)
+        )
+      ),
+      (clients) => make(clients as Chain, options)
+    )
+  )

@@ -1,0 +1,95 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import * as LlmTimeout from "../../src/llm/LlmTimeout.js"
+import * as Scripted from "../support/ScriptedClient.js"
+
+const never = Scripted.make(() => Effect.never, { provider: "slow", model: "small" })
+
+describe("LlmTimeout", () => {
+  it.effect("a call without an answer fails after 120 seconds unless told otherwise", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.flip(LlmTimeout.wrap()(never).complete(Scripted.user("hi"))))
+      yield* TestClock.adjust("119999 millis")
+      assert.strictEqual((yield* Fiber.poll(fiber))._tag, "None")
+      yield* TestClock.adjust("1 millis")
+      const error = yield* Fiber.join(fiber)
+      if (error._tag !== "LlmTimeoutError") return assert.fail(error._tag)
+      assert.deepStrictEqual(
+        [error.phase, error.timeoutMs, error.provider, error.model, error.isRetryable],
+        ["whole", 120_000, "slow", "small", true]
+      )
+    })
+  )
+
+  it.effect("the error names the model that was asked for", () =>
+    Effect.gen(function* () {
+      const client = LlmTimeout.wrap({ whole: "1 second" })(never)
+      const fiber = yield* Effect.fork(Effect.flip(client.complete(Scripted.user("hi", { model: "large" }))))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(fiber)).model, "large")
+    })
+  )
+
+  it.effect("the first part has its own limit", () =>
+    Effect.gen(function* () {
+      const client = LlmTimeout.wrap({ first: "5 seconds" })(never)
+      const fiber = yield* Effect.fork(
+        Effect.flip(client.complete(Scripted.user("hi"), { onParts: () => Effect.void }))
+      )
+      yield* TestClock.adjust("5 seconds")
+      const error = yield* Fiber.join(fiber)
+      assert.strictEqual(error._tag === "LlmTimeoutError" ? error.phase : "", "first-part")
+    })
+  )
+
+  it.effect("the gap between parts has its own limit", () =>
+    Effect.gen(function* () {
+      const stalling = Scripted.make((_, __, options) =>
+        Effect.andThen(options!.onParts!([{ type: "text-start", id: "0" }]), Effect.never)
+      )
+      const client = LlmTimeout.wrap({ first: "1 second", gap: "3 seconds" })(stalling)
+      const fiber = yield* Effect.fork(
+        Effect.flip(client.complete(Scripted.user("hi"), { onParts: () => Effect.void }))
+      )
+      yield* TestClock.adjust("3 seconds")
+      const error = yield* Fiber.join(fiber)
+      assert.strictEqual(error._tag === "LlmTimeoutError" ? error.phase : "", "gap")
+    })
+  )
+
+  it.effect("a slow consumer is not a gap of the model", () =>
+    Effect.gen(function* () {
+      const client = LlmTimeout.wrap({ gap: "1 second" })(
+        Scripted.make((_, __, options) => Scripted.answer(["a", "b"], options))
+      )
+      const fiber = yield* Effect.fork(
+        client.complete(Scripted.user("hi"), { onParts: () => Effect.sleep("10 seconds") })
+      )
+      yield* TestClock.adjust("40 seconds")
+      assert.strictEqual(LlmClient.text(yield* Fiber.join(fiber)), "ab")
+    })
+  )
+
+  it.effect("without parts the limits of parts do not hold, and an infinite whole lifts the limit", () =>
+    Effect.gen(function* () {
+      const slow = Scripted.make((_, __, options) => Scripted.answer("late", options, { gap: 600_000 }))
+      const client = LlmTimeout.wrap({ whole: Duration.infinity, first: "1 second", gap: "1 second" })(slow)
+      const fiber = yield* Effect.fork(client.complete(Scripted.user("hi")))
+      yield* TestClock.adjust("10 minutes")
+      assert.strictEqual(LlmClient.text(yield* Fiber.join(fiber)), "late")
+    })
+  )
+
+  it.effect("the layer wraps the client below", () =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.fork(Effect.flip(LlmClient.complete(Scripted.user("hi"))))
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "LlmTimeoutError")
+    }).pipe(Effect.provide(LlmTimeout.layer({ whole: "2 seconds" }).pipe(Layer.provide(LlmClient.layer(never)))))
+  )
+})
