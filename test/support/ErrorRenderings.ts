@@ -1,0 +1,17 @@
+/**
+ * Everything a failure can be shown as, for tests that look for secrets in it.
+ */
+import { inspect } from "node:util"
+import * as Cause from "effect/Cause"
+import * as Schema from "effect/Schema"
+import * as LlmError from "../../src/llm/LlmError.js"
+
+export const of = (error: LlmError.LlmError): string =>
+  [
+    JSON.stringify(error),
+    JSON.stringify(Schema.encodeSync(LlmError.LlmError)(error)),
+    Cause.pretty(Cause.fail(error), { renderErrorCause: true }),
+    inspect(error, { depth: 20, showHidden: true }),
+    String(error),
+    error.stack ?? ""
+  ].join("\n")
