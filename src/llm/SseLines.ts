@@ -35,14 +35,27 @@ export interface SseLines {
  * @category constructors
  */
 export const make = (options: { readonly maxEventLength: number }): SseLines => {
-  const decoder = new TextDecoder()
+  // Decoding a stream is many times slower than decoding a text: it is done only where a character may be cut in two.
+  const whole = new TextDecoder("utf-8", { ignoreBOM: true })
+  const streaming = new TextDecoder("utf-8", { ignoreBOM: true })
+  let cut = false
+  let begun = false
   let pending: Array<string> = []
   let pendingLength = 0
   let event = "message"
   let data: Array<string> = []
   let dataLength = 0
   let overflow = false
+  let carriageReturns = false
 
+  const decode = (bytes: Uint8Array): string => {
+    const ascii = bytes.length === 0 || bytes[bytes.length - 1]! < 0x80
+    const text = cut || !ascii ? streaming.decode(bytes, { stream: true }) : whole.decode(bytes)
+    if (bytes.length > 0) cut = !ascii
+    if (begun || text === "") return text
+    begun = true
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  }
   const dispatch = (into: Array<SseEvent>) => {
     if (data.length > 0) {
       into.push({ event, data })
@@ -76,12 +89,13 @@ export const make = (options: { readonly maxEventLength: number }): SseLines => 
       overflow = true
       return
     }
+    if (!carriageReturns) return field(text, into)
     const trimmed = text.charCodeAt(text.length - 1) === 13 ? text.slice(0, -1) : text
-    if (!trimmed.includes("\r")) return field(trimmed, into)
     for (const part of trimmed.split("\r")) field(part, into)
   }
   const take = (text: string, into: Array<SseEvent>): boolean => {
     let from = 0
+    if (!carriageReturns) carriageReturns = text.includes("\r")
     for (let at = text.indexOf("\n"); at >= 0 && !overflow; at = text.indexOf("\n", from)) {
       let current = text.slice(from, at)
       if (pending.length > 0) {
@@ -103,9 +117,9 @@ export const make = (options: { readonly maxEventLength: number }): SseLines => 
   }
 
   return {
-    push: (bytes, into) => !overflow && take(decoder.decode(bytes, { stream: true }), into),
+    push: (bytes, into) => !overflow && take(decode(bytes), into),
     end: (into) => {
-      if (overflow || !take(decoder.decode(), into)) return false
+      if (overflow || !take(streaming.decode(), into)) return false
       if (pending.length > 0) line(pending.join(""), into)
       pending = []
       dispatch(into)

@@ -63,6 +63,14 @@ describe("SseLines", () => {
     assert.deepStrictEqual(decode([bytes("data: "), new Uint8Array([0xff]), bytes("\n\n")]).events[0]?.data, ["\ufffd"])
   })
 
+  it("passes over a byte order mark at the very beginning, even in pieces", () => {
+    const text = bytes("\ufeffdata: a\n\ndata: \ufeffb\n\n")
+    const data = (chunks: ReadonlyArray<Uint8Array>) => decode(chunks).events.map((event) => event.data[0])
+    assert.deepStrictEqual(data([text]), ["a", "\ufeffb"])
+    assert.deepStrictEqual(data(Array.from(text, (byte) => new Uint8Array([byte]))), ["a", "\ufeffb"])
+    assert.deepStrictEqual(data([bytes("data: é\n\ndata: "), bytes("\ufeffb\n\n")]), ["é", "\ufeffb"])
+  })
+
   it("refuses a line, an unfinished line and an event beyond the bound", () => {
     assert.isTrue(decode([bytes(`data: ${"x".repeat(4)}\n\n`)], 10).fits)
     assert.isFalse(decode([bytes(`data: ${"x".repeat(5)}\n\n`)], 10).fits)
