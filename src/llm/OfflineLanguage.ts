@@ -223,6 +223,17 @@ const sameMeaning: ReadonlyMap<string, string> = new Map(
  * @category combinators
  */
 export const stem = (lower: string): string => {
+  const remembered = stems.get(lower)
+  if (remembered !== undefined) return remembered
+  const found = reduce(lower)
+  if (stems.size >= 8_192) stems.clear()
+  if (lower.length <= 64) stems.set(lower, found)
+  return found
+}
+
+const stems = new Map<string, string>()
+
+const reduce = (lower: string): string => {
   const known = sameMeaning.get(lower)
   const word = strip(known ?? lower)
   return known === undefined ? (folded.get(word) ?? word) : word

@@ -45,7 +45,7 @@ export interface Scene extends Reading {
   readonly mentions: ReadonlyArray<Mention>
 }
 
-const maxMentions = 400
+const maxMentions = 200
 
 const before = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<string> => {
   const found: Array<string> = []

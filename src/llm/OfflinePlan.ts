@@ -27,6 +27,7 @@ export interface Intent {
 
 const maxStates = 16
 const maxCalls = 16
+const maxChunks = 24
 
 /**
  * How much a stem tells tools apart: near zero for what all of them share.
@@ -52,7 +53,7 @@ const segmentStems = (scene: Scene): ReadonlyArray<ReadonlyArray<string>> =>
     const found = new Set<string>()
     for (let i = segment.from; i < segment.to; i++) {
       const token = scene.tokens[i]!
-      if (token.kind === "symbol" || token.kind === "number" || Language.isStopWord(token.lower)) continue
+      if (token.kind === "symbol" || token.kind === "number" || token.kind === "quoted" || Language.isStopWord(token.lower)) continue
       if (Lexicon.currencies.has(token.lower)) found.add(Language.stem("currency"))
       for (const part of Language.words(token.text)) if (!Language.isStopWord(part)) found.add(Language.stem(part))
     }
@@ -102,6 +103,18 @@ const deal = (scene: Scene, evidence: ReadonlyArray<ReadonlyArray<number>>, stat
   return path
 }
 
+/** Of tools that fit alike, the one whose arguments the text holds. */
+const prefer = (scene: Scene, states: ReadonlyArray<ToolProfile>, evidence: ReadonlyArray<Array<number>>): void => {
+  states.forEach((tool, state) => {
+    const required = tool.parameters.filter((param) => param.required)
+    if (required.length === 0) return
+    const filling = Arguments.fill(required, { scene }, tool.core)
+    const filled = Array.from(filling.values.values()).filter((value) => value.score >= 1.2).length
+    const factor = 0.8 + (0.35 * filled) / required.length
+    for (const row of evidence) row[state] = row[state]! * factor
+  })
+}
+
 interface Share {
   readonly tool: ToolProfile
   readonly segments: ReadonlyArray<number>
@@ -115,23 +128,25 @@ const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: boolean)
   const all = new Set(stems.flat())
   const total = (tool: ToolProfile) => {
     let score = 0
-    for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
-    return score
+        for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
+    return score * will(tool)
   }
+  /** What changes something wants its verb said, unless it is all there is. */
+  const will = (tool: ToolProfile) => (tools.length > 1 && tool.mutates && !tool.verbs.some((verb) => all.has(verb)) ? 0.4 : 1)
   const ranked = tools
     .map((tool, order) => ({ tool, order, score: total(tool) }))
     .sort((a, b) => b.score - a.score || a.order - b.order)
   const best = ranked[0]
   if (best === undefined) return []
-  const enough = force ? 0 : 0.9
+  const enough = force ? 0 : 0.55
   const states = ranked
     .filter(({ score }) => score >= Math.max(enough, best.score * 0.15))
     .slice(0, maxStates)
     .map(({ tool }) => tool)
   if (states.length === 0) return []
   const evidence = stems.map((words) =>
-    states.map((tool) => words.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0))
-  )
+    states.map((tool) => will(tool) * words.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0)))
+  prefer(scene, states, evidence)
   const path = deal(scene, evidence, states.length)
   const found = states.map((tool, state): Share & { readonly score: number; readonly core: number } => {
     const segments = path.flatMap((at, segment) => (at === state ? [segment] : []))
@@ -199,7 +214,7 @@ const group = (scene: Scene, share: Share): ReadonlyArray<ReadonlySet<number>> =
     }
   }
   const groups: Array<Set<number>> = []
-  for (const chunk of chunks) {
+  for (const chunk of chunks.slice(0, maxChunks)) {
     const last = groups[groups.length - 1]
     if (last === undefined) {
       groups.push(new Set(chunk.segments))
@@ -257,7 +272,7 @@ const multiply = (
         if (variants.length < maxCalls) variants.push(new Map([...values, [param.name, other]]))
   }
   if (variants.length > 1) return variants
-  for (const segment of segments) {
+  for (const segment of Array.from(segments).slice(0, maxChunks)) {
     const first = Math.min(
       ...used.filter((value) => value.to > value.from).map((value) => scene.tokens[value.from]!.segment)
     )

@@ -89,6 +89,8 @@ export interface ToolProfile {
   readonly core: ReadonlySet<string>
   /** The tool changes something. */
   readonly mutates: boolean
+  /** Stems of the verbs that say so. */
+  readonly verbs: ReadonlyArray<string>
 }
 
 const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
@@ -519,7 +521,8 @@ export const profile = (tool: ToolDefinition): ToolProfile => {
     parameters: params,
     words: found,
     core: new Set(core.map(Language.stem)),
-    mutates: name.some((word) => mutating.has(word)) || mutating.has(Language.words(first)[0] ?? "")
+    verbs: name.concat(Language.words(first)[0] ?? []).filter((word) => mutating.has(word)).map(Language.stem),
+    mutates: mutating.has(name[0] ?? "") || mutating.has(Language.words(first)[0] ?? "")
   }
   profiles.set(tool, result)
   return result
