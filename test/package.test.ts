@@ -91,7 +91,10 @@ const heavy = new RegExp(
 
 const barrel = /\/node_modules\/(effect|@effect\/[^/]+)\/dist\/(esm|cjs)\/index\.js$/
 
-describe("package", () => {
+// Each program loads hundreds of modules through the hooks, which takes its time on a busy machine.
+const timeout = 60_000
+
+describe("package", { timeout }, () => {
   let loaded: ReadonlyArray<string> = []
 
   beforeAll(() => {
@@ -101,7 +104,7 @@ describe("package", () => {
     Fs.writeFileSync(Path.join(work, "recorder.mjs"), recorder)
     emit()
     loaded = loadedBy("./src/index.js")
-  })
+  }, timeout)
 
   afterAll(() => Fs.rmSync(work, { recursive: true, force: true }))
 
