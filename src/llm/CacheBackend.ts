@@ -3,10 +3,13 @@
  *
  * @since 0.1.0
  */
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
-import type * as Option from "effect/Option"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
@@ -42,3 +45,125 @@ export interface Service {
  * @category tags
  */
 export class CacheBackend extends Context.Tag("effect-lexigram/llm/CacheBackend")<CacheBackend, Service>() {}
+
+const forever = Number.POSITIVE_INFINITY
+
+const expiry = (now: number, ttl: Duration.DurationInput | undefined): number =>
+  ttl === undefined ? forever : now + Duration.toMillis(ttl)
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MemoryOptions {
+  /** Entries at most; 1,024 unless set. */
+  readonly capacity?: number | undefined
+  /** Characters of all keys and values at most; 32 million unless set. A value that is larger than all of it is not kept. */
+  readonly maxCharacters?: number | undefined
+}
+
+/**
+ * In this process. The entry that was used least recently goes first when the store is full.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
+  Effect.sync(() => {
+    const capacity = options?.capacity ?? 1024
+    const maxCharacters = options?.maxCharacters ?? 32_000_000
+    // A Map keeps the order of insertion: reading an entry inserts it again, so the first one is the oldest.
+    const entries = new Map<string, { readonly value: string; readonly expiresAt: number }>()
+    let characters = 0
+    const remove = (key: string): void => {
+      const entry = entries.get(key)
+      if (entry === undefined) return
+      entries.delete(key)
+      characters -= key.length + entry.value.length
+    }
+    return {
+      get: (key) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const entry = entries.get(key)
+          if (entry === undefined) return Option.none()
+          if (entry.expiresAt <= now) {
+            remove(key)
+            return Option.none()
+          }
+          entries.delete(key)
+          entries.set(key, entry)
+          return Option.some(entry.value)
+        }),
+      set: (key, value, setOptions) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          remove(key)
+          entries.set(key, { value, expiresAt: expiry(now, setOptions?.ttl) })
+          characters += key.length + value.length
+          for (const oldest of entries.keys()) {
+            if (entries.size <= capacity && characters <= maxCharacters) break
+            remove(oldest)
+          }
+        }),
+      delete: (key) => Effect.sync(() => remove(key))
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<CacheBackend> =>
+  Layer.effect(CacheBackend, makeMemory(options))
+
+const encodeEntry = (value: string, expiresAt: number): string => `${expiresAt === forever ? "-" : expiresAt}\n${value}`
+
+/** `undefined` for what this module did not write. */
+const decodeEntry = (text: string): { readonly value: string; readonly expiresAt: number } | undefined => {
+  const match = /^(-|\d{1,16}(?:\.\d{1,6})?)\n/.exec(text)
+  if (match === null) return undefined
+  return { value: text.slice(match[0].length), expiresAt: match[1] === "-" ? forever : Number(match[1]) }
+}
+
+/**
+ * In a `KeyValueStore` of `@effect/platform`. The time of expiry is kept in the value; an expired entry is removed when it is read. A
+ * value that something else wrote under the same key reads as absent.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeKeyValueStore = (options?: {
+  /** Stands before every key; `""` unless set. */
+  readonly prefix?: string | undefined
+}): Effect.Effect<Service, never, KeyValueStore.KeyValueStore> =>
+  Effect.map(KeyValueStore.KeyValueStore, (store) => {
+    const prefix = options?.prefix ?? ""
+    const failure = (operation: CacheBackendError["operation"]) => (cause: unknown) =>
+      new CacheBackendError({ message: `The key-value store refused to ${operation} an entry`, operation, cause })
+    return {
+      get: (key) =>
+        Effect.gen(function* () {
+          const text = yield* store.get(prefix + key)
+          if (Option.isNone(text)) return Option.none<string>()
+          const entry = decodeEntry(text.value)
+          if (entry === undefined) return Option.none()
+          if (entry.expiresAt > (yield* Clock.currentTimeMillis)) return Option.some(entry.value)
+          yield* store.remove(prefix + key)
+          return Option.none()
+        }).pipe(Effect.mapError(failure("get"))),
+      set: (key, value, setOptions) =>
+        Clock.currentTimeMillis.pipe(
+          Effect.flatMap((now) => store.set(prefix + key, encodeEntry(value, expiry(now, setOptions?.ttl)))),
+          Effect.mapError(failure("set"))
+        ),
+      delete: (key) => Effect.mapError(store.remove(prefix + key), failure("delete"))
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerKeyValueStore = (options?: {
+  readonly prefix?: string | undefined
+}): Layer.Layer<CacheBackend, never, KeyValueStore.KeyValueStore> =>
+  Layer.effect(CacheBackend, makeKeyValueStore(options))

@@ -1,0 +1,68 @@
+/**
+ * One text for equal plain data, whatever the order of its keys: what keys of caches and hashes of requests are made of.
+ *
+ * @since 0.1.0
+ */
+import { createHash } from "node:crypto"
+
+const isPlain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+const write = (value: unknown, out: Array<string>): boolean => {
+  if (value === null) return out.push("null") > 0
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return out.push(JSON.stringify(value)) > 0
+    case "bigint":
+      return out.push(`${value}n`) > 0
+    case "object":
+      break
+    default:
+      return false
+  }
+  if (Array.isArray(value)) {
+    out.push("[")
+    value.forEach((item, index) => {
+      if (index > 0) out.push(",")
+      if (!write(item, out)) out.push("null")
+    })
+    return out.push("]") > 0
+  }
+  if (value instanceof Uint8Array) return out.push(`bytes"${Buffer.from(value).toString("base64")}"`) > 0
+  if (!isPlain(value) && typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    return write((value as { toJSON: () => unknown }).toJSON(), out)
+  }
+  out.push("{")
+  let first = true
+  for (const key of Object.keys(value).sort()) {
+    const at = out.length
+    out.push(`${first ? "" : ","}${JSON.stringify(key)}:`)
+    if (write((value as Record<string, unknown>)[key], out)) first = false
+    else out.length = at
+  }
+  return out.push("}") > 0
+}
+
+/**
+ * JSON with sorted keys; absent and `undefined` fields are the same, text is taken as it is. Bytes and big integers have forms that no
+ * JSON has. Throws a `RangeError` on data that is cyclic or too deep for the stack.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const stringify = (value: unknown): string => {
+  const out: Array<string> = []
+  return write(value, out) ? out.join("") : "undefined"
+}
+
+/**
+ * SHA-256 of the canonical text, as 64 hexadecimal digits.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const hash = (value: unknown): string => createHash("sha256").update(stringify(value)).digest("hex")

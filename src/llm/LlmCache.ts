@@ -1,0 +1,322 @@
+/**
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ *
+ * Where it stands among the wrappers of this folder, from the outside in: cache, fallback, retry, limits, timeout, client. A hit then
+ * costs no permit; a fallback comes after the retries of each client; each attempt is limited and timed by itself. Redaction of
+ * requests goes outside the cache, so that no secret is stored.
+ *
+ * ```ts
+ * const Model = LlmCache.layer({ ttl: "1 hour" }).pipe(
+ *   Layer.provide(LlmRetry.layer()),
+ *   Layer.provide(LlmLimits.layer({ concurrency: 8 })),
+ *   Layer.provide(LlmTimeout.layer({ whole: "60 seconds" })),
+ *   Layer.provide(Client)
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Usage from "../domain/Usage.js"
+import * as CanonicalJson from "../internal/CanonicalJson.js"
+import * as Deadline from "../internal/Deadline.js"
+import * as CacheBackend from "./CacheBackend.js"
+import * as LlmClient from "./LlmClient.js"
+import type { LlmError } from "./LlmError.js"
+import * as LlmResponseSchema from "./LlmResponseSchema.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** How long an answer is kept; without it, until the backend evicts it. */
+  readonly ttl?: Duration.DurationInput | undefined
+  /** Stands before every key; `llm` unless set. */
+  readonly namespace?: string | undefined
+  /** The key of a request; by default the SHA-256 of provider, model and the whole request. */
+  readonly keyOf?: ((request: LlmClient.LlmRequest, client: LlmClient.Service) => string) | undefined
+  /** Which requests are cached; by default those that promise the same answer again: temperature 0, or a seed. */
+  readonly onlyWhen?: ((request: LlmClient.LlmRequest) => boolean) | undefined
+  /** Caches every request; `onlyWhen` wins over it. */
+  readonly always?: boolean | undefined
+  /** A backend that takes longer (2 seconds) counts as failed. */
+  readonly backendTimeout?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const METRIC_LLM_CACHE_HITS = "llm.cache.hits"
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const METRIC_LLM_CACHE_MISSES = "llm.cache.misses"
+/**
+ * Failures of the backend and entries that could not be read.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const METRIC_LLM_CACHE_FAILURES = "llm.cache.failures"
+
+const hits = Metric.counter(METRIC_LLM_CACHE_HITS, { incremental: true })
+const misses = Metric.counter(METRIC_LLM_CACHE_MISSES, { incremental: true })
+const failures = Metric.counter(METRIC_LLM_CACHE_FAILURES, { incremental: true })
+
+/**
+ * True for an answer that cost nothing, because it came from the cache or from another caller's equal request. Its `usage` is zero,
+ * so that nobody counts it twice; what the model once used is in `metadata.cachedUsage`.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isCached = (response: LlmClient.LlmResponse): boolean => response.metadata?.["cached"] === true
+
+const noUsage: Usage.Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 }
+
+const asCached = (response: LlmClient.LlmResponse): LlmClient.LlmResponse => ({
+  ...response,
+  usage: noUsage,
+  metadata: { ...response.metadata, cached: true, cachedUsage: response.usage }
+})
+
+const isDeterministic = (request: LlmClient.LlmRequest): boolean =>
+  request.settings?.temperature === 0 || request.settings?.seed !== undefined
+
+/** Only whole answers: a model that stopped for another reason may do better next time. */
+const isWhole = (response: LlmClient.LlmResponse): boolean =>
+  response.finishReason === "stop" || response.finishReason === "tool-calls" || response.finishReason === "length"
+
+const decode = Schema.decodeUnknownEither(LlmResponseSchema.LlmResponseJson)
+const encode = Schema.encodeEither(LlmResponseSchema.LlmResponseJson)
+
+const warn = (message: string, error?: CacheBackend.CacheBackendError | undefined): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    failures.unsafeUpdate(1, [])
+    return Effect.logWarning(message, ...(error === undefined ? [] : [error])).pipe(
+      Effect.annotateLogs({ module: "LlmCache" })
+    )
+  })
+
+/** One call, and everybody who waits for it. Its parts are kept, so that each waiter reads them at its own pace. */
+class Flight {
+  readonly parts: Array<LlmClient.LlmPart> = []
+  exit: Exit.Exit<{ readonly response: LlmClient.LlmResponse; readonly hit: boolean }, LlmError> | undefined
+  fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  waiters = 0
+  private paid = false
+  private listeners: Array<() => void> = []
+
+  notify(): void {
+    const listeners = this.listeners
+    this.listeners = []
+    for (const listener of listeners) listener()
+  }
+
+  /** Ends when there are more than `seen` parts, or the call ended. */
+  readonly changed = (seen: number): Effect.Effect<void> =>
+    Effect.async<void>((resume) => {
+      if (this.exit !== undefined || this.parts.length > seen) return resume(Effect.void)
+      const wake = () => resume(Effect.void)
+      this.listeners.push(wake)
+      return Effect.sync(() => {
+        this.listeners = this.listeners.filter((listener) => listener !== wake)
+      })
+    })
+
+  /** True for exactly one waiter: the usage of the call is that one's. */
+  pay(): boolean {
+    if (this.paid) return false
+    this.paid = true
+    return true
+  }
+
+  readonly follow = (onParts: LlmClient.OnParts | undefined): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+    Effect.suspend(() => {
+      let seen = 0
+      let payer: boolean | undefined
+      const price = (part: LlmClient.LlmPart): LlmClient.LlmPart => {
+        if (part.type !== "finish") return part
+        payer ??= this.pay()
+        return payer ? part : { ...part, usage: noUsage }
+      }
+      const end = (): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+        Effect.flatMap(this.exit!, ({ hit, response }) => {
+          payer ??= !hit && this.pay()
+          const mine = payer ? response : asCached(response)
+          return onParts !== undefined && seen === 0
+            ? Effect.as(onParts(LlmClient.partsOf(mine)), mine)
+            : Effect.succeed(mine)
+        })
+      const next: Effect.Effect<LlmClient.LlmResponse, LlmError> = Effect.suspend(() => {
+        if (onParts !== undefined && this.parts.length > seen) {
+          const chunk = this.parts.slice(seen)
+          seen = this.parts.length
+          return Effect.zipRight(onParts(chunk.map(price)), next)
+        }
+        if (this.exit !== undefined) return end()
+        return Effect.zipRight(this.changed(onParts === undefined ? Number.POSITIVE_INFINITY : seen), next)
+      })
+      return next
+    })
+}
+
+/**
+ * Answers equal requests from the backend. A hit is streamed as `partsOf(response)`. Failures are never cached; failures of the backend
+ * and entries that cannot be read are logged, counted, and treated as absent.
+ *
+ * Callers with equal requests at the same time share one call: it runs on while one of them waits, is interrupted with the last one, and
+ * its usage is reported to one of them. If the first caller streams, the others receive parts as they arrive too, each at its own pace;
+ * else they receive them at the end.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wrap =
+  (options?: Options | undefined) =>
+  (inner: LlmClient.Service): Effect.Effect<LlmClient.Service, never, CacheBackend.CacheBackend> =>
+    Effect.map(CacheBackend.CacheBackend, (backend) => {
+      const namespace = options?.namespace ?? "llm"
+      const accepts = options?.onlyWhen ?? (options?.always === true ? () => true : isDeterministic)
+      const whole = Duration.toMillis(options?.backendTimeout ?? "2 seconds")
+      const flights = new Map<string, Flight>()
+
+      const keyOf =
+        options?.keyOf ??
+        ((request: LlmClient.LlmRequest) =>
+          CanonicalJson.hash({ provider: inner.provider, model: request.settings?.model ?? inner.model, request }))
+
+      const limited = <A>(
+        operation: CacheBackend.CacheBackendError["operation"],
+        effect: Effect.Effect<A, CacheBackend.CacheBackendError>
+      ): Effect.Effect<A, CacheBackend.CacheBackendError> =>
+        Deadline.run(() => effect, {
+          whole,
+          onTimeout: (_, limit) =>
+            new CacheBackend.CacheBackendError({ message: `The cache did not answer within ${limit} ms`, operation })
+        })
+
+      const load = (key: string): Effect.Effect<LlmClient.LlmResponse | undefined> =>
+        limited("get", backend.get(key)).pipe(
+          Effect.flatMap(
+            Option.match({
+              onNone: () => Effect.succeed(undefined),
+              onSome: (text) => {
+                const response = decode(text)
+                return Either.isRight(response)
+                  ? Effect.succeed(response.right)
+                  : Effect.as(warn("A cached answer cannot be read and is ignored"), undefined)
+              }
+            })
+          ),
+          Effect.catchAll((error) => Effect.as(warn("The cache could not be read", error), undefined))
+        )
+
+      const store = (key: string, response: LlmClient.LlmResponse): Effect.Effect<void> => {
+        const text = encode(response)
+        if (Either.isLeft(text)) return warn("An answer cannot be written to the cache")
+        return limited("set", backend.set(key, text.right, { ttl: options?.ttl })).pipe(
+          Effect.catchAll((error) => warn("The cache could not be written", error))
+        )
+      }
+
+      const start = (
+        key: string,
+        request: LlmClient.LlmRequest,
+        completeOptions: LlmClient.CompleteOptions | undefined
+      ): Effect.Effect<Flight> => {
+        const flight = new Flight()
+        flights.set(key, flight)
+        const own: LlmClient.CompleteOptions | undefined =
+          completeOptions?.onParts === undefined
+            ? completeOptions
+            : {
+                ...completeOptions,
+                onParts: (parts) =>
+                  Effect.sync(() => {
+                    for (const part of parts) flight.parts.push(part)
+                    flight.notify()
+                  })
+              }
+        const call = Effect.gen(function* () {
+          const cached = yield* load(key)
+          if (cached !== undefined) {
+            hits.unsafeUpdate(1, [])
+            return { response: cached, hit: true }
+          }
+          misses.unsafeUpdate(1, [])
+          const response = yield* inner.complete(request, own)
+          if (isWhole(response)) yield* store(key, response)
+          return { response, hit: false }
+        })
+        const ended = Effect.onExit(call, (exit) =>
+          Effect.sync(() => {
+            flight.exit = exit
+            if (flights.get(key) === flight) flights.delete(key)
+            flight.notify()
+          })
+        )
+        // The region of the caller is uninterruptible here, and a fork would inherit that.
+        return Effect.map(Effect.forkDaemon(Effect.interruptible(ended)), (fiber) => {
+          flight.fiber = fiber
+          return flight
+        })
+      }
+
+      const leave = (key: string, flight: Flight): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          flight.waiters--
+          if (flight.waiters > 0 || flight.exit !== undefined || flight.fiber === undefined) return Effect.void
+          if (flights.get(key) === flight) flights.delete(key)
+          return Effect.asVoid(Fiber.interrupt(flight.fiber))
+        })
+
+      return {
+        provider: inner.provider,
+        model: inner.model,
+        complete: (request, completeOptions) => {
+          if (!accepts(request)) return inner.complete(request, completeOptions)
+          return Effect.uninterruptibleMask((restore) =>
+            Effect.flatMap(
+              Effect.either(Effect.try(() => `${namespace}:${keyOf(request, inner)}`)),
+              (key): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
+                if (Either.isLeft(key)) {
+                  return Effect.zipRight(
+                    warn("A request has no key and is not cached"),
+                    restore(inner.complete(request, completeOptions))
+                  )
+                }
+                const joined = flights.get(key.right)
+                return Effect.flatMap(
+                  joined === undefined ? start(key.right, request, completeOptions) : Effect.succeed(joined),
+                  (flight) => {
+                    flight.waiters++
+                    return Effect.ensuring(restore(flight.follow(completeOptions?.onParts)), leave(key.right, flight))
+                  }
+                )
+              }
+            )
+          )
+        }
+      }
+    })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient | CacheBackend.CacheBackend> =>
+  LlmClient.layerWrapped(wrap(options))
