@@ -23,7 +23,7 @@ const problems: Array<string> = []
 /** The first paragraph of the comment that opens a module, and its `@since`, as a comment for the line that exports it. */
 const moduleDoc = (file: string, source: string): string => {
   const comment = /^\/\*\*([\s\S]*?)\*\//.exec(source)?.[1]
-  const lines = (comment ?? "").split("\n").map((line) => line.replace(/^\s*\* ?/, "").trimEnd())
+  const lines = (comment ?? "").split("\n").map((line) => line.replace(/^\s*(?:\* ?)?/, "").trimEnd())
   const since = lines.find((line) => line.startsWith("@since "))
   const first = lines.findIndex((line) => line !== "")
   const paragraph: Array<string> = []
