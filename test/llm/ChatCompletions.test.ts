@@ -157,15 +157,21 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
       }).pipe(Effect.provide(http))
     )
 
-    it.scoped("uses a connection again after a whole stream", () =>
+    it.scoped("waits for the end of the connection after [DONE], so that it can be used again", () =>
       Effect.gen(function* () {
         const { client, server } = yield* start()
         for (let n = 0; n < 3; n++) {
-          yield* server.script(ChatServer.sse([delta({ content: "a" }, "stop"), done]))
-          yield* collect(client)
+          const finished = yield* Deferred.make<void>()
+          yield* server.script(
+            ChatServer.sse([delta({ content: "a" }, "stop"), done, ChatServer.wait(Deferred.await(finished))])
+          )
+          yield* client.complete(hello, {
+            onParts: (parts) =>
+              parts.some((part) => part.type === "finish") ? Deferred.succeed(finished, undefined) : Effect.void
+          })
         }
+        assert.strictEqual(server.requests.length, 3)
         assert.strictEqual(server.abandoned(), 0)
-        assert.strictEqual(server.open(), 0)
       }).pipe(Effect.provide(http))
     )
 
@@ -537,6 +543,33 @@ describe("ChatCompletions", () => {
         assert.deepStrictEqual(parts[parts.length - 1], { type: "finish", reason: "stop", usage: response.usage })
         assert.strictEqual((yield* collect(client)).response.finishReason, "stop")
         assert.strictEqual((yield* collect(client)).response.finishReason, "stop")
+      })
+    )
+
+    it.effect("whose connection fails show neither the request nor what the failure quotes of it", () =>
+      Effect.gen(function* () {
+        const secret = "key-12345678"
+        const quoting = () => new Error(`Headers.append: "${secret}" is an invalid header value`)
+        const failures: ReadonlyArray<() => Promise<Response>> = [
+          () => Promise.reject(quoting()),
+          () =>
+            Promise.resolve(
+              new Response(new ReadableStream({ pull: (controller) => controller.error(quoting()) }), {
+                headers: { "content-type": "text/event-stream" }
+              })
+            )
+        ]
+        for (const fetch of failures) {
+          const client = yield* ChatCompletions.make({
+            baseUrl: "http://127.0.0.1",
+            model: "m",
+            apiKey: Redacted.make(secret)
+          }).pipe(Effect.provide(Layer.provide(FetchHttpClient.layer, Layer.succeed(FetchHttpClient.Fetch, fetch))))
+          const error = yield* Effect.flip(collect(client))
+          assert.strictEqual(error._tag, "LlmConnectionError")
+          assert.include(JSON.stringify(error), "[REDACTED]")
+          assert.notInclude(JSON.stringify(error), secret)
+        }
       })
     )
 
