@@ -30,7 +30,7 @@ export const table = {
   LEX_ERR_AGT_103: "OutputValidationError",
   LEX_ERR_AGT_104: "RunLimitExceededError",
   LEX_ERR_AGT_105: "NoProgressError",
-  LEX_ERR_AGT_106: "AgentsDisabledError",
+  LEX_ERR_AGT_106: "RunLogError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",

@@ -17,6 +17,8 @@ import { GuardPipelineError } from "./GuardError.js"
  * @category models
  */
 export interface Service {
+  /** The stages at which some guard looks: at the others nothing need be asked. */
+  readonly stages: ReadonlySet<Guard.GuardStage>
   /** The user's message, before anything else reads it. */
   readonly checkInput: (
     content: string,
@@ -98,6 +100,7 @@ export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
         )
     }
     return {
+      stages: new Set(guards.flatMap((guard) => guard.stages)),
       checkInput: checker("input", (context: Guard.CheckContext) => ({ ...context, stage: "input" })),
       checkOutput: checker("output", (context: Guard.CheckContext) => ({ ...context, stage: "output" })),
       checkToolInput: checker("toolInput", (context: Guard.ToolCheckContext) => ({ ...context, stage: "toolInput" })),
@@ -122,6 +125,7 @@ export const layerGuards = <const G extends ReadonlyArray<Guard.Any>>(
  * @category layers
  */
 export const layerNoop: Layer.Layer<GuardPipeline> = Layer.succeed(GuardPipeline, {
+  stages: new Set<Guard.GuardStage>(),
   checkInput: nothing,
   checkOutput: nothing,
   checkToolInput: nothing,

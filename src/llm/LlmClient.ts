@@ -184,6 +184,8 @@ export interface Service {
   readonly provider: string
   /** The model used when a request names none, where the client has one. */
   readonly model?: string | undefined
+  /** Succeeds when the model can be asked; absent where asking would cost. */
+  readonly health?: Effect.Effect<void, LlmError> | undefined
   /**
    * One model call. The response is always whole. With `onParts` the answer is streamed and its parts are handed over as they
    * arrive, all of them before the Effect ends; the same parts as `partsOf(response)` up to how deltas are cut. Interruption cancels

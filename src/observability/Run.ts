@@ -62,6 +62,8 @@ export interface Service {
   readonly terminal: (body: Body) => void
   /** A run started by this one: own id and numbers, same sink. */
   readonly child: (runId: RunId, agent: string) => Service
+  /** Where its events go. */
+  readonly sink: Sink
   readonly telemetry: TelemetryOptions
   /** The metrics of this run's agent, where they are on. */
   readonly metrics: AgentMetrics.AgentMetrics | undefined
@@ -102,7 +104,7 @@ export const make = (options: {
     ...(parentRunId === undefined ? {} : { parentRunId }),
     agent,
     depth: options.parent === undefined ? 0 : options.parent.depth + 1,
-    live: sink.live,
+    live: options.parent === undefined ? sink.live : sink.live && options.parent.live,
     emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
@@ -121,11 +123,14 @@ export const make = (options: {
       push(body)
     },
     child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),
+    sink,
     telemetry,
     metrics: telemetry.metrics ? AgentMetrics.forAgent(agent) : undefined
   }
   return self
 }
+
+const nowhere: Sink = { push: () => {}, settle: () => undefined, live: false }
 
 const silent: Service = {
   runId: "" as RunId,
@@ -137,6 +142,7 @@ const silent: Service = {
   unsafeEmit: () => undefined,
   terminal: () => {},
   child: () => silent,
+  sink: nowhere,
   telemetry: defaultTelemetry,
   metrics: undefined
 }
@@ -150,6 +156,15 @@ const silent: Service = {
 export class Run extends Context.Reference<Run>()("effect-lexigram/observability/Run", {
   defaultValue: (): Service => silent
 }) {}
+
+/**
+ * The same run, whose answers, and those of runs it starts, are not streamed while the model writes them.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const quiet = (run: Service): Service =>
+  run.live ? { ...run, live: false, child: (runId, agent) => quiet(run.child(runId, agent)) } : run
 
 /**
  * True inside a run.

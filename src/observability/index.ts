@@ -6,11 +6,25 @@
 export * as AgentMetrics from "./AgentMetrics.js"
 
 /**
+ * How the parts of a system are, asked one by one and summed.
+ *
+ * @since 0.1.0
+ */
+export * as Health from "./Health.js"
+
+/**
  * The current run: where strategies, tools and stages emit what happens.
  *
  * @since 0.1.0
  */
 export * as Run from "./Run.js"
+
+/**
+ * Keeps the events of runs.
+ *
+ * @since 0.1.0
+ */
+export * as RunLog from "./RunLog.js"
 
 /**
  * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in

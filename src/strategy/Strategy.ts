@@ -132,16 +132,16 @@ export type Any = Strategy<any, any>
  */
 export const make = <E, R>(
   name: string,
-  program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
-): Strategy<E, R> => ({
+  program: (task: Task) => Effect.Effect<Answer, E, R>
+): Strategy<Exclude<E, StrategyBaseError>, Exclude<R, StrategyServices>> => ({
   name,
-  program,
+  program: program as Any["program"],
   execute: (task) =>
     Stream.unwrapScoped(
       Effect.gen(function* () {
-        const clock = yield* Clock.Clock
+        const clock = yield* Effect.clock
         const runId = (yield* IdGenerator.generate) as RunId
-        const sink = EventSink.make<AgentEvent, E | StrategyBaseError>({ capacity: 64 })
+        const sink = EventSink.make<AgentEvent, any>({ capacity: 64 })
         const run = Run.make({
           runId,
           agent: name,
@@ -150,7 +150,7 @@ export const make = <E, R>(
         })
         const startedAt = clock.unsafeCurrentTimeMillis()
         yield* run.emit({ _tag: "Started", input: task.input, strategy: name }).pipe(
-          Effect.zipRight(program(task)),
+          Effect.zipRight(program(task) as ReturnType<Any["program"]>),
           Effect.tap((answer) =>
             run.emit({
               _tag: "Message",
@@ -185,12 +185,13 @@ export const terminal = (
   sessionId?: string | undefined
 ): void => {
   if (Exit.isSuccess(exit)) {
-    return run.terminal({
+    run.terminal({
       _tag: "Finished",
       reason: exit.value.reason,
       durationMs,
       ...(sessionId === undefined ? {} : { sessionId })
     })
+    return
   }
   const interrupted = Cause.isInterruptedOnly(exit.cause)
   const failure = Cause.failureOption(exit.cause)

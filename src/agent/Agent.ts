@@ -1,0 +1,455 @@
+/**
+ * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ *
+ * @since 0.1.0
+ */
+
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as JSONSchema from "effect/JSONSchema"
+import * as ParseResult from "effect/ParseResult"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import type * as Schema from "effect/Schema"
+import type * as Governance from "../governance/Governance.js"
+import type * as Guard from "../guard/Guard.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import type * as WorkingMemory from "../memory/WorkingMemory.js"
+import type { OutputSpec, Strategy } from "../strategy/Strategy.js"
+import type { OutputValidationError } from "../strategy/StrategyError.js"
+import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as Tool from "../tool/Tool.js"
+import * as ToolSet from "../tool/ToolSet.js"
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
+
+/**
+ * What a run of the agent may use. Reaching a limit fails the run with `RunLimitExceededError` and what it had so far.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunLimits {
+  /** Wall-clock time, everything included. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Tokens of all model calls, delegated ones included: no call is begun once they are used. */
+  readonly maxTokens?: number | undefined
+  readonly maxModelCalls?: number | undefined
+  readonly maxToolCalls?: number | undefined
+}
+
+/**
+ * What an answer must be. `decode` reads the encoded value back into the schema's type.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Output {
+  readonly spec: OutputSpec
+  readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
+  readonly problem: string | undefined
+}
+
+/**
+ * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures, `R` what they
+ * require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Agent<out Output = string, out E = never, out R = never> extends Pipeable {
+  readonly [TypeId]: { readonly _O: () => Output; readonly _E: () => E; readonly _R: () => R }
+  readonly name: string
+  readonly definition: Definition
+}
+
+/**
+ * The parts of an agent, free of their types.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Definition {
+  readonly system: string
+  readonly tools: ToolSet.ToolSet<any, any>
+  /** `undefined`: the executor's default, `react`. */
+  readonly strategy: Strategy<any, any> | StrategyRegistry.Named | undefined
+  readonly output: Output | undefined
+  readonly guards: ReadonlyArray<Guard.Any>
+  readonly memory: WorkingMemory.Service | undefined
+  readonly governance: Governance.Service | undefined
+  readonly settings: ModelSettings.ModelSettings
+  readonly role: string | undefined
+  readonly module: string | undefined
+  readonly limits: RunLimits
+}
+
+/**
+ * Any agent.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Any = Agent<unknown, unknown, unknown>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type OutputOf<A extends Any> = A extends Agent<infer O, unknown, unknown> ? O : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<A extends Any> = A extends Agent<unknown, infer E, unknown> ? E : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<A extends Any> = A extends Agent<unknown, unknown, infer R> ? R : never
+
+/**
+ * What an agent's tools may be given as.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Tools = ReadonlyArray<Tool.Any> | ToolSet.ToolSet<unknown, unknown>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolsError<T extends Tools> =
+  T extends ToolSet.ToolSet<infer E, unknown> ? E : T extends ReadonlyArray<Tool.Any> ? Tool.ErrorOf<T[number]> : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolsServices<T extends Tools> =
+  T extends ToolSet.ToolSet<unknown, infer R>
+    ? R
+    : T extends ReadonlyArray<Tool.Any>
+      ? Tool.ServicesOf<T[number]>
+      : never
+
+/**
+ * A strategy, or the name of one with its options.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StrategyLike<E = unknown, R = unknown> = Strategy<E, R> | StrategyRegistry.Named | string
+
+type StrategyErrorOf<S> = S extends Strategy<infer E, any> ? E : never
+type StrategyServicesOf<S> = S extends Strategy<any, infer R> ? R : never
+
+const proto = {
+  [TypeId]: { _O: () => undefined as never, _E: () => undefined as never, _R: () => undefined as never },
+  pipe() {
+    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
+    return pipeArguments(this, arguments)
+  }
+}
+
+const build = (name: string, definition: Definition): any => Object.assign(Object.create(proto), { name, definition })
+
+const toToolSet = (tools: Tools | undefined): ToolSet.ToolSet<any, any> =>
+  tools === undefined ? ToolSet.empty : isArray(tools) ? ToolSet.make(...tools) : tools
+
+const isArray = (tools: Tools): tools is ReadonlyArray<Tool.Any> => Array.isArray(tools)
+
+const toStrategy = (strategy: StrategyLike | undefined): Definition["strategy"] =>
+  typeof strategy === "string" ? { _tag: "Named", name: strategy, options: {} } : strategy
+
+/** OpenAI and others take letters, digits, `_` and `-`, at most 64. */
+const schemaName = (schema: Schema.Schema<any, any>, agent: string): string => {
+  const identifier = String(schema.ast.annotations[Symbol.for("effect/annotation/Identifier")] ?? `${agent}_output`)
+  return identifier.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output"
+}
+
+const isObject = (jsonSchema: Record<string, unknown>): boolean =>
+  jsonSchema["type"] === "object" || "properties" in jsonSchema || "$ref" in jsonSchema
+
+const inlined = (root: Record<string, unknown>): Record<string, unknown> => {
+  const { $schema: _, ...schema } = root
+  const definitions = schema["$defs"] as Record<string, Record<string, unknown>> | undefined
+  const ref = schema["$ref"]
+  if (typeof ref !== "string" || definitions === undefined) return schema
+  return { ...definitions[ref.slice("#/$defs/".length)], $defs: definitions }
+}
+
+const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retries: number): Output => {
+  let jsonSchema: Record<string, unknown> = { type: "object", properties: {} }
+  let problem: string | undefined
+  try {
+    jsonSchema = inlined(JSONSchema.make(schema) as unknown as Record<string, unknown>)
+  } catch (error) {
+    problem = `its output schema has no JSON Schema: ${error instanceof Error ? error.message.slice(0, 300) : "unknown reason"}`
+  }
+  // Providers want an object at the top; anything else travels as its only field.
+  const wrapped = !isObject(jsonSchema)
+  const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
+  const encode = ParseResult.encodeUnknown(schema)
+  const explain = (issue: ParseResult.ParseIssue): string =>
+    ParseResult.ArrayFormatter.formatIssueSync(issue)
+      .slice(0, 20)
+      .map((one) => (one.path.length === 0 ? one.message : `${one.path.join(".")}: ${one.message}`))
+      .join("; ")
+  return {
+    problem,
+    decode,
+    spec: {
+      name: schemaName(schema, agent),
+      retries,
+      jsonSchema: wrapped
+        ? { type: "object", properties: { value: jsonSchema }, required: ["value"], additionalProperties: false }
+        : jsonSchema,
+      decode: (value) => {
+        const inner =
+          wrapped && typeof value === "object" && value !== null && Object.hasOwn(value, "value")
+            ? (value as { readonly value: unknown }).value
+            : value
+        return Effect.mapError(Effect.flatMap(decode(inner), encode), explain)
+      }
+    }
+  }
+}
+
+/**
+ * An agent from its parts; everything but the name may be left out. Output, failures and requirements are inferred.
+ *
+ * A strategy named by a string is looked up when the agent runs: an unknown name fails with `AgentConfigurationError` before any model
+ * call. `output` is a Schema the answer must fit: an answer that does not goes back to the model, `outputRetries` times (default 2),
+ * then the run fails with `OutputValidationError`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, Tool } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
+ *
+ * const clerk = Agent.make("clerk", {
+ *   system: "You answer in one sentence.",
+ *   tools: [time],
+ *   output: Schema.Struct({ answer: Schema.String })
+ * })
+ * ```
+ */
+export const make = <
+  const T extends Tools = readonly [],
+  S extends StrategyLike = never,
+  O = string,
+  const G extends ReadonlyArray<Guard.Any> = readonly []
+>(
+  name: string,
+  options: {
+    readonly system?: string | undefined
+    readonly tools?: T | undefined
+    readonly strategy?: S | undefined
+    readonly output?: Schema.Schema<O, any, never> | undefined
+    readonly outputRetries?: number | undefined
+    readonly guards?: G | undefined
+    /** Its own working memory, in place of the executor's. */
+    readonly memory?: WorkingMemory.Service | undefined
+    /** Its own governance, in place of the executor's. */
+    readonly governance?: Governance.Service | undefined
+    /** 0 to 2. */
+    readonly temperature?: number | undefined
+    readonly settings?: ModelSettings.ModelSettings | undefined
+    /** The model role it reasons with, as `ModelRouter` knows it. */
+    readonly role?: string | undefined
+    /** The module it belongs to: what `ModuleGraph` decides the visibility of tools by. */
+    readonly module?: string | undefined
+    readonly limits?: RunLimits | undefined
+  } = {}
+): Agent<
+  O,
+  ToolsError<T> | StrategyErrorOf<S> | Guard.Failure<G[number]> | (string extends O ? never : OutputValidationError),
+  ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]>
+> =>
+  build(name, {
+    system: options.system ?? "",
+    tools: toToolSet(options.tools),
+    strategy: toStrategy(options.strategy),
+    output: options.output === undefined ? undefined : makeOutput(name, options.output, options.outputRetries ?? 2),
+    guards: options.guards ?? [],
+    memory: options.memory,
+    governance: options.governance,
+    settings: ModelSettings.merge(options.settings ?? {}, { temperature: options.temperature }),
+    role: options.role,
+    module: options.module,
+    limits: options.limits ?? {}
+  })
+
+const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })
+
+/**
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSystem =
+  (system: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { system })
+
+/**
+ * Adds tools to those it has.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withTools =
+  <const T extends ReadonlyArray<Tool.Any | ToolSet.ToolSet<unknown, unknown>>>(...tools: T) =>
+  <O, E, R>(
+    self: Agent<O, E, R>
+  ): Agent<
+    O,
+    | E
+    | (T[number] extends infer I
+        ? I extends Tool.Any
+          ? Tool.ErrorOf<I>
+          : I extends ToolSet.ToolSet<infer E2, unknown>
+            ? E2
+            : never
+        : never),
+    | R
+    | (T[number] extends infer I
+        ? I extends Tool.Any
+          ? Tool.ServicesOf<I>
+          : I extends ToolSet.ToolSet<unknown, infer R2>
+            ? R2
+            : never
+        : never)
+  > =>
+    change(self, {
+      tools: tools.reduce(
+        (set: ToolSet.ToolSet<any, any>, item) => ToolSet.merge(set, Tool.isTool(item) ? ToolSet.make(item) : item),
+        self.definition.tools
+      )
+    })
+
+/**
+ * Replaces the strategy. Its failures are added to the agent's; those of a strategy it had before stay in the type.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStrategy: {
+  <E2, R2>(strategy: Strategy<E2, R2>): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E | E2, R | R2>
+  (name: string, options?: StrategyRegistry.Options): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E, R>
+} =
+  (strategy: Strategy<any, any> | string, options?: StrategyRegistry.Options) =>
+  (self: Any): any =>
+    change(self, {
+      strategy: typeof strategy === "string" ? { _tag: "Named", name: strategy, options: options ?? {} } : strategy
+    })
+
+/**
+ * Answers that fit a Schema.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withOutput =
+  <O2>(schema: Schema.Schema<O2, any, never>, options?: { readonly retries?: number | undefined }) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O2, E | OutputValidationError, R> =>
+    change(self, { output: makeOutput(self.name, schema, options?.retries ?? 2) })
+
+/**
+ * Adds guards, asked after those it has and before the executor's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withGuards =
+  <const G extends ReadonlyArray<Guard.Any>>(...guards: G) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | Guard.Failure<G[number]>, R | Guard.Services<G[number]>> =>
+    change(self, { guards: [...self.definition.guards, ...guards] })
+
+/**
+ * Its own working memory, in place of the executor's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withMemory =
+  (memory: WorkingMemory.Service) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { memory })
+
+/**
+ * Its own governance, in place of the executor's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withGovernance =
+  (governance: Governance.Service) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { governance })
+
+/**
+ * 0 to 2.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withTemperature =
+  (temperature: number) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { settings: ModelSettings.merge(self.definition.settings, { temperature }) })
+
+/**
+ * Settings of its model calls; fields given here win over those it has.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSettings =
+  (settings: ModelSettings.ModelSettings) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { settings: ModelSettings.merge(self.definition.settings, settings) })
+
+/**
+ * The model role it reasons with, as `ModelRouter` knows it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withRole =
+  (role: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { role })
+
+/**
+ * The module it belongs to.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withModule =
+  (module: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { module })
+
+/**
+ * Limits of a run; fields given here win over those it has.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withLimits =
+  (limits: RunLimits) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { limits: { ...self.definition.limits, ...limits } })

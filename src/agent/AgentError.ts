@@ -1,0 +1,72 @@
+/**
+ * How an agent can fail besides its model, its tools and its reasoning.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../domain/ErrorCode.js"
+import { BudgetExceededError } from "../governance/GovernanceError.js"
+import { Partial, StrategyError } from "../strategy/StrategyError.js"
+import { ToolError } from "../tool/ToolError.js"
+
+const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
+  ...ErrorCode.fields(code),
+  agentName: Schema.String
+})
+
+/**
+ * The agent, its request or its configuration cannot work: found before the first model call.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class AgentConfigurationError extends Schema.TaggedError<AgentConfigurationError>(
+  "effect-lexigram/agent/AgentError/AgentConfigurationError"
+)("AgentConfigurationError", fields("LEX_ERR_AGT_004")) {}
+
+/**
+ * An agent that was asked by another one failed. `error` says how.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class AgentExecutionError extends Schema.TaggedError<AgentExecutionError>(
+  "effect-lexigram/agent/AgentError/AgentExecutionError"
+)("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
+
+/**
+ * The run reached a limit it was given: wall-clock time in milliseconds, tokens, model calls or tool calls. `partial` is what it had
+ * reached.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededError>(
+  "effect-lexigram/agent/AgentError/RunLimitExceededError"
+)("RunLimitExceededError", {
+  ...fields("LEX_ERR_AGT_104"),
+  limitType: Schema.Literal("time", "tokens", "model-calls", "tool-calls"),
+  limit: Schema.Number,
+  used: Schema.Number,
+  partial: Schema.optional(Partial)
+}) {}
+
+/**
+ * Any failure of an agent; those of its tools and its reasoning included.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const AgentError = Schema.Union(
+  AgentConfigurationError,
+  AgentExecutionError,
+  RunLimitExceededError,
+  BudgetExceededError,
+  ...ToolError.members,
+  ...StrategyError.members
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type AgentError = typeof AgentError.Type

@@ -1,0 +1,628 @@
+/**
+ * Runs agents.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type { AgentEvent } from "../domain/AgentEvent.js"
+import * as AgentResponse from "../domain/AgentResponse.js"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as Usage from "../domain/Usage.js"
+import * as Governance from "../governance/Governance.js"
+import { ToolObservationBlockedError } from "../guard/GuardError.js"
+import * as GuardPipeline from "../guard/GuardPipeline.js"
+import * as Deadline from "../internal/Deadline.js"
+import * as EventSink from "../internal/EventSink.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import type { LlmError } from "../llm/LlmError.js"
+import * as ModelRouter from "../llm/ModelRouter.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as Health from "../observability/Health.js"
+import * as Run from "../observability/Run.js"
+import * as RunLog from "../observability/RunLog.js"
+import * as Telemetry from "../observability/Telemetry.js"
+import * as SessionManager from "../session/SessionManager.js"
+import * as SkillExecutor from "../skill/SkillExecutor.js"
+import * as SkillRegistry from "../skill/SkillRegistry.js"
+import * as ModelCall from "../strategy/ModelCall.js"
+import type { Answer, Strategy, Task } from "../strategy/Strategy.js"
+import { MaxIterationsExceededError, NoProgressError } from "../strategy/StrategyError.js"
+import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as ToolRunner from "../tool/ToolRunner.js"
+import * as ToolSet from "../tool/ToolSet.js"
+import type * as Agent from "./Agent.js"
+import * as AgentConfig from "./AgentConfig.js"
+import { AgentConfigurationError, RunLimitExceededError } from "./AgentError.js"
+import * as CostStage from "./CostStage.js"
+import * as EventsStage from "./EventsStage.js"
+import * as GovernanceStage from "./GovernanceStage.js"
+import * as GuardChecks from "./GuardChecks.js"
+import * as InputGuardStage from "./InputGuardStage.js"
+import * as MemorySaveStage from "./MemorySaveStage.js"
+import * as MemoryStage from "./MemoryStage.js"
+import * as MetricsStage from "./MetricsStage.js"
+import * as OutputGuardStage from "./OutputGuardStage.js"
+import * as SessionStage from "./SessionStage.js"
+import * as SkillStage from "./SkillStage.js"
+import type { Collaborators, ErrorOf, State } from "./Stage.js"
+import { compose } from "./Stage.js"
+
+/**
+ * The stages of a run, outermost first: the order, and the type of what can go wrong around the reasoning.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const stages = [
+  EventsStage.stage,
+  CostStage.stage,
+  MemorySaveStage.stage,
+  MetricsStage.stage,
+  OutputGuardStage.stage,
+  GovernanceStage.stage,
+  InputGuardStage.stage,
+  SessionStage.stage,
+  MemoryStage.stage,
+  SkillStage.stage
+] as const
+
+/**
+ * What any run may fail with, besides what its agent adds.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ExecutorError =
+  | Exclude<ErrorOf<typeof stages>, ToolRunner.Fatality>
+  | AgentConfigurationError
+  | RunLimitExceededError
+  | ToolObservationBlockedError
+  | LlmError
+  | MaxIterationsExceededError
+  | NoProgressError
+
+/**
+ * What an agent is asked. `history` are earlier messages that no session keeps; `settings` win over the agent's.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface AgentRequest {
+  readonly input: string
+  readonly sessionId?: string | undefined
+  readonly userId?: string | undefined
+  readonly history?: ReadonlyArray<LlmClient.Message> | undefined
+  readonly settings?: ModelSettings.ModelSettings | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** Runs an agent to its end. Interruption stops its model call, its tools and its sub-agents, and waits for them. */
+  readonly run: <O, E, R>(
+    agent: Agent.Agent<O, E, R>,
+    request: string | AgentRequest
+  ) => Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R>
+  /**
+   * The same run as its events while they happen; the last one is terminal, and after an `Error` the stream fails with the error itself.
+   * Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait.
+   */
+  readonly stream: <O, E, R>(
+    agent: Agent.Agent<O, E, R>,
+    request: string | AgentRequest
+  ) => Stream.Stream<AgentEvent, E | ExecutorError, R>
+  /** How the collaborators are, each asked for at most 5 s. */
+  readonly health: Effect.Effect<Health.Report>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class AgentExecutor extends Context.Tag("effect-lexigram/agent/AgentExecutor")<AgentExecutor, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category accessors
+ */
+export const run = <O, E, R>(
+  agent: Agent.Agent<O, E, R>,
+  request: string | AgentRequest
+): Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R | AgentExecutor> =>
+  Effect.flatMap(AgentExecutor, (executor) => executor.run(agent, request))
+
+/**
+ * @since 0.1.0
+ * @category accessors
+ */
+export const stream = <O, E, R>(
+  agent: Agent.Agent<O, E, R>,
+  request: string | AgentRequest
+): Stream.Stream<AgentEvent, E | ExecutorError, R | AgentExecutor> =>
+  Stream.unwrap(Effect.map(AgentExecutor, (executor) => executor.stream(agent, request)))
+
+const capacity = 64
+
+/** Where a run's events go: the fold always, a reader and a log where there are some. */
+interface Outlet {
+  readonly sink: Run.Sink
+  readonly progress: () => AgentResponse.AgentResponse<unknown>
+  /** Writes what the log has not got yet. */
+  readonly flush: Effect.Effect<void>
+}
+
+const makeOutlet = (options: {
+  readonly reader?: EventSink.EventSink<AgentEvent, any> | undefined
+  readonly log: RunLog.Service
+  readonly parent: Run.Service
+}): Outlet => {
+  const { parent, reader } = options
+  const fold = AgentResponse.fold()
+  if (Run.isCurrent(parent)) {
+    // A run inside a run speaks through the outer one's sink, which logs and waits for both.
+    return {
+      progress: fold.response,
+      flush: Effect.void,
+      sink: {
+        live: reader !== undefined || parent.live,
+        push: (event) => {
+          fold.push(event)
+          reader?.push(event)
+          parent.sink.push(event)
+        },
+        settle: () => reader?.settle() ?? parent.sink.settle()
+      }
+    }
+  }
+  const { log } = options
+  let pending: Array<AgentEvent> = []
+  const flush = Effect.suspend(() => {
+    if (pending.length === 0) return Effect.void
+    const events = pending
+    pending = []
+    return Effect.catchAll(log.append(events), (error) =>
+      Effect.annotateLogs(Effect.logWarning(`the run log refused ${events.length} events: ${error.message}`), {
+        module: "AgentExecutor"
+      })
+    )
+  })
+  return {
+    progress: fold.response,
+    flush: log.enabled ? bounded(flush) : Effect.void,
+    sink: {
+      live: reader !== undefined,
+      push: (event) => {
+        fold.push(event)
+        reader?.push(event)
+        if (log.enabled) pending.push(event)
+      },
+      settle: () => {
+        const waiting = reader?.settle()
+        if (!log.enabled) return waiting
+        return waiting === undefined ? flush : Effect.zipRight(flush, waiting)
+      }
+    }
+  }
+}
+
+/** The last events are written while a run ends, also by interruption: a log that hangs must not keep it. */
+const bounded = (flush: Effect.Effect<void>): Effect.Effect<void> =>
+  flush.pipe(
+    Effect.interruptible,
+    Effect.disconnect,
+    Effect.timeoutOption("5 seconds"),
+    Effect.flatMap((done) =>
+      Option.isSome(done) ? Effect.void : Effect.logWarning("the run log did not take the last events in time")
+    )
+  )
+
+const limitError = (
+  state: State,
+  limitType: RunLimitExceededError["limitType"],
+  limit: number,
+  used: number
+): RunLimitExceededError =>
+  new RunLimitExceededError({
+    agentName: state.agent.name,
+    limitType,
+    limit,
+    used,
+    partial: state.progress(),
+    message: `The run of "${state.agent.name}" reached its limit of ${limit} ${limitType === "time" ? "ms" : limitType}`,
+    hint: "Raise the limit, or use what `partial` holds"
+  })
+
+const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
+
+/** No model call is begun once the run's tokens or calls are used up; those of runs it started count. */
+const modelLimits =
+  (state: State, maxTokens: number | undefined): ModelCall.ModelCallInterceptor =>
+  (request, next) => {
+    const { maxModelCalls } = state.agent.definition.limits
+    const progress = state.progress()
+    const tokens = Usage.total(progress.usage)
+    if (maxTokens !== undefined && tokens >= maxTokens) return fatal(limitError(state, "tokens", maxTokens, tokens))
+    if (maxModelCalls !== undefined && progress.modelCalls >= maxModelCalls) {
+      return fatal(limitError(state, "model-calls", maxModelCalls, progress.modelCalls))
+    }
+    return next(request)
+  }
+
+const toolLimits =
+  (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.flatMap(Run.Run, (run) => {
+      if (run.runId !== state.run.runId) return next(call)
+      // The call itself is among those the events know of.
+      const used = state.progress().toolCalls.length
+      return used > maxToolCalls ? fatal(limitError(state, "tool-calls", maxToolCalls, used)) : next(call)
+    })
+
+const toolGuards =
+  (state: State): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.gen(function* () {
+      // Runs inside this one have guards of their own.
+      if ((yield* Run.Run).runId !== state.run.runId) return yield* next(call)
+      const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
+      let guarded = call
+      if (GuardChecks.isGuarded(state, "toolInput")) {
+        const text = typeof call.params === "string" ? call.params : (JSON.stringify(call.params) ?? "{}")
+        const verdict = yield* asFatal(GuardChecks.check(state, "toolInput", text, context))
+        if (verdict.blocked) return refusedCall(call, verdict.by.guardName)
+        if (verdict.text !== text) guarded = { ...call, params: verdict.text }
+      }
+      const outcome = yield* next(guarded)
+      if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
+      const verdict = yield* asFatal(GuardChecks.check(state, "toolOutput", outcome.observation, context))
+      if (verdict.blocked) {
+        return yield* fatal(
+          new ToolObservationBlockedError({
+            toolName: call.name,
+            message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
+          })
+        )
+      }
+      return verdict.text === outcome.observation
+        ? outcome
+        : { ...outcome, observation: verdict.text, result: verdict.text }
+    })
+
+const asFatal = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, ToolRunner.Fatality> =>
+  Effect.mapError(effect, (error) =>
+    error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
+  )
+
+const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outcome => {
+  const text = `Error: the call was blocked by the guard "${guard}". Do not repeat it with the same arguments`
+  return {
+    id: call.id,
+    name: call.name,
+    isFailure: true,
+    result: text,
+    observation: text,
+    truncated: false,
+    durationMs: 0,
+    attempts: 0,
+    error: { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text }
+  }
+}
+
+const decodeSessionId = Schema.decodeUnknownEither(SessionId)
+const decodeUserId = Schema.decodeUnknownEither(UserId)
+const validateSettings = Schema.validateEither(ModelSettings.ModelSettings)
+
+const misconfigured = (agentName: string, message: string, hint?: string) =>
+  new AgentConfigurationError({ agentName, message, ...(hint === undefined ? {} : { hint }) })
+
+interface Prepared {
+  readonly strategy: Strategy<unknown, unknown>
+  readonly sessionId: SessionId | undefined
+  readonly userId: UserId | undefined
+  readonly settings: ModelSettings.ModelSettings
+}
+
+const prepare = (
+  agent: Agent.Any,
+  request: AgentRequest,
+  config: Either.Either<AgentConfig.AgentConfig, string>,
+  strategies: StrategyRegistry.Service
+): Either.Either<Prepared, AgentConfigurationError> => {
+  const { definition, name } = agent
+  if (Either.isLeft(config))
+    return Either.left(misconfigured(name, `The configuration of agents is not valid: ${config.left}`))
+  if (!config.right.enabled) {
+    return Either.left(misconfigured(name, "Agents are disabled", `Set ${AgentConfig.ENV_PREFIX}ENABLED to true`))
+  }
+  if (name.trim() === "") return Either.left(misconfigured(name, "The agent has an empty name"))
+  const problem = definition.tools.problems[0]
+  if (problem !== undefined) {
+    return Either.left(
+      new AgentConfigurationError({
+        agentName: name,
+        message: problem.message,
+        cause: problem,
+        ...(problem.hint === undefined ? {} : { hint: problem.hint })
+      })
+    )
+  }
+  if (definition.output?.problem !== undefined)
+    return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
+  const settings = ModelSettings.merge(
+    { temperature: config.right.defaultTemperature, maxTokens: config.right.defaultMaxTokens },
+    ModelSettings.merge(definition.settings, request.settings)
+  )
+  const valid = validateSettings(settings)
+  if (Either.isLeft(valid))
+    return Either.left(misconfigured(name, `The model settings are not valid: ${valid.left.message}`))
+  const given = definition.strategy ?? defaultStrategy
+  const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
+  if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
+  const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
+  const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
+  if ((sessionId !== undefined && Either.isLeft(sessionId)) || (userId !== undefined && Either.isLeft(userId))) {
+    return Either.left(
+      misconfigured(
+        name,
+        "The session id or user id is not valid",
+        "Ids have 1 to 256 characters and no control characters"
+      )
+    )
+  }
+  return Either.right({
+    strategy: strategy.right,
+    settings,
+    sessionId: sessionId === undefined ? undefined : Either.getOrUndefined(sessionId),
+    userId: userId === undefined ? undefined : Either.getOrUndefined(userId)
+  })
+}
+
+const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
+
+/** Failures that were carried out of tools, guards and strategies become the run's own; limits learn what was reached. */
+const unwrap = (state: State, error: unknown): unknown => {
+  const inner = error instanceof ToolRunner.Fatality ? error.error : error
+  if (inner instanceof MaxIterationsExceededError && inner.partial === undefined) {
+    return new MaxIterationsExceededError({ ...inner, partial: state.progress() })
+  }
+  if (inner instanceof NoProgressError && inner.partial === undefined) {
+    return new NoProgressError({ ...inner, partial: state.progress() })
+  }
+  return inner
+}
+
+const make = (
+  config: Either.Either<AgentConfig.AgentConfig, string>,
+  collaborators: Collaborators,
+  log: RunLog.Service
+): Service => {
+  // What the layer was given wins inside a run: an ambient client must not replace it unseen.
+  const own = Context.make(LlmClient.LlmClient, collaborators.client).pipe(
+    Context.add(ModelRouter.ModelRouter, collaborators.router),
+    Context.add(ToolRunner.ToolRunner, collaborators.runner)
+  )
+
+  const reason = (strategy: Strategy<unknown, unknown>) => (state: State) => {
+    const { agent, uses } = state
+    const { definition } = agent
+    const maxTokens = definition.limits.maxTokens ?? uses.config.maxRunTokens
+    const task: Task = {
+      input: state.input,
+      system: state.system,
+      history: state.history,
+      tools: state.tools,
+      settings: state.settings,
+      role: definition.role,
+      output: definition.output?.spec,
+      limits: {
+        maxIterations: uses.config.maxIterations,
+        llmTimeout: uses.config.llmTimeout,
+        toolTimeout: uses.config.toolTimeout,
+        toolMaxAttempts: uses.config.toolMaxRetries,
+        observationMaxChars: uses.config.observationMaxChars,
+        toolConcurrency: uses.config.toolConcurrency
+      }
+    }
+    const { maxModelCalls, maxToolCalls } = definition.limits
+    const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined
+    const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
+    return Effect.mapInputContext(strategy.program(task), (current: Context.Context<any>) => {
+      let context = Context.merge(current, own)
+      if (limitsModel) {
+        context = Context.add(context, ModelCall.ModelCallInterceptors, [
+          ...Context.get(current, ModelCall.ModelCallInterceptors),
+          modelLimits(state, maxTokens)
+        ])
+      }
+      if (maxToolCalls !== undefined || guardsTools) {
+        context = Context.add(context, ToolRunner.ToolInterceptors, [
+          ...Context.get(current, ToolRunner.ToolInterceptors),
+          ...(maxToolCalls === undefined ? [] : [toolLimits(state, maxToolCalls)]),
+          ...(guardsTools ? [toolGuards(state)] : [])
+        ])
+      }
+      return definition.module === undefined
+        ? context
+        : Context.add(context, ToolRunner.CallerModule, definition.module)
+    })
+  }
+
+  const spanned = (state: State, effect: Effect.Effect<Answer, unknown, unknown>) => {
+    if (!state.run.telemetry.tracing) return effect
+    return Effect.useSpan(
+      `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
+      {
+        captureStackTrace: false,
+        attributes: Telemetry.execute({
+          agent: state.agent.name,
+          messageLength: state.input.length,
+          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
+        })
+      },
+      (span) =>
+        Effect.withParentSpan(
+          Effect.onExit(effect, () =>
+            Effect.sync(() => {
+              const progress = state.progress()
+              span.attribute(Telemetry.attribute.steps, progress.steps.length)
+              span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
+              span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
+            })
+          ),
+          span
+        )
+    )
+  }
+
+  const timed = (state: State, effect: Effect.Effect<Answer, unknown, unknown>) => {
+    const given = state.agent.definition.limits.timeout ?? state.uses.config.runTimeout
+    const millis = given === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(given)
+    if (!Number.isFinite(millis)) return effect
+    return Deadline.run(() => effect, {
+      whole: millis,
+      onTimeout: (_phase, limit) => limitError(state, "time", limit, limit)
+    })
+  }
+
+  /** One run over an outlet: everything `run` and `stream` share. */
+  const execute = (
+    agent: Agent.Any,
+    given: string | AgentRequest,
+    outlet: Outlet,
+    parent: Run.Service
+  ): Effect.Effect<Answer, unknown, unknown> => {
+    const request: AgentRequest = typeof given === "string" ? { input: given } : given
+    const prepared = prepare(agent, request, config, collaborators.strategies)
+    const { definition } = agent
+    return Effect.gen(function* () {
+      const clock = yield* Effect.clock
+      const runId = RunId.make(yield* IdGenerator.generate)
+      const { captureContent, enableMetrics, enableTracing } = collaborators.config
+      const run = Run.make({
+        runId,
+        agent: agent.name,
+        clock,
+        sink: outlet.sink,
+        ...(Run.isCurrent(parent) ? { parent } : {}),
+        telemetry: { tracing: enableTracing, metrics: enableMetrics, content: captureContent }
+      })
+      const ready = Either.getOrUndefined(prepared)
+      const state: State = {
+        agent,
+        run,
+        uses: collaborators,
+        input: request.input,
+        system: definition.system,
+        history: request.history ?? [],
+        tools: yield* ToolSet.bind(definition.tools),
+        settings: ready?.settings ?? ModelSettings.empty,
+        sessionId: ready?.sessionId,
+        userId: ready?.userId,
+        agentGuards: definition.guards.length === 0 ? undefined : yield* GuardPipeline.fromGuards(definition.guards),
+        progress: outlet.progress,
+        notes: { session: undefined, keep: undefined, blocked: false }
+      }
+      const program = Either.isLeft(prepared)
+        ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
+        : spanned(state, staged(prepared.right.strategy)(state))
+      return yield* Effect.provideService(program, Run.Run, run).pipe(
+        Effect.mapError((error) => unwrap(state, error)),
+        Effect.onExit(() => outlet.flush)
+      )
+    })
+  }
+
+  const staged = (strategy: Strategy<unknown, unknown>) =>
+    compose(stages)((state) => timed(state, reason(strategy)(state)))
+
+  const finished = (agent: Agent.Any, outlet: Outlet) => (answer: Answer) => {
+    const response = outlet.progress()
+    const { output } = agent.definition
+    if (output === undefined || answer.output === undefined) return Effect.succeed({ ...response, output: answer.text })
+    // It was decoded before and encoded again for the events: what was valid then is valid now.
+    return Effect.orDie(Effect.map(output.decode(answer.output), (decoded) => ({ ...response, output: decoded })))
+  }
+
+  return {
+    run: (agent, request) =>
+      Effect.flatMap(Run.Run, (parent) => {
+        const outlet = makeOutlet({ log, parent })
+        return Effect.flatMap(execute(agent, request, outlet, parent), finished(agent, outlet))
+      }) as Effect.Effect<any, any, any>,
+    stream: (agent, request) =>
+      Stream.unwrapScoped(
+        Effect.gen(function* () {
+          const parent = yield* Run.Run
+          const reader = EventSink.make<AgentEvent, any>({ capacity })
+          const outlet = makeOutlet({ reader, log, parent })
+          yield* Effect.forkScoped(
+            Effect.onExit(execute(agent, request, outlet, parent), (exit) => Effect.sync(() => reader.done(exit)))
+          )
+          return reader.stream
+        })
+      ) as Stream.Stream<AgentEvent, any, any>,
+    health: Health.sum([
+      { name: "llm", check: collaborators.client.health ?? Effect.void },
+      { name: "memory", check: collaborators.memory.health },
+      { name: "sessions", check: collaborators.sessions.health }
+    ])
+  }
+}
+
+/**
+ * An executor over everything it works with. `Agents.layer` and `Agents.layerWith` are the ready compositions.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<
+  AgentExecutor,
+  never,
+  | AgentConfig.Settings
+  | LlmClient.LlmClient
+  | ModelRouter.ModelRouter
+  | ToolRunner.ToolRunner
+  | StrategyRegistry.StrategyRegistry
+  | Governance.Governance
+  | GuardPipeline.GuardPipeline
+  | WorkingMemory.WorkingMemory
+  | SessionManager.SessionManager
+  | SkillRegistry.SkillRegistry
+  | SkillExecutor.SkillExecutor
+  | RunLog.RunLog
+> = Layer.effect(
+  AgentExecutor,
+  Effect.gen(function* () {
+    const config = yield* AgentConfig.Settings
+    return make(
+      config,
+      {
+        config: Either.getOrElse(config, () => AgentConfig.defaults),
+        client: yield* LlmClient.LlmClient,
+        router: yield* ModelRouter.ModelRouter,
+        runner: yield* ToolRunner.ToolRunner,
+        strategies: yield* StrategyRegistry.StrategyRegistry,
+        governance: yield* Governance.Governance,
+        guards: yield* GuardPipeline.GuardPipeline,
+        memory: yield* WorkingMemory.WorkingMemory,
+        sessions: yield* SessionManager.SessionManager,
+        skills: yield* SkillRegistry.SkillRegistry,
+        skillExecutor: yield* SkillExecutor.SkillExecutor,
+        skillTools: new WeakMap()
+      },
+      yield* RunLog.RunLog
+    )
+  })
+)

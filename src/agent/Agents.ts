@@ -1,0 +1,125 @@
+/**
+ * Ready compositions of the executor.
+ *
+ * @since 0.1.0
+ */
+import type * as ConfigError from "effect/ConfigError"
+import * as Layer from "effect/Layer"
+import * as Governance from "../governance/Governance.js"
+import * as GuardPipeline from "../guard/GuardPipeline.js"
+import type * as LlmClient from "../llm/LlmClient.js"
+import * as ModelRouter from "../llm/ModelRouter.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as RunLog from "../observability/RunLog.js"
+import * as SessionManager from "../session/SessionManager.js"
+import * as SkillExecutor from "../skill/SkillExecutor.js"
+import * as SkillRegistry from "../skill/SkillRegistry.js"
+import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as ApprovalGate from "../tool/ApprovalGate.js"
+import * as ModuleGraph from "../tool/ModuleGraph.js"
+import * as ToolRunner from "../tool/ToolRunner.js"
+import * as AgentConfig from "./AgentConfig.js"
+import * as AgentExecutor from "./AgentExecutor.js"
+
+/**
+ * A layer of each collaborator that can be replaced.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Replaceable {
+  readonly router?: Layer.Layer<ModelRouter.ModelRouter, any, any> | undefined
+  readonly strategies?: Layer.Layer<StrategyRegistry.StrategyRegistry, any, any> | undefined
+  readonly governance?: Layer.Layer<Governance.Governance, any, any> | undefined
+  readonly guards?: Layer.Layer<GuardPipeline.GuardPipeline, any, any> | undefined
+  readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
+  readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
+  readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
+  readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
+  readonly modules?: Layer.Layer<ModuleGraph.ModuleGraph, any, any> | undefined
+  readonly log?: Layer.Layer<RunLog.RunLog, any, any> | undefined
+}
+
+type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
+
+/**
+ * What the given layers fail with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<L extends Replaceable> = Layer.Layer.Error<Given<L, keyof Replaceable>>
+
+/**
+ * What the given layers require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ContextOf<L extends Replaceable> = Layer.Layer.Context<Given<L, keyof Replaceable>>
+
+const collaborators = (given: Replaceable) =>
+  Layer.mergeAll(
+    given.router ?? ModelRouter.layerDefault,
+    given.strategies ?? StrategyRegistry.layer(),
+    given.governance ?? Governance.layerNoop,
+    given.guards ?? GuardPipeline.layerNoop,
+    given.memory ?? WorkingMemory.layerNoop,
+    given.sessions ?? SessionManager.layerNoop,
+    given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
+    given.log ?? RunLog.layerNoop,
+    ToolRunner.layer().pipe(
+      Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
+      Layer.provide(given.modules ?? ModuleGraph.layerNoop)
+    )
+  )
+
+const compose = (
+  settings: Layer.Layer<AgentConfig.Settings, any>,
+  given: Replaceable
+): Layer.Layer<AgentExecutor.AgentExecutor, any, any> =>
+  AgentExecutor.layer.pipe(Layer.provide(collaborators(given)), Layer.provide(settings))
+
+/**
+ * An executor over a model and nothing else: no memory, sessions, guards, governance or skills; tools that need an approval are denied.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  config?: Partial<AgentConfig.AgentConfig> | undefined
+): Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient> =>
+  compose(AgentConfig.layer(config), {}) as Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
+
+/**
+ * The same with some collaborators in place of the no-ops; their failures and requirements show in the type. A collaborator given here
+ * wins inside a run over whatever is in context there.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { Agents, ApprovalGate, RunLog } from "effect-lexigram"
+ *
+ * const layer = Agents.layerWith({
+ *   config: { maxIterations: 5 },
+ *   approvals: ApprovalGate.layerAutoApprove,
+ *   log: RunLog.layerMemory()
+ * })
+ * ```
+ */
+export const layerWith = <const L extends Replaceable>(
+  options: L & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined }
+): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
+  compose(AgentConfig.layer(options.config), options)
+
+/**
+ * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <const L extends Replaceable = {}>(
+  options?: L | undefined
+): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L> | ConfigError.ConfigError, LlmClient.LlmClient | ContextOf<L>> =>
+  compose(AgentConfig.layerConfig, options ?? {})

@@ -1,0 +1,37 @@
+/**
+ * Books what the run cost, whether it succeeded or not.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as StepModule from "../observability/Step.js"
+import { degrade, type Stage } from "./Stage.js"
+
+/**
+ * Hands the run's cost to `Governance` when every model call has a known price. A booking that fails is passed over.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage = {
+  name: "cost",
+  wrap: (state, next) =>
+    Effect.onExit(next(state), () =>
+      Effect.flatMap(StepModule.Step, (step) => {
+        if (step.isSuspended()) return Effect.void
+        const { costUsd, usage } = state.progress()
+        if (costUsd === undefined) return Effect.void
+        const governance = state.agent.definition.governance ?? state.uses.governance
+        const model = state.settings.model ?? state.uses.client.model
+        return degrade(
+          governance.trackCost({
+            cost: costUsd,
+            usage,
+            ...(model === undefined ? {} : { model }),
+            ...(state.userId === undefined ? {} : { userId: state.userId })
+          }),
+          { state, stage: "cost", orElse: undefined }
+        )
+      })
+    )
+}

@@ -1,0 +1,125 @@
+/**
+ * Keeps what was said, in the session and in memory.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { EntryId, TurnId } from "../domain/Ids.js"
+import * as Usage from "../domain/Usage.js"
+import * as StepModule from "../observability/Step.js"
+import type { NewTurn } from "../session/Session.js"
+import type { Answer } from "../strategy/Strategy.js"
+import { ownerOf } from "./MemoryStage.js"
+import { degrade, type Stage, type State } from "./Stage.js"
+
+/** Saving may run while a run is interrupted: it must not keep the interruption waiting. */
+const patience = "5 seconds"
+
+const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> => {
+  const { run } = state
+  const common = { skillResults: [], metadata: {}, cost: 0, runId: run.runId, timestamp: now }
+  const user: NewTurn = {
+    ...common,
+    id: TurnId.make(`${run.runId}:user`),
+    role: "user",
+    content: text,
+    toolCalls: [],
+    tokensUsed: 0,
+    ...(Exit.isSuccess(exit)
+      ? {}
+      : {
+          unanswered: state.notes.blocked
+            ? ("blocked" as const)
+            : Cause.isInterruptedOnly(exit.cause)
+              ? ("interrupted" as const)
+              : ("failed" as const)
+        })
+  }
+  if (!Exit.isSuccess(exit)) return [user]
+  const progress = state.progress()
+  const model = state.settings.model ?? state.uses.client.model
+  return [
+    user,
+    {
+      ...common,
+      id: TurnId.make(`${run.runId}:assistant`),
+      role: "assistant",
+      content: exit.value.text,
+      tokensUsed: Usage.total(progress.usage),
+      cost: progress.costUsd ?? 0,
+      toolCalls: progress.toolCalls.map((call) => ({
+        id: call.id,
+        name: call.name,
+        params: call.params,
+        result: call.observation,
+        isFailure: call.isFailure
+      })),
+      ...(model === undefined ? {} : { model }),
+      provider: state.uses.client.provider
+    }
+  ]
+}
+
+const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const written = turns(state, text, exit, yield* Clock.currentTimeMillis)
+    const { session } = state.notes
+    const access = state.userId === undefined ? {} : { userId: state.userId }
+    if (session !== undefined) {
+      yield* degrade(
+        Effect.forEach(written, (turn) => state.uses.sessions.addTurn(session.id, turn, access), { discard: true }),
+        { state, stage: "session save", orElse: undefined }
+      )
+    }
+    const ownerId = ownerOf(state)
+    if (ownerId === undefined) return
+    const memory = state.agent.definition.memory ?? state.uses.memory
+    yield* degrade(
+      memory.addAll(
+        written.map((turn) => ({
+          id: EntryId.make(turn.id),
+          ownerId,
+          content: turn.content,
+          role: turn.role,
+          timestamp: turn.timestamp,
+          importance: 0.5,
+          metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
+          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
+          runId: state.run.runId,
+          turnId: turn.id
+        }))
+      ),
+      { state, stage: "memory save", orElse: undefined }
+    )
+  })
+
+/**
+ * The user's message and the answer, as turns with ids of their own run. A run that failed, was interrupted or blocked keeps the message,
+ * marked; one that was denied or whose message was blocked keeps nothing. A save that fails is passed over.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage = {
+  name: "memorySave",
+  wrap: (state, next) =>
+    Effect.onExit(next(state), (exit) =>
+      Effect.flatMap(StepModule.Step, (step) => {
+        const text = state.notes.keep
+        if (text === undefined || step.isSuspended()) return Effect.void
+        if (state.notes.session === undefined && ownerOf(state) === undefined) return Effect.void
+        return save(state, text, exit).pipe(
+          Effect.interruptible,
+          Effect.disconnect,
+          Effect.timeoutFail({
+            duration: patience,
+            onTimeout: () => new Cause.TimeoutException("saving took too long")
+          }),
+          (saving) => degrade(saving, { state, stage: "memory save", orElse: undefined })
+        )
+      })
+    )
+}

@@ -1,0 +1,75 @@
+/**
+ * Puts skills beside the agent's tools.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { ToolDefinition } from "../llm/LlmClient.js"
+import type { SkillContext } from "../skill/SkillRegistry.js"
+import * as Tool from "../tool/Tool.js"
+import type { ToolDefinitionError } from "../tool/ToolError.js"
+import * as ToolSet from "../tool/ToolSet.js"
+import { degrade, type Stage, type State } from "./Stage.js"
+
+/**
+ * Whom a skill is executed for: what its permissions are checked against.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class SkillCaller extends Context.Reference<SkillCaller>()("effect-lexigram/agent/SkillStage/SkillCaller", {
+  defaultValue: (): SkillContext => ({})
+}) {}
+
+const toTool = (state: State, definition: ToolDefinition): Either.Either<Tool.Any, ToolDefinitionError> => {
+  const { skillExecutor, skillTools } = state.uses
+  const known = skillTools.get(definition)
+  if (known !== undefined) return Either.right(known)
+  const made = Tool.fromJsonSchema(definition.name, {
+    description: definition.description,
+    parameters: definition.parameters,
+    handler: (params) =>
+      Effect.flatMap(SkillCaller, (caller) =>
+        Effect.map(skillExecutor.execute({ name: definition.name, params, ...caller }), (result) => result.output)
+      )
+  }) as Either.Either<Tool.Any, ToolDefinitionError>
+  if (Either.isRight(made)) skillTools.set(definition, made.right)
+  return made
+}
+
+/**
+ * A skill of a tool's name gives way to the tool; one whose schema does not compile is passed over. Both are visible as events.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage = {
+  name: "skills",
+  wrap: (state, next) =>
+    Effect.flatMap(state.uses.skills.schemas(), (schemas) => {
+      if (schemas.length === 0) return next(state)
+      return Effect.flatMap(
+        Effect.forEach(schemas, (definition) => {
+          const clash: Either.Either<Tool.Any, unknown> =
+            state.tools.get(definition.name) === undefined
+              ? toTool(state, definition)
+              : Either.left({ _tag: "SkillShadowed", message: `The skill "${definition.name}" has the name of a tool` })
+          return degrade(clash, { state, stage: "skills", orElse: undefined })
+        }),
+        (tools) => {
+          const added = tools.filter((tool): tool is Tool.Any => tool !== undefined)
+          const set = ToolSet.make(...state.tools.tools, ...added)
+          return Effect.provideService(
+            next({ ...state, tools: { ...set, provide: state.tools.provide } }),
+            SkillCaller,
+            {
+              ...(state.userId === undefined ? {} : { userId: state.userId }),
+              ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
+            }
+          )
+        }
+      )
+    })
+}

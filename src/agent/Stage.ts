@@ -1,0 +1,149 @@
+/**
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
+import type * as AgentResponse from "../domain/AgentResponse.js"
+import type { SessionId, UserId } from "../domain/Ids.js"
+import type * as Governance from "../governance/Governance.js"
+import type * as GuardPipeline from "../guard/GuardPipeline.js"
+import type * as LlmClient from "../llm/LlmClient.js"
+import type * as ModelRouter from "../llm/ModelRouter.js"
+import type { ModelSettings } from "../llm/ModelSettings.js"
+import type * as WorkingMemory from "../memory/WorkingMemory.js"
+import type * as Run from "../observability/Run.js"
+import type { Session } from "../session/Session.js"
+import type * as SessionManager from "../session/SessionManager.js"
+import type * as SkillExecutor from "../skill/SkillExecutor.js"
+import type * as SkillRegistry from "../skill/SkillRegistry.js"
+import type { Answer } from "../strategy/Strategy.js"
+import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import type * as Tool from "../tool/Tool.js"
+import type * as ToolRunner from "../tool/ToolRunner.js"
+import type * as ToolSet from "../tool/ToolSet.js"
+import type * as Agent from "./Agent.js"
+import type { AgentConfig } from "./AgentConfig.js"
+
+/**
+ * Everything an executor works with, captured when its layer was built.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Collaborators {
+  readonly config: AgentConfig
+  readonly client: LlmClient.Service
+  readonly router: ModelRouter.Service
+  readonly runner: ToolRunner.Service
+  readonly strategies: StrategyRegistry.Service
+  readonly governance: Governance.Service
+  readonly guards: GuardPipeline.Service
+  readonly memory: WorkingMemory.Service
+  readonly sessions: SessionManager.Service
+  readonly skills: SkillRegistry.Service
+  readonly skillExecutor: SkillExecutor.Service
+  /** Skills made into tools, once a definition. */
+  readonly skillTools: WeakMap<object, Tool.Any>
+}
+
+/**
+ * What stages tell each other across their nesting: the inner ones find it out, the outer ones need it on the way out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Notes {
+  /** The session of the run, once resumed or created. */
+  session: Session | undefined
+  /** The user's message as it may be kept: after the input guards. Absent while nothing may be kept. */
+  keep: string | undefined
+  /** Guards kept the answer back. */
+  blocked: boolean
+}
+
+/**
+ * A run as it is handed inwards. Immutable; a stage that changes something hands on a copy.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface State {
+  readonly agent: Agent.Any
+  readonly run: Run.Service
+  readonly uses: Collaborators
+  readonly input: string
+  readonly system: string
+  readonly history: ReadonlyArray<LlmClient.Message>
+  readonly tools: ToolSet.Bound
+  readonly settings: ModelSettings
+  readonly sessionId: SessionId | undefined
+  readonly userId: UserId | undefined
+  /** The agent's own guards, their requirements captured. */
+  readonly agentGuards: GuardPipeline.Service | undefined
+  /** The events of the run so far, folded. */
+  readonly progress: () => AgentResponse.AgentResponse<unknown>
+  readonly notes: Notes
+}
+
+/**
+ * `E` and `R` are what the stage adds.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Stage<out E = never, out R = never> {
+  readonly name: string
+  readonly wrap: <E1, R1>(
+    state: State,
+    next: (state: State) => Effect.Effect<Answer, E1, R1>
+  ) => Effect.Effect<Answer, E | E1, R | R1>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<S extends ReadonlyArray<Stage<unknown, unknown>>> =
+  S[number] extends Stage<infer E, unknown> ? E : never
+
+/**
+ * The stages around a program, the first one outermost.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const compose =
+  <const S extends ReadonlyArray<Stage<any, any>>>(stages: S) =>
+  <E, R>(
+    program: (state: State) => Effect.Effect<Answer, E, R>
+  ): ((state: State) => Effect.Effect<Answer, E | ErrorOf<S>, R>) =>
+    stages.reduceRight<(state: State) => Effect.Effect<Answer, any, any>>(
+      (next, stage) => (state) => stage.wrap(state, next),
+      program
+    )
+
+/**
+ * Passes over a failure that must not break a run: logged, and an event of it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const degrade = <A, E, R, B>(
+  effect: Effect.Effect<A, E, R>,
+  options: { readonly state: State; readonly stage: string; readonly orElse: B }
+): Effect.Effect<A | B, never, R> =>
+  Effect.catchAll(effect, (error) => {
+    const info: ErrorInfo = errorInfo(error)
+    return Effect.logWarning(`${options.stage} failed: ${info.message}`).pipe(
+      Effect.annotateLogs({ module: "AgentExecutor", stage: options.stage, error: info.tag }),
+      // Without waiting for a reader: this runs in finalizers too, whose reader may have left.
+      Effect.zipRight(
+        Effect.sync(() => {
+          options.state.run.unsafeEmit({ _tag: "Degraded", stage: options.stage, error: info })
+          return options.orElse
+        })
+      )
+    )
+  })

@@ -1,0 +1,118 @@
+/**
+ * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ *
+ * @since 0.1.0
+ */
+export * as Agent from "./Agent.js"
+
+/**
+ * Defaults of all agents of an executor, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as AgentConfig from "./AgentConfig.js"
+
+/**
+ * How an agent can fail besides its model, its tools and its reasoning.
+ *
+ * @since 0.1.0
+ */
+export * as AgentError from "./AgentError.js"
+
+/**
+ * Runs agents.
+ *
+ * @since 0.1.0
+ */
+export * as AgentExecutor from "./AgentExecutor.js"
+
+/**
+ * Ready compositions of the executor.
+ *
+ * @since 0.1.0
+ */
+export * as Agents from "./Agents.js"
+
+/**
+ * Books what the run cost, whether it succeeded or not.
+ *
+ * @since 0.1.0
+ */
+export * as CostStage from "./CostStage.js"
+
+/**
+ * Outermost: the run's first event, its message and its end.
+ *
+ * @since 0.1.0
+ */
+export * as EventsStage from "./EventsStage.js"
+
+/**
+ * Asks whether the run may begin at all.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceStage from "./GovernanceStage.js"
+
+/**
+ * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they did.
+ *
+ * @since 0.1.0
+ */
+export * as GuardChecks from "./GuardChecks.js"
+
+/**
+ * Guards see the user's message before the model does.
+ *
+ * @since 0.1.0
+ */
+export * as InputGuardStage from "./InputGuardStage.js"
+
+/**
+ * Keeps what was said, in the session and in memory.
+ *
+ * @since 0.1.0
+ */
+export * as MemorySaveStage from "./MemorySaveStage.js"
+
+/**
+ * Brings what is remembered into the context.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStage from "./MemoryStage.js"
+
+/**
+ * Counts runs, their duration, tokens, steps, tool calls and failures.
+ *
+ * @since 0.1.0
+ */
+export * as MetricsStage from "./MetricsStage.js"
+
+/**
+ * Guards see the answer before anybody else does.
+ *
+ * @since 0.1.0
+ */
+export * as OutputGuardStage from "./OutputGuardStage.js"
+
+/**
+ * Finds the conversation the run belongs to.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStage from "./SessionStage.js"
+
+/**
+ * Puts skills beside the agent's tools.
+ *
+ * @since 0.1.0
+ */
+export * as SkillStage from "./SkillStage.js"
+
+/**
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ *
+ * @since 0.1.0
+ */
+export * as Stage from "./Stage.js"

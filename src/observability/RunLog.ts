@@ -1,0 +1,99 @@
+/**
+ * Keeps the events of runs.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import type { AgentEvent } from "../domain/AgentEvent.js"
+import * as ErrorCode from "../domain/ErrorCode.js"
+import type { RunId } from "../domain/Ids.js"
+
+/**
+ * The log could not be written or read.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class RunLogError extends Schema.TaggedError<RunLogError>("effect-lexigram/observability/RunLog/RunLogError")(
+  "RunLogError",
+  { ...ErrorCode.fields("LEX_ERR_AGT_106"), operation: Schema.Literal("append", "read") }
+) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** False: nothing is kept, and nobody need collect events for it. */
+  readonly enabled: boolean
+  /** Adds events behind those of their runs. An event that a run already has (by `seq`) is kept once. */
+  readonly append: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void, RunLogError>
+  /** Events of one run from a `seq` on (default 0), in order; empty for a run that is not known. */
+  readonly read: (
+    runId: RunId,
+    options?: { readonly from?: number | undefined } | undefined
+  ) => Effect.Effect<ReadonlyArray<AgentEvent>, RunLogError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class RunLog extends Context.Tag("effect-lexigram/observability/RunLog")<RunLog, Service>() {}
+
+/**
+ * Keeps nothing.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<RunLog> = Layer.succeed(RunLog, {
+  enabled: false,
+  append: () => Effect.void,
+  read: () => Effect.succeed([])
+})
+
+/**
+ * Keeps the last runs in memory.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: {
+  /** Runs that are kept; the one begun first goes first. Default 1,000. */
+  readonly maxRuns?: number | undefined
+}): Service => {
+  const maxRuns = Math.max(1, options?.maxRuns ?? 1000)
+  const runs = new Map<RunId, Array<AgentEvent>>()
+  return {
+    enabled: true,
+    append: (events) =>
+      Effect.sync(() => {
+        for (const event of events) {
+          let kept = runs.get(event.runId)
+          if (kept === undefined) {
+            kept = []
+            runs.set(event.runId, kept)
+            if (runs.size > maxRuns) runs.delete(runs.keys().next().value as RunId)
+          }
+          const last = kept[kept.length - 1]
+          if (last === undefined || last.seq < event.seq) kept.push(event)
+        }
+      }),
+    read: (runId, readOptions) =>
+      Effect.sync(() => {
+        const from = readOptions?.from ?? 0
+        return (runs.get(runId) ?? []).filter((event) => event.seq >= from)
+      })
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMemory = (options?: { readonly maxRuns?: number | undefined }): Layer.Layer<RunLog> =>
+  Layer.sync(RunLog, () => makeMemory(options))

@@ -1,0 +1,305 @@
+/**
+ * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { Body } from "../domain/AgentEvent.js"
+import * as Deadline from "../internal/Deadline.js"
+import * as JsonRepair from "../internal/JsonRepair.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
+import { ModelRouter } from "../llm/ModelRouter.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import * as Run from "../observability/Run.js"
+import * as Step from "../observability/Step.js"
+import * as Telemetry from "../observability/Telemetry.js"
+import { Fatality } from "../tool/ToolRunner.js"
+import type { OutputSpec, Task } from "./Strategy.js"
+import { OutputValidationError } from "./StrategyError.js"
+
+/**
+ * A wrapper around every model call of a run: how limits and budgets see calls before and after.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ModelCallInterceptor = (
+  request: LlmClient.LlmRequest,
+  next: (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
+) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
+
+/**
+ * The wrappers of the current run, outermost first.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ModelCallInterceptors extends Context.Reference<ModelCallInterceptors>()(
+  "effect-lexigram/strategy/ModelCall/ModelCallInterceptors",
+  { defaultValue: (): ReadonlyArray<ModelCallInterceptor> => [] }
+) {}
+
+/**
+ * Longest a model call may take unless a strategy says otherwise.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultTimeout: Duration.Duration = Duration.seconds(120)
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CallOptions {
+  /** The step it belongs to, from 1. */
+  readonly step: number
+  /** Turns parts of the answer into live events; by default text into `TextDelta` and reasoning into `ReasoningDelta`. */
+  readonly deltas?: ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) | undefined
+}
+
+/**
+ * A model made ready for one task.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Model {
+  readonly client: LlmClient.Service
+  readonly call: (
+    request: LlmClient.LlmRequest,
+    options: CallOptions
+  ) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
+}
+
+const textDeltas = (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body> => {
+  const bodies: Array<Body> = []
+  for (const part of parts) {
+    if (part.type === "text-delta") {
+      if (part.delta !== "") bodies.push({ _tag: "TextDelta", text: part.delta })
+    } else if (part.type === "reasoning-delta" && part.delta !== "") {
+      bodies.push({ _tag: "ReasoningDelta", text: part.delta })
+    }
+  }
+  return bodies
+}
+
+/** Ids that are missing or given twice in one answer would pair a result with the wrong call. */
+const uniqueCalls = (response: LlmClient.LlmResponse, step: number): LlmClient.LlmResponse => {
+  const calls = LlmClient.toolCalls(response)
+  if (calls.length === 0) return response
+  const seen = new Set<string>()
+  let changed = false
+  const content = response.content.map((part) => {
+    if (part.type !== "tool-call" || part.providerExecuted === true) return part
+    let id = part.id
+    for (let n = seen.size; id === "" || seen.has(id); n++) id = `${part.id === "" ? "call" : part.id}_${step}_${n}`
+    seen.add(id)
+    if (id === part.id) return part
+    changed = true
+    return { ...part, id }
+  })
+  return changed ? { ...response, content } : response
+}
+
+/**
+ * Resolves the task's role once and gives back how to call it. Settings of the role are defaults for those of the task.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const bind = (
+  task: Task,
+  options?: { readonly timeout?: Duration.DurationInput | undefined; readonly role?: string | undefined }
+): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
+  Effect.gen(function* () {
+    const role = options?.role ?? task.role
+    const resolved =
+      role === undefined
+        ? { client: yield* LlmClient.LlmClient, settings: ModelSettings.empty }
+        : yield* Effect.flatMap(ModelRouter, (router) => router.resolve(role))
+    const { client } = resolved
+    const run = yield* Run.Run
+    const interceptors = yield* ModelCallInterceptors
+    const base = ModelSettings.merge(resolved.settings, task.settings)
+    const millis = Duration.toMillis(options?.timeout ?? task.limits.llmTimeout ?? defaultTimeout)
+    const whole = Number.isFinite(millis) ? millis : undefined
+    const onTimeout = (_phase: Deadline.Phase, timeoutMs: number) =>
+      new LlmTimeoutError({
+        provider: client.provider,
+        ...(client.model === undefined ? {} : { model: client.model }),
+        phase: "whole",
+        timeoutMs,
+        message: `The model did not answer within ${timeoutMs} ms`,
+        hint: "Raise the strategy's `llmTimeout`, or use a faster model"
+      })
+
+    const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
+      Deadline.run(() => client.complete(request, onParts === undefined ? undefined : { onParts }), {
+        whole,
+        onTimeout
+      })
+
+    const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
+      let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>
+        send(request, onParts)
+      for (let i = interceptors.length - 1; i >= 0; i--) {
+        const inner = next
+        const interceptor = interceptors[i] as ModelCallInterceptor
+        next = (request) => interceptor(request, inner)
+      }
+      return next(request)
+    }
+
+    const call: Model["call"] = (given, callOptions) => {
+      const settings = given.settings === undefined ? base : ModelSettings.merge(base, given.settings)
+      const request: LlmClient.LlmRequest = { ...given, settings }
+      const deltas = callOptions.deltas ?? textDeltas
+      const onParts: LlmClient.OnParts | undefined = run.live ? (parts) => run.emitAll(deltas(parts)) : undefined
+      const model = settings.model ?? client.model
+      const effect = Effect.flatMap(
+        Step.run({ kind: "llm", hash: () => JSON.stringify(request) }, intercepted(request, onParts)),
+        (answered) => {
+          const response = uniqueCalls(answered, callOptions.step)
+          const answeredBy = response.model ?? model
+          const report = run.emit({
+            _tag: "UsageReported",
+            usage: response.usage,
+            provider: response.provider ?? client.provider,
+            finishReason: response.finishReason,
+            ...(answeredBy === undefined ? {} : { model: answeredBy }),
+            ...(role === undefined ? {} : { role })
+          })
+          return Effect.as(report, response)
+        }
+      )
+      if (!run.telemetry.tracing) return effect
+      return Effect.useSpan(
+        `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`,
+        {
+          kind: "client",
+          captureStackTrace: false,
+          attributes: Telemetry.llm({
+            agent: run.agent,
+            iteration: callOptions.step,
+            provider: client.provider,
+            model,
+            temperature: settings.temperature,
+            maxTokens: settings.maxTokens
+          })
+        },
+        (span) => {
+          if (run.telemetry.content) {
+            span.attribute(Telemetry.attribute.genAiInputMessages, JSON.stringify(request.messages))
+          }
+          return Effect.withParentSpan(
+            Effect.map(effect, (response) => {
+              Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+              if (run.telemetry.content) {
+                span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+              }
+              return response
+            }),
+            span
+          )
+        }
+      )
+    }
+    return { client, call }
+  })
+
+/**
+ * The messages a strategy begins with: system prompt (left out when empty), history, the user's message.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const openingMessages = (task: Task, system: string = task.system): ReadonlyArray<LlmClient.Message> => {
+  const user: LlmClient.Message = { role: "user", content: task.input }
+  return system === "" ? [...task.history, user] : [{ role: "system", content: system }, ...task.history, user]
+}
+
+const fence = /^\s*```[a-zA-Z]*\s*\n([\s\S]*?)\n?```\s*$/
+
+/** JSON as models write it: bare, fenced, or inside a sentence. */
+const readJson = (text: string): Either.Either<unknown, string> => {
+  const inner = fence.exec(text)?.[1] ?? text
+  const strict = Either.try((): unknown => JSON.parse(inner))
+  if (Either.isRight(strict)) return Either.right(strict.right)
+  const starts = [inner.indexOf("{"), inner.indexOf("[")].filter((index) => index >= 0)
+  const start = starts.length === 0 ? -1 : Math.min(...starts)
+  const end = Math.max(inner.lastIndexOf("}"), inner.lastIndexOf("]"))
+  if (start < 0) return Either.left("the answer is not JSON")
+  const slice = end > start ? inner.slice(start, end + 1) : inner.slice(start)
+  return Either.mapLeft(JsonRepair.parse(slice), () => "the answer is not valid JSON")
+}
+
+/**
+ * Brings an answer into the shape the task asks for. A text that does not fit goes back to the model with what is wrong, in a call that
+ * may only answer in that shape; after the task's retries the run ends with `OutputValidationError`.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const structured = (
+  model: Model,
+  spec: OutputSpec,
+  options: {
+    readonly strategyName: string
+    readonly step: number
+    readonly messages: ReadonlyArray<LlmClient.Message>
+    readonly text: string
+  }
+): Effect.Effect<{ readonly text: string; readonly output: unknown }, LlmError | Fatality> => {
+  const attempt = (
+    text: string,
+    messages: ReadonlyArray<LlmClient.Message>,
+    count: number
+  ): Effect.Effect<{ readonly text: string; readonly output: unknown }, LlmError | Fatality> =>
+    Effect.matchEffect(
+      Effect.flatMap(Either.mapLeft(readJson(text), String), (value) => spec.decode(value)),
+      {
+        onSuccess: (output) => Effect.succeed({ text, output }),
+        onFailure: (issues) => {
+          if (count > spec.retries) {
+            return Effect.fail(
+              new Fatality({
+                toolName: "",
+                error: new OutputValidationError({
+                  strategyName: options.strategyName,
+                  text: text.slice(0, 2000),
+                  issues: issues.slice(0, 2000),
+                  attempts: count,
+                  message: `The answer does not fit the output schema after ${count} attempts: ${issues.slice(0, 500)}`,
+                  hint: "Simplify the schema, describe its fields, or raise the output retries"
+                })
+              })
+            )
+          }
+          const next: ReadonlyArray<LlmClient.Message> = [
+            ...messages,
+            ...(text === "" ? [] : [{ role: "assistant" as const, content: text }]),
+            {
+              role: "user",
+              content: `Give the answer as JSON that fits the schema, and nothing else. What is wrong so far: ${issues.slice(0, 2000)}`
+            }
+          ]
+          return Effect.flatMap(
+            model.call(
+              {
+                messages: next,
+                responseFormat: { type: "json", name: spec.name, schema: spec.jsonSchema }
+              },
+              { step: options.step, deltas: () => [] }
+            ),
+            (response) => attempt(LlmClient.text(response), next, count + 1)
+          )
+        }
+      }
+    )
+  return attempt(options.text, options.messages, 1)
+}

@@ -1,0 +1,138 @@
+/**
+ * Strategies by name.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as FunctionCalling from "./FunctionCalling.js"
+import * as ReAct from "./ReAct.js"
+import type { Strategy } from "./Strategy.js"
+
+/**
+ * Options of a strategy that is named: those of its constructor.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = { readonly [key: string]: unknown }
+
+/**
+ * A strategy by name, resolved when an agent runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Named {
+  readonly _tag: "Named"
+  readonly name: string
+  readonly options: Options
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Factory = (options: any) => Strategy<never, never>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** All names, sorted. */
+  readonly names: ReadonlyArray<string>
+  /** The strategy of that name with these options, made once for the same options object; `Left` when there is none: a text with the known names and the nearest. */
+  readonly resolve: (named: Named) => Either.Either<Strategy<never, never>, string>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class StrategyRegistry extends Context.Tag("effect-lexigram/strategy/StrategyRegistry")<
+  StrategyRegistry,
+  Service
+>() {}
+
+/**
+ * What ships with the library.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const builtIn: { readonly [name: string]: Factory } = {
+  [FunctionCalling.NAME]: FunctionCalling.make,
+  [ReAct.NAME]: ReAct.make
+}
+
+const distance = (a: string, b: string): number => {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      current.push(Math.min((previous[j] as number) + 1, (current[j - 1] as number) + 1, substitution))
+    }
+    previous = current
+  }
+  return previous[b.length] as number
+}
+
+const nearest = (name: string, names: ReadonlyArray<string>): string | undefined => {
+  const given = name.slice(0, 64).toLowerCase()
+  let best: string | undefined
+  let least = Math.max(2, Math.floor(given.length / 3)) + 1
+  for (const candidate of names) {
+    const d = distance(given, candidate.toLowerCase())
+    if (d < least) {
+      least = d
+      best = candidate
+    }
+  }
+  return best
+}
+
+/**
+ * A registry of these strategies; a name given twice takes the last.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (factories: { readonly [name: string]: Factory }): Service => {
+  const table = new Map(Object.entries(factories))
+  const names = Array.from(table.keys()).sort()
+  const made = new WeakMap<Options, Map<string, Strategy<never, never>>>()
+  return {
+    names,
+    resolve: ({ name, options }) => {
+      const factory = table.get(name)
+      if (factory === undefined) {
+        const similar = nearest(name, names)
+        const hint = similar === undefined ? "" : `, did you mean "${similar}"?`
+        return Either.left(`There is no strategy "${name.slice(0, 64)}"${hint} Known: ${names.join(", ")}`)
+      }
+      let byName = made.get(options)
+      if (byName === undefined) {
+        byName = new Map()
+        made.set(options, byName)
+      }
+      let strategy = byName.get(name)
+      if (strategy === undefined) {
+        strategy = factory(options)
+        byName.set(name, strategy)
+      }
+      return Either.right(strategy)
+    }
+  }
+}
+
+/**
+ * The built-in strategies, and those given besides; a given name wins over a built-in one.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (factories: { readonly [name: string]: Factory } = {}): Layer.Layer<StrategyRegistry> =>
+  Layer.succeed(StrategyRegistry, make({ ...builtIn, ...factories }))

@@ -1,0 +1,280 @@
+/**
+ * The loop of model and tools that `function_calling` and native `react` share.
+ *
+ * @since 0.1.0
+ */
+import type { ToolResultPartEncoded } from "@effect/ai/Prompt"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type { FinishReason } from "../domain/AgentEvent.js"
+import * as Usage from "../domain/Usage.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import * as Run from "../observability/Run.js"
+import * as Step from "../observability/Step.js"
+import type { Outcome, RunOptions, ToolCall } from "../tool/ToolRunner.js"
+import { ToolRunner } from "../tool/ToolRunner.js"
+import * as ModelCall from "./ModelCall.js"
+import * as Progress from "./Progress.js"
+import * as ReActText from "./ReActText.js"
+import type { StopCondition } from "./StopCondition.js"
+import type { Answer, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
+import { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
+
+/**
+ * Options of every loop of model and tools. What is unset comes from the agent and its configuration, then from the defaults named.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface LoopOptions {
+  /** Model calls at most; default 10. */
+  readonly maxIterations?: number | undefined
+  /** Time for one attempt of a tool that does not say otherwise; default 30 s. */
+  readonly toolTimeout?: Duration.DurationInput | undefined
+  /** Attempts in all for a tool that does not say otherwise; default 3. */
+  readonly toolMaxRetries?: number | undefined
+  /** Characters of an observation that reach the model; default 10,000. */
+  readonly observationMaxChars?: number | undefined
+  /** Time for one model call; default 120 s. */
+  readonly llmTimeout?: Duration.DurationInput | undefined
+  /** Calls of one turn that run at once; default 8. */
+  readonly toolConcurrency?: number | undefined
+  /** Asked after the tools of each step; when it holds the loop ends with the last text. */
+  readonly stopWhen?: StopCondition | undefined
+  /** How often the same call may show the same result before the run fails with `NoProgressError`; default 3, `false` for ever. */
+  readonly noProgressAfter?: number | false | undefined
+  /** At the limit: fail with `MaxIterationsExceededError` (default), or answer with the last text, marked `limit`. */
+  readonly onLimit?: "fail" | "answer" | undefined
+}
+
+/**
+ * What the options come to for a task.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Resolved {
+  readonly maxIterations: number
+  readonly toolConcurrency: number
+  readonly noProgressAfter: number
+  readonly onLimit: "fail" | "answer"
+  readonly stopWhen: StopCondition | undefined
+  readonly llmTimeout: Duration.DurationInput | undefined
+  readonly toolOptions: (step: number) => RunOptions
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = { maxIterations: 10, toolConcurrency: 8, noProgressAfter: 3 } as const
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const resolve = (options: LoopOptions, task: Task): Resolved => {
+  const { limits } = task
+  const timeout = options.toolTimeout ?? limits.toolTimeout
+  const maxAttempts = options.toolMaxRetries ?? limits.toolMaxAttempts
+  const maxResultChars = options.observationMaxChars ?? limits.observationMaxChars
+  return {
+    maxIterations: Math.max(1, options.maxIterations ?? limits.maxIterations ?? defaults.maxIterations),
+    toolConcurrency: Math.max(1, options.toolConcurrency ?? limits.toolConcurrency ?? defaults.toolConcurrency),
+    noProgressAfter:
+      options.noProgressAfter === false
+        ? Number.POSITIVE_INFINITY
+        : Math.max(1, options.noProgressAfter ?? defaults.noProgressAfter),
+    onLimit: options.onLimit ?? "fail",
+    stopWhen: options.stopWhen,
+    llmTimeout: options.llmTimeout ?? limits.llmTimeout,
+    toolOptions: (step) => ({ step, timeout, maxAttempts, maxResultChars })
+  }
+}
+
+/**
+ * Why a run that has its final text ended, from why the model did.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const finishReason = (reason: LlmClient.FinishReason): FinishReason =>
+  reason === "length" || reason === "content-filter" ? reason : "completed"
+
+/**
+ * What the end of a loop without an answer comes to.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const atLimit = (
+  strategyName: string,
+  resolved: Resolved,
+  text: string,
+  messages: ReadonlyArray<LlmClient.Message>
+): Effect.Effect<Answer, MaxIterationsExceededError> =>
+  resolved.onLimit === "answer"
+    ? Effect.succeed({ text, reason: "limit", messages })
+    : Effect.fail(
+        new MaxIterationsExceededError({
+          strategyName,
+          maxIterations: resolved.maxIterations,
+          currentIteration: resolved.maxIterations,
+          message: `No answer after ${resolved.maxIterations} iterations`,
+          hint: 'Raise `maxIterations`, or take the best text so far with `onLimit: "answer"`'
+        })
+      )
+
+/**
+ * Fails once a call has shown the same result too often.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const checkProgress = (
+  strategyName: string,
+  resolved: Resolved,
+  detector: Progress.CircleDetector,
+  call: ToolCall,
+  outcome: Outcome
+): NoProgressError | undefined => {
+  const repeats = detector.note(outcome.name, call.params, outcome.observation)
+  if (repeats < resolved.noProgressAfter) return undefined
+  return new NoProgressError({
+    strategyName,
+    toolName: outcome.name,
+    repeats,
+    message: `"${outcome.name}" was called ${repeats} times with the same arguments and the same result`,
+    hint: "Give the tool a clearer description or result, or raise `noProgressAfter`"
+  })
+}
+
+const resultPart = (call: ToolCall, name: string, outcome: Outcome): ToolResultPartEncoded => ({
+  type: "tool-result",
+  id: call.id,
+  name,
+  isFailure: outcome.isFailure,
+  result: outcome.result,
+  providerExecuted: false
+})
+
+const NUDGE = "Your last answer was empty. Answer the question, or call a tool."
+
+/**
+ * Asks the model, runs the calls of its answer side by side, shows it the results, and again, until it answers without a call.
+ *
+ * `thoughts` makes the text that comes with calls a `Thought`. Where a model that knows no native calls writes one as text in the ReAct
+ * form, it is run all the same.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const program =
+  (config: {
+    readonly name: string
+    readonly thoughts: boolean
+    readonly system: (task: Task) => string
+    readonly options: LoopOptions
+  }) =>
+  (task: Task): Effect.Effect<Answer, StrategyBaseError, StrategyServices> =>
+    Effect.gen(function* () {
+      const resolved = resolve(config.options, task)
+      const run = yield* Run.Run
+      const runner = yield* ToolRunner
+      const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
+      const tools = task.tools
+      const toolNames = tools.tools.map((tool) => tool.name)
+      const opening = ModelCall.openingMessages(task, config.system(task))
+      const first = opening.length - 1
+      let messages = opening
+      let usage: Usage.Usage = Usage.empty
+      let toolCallCount = 0
+      let lastText = ""
+      const detector = Progress.makeCircleDetector()
+      const answer = (text: string, reason: FinishReason, last?: LlmClient.Message): Answer => ({
+        text,
+        reason,
+        messages: last === undefined ? messages.slice(first) : [...messages.slice(first), last]
+      })
+
+      for (let step = 1; step <= resolved.maxIterations; step++) {
+        yield* run.emit({ _tag: "StepStarted", step })
+        const response = yield* model.call(
+          tools.definitions.length > 0
+            ? { messages, tools: tools.definitions }
+            : task.output !== undefined
+              ? {
+                  messages,
+                  responseFormat: { type: "json", name: task.output.name, schema: task.output.jsonSchema }
+                }
+              : { messages },
+          { step }
+        )
+        usage = Usage.add(usage, response.usage)
+        const text = LlmClient.text(response)
+        if (text !== "") lastText = text
+        const native = LlmClient.toolCalls(response)
+        const written = native.length === 0 && toolNames.length > 0 ? writtenCall(text, toolNames, step) : undefined
+
+        if (native.length === 0 && written === undefined) {
+          if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
+            messages = [...messages, { role: "user", content: NUDGE }]
+            continue
+          }
+          const message = LlmClient.assistantMessage(response)
+          const reason = finishReason(response.finishReason)
+          if (task.output === undefined) return answer(text, reason, message)
+          const shaped = yield* ModelCall.structured(model, task.output, {
+            strategyName: config.name,
+            step,
+            messages,
+            text
+          })
+          const last: LlmClient.Message = shaped.text === text ? message : { role: "assistant", content: shaped.text }
+          return { ...answer(shaped.text, reason, last), output: shaped.output }
+        }
+
+        const assistant: LlmClient.Message =
+          written === undefined ? LlmClient.assistantMessage(response) : { role: "assistant", content: written.text }
+        const calls: ReadonlyArray<ToolCall> = written === undefined ? native : [written.call]
+        const thought = written === undefined ? text.trim() : written.thought
+        if (config.thoughts && thought !== "") yield* run.emit({ _tag: "Thought", step, text: thought })
+
+        const outcomes = yield* Step.forEach(calls, (call) => runner.run(tools, call, resolved.toolOptions(step)), {
+          concurrency: resolved.toolConcurrency
+        })
+        toolCallCount += outcomes.length
+        const observed: LlmClient.Message =
+          written === undefined
+            ? { role: "tool", content: outcomes.map((outcome, i) => resultPart(calls[i]!, native[i]!.name, outcome)) }
+            : { role: "user", content: ReActText.observation(outcomes[0]!.observation) }
+        messages = [...messages, assistant, observed]
+
+        for (let i = 0; i < outcomes.length; i++) {
+          const stuck = checkProgress(config.name, resolved, detector, calls[i]!, outcomes[i]!)
+          if (stuck !== undefined) {
+            if (resolved.onLimit === "answer") return answer(lastText, "limit")
+            return yield* stuck
+          }
+        }
+        if (resolved.stopWhen?.({ step, usage, toolCalls: toolCallCount, text: lastText, last: outcomes }) === true) {
+          return answer(lastText, "stop-condition")
+        }
+      }
+      return yield* atLimit(config.name, resolved, lastText, messages.slice(first))
+    })
+
+const writtenCall = (
+  text: string,
+  tools: ReadonlyArray<string>,
+  step: number
+): { readonly call: ToolCall; readonly thought: string; readonly text: string } | undefined => {
+  if (!/action/i.test(text)) return undefined
+  const parsed = ReActText.parse(text, { tools })
+  if (parsed._tag !== "Action" || !tools.includes(parsed.tool)) return undefined
+  return {
+    call: { id: `text_${step}`, name: parsed.tool, params: parsed.input },
+    thought: parsed.thought,
+    text: parsed.cut.text
+  }
+}

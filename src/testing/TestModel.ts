@@ -1,0 +1,220 @@
+/**
+ * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
+ * else.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Usage from "../domain/Usage.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import type { LlmError } from "../llm/LlmError.js"
+import * as PartAssembler from "../llm/PartAssembler.js"
+
+/**
+ * A call of a tool; without an id it gets `call_1`, `call_2`, … in the order of the script.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Call {
+  readonly id?: string | undefined
+  readonly name: string
+  readonly params?: unknown
+}
+
+/**
+ * What the model does when it is asked once.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Turn {
+  readonly reasoning?: string | undefined
+  /** Text; a list is streamed piece by piece. */
+  readonly text?: string | ReadonlyArray<string> | undefined
+  readonly calls?: ReadonlyArray<Call> | undefined
+  /** Exactly these parts instead of the above, `finish` included. */
+  readonly parts?: ReadonlyArray<LlmClient.LlmPart> | undefined
+  readonly usage?: Usage.Usage | undefined
+  /** Default `tool-calls` with calls, else `stop`. */
+  readonly finishReason?: LlmClient.FinishReason | undefined
+  /** Time before the first part. */
+  readonly delay?: Duration.DurationInput | undefined
+  /** Time before each further part, when streamed. */
+  readonly partDelay?: Duration.DurationInput | undefined
+  /** Fails with this, after the parts that stand before it. */
+  readonly fail?: LlmError | undefined
+  /** What the request must be like; `false` or a thrown error fails the test as a defect. */
+  readonly expect?: ((request: LlmClient.LlmRequest) => boolean | void) | undefined
+}
+
+/**
+ * A turn, a text, or a function of the request (and of how often the model was asked before).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ScriptItem =
+  | string
+  | Turn
+  | ((request: LlmClient.LlmRequest, index: number) => Turn | string | Effect.Effect<Turn | string, LlmError>)
+
+/**
+ * The requests a scripted model has got.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Observer {
+  readonly requests: Effect.Effect<ReadonlyArray<LlmClient.LlmRequest>>
+  /** Turns of the script that nobody asked for yet. */
+  readonly remaining: Effect.Effect<number>
+  /** Calls that are being answered right now. */
+  readonly active: Effect.Effect<number>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class TestModel extends Context.Tag("effect-lexigram/testing/TestModel")<TestModel, Observer>() {}
+
+const toParts = (turn: Turn, callId: () => string): ReadonlyArray<LlmClient.LlmPart> => {
+  if (turn.parts !== undefined) return turn.parts
+  const parts: Array<LlmClient.LlmPart> = []
+  if (turn.reasoning !== undefined) {
+    parts.push({ type: "reasoning-start", id: "r" }, { type: "reasoning-delta", id: "r", delta: turn.reasoning })
+    parts.push({ type: "reasoning-end", id: "r" })
+  }
+  if (turn.text !== undefined) {
+    parts.push({ type: "text-start", id: "t" })
+    for (const delta of typeof turn.text === "string" ? [turn.text] : turn.text) {
+      parts.push({ type: "text-delta", id: "t", delta })
+    }
+    parts.push({ type: "text-end", id: "t" })
+  }
+  for (const call of turn.calls ?? []) {
+    parts.push({ type: "tool-call", id: call.id ?? callId(), name: call.name, params: call.params ?? {} })
+  }
+  if (turn.fail === undefined) {
+    parts.push({
+      type: "finish",
+      reason: turn.finishReason ?? ((turn.calls ?? []).length > 0 ? "tool-calls" : "stop"),
+      usage: turn.usage ?? { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
+    })
+  }
+  return parts
+}
+
+/**
+ * A model over a script: a list that is used up in order, or one function that answers everything.
+ *
+ * A request beyond the list, and one that `expect` refuses, are defects that say which request it was.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  script: ReadonlyArray<ScriptItem> | Exclude<ScriptItem, string | Turn>,
+  options?: { readonly model?: string | undefined; readonly provider?: string | undefined } | undefined
+): LlmClient.Service & { readonly observer: Observer } => {
+  const requests: Array<LlmClient.LlmRequest> = []
+  const provider = options?.provider ?? "test"
+  const model = options?.model ?? "test-model"
+  let asked = 0
+  let called = 0
+  let active = 0
+  const callId = () => `call_${++called}`
+
+  const next = (request: LlmClient.LlmRequest): Effect.Effect<Turn, LlmError> =>
+    Effect.suspend(() => {
+      const index = asked++
+      requests.push(request)
+      const item = typeof script === "function" ? script : script[index]
+      if (item === undefined) {
+        return Effect.dieMessage(
+          `TestModel: request ${index + 1} came, but the script has ${script.length} turns. Last message: ${JSON.stringify(request.messages.at(-1)).slice(0, 500)}`
+        )
+      }
+      const given = typeof item === "function" ? item(request, index) : item
+      const turn = Effect.isEffect(given) ? given : Effect.succeed(given)
+      return Effect.flatMap(turn, (value) => {
+        const turn: Turn = typeof value === "string" ? { text: value } : value
+        if (turn.expect?.(request) === false) {
+          return Effect.dieMessage(
+            `TestModel: request ${index + 1} is not as expected: ${JSON.stringify(request).slice(0, 1000)}`
+          )
+        }
+        return Effect.succeed(turn)
+      })
+    })
+
+  const answer = Effect.fnUntraced(function* (request: LlmClient.LlmRequest, complete?: LlmClient.CompleteOptions) {
+    const turn = yield* next(request)
+    if (turn.delay !== undefined) yield* Effect.sleep(turn.delay)
+    const assembler = PartAssembler.make({ provider, model: request.settings?.model ?? model })
+    const parts = toParts(turn, callId)
+    for (const part of parts) assembler.push(part)
+    const onParts = complete?.onParts
+    if (onParts !== undefined) {
+      if (turn.partDelay === undefined) yield* onParts(parts)
+      else {
+        for (let i = 0; i < parts.length; i++) {
+          if (i > 0) yield* Effect.sleep(turn.partDelay)
+          yield* onParts([parts[i]!])
+        }
+      }
+    }
+    if (turn.fail !== undefined) return yield* turn.fail
+    return assembler.response()
+  })
+
+  return {
+    provider,
+    model,
+    complete: (request, complete) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => void active++),
+        () => answer(request, complete),
+        () => Effect.sync(() => void active--)
+      ),
+    observer: {
+      requests: Effect.sync(() => requests.slice()),
+      remaining: Effect.sync(() => (typeof script === "function" ? 0 : Math.max(0, script.length - asked))),
+      active: Effect.sync(() => active)
+    }
+  }
+}
+
+/**
+ * The model and the observer of its requests.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  script: ReadonlyArray<ScriptItem> | Exclude<ScriptItem, string | Turn>,
+  options?: { readonly model?: string | undefined; readonly provider?: string | undefined } | undefined
+): Layer.Layer<LlmClient.LlmClient | TestModel> =>
+  Layer.effectContext(
+    Effect.sync(() => {
+      const service = make(script, options)
+      return Context.make(LlmClient.LlmClient, service as LlmClient.Service).pipe(
+        Context.add(TestModel, service.observer)
+      )
+    })
+  )
+
+/**
+ * The requests so far.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const requests: Effect.Effect<ReadonlyArray<LlmClient.LlmRequest>, never, TestModel> = Effect.flatMap(
+  TestModel,
+  (observer) => observer.requests
+)

@@ -1,0 +1,14 @@
+/**
+ * Collects the events of runs, and checks what must hold of every run.
+ *
+ * @since 0.1.0
+ */
+export * as EventRecorder from "./EventRecorder.js"
+
+/**
+ * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
+ * else.
+ *
+ * @since 0.1.0
+ */
+export * as TestModel from "./TestModel.js"
