@@ -281,6 +281,19 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
   })
 
 /**
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as Anthropic from "effect-lexigram/llm/Anthropic"
+ *
+ * const layer = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("ANTHROPIC_API_KEY"), (apiKey) => Anthropic.layer({ apiKey, model: "claude-sonnet-4-5" }))
+ * ).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

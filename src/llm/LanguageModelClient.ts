@@ -29,7 +29,7 @@ import * as Anthropic from "./Anthropic.js"
 import * as AnthropicMessages from "./AnthropicMessages.js"
 import * as LanguageModelRequest from "./LanguageModelRequest.js"
 import type { LlmPart, LlmRequest, LlmResponse, Message, OnParts, Service } from "./LlmClient.js"
-import { LlmClient, partsOf } from "./LlmClient.js"
+import { LlmClient } from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import { LlmMalformedResponseError } from "./LlmError.js"
 import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
@@ -340,7 +340,10 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
 
     /** Takes what can be saved of a refused answer; fails with the error where that is nothing. */
     const recovered = Effect.fnUntraced(function* (error: AiError.AiError) {
-      const { failure, parts } = recover(error, request)
+      const { failure, parts } = yield* Effect.try({
+        try: () => recover(error, request),
+        catch: () => malformed(unreadable)
+      })
       if (failure !== undefined) return yield* failed(failure)
       if (!parts.some((part) => part.type === "finish" || part.type === "tool-call")) return yield* classified(error)
       return parts
@@ -387,8 +390,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
         setUp(settings),
         Effect.catchIf(AiError.isAiError, recovered)
       )
-      for (const part of content) assembler.push(part)
-      if (onParts !== undefined) yield* onParts(assembler.finished() ? partsOf(assembler.response()) : content)
+      yield* take(content)
     }
     if (!assembler.finished()) return yield* malformed("The answer ended before its finish.")
     const response = assembler.response()
@@ -410,7 +412,23 @@ const isStrict = ({ responseFormat, tools }: LlmRequest): boolean =>
   (responseFormat?.type !== "json" || LanguageModelRequest.isStrict(responseFormat.schema))
 
 /**
- * The service of the model in context.
+ * The service of the model in context: `layerLanguageModel`, as one would call it from outside.
+ *
+ * @example
+ * ```ts
+ * import * as OpenAiClient from "@effect/ai-openai/OpenAiClient"
+ * import * as OpenAiLanguageModel from "@effect/ai-openai/OpenAiLanguageModel"
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Layer from "effect/Layer"
+ * import * as LanguageModelClient from "effect-lexigram/llm/LanguageModelClient"
+ *
+ * const layer = LanguageModelClient.layer({ provider: "openai" }).pipe(
+ *   Layer.provide(OpenAiLanguageModel.layer({ model: "gpt-4.1-mini" })),
+ *   Layer.provide(OpenAiClient.layerConfig({ apiKey: Config.redacted("OPENAI_API_KEY") })),
+ *   Layer.provide(FetchHttpClient.layer)
+ * )
+ * ```
  *
  * @since 0.1.0
  * @category layers

@@ -215,6 +215,19 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
   })
 
 /**
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as OpenAi from "effect-lexigram/llm/OpenAi"
+ *
+ * const layer = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("OPENAI_API_KEY"), (apiKey) => OpenAi.layer({ apiKey, model: "gpt-4.1-mini" }))
+ * ).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

@@ -259,6 +259,20 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
 /**
  * The provider of the environment.
  *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as LlmClient from "effect-lexigram/llm/LlmClient"
+ * import * as Providers from "effect-lexigram/llm/Providers"
+ *
+ * const program = LlmClient.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
+ *   Effect.map(LlmClient.text),
+ *   Effect.provide(Providers.layerConfig.pipe(Layer.provide(FetchHttpClient.layer)))
+ * )
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

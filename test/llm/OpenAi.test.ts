@@ -615,7 +615,7 @@ describe("streams", () => {
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.hang]), ChatServer.silence)
-      for (const [count, run] of [collect(client, ask), client.complete(ask)].entries()) {
+      for (const [count, run] of [Effect.asVoid(collect(client, ask)), Effect.asVoid(client.complete(ask))].entries()) {
         const fiber = yield* Effect.fork(run)
         yield* server.received(count + 1)
         yield* Fiber.interrupt(fiber)
@@ -746,7 +746,9 @@ describe("failures", () => {
         ChatServer.sse([...streamOf("Hello").slice(0, 3), ChatServer.cut])
       )
       for (let n = 0; n < 5; n++) {
-        const error = yield* Effect.flip(n === 4 ? collect(client, ask) : client.complete(ask))
+        const error = yield* Effect.flip(
+          n === 4 ? Effect.asVoid(collect(client, ask)) : Effect.asVoid(client.complete(ask))
+        )
         const shown = ErrorRenderings.of(error)
         assert.notInclude(shown, secret)
         assert.notInclude(shown.toLowerCase(), "authorization")
