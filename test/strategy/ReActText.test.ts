@@ -258,6 +258,8 @@ describe("ReActText.parse", () => {
         ['"what is the weather?', "what is the weather?"],
         ['what is the weather?"', "what is the weather?"],
         ['SELECT "a" FROM t WHERE b = "c"', 'SELECT "a" FROM t WHERE b = "c"'],
+        ['"what is "hygge" here?"', 'what is "hygge" here?'],
+        ['"a" or "b"', '"a" or "b"'],
         ["<weather in Oslo>", "<weather in Oslo>"],
         ["{weather in Oslo}", "{weather in Oslo}"],
         ["[weather in {Oslo}]", "[weather in {Oslo}]"],

@@ -1,0 +1,267 @@
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { main } from "../../scripts/check-fixtures.js"
+
+type Files = { readonly [name: string]: ReadonlyArray<unknown> | string }
+
+const check = (files: Files, ...flags: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "fixtures-"))),
+      (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true }))
+    )
+    for (const [name, cases] of Object.entries(files)) {
+      const text = typeof cases === "string" ? cases : cases.map((value) => JSON.stringify(value)).join("\n")
+      Fs.writeFileSync(Path.join(folder, `${name}.jsonl`), text)
+    }
+    const printed: Array<string> = []
+    const code = yield* main([folder, ...flags], (line) => printed.push(line))
+    return { code, printed, text: printed.join("\n") }
+  }).pipe(Effect.scoped)
+
+const crew = (id: string, text: string, parsed: unknown) => ({ id, text, stop_cut_parse: parsed })
+
+const action = (id: string, input: unknown) =>
+  crew(id, 'Thought: t\nAction: find\nAction Input: {"city": "Oslo"}', {
+    kind: "action",
+    tool: "find",
+    input_raw: '{"city": "Oslo"}',
+    input_json: input
+  })
+
+const peer = (id: string, op: string, text: string, expect: unknown) => ({ id, op, text, expect })
+
+const episode = (id: string, recordedArg: string) => ({
+  id,
+  claim: "Oslo is in Norway.",
+  steps: [
+    {
+      thought: "I look.",
+      action: "Find",
+      arg: recordedArg,
+      observation: "Oslo: a city.\nAction: none of this counts",
+      completion: " I look.\nAction 1: Find[Oslo]"
+    },
+    { thought: "It is.", action: "Finish", arg: "yes", observation: "", completion: " It is.\nAction 2: Finish[yes]" }
+  ]
+})
+
+const documented = {
+  name: "travel.book room",
+  description: "Books a room in a city for some nights",
+  parameters: {
+    type: "dict",
+    properties: {
+      city: { type: "string", description: "The city" },
+      price: { type: "float", description: "Most to pay" },
+      view: { type: "string", enum: ["sea", "town"] },
+      extra: { type: "any" }
+    },
+    required: ["city"]
+  }
+}
+
+const booking = (id: string, args: unknown) => ({
+  id,
+  messages: [[{ role: "user", content: "Book a room in the city of Oslo" }]],
+  functions_raw: [documented],
+  calls: [{ name: documented.name, args }]
+})
+
+const trip = (id: string, shown: string) => ({
+  id,
+  messages: [
+    { role: "user", content: "Is it warm in Oslo?" },
+    { role: "assistant", content: null, tool_calls: [{ id: "c1", name: "weather", arguments: '{"city":"Oslo"}' }] },
+    { role: "tool", tool_call_id: "c1", name: "weather", content: "Error: no such station" },
+    { role: "assistant", content: "", tool_calls: [{ id: "c2", name: "weather", arguments: '{"city":"Oslo S"}' }] },
+    { role: "tool", tool_call_id: shown, name: "weather", content: "12 degrees" },
+    { role: "assistant", content: "Not very: 12 degrees." },
+    { role: "user", content: "Thanks" },
+    { role: "assistant", content: "Gladly." }
+  ]
+})
+
+const chatCall = {
+  id: "chat-1",
+  object: "chat.completion",
+  model: "small-1",
+  created: 1,
+  choices: [
+    {
+      index: 0,
+      finish_reason: "tool_calls",
+      message: {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } }]
+      }
+    }
+  ]
+}
+
+const chatText = (content: string) => ({
+  ...chatCall,
+  id: "chat-2",
+  choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content } }]
+})
+
+const chat = (request: unknown, response: unknown, status = 200) => ({
+  provider: "openai",
+  path: "/v1/chat/completions",
+  status,
+  content_type: "application/json",
+  request,
+  response
+})
+
+const weather = {
+  type: "function",
+  function: {
+    name: "weather",
+    description: "Weather of a city",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+  }
+}
+
+const recording = (id: string, result: string) => {
+  const opening = { role: "user", content: "Is it warm in Oslo?" }
+  return {
+    id,
+    interactions: [
+      chat({ model: "small", messages: [opening], tools: [weather] }, chatCall),
+      chat(
+        {
+          model: "small",
+          messages: [opening, chatCall.choices[0]!.message, { role: "tool", tool_call_id: "c1", content: result }],
+          tools: [weather]
+        },
+        chatText("It is 12 degrees.")
+      )
+    ]
+  }
+}
+
+const good: Files = {
+  "react-crewai__own": [
+    action("a", { city: "Oslo" }),
+    crew("b", "```\nFinal Answer: yes\n```", { kind: "finish", output: "yes\n```" }),
+    crew("c", "no idea", { kind: "error" })
+  ],
+  "react-parser-peers__own": [
+    peer("a", "parse", 'Thought: t\nAction: find\nAction Input: "Oslo"', {
+      kind: "action",
+      input: "Oslo",
+      thought: "t"
+    }),
+    peer("b", "parse", "Action: find", { kind: "error" }),
+    peer("c", "parse", "Action: find\nAction Input: x\nFinal Answer: y", { kind: "finish", final: "y" }),
+    peer("d", "repair_json", "{city: Oslo}", { repaired_json: '{"city": "Oslo"}' })
+  ],
+  "react-fever__own": [episode("a", "Oslo")],
+  "json-repair__own": [{ input: "{a: 1,}", output: '{"a": 1}' }],
+  bfcl__own_parallel_multiple: [booking("a", { city: "Oslo", price: 80.5, view: "sea", extra: [1] })],
+  "tau-bench__own": [trip("a", "c2")],
+  recordings__own: [
+    recording("a", "12"),
+    { id: "b", interactions: [chat({ messages: [] }, { error: { message: "slow down" } }, 429)] }
+  ]
+}
+
+describe("check-fixtures", () => {
+  it.effect("passes cases that hold, row by row", () =>
+    Effect.gen(function* () {
+      const { code, printed } = yield* check({ ...good, storm__own: [{}], "react-crewai-2__own": [{}] })
+      assert.deepStrictEqual(printed, [
+        "bfcl__own_parallel_multiple names 1/1",
+        "bfcl__own_parallel_multiple gold calls 1/1",
+        "bfcl__own_parallel_multiple spoiled calls 1/1",
+        "bfcl__own_parallel_multiple offline model 1/1 (bar 50 %)",
+        "json-repair__own 1/1",
+        "react-crewai__own 3/3",
+        "react-fever__own steps 2/2",
+        "react-fever__own replay 1/1",
+        "react-parser-peers__own 4/4",
+        "recordings__own exchanges 3/3",
+        "recordings__own loops 1/1",
+        "tau-bench__own 1/1",
+        "not covered: react-crewai-2__own, storm__own"
+      ])
+      assert.strictEqual(code, 0)
+    })
+  )
+
+  const bad: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
+    ["react-crewai__bad", action("wrong-input", { city: "Bergen" }), ["react-crewai__bad 0/1 FAILED"]],
+    ["react-crewai__bad", crew("wrong-kind", "Final Answer: x", { kind: "error" }), ["react-crewai__bad 0/1 FAILED"]],
+    ["react-crewai__bad", { id: "shapeless" }, ["react-crewai__bad 0/1 FAILED"]],
+    [
+      "react-parser-peers__bad",
+      peer("wrong-final", "parse", "Final Answer: x", { kind: "finish", final: "y" }),
+      ["react-parser-peers__bad 0/1 FAILED"]
+    ],
+    ["react-parser-peers__bad", peer("odd-op", "guess", "", {}), ["react-parser-peers__bad 0/1 FAILED"]],
+    [
+      "react-fever__bad",
+      episode("wrong-arg", "Bergen"),
+      ["react-fever__bad steps 1/2 FAILED", "react-fever__bad replay 0/1 FAILED"]
+    ],
+    ["json-repair__bad", { id: "wrong-value", input: "[1", output: "[2]" }, ["json-repair__bad 0/1 FAILED"]],
+    [
+      "bfcl__bad",
+      booking("wrong-type", { city: "Oslo", price: "cheap" }),
+      ["bfcl__bad names 1/1", "bfcl__bad gold calls 0/1 FAILED", "bfcl__bad spoiled calls 1/1"]
+    ],
+    ["tau-bench__bad", trip("lost-result", "c9"), ["tau-bench__bad 0/1 FAILED"]],
+    [
+      "recordings__bad",
+      { id: "unknown-path", interactions: [{ ...chat({}, chatText("x")), path: "/v9/other" }] },
+      ["recordings__bad exchanges 0/1 FAILED"]
+    ]
+  ]
+  for (const [file, value, rows] of bad) {
+    const id = (value as { readonly id: string }).id
+    it.effect(`fails ${file.split("__")[0]} on ${id}`, () =>
+      Effect.gen(function* () {
+        const { code, printed, text } = yield* check({ [file]: [value] })
+        assert.strictEqual(code, 1)
+        for (const row of rows) assert.include(printed, row)
+        assert.include(text, id)
+      })
+    )
+  }
+
+  it.effect("names what is different on demand", () =>
+    Effect.gen(function* () {
+      const files = { "json-repair__own": [{ id: "one", input: "[1", output: "[2]" }] }
+      assert.notInclude((yield* check(files)).text, "expected")
+      const { text } = yield* check(files, "--verbose")
+      assert.include(text, "expected [2]")
+      assert.include(text, "but got  [1]")
+    })
+  )
+
+  it.effect("fails on lines that are no JSON, on files without cases, and where nothing is covered", () =>
+    Effect.gen(function* () {
+      const broken = yield* check({ "json-repair__own": '{"input":"1","output":"1"}\n{"input"' })
+      assert.strictEqual(broken.code, 1)
+      assert.include(broken.text, "lines 2 are not JSON")
+      assert.include(broken.text, "json-repair__own 1/1")
+      assert.strictEqual((yield* check({ "json-repair__own": "" })).code, 1)
+      assert.strictEqual((yield* check({ other__own: [{}] })).code, 1)
+      assert.strictEqual((yield* check({})).code, 1)
+    })
+  )
+
+  it.effect("fails without a folder", () =>
+    Effect.gen(function* () {
+      const printed: Array<string> = []
+      assert.strictEqual(yield* main(["--verbose"], (line) => printed.push(line)), 1)
+      assert.strictEqual(yield* main(["/no/such/folder"], (line) => printed.push(line)), 1)
+      assert.include(printed[0], "usage")
+    })
+  )
+})
