@@ -40,6 +40,8 @@ const start = (options?: Partial<ChatCompletions.Options>) =>
     return { server, client }
   })
 
+const eventLoopTurn = Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+
 /** A streamed call, its parts by batch. */
 const collect = (client: LlmClient.Service, request: LlmRequest = hello) =>
   Effect.gen(function* () {
@@ -162,13 +164,21 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
         const { client, server } = yield* start()
         for (let n = 0; n < 3; n++) {
           const finished = yield* Deferred.make<void>()
+          const gate = yield* Deferred.make<void>()
           yield* server.script(
-            ChatServer.sse([delta({ content: "a" }, "stop"), done, ChatServer.wait(Deferred.await(finished))])
+            ChatServer.sse([delta({ content: "a" }, "stop"), done, ChatServer.wait(Deferred.await(gate))])
           )
-          yield* client.complete(hello, {
-            onParts: (parts) =>
-              parts.some((part) => part.type === "finish") ? Deferred.succeed(finished, undefined) : Effect.void
-          })
+          const fiber = yield* Effect.fork(
+            client.complete(hello, {
+              onParts: (parts) =>
+                parts.some((part) => part.type === "finish") ? Deferred.succeed(finished, undefined) : Effect.void
+            })
+          )
+          yield* Deferred.await(finished)
+          for (let turn = 0; turn < 5; turn++) yield* eventLoopTurn
+          assert.isNull(fiber.unsafePoll())
+          yield* Deferred.succeed(gate, undefined)
+          yield* Fiber.join(fiber)
         }
         assert.strictEqual(server.requests.length, 3)
         assert.strictEqual(server.abandoned(), 0)

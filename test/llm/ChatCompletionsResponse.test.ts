@@ -434,6 +434,8 @@ describe("ChatCompletionsResponse", () => {
       )
       const anonymous = { function: { name: "f", arguments: { x: 1 } } }
       assert.strictEqual(calls([call({ index: 0, ...anonymous }), call({ index: 0, ...anonymous })]).length, 2)
+      const bare = call({ index: 0, function: { name: "f" } })
+      assert.strictEqual(calls([call({ index: 0, ...anonymous }), bare]).length, 2)
     })
 
     it("reads no arguments as an empty object and broken ones as text", () => {
