@@ -12,9 +12,11 @@ const maxAnswer = 2_000
 const maxItems = 10
 const maxFields = 12
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null && !Array.isArray(u)
+const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
 
-const clip = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`)
+const clip = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`
 
 /**
  * A key as words: `trackingId` is "tracking id".
@@ -63,10 +65,20 @@ const inline = (key: string, value: unknown, asked: ReadonlySet<string>, depth: 
     return `${shown.join(isRecord(value[0]) ? "; " : ", ")}${more}`
   }
   if (!isRecord(value)) return scalar(key, value, undefined)
-  return depth > 4 ? "…" : fields(value, asked).map(([name, inner]) => `${label(name)} ${said(value, name, inner, asked, depth)}`).join(", ")
+  return depth > 4
+    ? "…"
+    : fields(value, asked)
+        .map(([name, inner]) => `${label(name)} ${said(value, name, inner, asked, depth)}`)
+        .join(", ")
 }
 
-const said = (owner: { readonly [key: string]: unknown }, name: string, value: unknown, asked: ReadonlySet<string>, depth: number): string => {
+const said = (
+  owner: { readonly [key: string]: unknown },
+  name: string,
+  value: unknown,
+  asked: ReadonlySet<string>,
+  depth: number
+): string => {
   if (typeof value === "object" && value !== null) {
     const text = inline(name, value, asked, depth + 1)
     return isRecord(value) ? `(${text})` : text
@@ -75,7 +87,10 @@ const said = (owner: { readonly [key: string]: unknown }, name: string, value: u
 }
 
 /** Fields the question names come first; empty ones are left out. */
-const fields = (value: { readonly [key: string]: unknown }, asked: ReadonlySet<string>): ReadonlyArray<readonly [string, unknown]> => {
+const fields = (
+  value: { readonly [key: string]: unknown },
+  asked: ReadonlySet<string>
+): ReadonlyArray<readonly [string, unknown]> => {
   const known = Object.keys(value).filter((key) => value[key] !== null && value[key] !== undefined && value[key] !== "")
   const ranked = known.map((key, order) => ({ key, order, score: relevance(label(key), asked) }))
   ranked.sort((a, b) => b.score - a.score || a.order - b.order)
@@ -110,25 +125,43 @@ export const render = (result: unknown, question: string, echoed: { readonly [ke
   if (typeof result === "string") return sentence(excerpt(result, asked))
   if (Array.isArray(result)) return renderList(result, question, asked)
   if (!isRecord(result)) return `The result is ${scalar("", result, undefined)}.`
-    const all = fields(result, asked)
+  const all = fields(result, asked)
   const telling = all.filter(([key, value]) => !isEcho(key, value, echoed))
   const known = telling.length > 0 ? telling : all
   if (known.length === 0) return "The result is empty."
   const only = known.length === 1 ? known[0]! : undefined
   if (only !== undefined) {
     if (Array.isArray(only[1])) return renderList(only[1], question, asked)
-    if (typeof only[1] === "string") return sentence(/^(?:result|output|text|content|message|answer|summary|description)$/i.test(only[0]) ? excerpt(only[1], asked) : `the ${label(only[0])} is ${scalar(only[0], only[1], undefined)}`)
+    if (typeof only[1] === "string")
+      return sentence(
+        /^(?:result|output|text|content|message|answer|summary|description)$/i.test(only[0])
+          ? excerpt(only[1], asked)
+          : `the ${label(only[0])} is ${scalar(only[0], only[1], undefined)}`
+      )
   }
   const focus = known.filter(([key]) => relevance(label(key), asked) > 0)
   const first = focus.length > 0 ? focus : known.slice(0, 1)
   const rest = known.filter((field) => !first.includes(field))
-  const lead = first.map(([key, value]) => sentence(typeof value === "boolean" ? `${label(key)}: ${value ? "yes" : "no"}` : `the ${label(key)} is ${said(result, key, value, asked, 0)}`)).join(" ")
-  return rest.length === 0 ? lead : `${lead} ${sentence(rest.map(([key, value]) => `${label(key)}: ${said(result, key, value, asked, 0)}`).join("; "))}`
+  const lead = first
+    .map(([key, value]) =>
+      sentence(
+        typeof value === "boolean"
+          ? `${label(key)}: ${value ? "yes" : "no"}`
+          : `the ${label(key)} is ${said(result, key, value, asked, 0)}`
+      )
+    )
+    .join(" ")
+  return rest.length === 0
+    ? lead
+    : `${lead} ${sentence(rest.map(([key, value]) => `${label(key)}: ${said(result, key, value, asked, 0)}`).join("; "))}`
 }
 
 /** A field that only repeats what was passed. */
 const isEcho = (key: string, value: unknown, echoed: { readonly [key: string]: unknown }): boolean =>
-  (typeof value === "string" || typeof value === "number") && Object.entries(echoed).some(([name, passed]) => String(passed) === String(value) && Language.words(name).join() === Language.words(key).join())
+  (typeof value === "string" || typeof value === "number") &&
+  Object.entries(echoed).some(
+    ([name, passed]) => String(passed) === String(value) && Language.words(name).join() === Language.words(key).join()
+  )
 
 const renderList = (list: ReadonlyArray<unknown>, question: string, asked: ReadonlySet<string>): string => {
   if (list.length === 0) return "Nothing was found."
@@ -147,16 +180,27 @@ const renderList = (list: ReadonlyArray<unknown>, question: string, asked: Reado
  * @category getters
  */
 export const errorText = (result: unknown): string => {
-  const message = isRecord(result) ? (result["message"] ?? result["error"] ?? result["reason"] ?? result["detail"]) : result
-  const text = isRecord(message) && typeof message["message"] === "string" ? message["message"] : typeof message === "string" ? message : JSON.stringify(message ?? result)
+  const message = isRecord(result)
+    ? (result["message"] ?? result["error"] ?? result["reason"] ?? result["detail"])
+    : result
+  const text =
+    isRecord(message) && typeof message["message"] === "string"
+      ? message["message"]
+      : typeof message === "string"
+        ? message
+        : JSON.stringify(message ?? result)
   return clip(text.replace(/^\s*error\s*:\s*/i, ""), 400)
 }
 
 /** What tells this call apart from the others: the values of its parameters that differ, else what it did. */
 const heading = (outcome: Outcome, all: ReadonlyArray<Outcome>): string => {
   const twins = all.filter((other) => other.name === outcome.name)
-  const differing = Object.entries(outcome.params).filter(([key, value]) => twins.some((other) => JSON.stringify(other.params[key]) !== JSON.stringify(value)))
-  const shown = (twins.length > 1 ? differing : []).map(([, value]) => (typeof value === "string" || typeof value === "number" ? String(value) : JSON.stringify(value)))
+  const differing = Object.entries(outcome.params).filter(([key, value]) =>
+    twins.some((other) => JSON.stringify(other.params[key]) !== JSON.stringify(value))
+  )
+  const shown = (twins.length > 1 ? differing : []).map(([, value]) =>
+    typeof value === "string" || typeof value === "number" ? String(value) : JSON.stringify(value)
+  )
   const name = label(outcome.name)
   return clip(shown.length > 0 ? shown.join(", ") : name.charAt(0).toUpperCase() + name.slice(1), 120)
 }
@@ -168,10 +212,15 @@ const heading = (outcome: Outcome, all: ReadonlyArray<Outcome>): string => {
  * @category constructors
  */
 export const compose = (question: string, outcomes: ReadonlyArray<Outcome>): string => {
-  const shown = outcomes.filter((outcome, index) => !outcome.isFailure || !outcomes.slice(index + 1).some((later) => later.name === outcome.name && !later.isFailure))
+  const shown = outcomes.filter(
+    (outcome, index) =>
+      !outcome.isFailure || !outcomes.slice(index + 1).some((later) => later.name === outcome.name && !later.isFailure)
+  )
   const last = shown.slice(-12)
   const parts = last.map((outcome) => {
-    const body = outcome.isFailure ? `I could not finish this: ${sentence(errorText(outcome.result))}` : render(outcome.result, question, outcome.params)
+    const body = outcome.isFailure
+      ? `I could not finish this: ${sentence(errorText(outcome.result))}`
+      : render(outcome.result, question, outcome.params)
     return last.length === 1 ? body : `${heading(outcome, last)}: ${body}`
   })
   return clip(parts.join("\n"), maxAnswer)
@@ -194,15 +243,22 @@ export const asking = "Before I can do that, please tell me"
 export const ask = (params: ReadonlyArray<Parameter>): string => {
   const told = params.map(({ name, shape }) => {
     const about = (Language.sentences(shape.description)[0] ?? "").replace(/[.\s]+$/, "")
-    const options = (shape.enum ?? []).filter((option) => typeof option === "string" || typeof option === "number").slice(0, 8)
+    const options = (shape.enum ?? [])
+      .filter((option) => typeof option === "string" || typeof option === "number")
+      .slice(0, 8)
     const choice = options.length > 0 ? `, one of ${options.join(", ")}` : ""
-    return about === "" ? `the ${label(name)}${choice}` : `the ${label(name)} (${about.charAt(0).toLowerCase()}${clip(about.slice(1), 200)}${choice})`
+    return about === ""
+      ? `the ${label(name)}${choice}`
+      : `the ${label(name)} (${about.charAt(0).toLowerCase()}${clip(about.slice(1), 200)}${choice})`
   })
   return `${asking} ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told[told.length - 1]}` : told[0]}.`
 }
 
 const asksBack: ReadonlyArray<readonly [RegExp, (sentence: string) => string]> = [
-  [/\bmy\b/gi, () => "your"], [/\bI am\b|\bI'm\b/gi, () => "you are"], [/\bI\b/g, () => "you"], [/\bme\b/gi, () => "you"]
+  [/\bmy\b/gi, () => "your"],
+  [/\bI am\b|\bI'm\b/gi, () => "you are"],
+  [/\bI\b/g, () => "you"],
+  [/\bme\b/gi, () => "you"]
 ]
 
 const toUser = (text: string): string => asksBack.reduce((line, [pattern, word]) => line.replace(pattern, word), text)
@@ -217,13 +273,26 @@ export const extract = (dialogue: Dialogue): string | undefined => {
   const last = dialogue.exchanges[dialogue.exchanges.length - 1]
   if (last === undefined) return undefined
   const lines = Language.sentences(last.request)
-  const question = lines.filter((line) => /\?$|^(?:what|who|when|where|which|how|why|is|are|does|do|did|tell|list|summari[sz]e|name)\b/i.test(line)).join(" ") || last.request
-  const asked = new Set(Language.contentStems(question).concat(/\bname\b/i.test(question) ? [Language.stem("name")] : []))
+  const question =
+    lines
+      .filter((line) =>
+        /\?$|^(?:what|who|when|where|which|how|why|is|are|does|do|did|tell|list|summari[sz]e|name)\b/i.test(line)
+      )
+      .join(" ") || last.request
+  const asked = new Set(
+    Language.contentStems(question).concat(/\bname\b/i.test(question) ? [Language.stem("name")] : [])
+  )
   if (asked.size === 0) return undefined
   const statements = [
-    ...dialogue.exchanges.slice(0, -1).flatMap((exchange) => Language.sentences(exchange.request).map((line) => ({ line, own: true }))),
+    ...dialogue.exchanges
+      .slice(0, -1)
+      .flatMap((exchange) => Language.sentences(exchange.request).map((line) => ({ line, own: true }))),
     ...lines.filter((line) => !question.includes(line)).map((line) => ({ line, own: true })),
-    ...dialogue.exchanges.slice(0, -1).flatMap((exchange) => exchange.outcomes.map((outcome) => ({ line: render(outcome.result, question), own: false }))),
+    ...dialogue.exchanges
+      .slice(0, -1)
+      .flatMap((exchange) =>
+        exchange.outcomes.map((outcome) => ({ line: render(outcome.result, question), own: false }))
+      ),
     ...Language.sentences(dialogue.system).map((line) => ({ line, own: false }))
   ].filter(({ line }) => !/\?$/.test(line) && line.length <= 600)
   let best: { readonly line: string; readonly own: boolean; readonly score: number } | undefined

@@ -269,8 +269,7 @@ const fitText = (
   })
   const near = () => cue(param, mention, scope, shared) + role(param, mention)
   if (kind === "email" || topic === "email")
-    return kind === "email" &&
-      (topic === "email" || topic === "person" || topic === "any" || topic === "place")
+    return kind === "email" && (topic === "email" || topic === "person" || topic === "any" || topic === "place")
       ? make(mention.text, topic === "email" ? 4 + near() : 0.5 + near())
       : undefined
   if (kind === "url" || topic === "url")
@@ -428,7 +427,9 @@ const findSpans = (param: Schema.Parameter, { scene, segments }: Scope): Readonl
     while (
       from < tokens.length &&
       from < i + 4 &&
-      tokens[from]!.sentence === token.sentence && connectors.test(tokens[from]!.lower) && !(content && /^(?:the|a|an)$/.test(tokens[from]!.lower))
+      tokens[from]!.sentence === token.sentence &&
+      connectors.test(tokens[from]!.lower) &&
+      !(content && /^(?:the|a|an)$/.test(tokens[from]!.lower))
     )
       from++
     if (from >= tokens.length || tokens[from]!.sentence !== token.sentence) continue

@@ -66,7 +66,8 @@ interface Situation {
   readonly force: boolean
 }
 
-const coreOf = (tools: ReadonlyArray<Schema.ToolProfile>) => (name: string) => tools.find((tool) => tool.name === name)?.core ?? new Set<string>()
+const coreOf = (tools: ReadonlyArray<Schema.ToolProfile>) => (name: string) =>
+  tools.find((tool) => tool.name === name)?.core ?? new Set<string>()
 
 const elliptical = /^\s*(?:and|what about|how about|also|same|now|or)\b/i
 const pointing = /\b(?:it|that|this|them|one|those|these|same|first|second|third|last)\b/i
@@ -81,9 +82,16 @@ const requestText = (now: Exchange, past: ReadonlyArray<Exchange>): string => {
   return parts.join("\n")
 }
 
-const wantedOf = (intent: Plan.Intent): Wanted => ({ tool: intent.tool, params: Arguments.object(intent), missing: intent.missing })
+const wantedOf = (intent: Plan.Intent): Wanted => ({
+  tool: intent.tool,
+  params: Arguments.object(intent),
+  missing: intent.missing
+})
 
-const withMissing = (wanted: Wanted, look: (param: Schema.Parameter) => { readonly value: unknown } | undefined): Wanted => {
+const withMissing = (
+  wanted: Wanted,
+  look: (param: Schema.Parameter) => { readonly value: unknown } | undefined
+): Wanted => {
   const params: Array<readonly [string, unknown]> = Object.entries(wanted.params)
   const missing = wanted.missing.filter((param) => {
     const found = look(param)
@@ -125,18 +133,31 @@ const repeat = (situation: Situation): ReadonlyArray<Wanted> => {
   const pointed = Facts.item(earlier, now.request)
   if (pointed !== undefined) {
     const outcome: Outcome = { ...pointed.outcome, params: {}, result: pointed.value }
-    const able = [...(tool === undefined ? [] : [tool]), ...tools.filter((candidate) => candidate !== tool && !candidate.mutates)]
+    const able = [
+      ...(tool === undefined ? [] : [tool]),
+      ...tools.filter((candidate) => candidate !== tool && !candidate.mutates)
+    ]
     for (const candidate of able) {
       const required = candidate.parameters.filter((param) => param.required)
       if (required.length === 0 || candidate.name === pointed.outcome.name) continue
-      const filled = withMissing({ tool: candidate, params: {}, missing: required }, (param) => Facts.find(param, [outcome], "", coreOf(tools)))
+      const filled = withMissing({ tool: candidate, params: {}, missing: required }, (param) =>
+        Facts.find(param, [outcome], "", coreOf(tools))
+      )
       if (filled.missing.length === 0) return [filled]
     }
   }
   if (tool === undefined) return []
   const filling = Arguments.fill(tool.parameters, { scene }, tool.core)
   const said = Array.from(filling.values).filter(([, value]) => value.to > value.from && value.score >= 0.75)
-  return said.length === 0 ? [] : [{ tool, params: { ...last.params, ...Object.fromEntries(said.map(([name, { value }]) => [name, value])) }, missing: [] }]
+  return said.length === 0
+    ? []
+    : [
+        {
+          tool,
+          params: { ...last.params, ...Object.fromEntries(said.map(([name, { value }]) => [name, value])) },
+          missing: []
+        }
+      ]
 }
 
 const wantedCalls = (situation: Situation): ReadonlyArray<Wanted> => {
@@ -160,12 +181,17 @@ const unserved = (wanted: ReadonlyArray<Wanted>, outcomes: ReadonlyArray<Outcome
     return at >= 0
   }
   const alike = (one: Wanted) => (outcome: Outcome) =>
-    outcome.name === one.tool.name && Object.entries(one.params).every(([name, value]) => JSON.stringify(outcome.params[name]) === JSON.stringify(value))
+    outcome.name === one.tool.name &&
+    Object.entries(one.params).every(([name, value]) => JSON.stringify(outcome.params[name]) === JSON.stringify(value))
   return wanted.filter((one) => !take(alike(one))).filter((one) => !take((outcome) => outcome.name === one.tool.name))
 }
 
 /** A tool that only reads, whose arguments are there, and whose words promise the missing value. */
-const producer = (situation: Situation, missing: ReadonlyArray<Schema.Parameter>, called: ReadonlySet<string>): Call | undefined => {
+const producer = (
+  situation: Situation,
+  missing: ReadonlyArray<Schema.Parameter>,
+  called: ReadonlySet<string>
+): Call | undefined => {
   const rare = Plan.rarity(situation.tools)
   const said = new Set(Language.contentStems(situation.text))
   let best: { readonly call: Call; readonly score: number } | undefined
@@ -183,7 +209,11 @@ const producer = (situation: Situation, missing: ReadonlyArray<Schema.Parameter>
   return best?.call
 }
 
-const corrections = (situation: Situation, wanted: ReadonlyArray<Wanted>, called: ReadonlySet<string>): ReadonlyArray<Call> => {
+const corrections = (
+  situation: Situation,
+  wanted: ReadonlyArray<Wanted>,
+  called: ReadonlySet<string>
+): ReadonlyArray<Call> => {
   const { outcomes } = situation.now
   return situation.tools.flatMap((tool) => {
     const mine = outcomes.filter((outcome) => outcome.name === tool.name)
@@ -199,18 +229,30 @@ const corrections = (situation: Situation, wanted: ReadonlyArray<Wanted>, called
   })
 }
 
-const limit = (calls: ReadonlyArray<Call>, parallel: boolean): ReadonlyArray<Call> => (parallel ? calls : calls.slice(0, 1))
+const limit = (calls: ReadonlyArray<Call>, parallel: boolean): ReadonlyArray<Call> =>
+  parallel ? calls : calls.slice(0, 1)
 
 const plain = (situation: Situation): Decision => {
   const known = Answer.extract(situation.dialogue)
   if (known !== undefined) return { text: known, calls: [] }
   const names = situation.tools.slice(0, 8).map((tool) => tool.name)
-  const offer = names.length === 0 ? "There is no tool here that I could use, and nothing in this conversation answers that." : `I can use these tools: ${names.join(", ")}. None of their words fit your request.`
+  const offer =
+    names.length === 0
+      ? "There is no tool here that I could use, and nothing in this conversation answers that."
+      : `I can use these tools: ${names.join(", ")}. None of their words fit your request.`
   return { text: `${notice} ${offer}`, calls: [] }
 }
 
 const forced = (situation: Situation, wanted: ReadonlyArray<Wanted>): ReadonlyArray<Call> => {
-  const first = wanted[0] ?? (situation.tools[0] === undefined ? undefined : { tool: situation.tools[0], params: {}, missing: situation.tools[0].parameters.filter((param) => param.required) })
+  const first =
+    wanted[0] ??
+    (situation.tools[0] === undefined
+      ? undefined
+      : {
+          tool: situation.tools[0],
+          params: {},
+          missing: situation.tools[0].parameters.filter((param) => param.required)
+        })
   if (first === undefined) return []
   const filled = withMissing(first, (param) => ({ value: Json.value(param, situation.scene) }))
   return [{ name: first.tool.name, params: filled.params }]
@@ -228,8 +270,12 @@ const withTools = (situation: Situation, parallel: boolean): Decision => {
   const ready = open
     .filter((one) => one.missing.length === 0)
     .map((one): Call => ({ name: one.tool.name, params: inOrder(one) }))
-    .filter((call, index, all) => !called.has(key(call)) && all.findIndex((other) => key(other) === key(call)) === index)
-    .filter((call) => situation.tools.some((tool) => tool.name === call.name && Schema.conforms(tool.shape, call.params)))
+    .filter(
+      (call, index, all) => !called.has(key(call)) && all.findIndex((other) => key(other) === key(call)) === index
+    )
+    .filter((call) =>
+      situation.tools.some((tool) => tool.name === call.name && Schema.conforms(tool.shape, call.params))
+    )
   const stuck = open.filter((one) => one.missing.length > 0)
   if (now.rounds < maxRounds) {
     if (ready.length > 0) return { text: "", calls: limit(ready, parallel) }
@@ -244,16 +290,26 @@ const withTools = (situation: Situation, parallel: boolean): Decision => {
   const lines: Array<string> = []
   if (now.outcomes.length > 0) lines.push(Answer.compose(situation.text, now.outcomes))
   const failed = now.outcomes.some((outcome) => outcome.isFailure)
-  const asked = stuck.flatMap((one) => one.missing).filter((param, index, all) => all.findIndex((other) => other.name === param.name) === index)
+  const asked = stuck
+    .flatMap((one) => one.missing)
+    .filter((param, index, all) => all.findIndex((other) => other.name === param.name) === index)
   if (asked.length > 0 && !failed && now.rounds < maxRounds) lines.push(Answer.ask(asked))
   if (lines.length > 0) return { text: lines.join("\n"), calls: [] }
-  const pointed = situation.past.length === 0 ? undefined : Facts.item(situation.past.flatMap((exchange) => exchange.outcomes), now.request)
+  const pointed =
+    situation.past.length === 0
+      ? undefined
+      : Facts.item(
+          situation.past.flatMap((exchange) => exchange.outcomes),
+          now.request
+        )
   return pointed === undefined ? plain(situation) : { text: Answer.render(pointed.value, now.request), calls: [] }
 }
 
 const inOrder = (one: Wanted): { readonly [key: string]: unknown } =>
   Object.fromEntries([
-    ...one.tool.parameters.flatMap((param) => (Object.hasOwn(one.params, param.name) ? [[param.name, one.params[param.name]] as const] : [])),
+    ...one.tool.parameters.flatMap((param) =>
+      Object.hasOwn(one.params, param.name) ? [[param.name, one.params[param.name]] as const] : []
+    ),
     ...Object.entries(one.params).filter(([name]) => !one.tool.parameters.some((param) => param.name === name))
   ])
 
@@ -264,23 +320,36 @@ const json = (dialogue: Dialogue, schema: { readonly [key: string]: unknown }): 
   const before = dialogue.exchanges[dialogue.exchanges.length - 2]
   const complains = before !== undefined && /^\s*[[{]/.test(before.reply) && refusal.test(last.request)
   const told = dialogue.exchanges.slice(0, complains ? -1 : undefined)
-  const results = told.flatMap((exchange) => exchange.outcomes.map((outcome) => (typeof outcome.result === "string" ? outcome.result : JSON.stringify(outcome.result ?? ""))))
+  const results = told.flatMap((exchange) =>
+    exchange.outcomes.map((outcome) =>
+      typeof outcome.result === "string" ? outcome.result : JSON.stringify(outcome.result ?? "")
+    )
+  )
   const text = [...told.map((exchange) => exchange.request), ...results].join("\n")
   const made = Json.generate(schema, text)
   if (!complains || typeof made !== "object" || made === null || Array.isArray(made)) return JSON.stringify(made)
-  const corrected = Json.correct(Schema.parameters(Schema.shapeOf(schema)), made as { readonly [key: string]: unknown }, last.request, Mentions.scene(text))
+  const corrected = Json.correct(
+    Schema.parameters(Schema.shapeOf(schema)),
+    made as { readonly [key: string]: unknown },
+    last.request,
+    Mentions.scene(text)
+  )
   return JSON.stringify(corrected ?? made)
 }
 
 const chosen = (tools: ReadonlyArray<Schema.ToolProfile>, choice: ToolChoice): ReadonlyArray<Schema.ToolProfile> =>
   choice === "none" ? [] : typeof choice === "object" ? tools.filter((tool) => tool.name === choice.tool) : tools
 
+/** What a tool returned may hold the protocol's markers: quoted in an answer they must not stand at the start of a line. */
+const harmless = (text: string): string =>
+  text.replace(/^[\s>*#`_~-]{0,20}(?:thought|action|observation|final)/gim, (marker) => `| ${marker.trimStart()}`)
+
 /** The protocol's own form: one action a turn. */
 const spoken = (decision: Decision): Decision => {
   const call = decision.calls[0]
   const text =
     call === undefined
-      ? `THOUGHT: I can answer now.\nFINAL_ANSWER: ${decision.text}`
+      ? `THOUGHT: I can answer now.\nFINAL_ANSWER: ${harmless(decision.text)}`
       : `THOUGHT: I need ${Answer.label(call.name)} for this.\nACTION: ${call.name}\nACTION_INPUT: ${JSON.stringify(call.params)}`
   return { text, calls: [] }
 }

@@ -23,7 +23,8 @@ export interface Fact {
 const maxFacts = 400
 const maxDepth = 8
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } => typeof u === "object" && u !== null && !Array.isArray(u)
+const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
 
 /**
  * The leaves of a result, in order; at most 400, eight levels deep.
@@ -47,8 +48,10 @@ export const flatten = (result: unknown): ReadonlyArray<Fact> => {
   return facts
 }
 
-const greatest = /^(?:highest|largest|biggest|most|longest|best|top|max|maximum|expensive|priciest|latest|newest|greatest|heaviest|fastest)$/
-const smallest = /^(?:cheapest|lowest|smallest|least|shortest|fewest|min|minimum|earliest|oldest|nearest|closest|worst|lightest)$/
+const greatest =
+  /^(?:highest|largest|biggest|most|longest|best|top|max|maximum|expensive|priciest|latest|newest|greatest|heaviest|fastest)$/
+const smallest =
+  /^(?:cheapest|lowest|smallest|least|shortest|fewest|min|minimum|earliest|oldest|nearest|closest|worst|lightest)$/
 const measures: ReadonlyArray<readonly [words: string, keys: RegExp]> = [
   ["cheapest expensive priciest", /price|cost|fare|amount|total|rate/i],
   ["longest shortest fastest", /duration|time|minutes|length|distance/i],
@@ -61,7 +64,9 @@ const measures: ReadonlyArray<readonly [words: string, keys: RegExp]> = [
 const listOf = (result: unknown): ReadonlyArray<unknown> | undefined => {
   if (Array.isArray(result)) return result
   if (!isRecord(result)) return undefined
-  return Object.values(result).find((value): value is ReadonlyArray<unknown> => Array.isArray(value) && value.length > 0)
+  return Object.values(result).find(
+    (value): value is ReadonlyArray<unknown> => Array.isArray(value) && value.length > 0
+  )
 }
 
 /**
@@ -76,11 +81,18 @@ export const pick = (result: unknown, text: string): number | undefined => {
   const said = Language.words(text)
   for (const [index, word] of said.entries()) {
     const position = Lexicon.ordinal(word)
-    if (position === undefined || (word === "second" && Lexicon.numeral(said[index - 1] ?? "") !== undefined)) continue
+    if (
+      position === undefined ||
+      (index === 0 && said[1] !== "one") ||
+      (word === "second" && Lexicon.numeral(said[index - 1] ?? "") !== undefined)
+    )
+      continue
     const at = position < 0 ? list.length - 1 : position - 1
     if (at < list.length) return at
   }
-  const extreme = said.find((word) => (greatest.test(word) && word !== "most" && word !== "top") || smallest.test(word)) ?? said.find((word) => word === "most" || word === "top")
+  const extreme =
+    said.find((word) => (greatest.test(word) && word !== "most" && word !== "top") || smallest.test(word)) ??
+    said.find((word) => word === "most" || word === "top")
   if (extreme === undefined) return undefined
   const known = measures.find(([words]) => words.split(" ").includes(extreme))?.[1]
   const stems = new Set(said.map(Language.stem))
@@ -89,7 +101,10 @@ export const pick = (result: unknown, text: string): number | undefined => {
     const fact = flatten(item).find(({ path, value }) => {
       const key = path[path.length - 1] ?? ""
       const comparable = typeof value === "number" || /^\d{4}-\d{2}/.test(String(value))
-      return comparable && (known === undefined ? Language.words(key).some((word) => stems.has(Language.stem(word))) : known.test(key))
+      return (
+        comparable &&
+        (known === undefined ? Language.words(key).some((word) => stems.has(Language.stem(word))) : known.test(key))
+      )
     })
     if (fact === undefined) continue
     const value = typeof fact.value === "number" ? fact.value : String(fact.value)
@@ -112,23 +127,40 @@ const fit = (param: Schema.Parameter, fact: Fact, core: ReadonlySet<string>): nu
   const specific = own.filter((word) => !idWords.has(word))
   const identifies = own.some((word) => idWords.has(word)) || param.topic === "id"
   const names = last.some((word) => idWords.has(word))
-  if (specific.length > 0 && specific.every((word) => around.has(word)) && (!identifies || names)) return specific.some((word) => last.includes(word)) ? 4 : 3
-  if (identifies && specific.length > 0 && specific.every((word) => last.includes(word)) && /^[\p{L}\p{N}_-]*\d[\p{L}\p{N}_-]*$/u.test(String(fact.value))) return 3
+  if (specific.length > 0 && specific.every((word) => around.has(word)) && (!identifies || names))
+    return specific.some((word) => last.includes(word)) ? 4 : 3
+  if (
+    identifies &&
+    specific.length > 0 &&
+    specific.every((word) => last.includes(word)) &&
+    /^[\p{L}\p{N}_-]*\d[\p{L}\p{N}_-]*$/u.test(String(fact.value))
+  )
+    return 3
   if (param.topic === "email" && /^[^\s@]+@[^\s@]+$/.test(String(fact.value))) return 3
   if (last.every((word) => own.includes(word)) && !idWords.has(last[0]!)) return 2.6
-  if (last.length > 0 && last.every((word) => param.about.has(word)) && !last.every((word) => idWords.has(word) || Language.isGeneric(word))) return 2.5
+  if (
+    last.length > 0 &&
+    last.every((word) => param.about.has(word)) &&
+    !last.every((word) => idWords.has(word) || Language.isGeneric(word))
+  )
+    return 2.5
   return 0
 }
 
 const convert = (param: Schema.Parameter, value: Fact["value"]): unknown => {
   const { type } = param.shape
   if (type === "string" && typeof value === "number") return String(value)
-  if ((type === "number" || type === "integer") && typeof value === "string" && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value)
+  if (
+    (type === "number" || type === "integer") &&
+    typeof value === "string" &&
+    /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)
+  )
+    return Number(value)
   return value
 }
 
 /**
- * A value for a parameter from earlier calls, the latest first: a field of a result, or what was passed under the same name. Of a list
+ * A value for a parameter from earlier calls, the latest first, but before them the one whose list the text points into: a field of a result, or what was passed under the same name. Of a list
  * the item that the text asks for, else the first.
  *
  * @since 0.1.0
@@ -140,9 +172,9 @@ export const find = (
   text: string,
   coreOf: (tool: string) => ReadonlySet<string>
 ): { readonly value: unknown } | undefined => {
-  for (let i = outcomes.length - 1; i >= 0; i--) {
-    const outcome = outcomes[i]!
-    if (outcome.isFailure) continue
+  const latest = outcomes.filter((outcome) => !outcome.isFailure).reverse()
+  const pointed = latest.filter((outcome) => pick(outcome.result, text) !== undefined)
+  for (const outcome of [...pointed, ...latest.filter((other) => !pointed.includes(other))]) {
     const wanted = pick(outcome.result, text)
     let best: { readonly value: unknown; readonly score: number } | undefined
     const values = new Map<string, Array<unknown>>()
@@ -153,12 +185,14 @@ export const find = (
       if (param.shape.type === "array" && score >= 2.5) {
         const key = fact.path.join("\u0000")
         values.set(key, [...(values.get(key) ?? []), fact.value])
-      } else if (score >= 2.5 && score > (best?.score ?? 0) && Schema.conforms(param.shape, value)) best = { value, score }
+      } else if (score >= 2.5 && score > (best?.score ?? 0) && Schema.conforms(param.shape, value))
+        best = { value, score }
     }
     const list = Array.from(values.values()).find((candidate) => Schema.conforms(param.shape, candidate))
     if (list !== undefined) return { value: list }
     if (best !== undefined) return { value: best.value }
-    if (Object.hasOwn(outcome.params, param.name) && Schema.conforms(param.shape, outcome.params[param.name])) return { value: outcome.params[param.name] }
+    if (Object.hasOwn(outcome.params, param.name) && Schema.conforms(param.shape, outcome.params[param.name]))
+      return { value: outcome.params[param.name] }
   }
   return undefined
 }
@@ -169,7 +203,10 @@ export const find = (
  * @since 0.1.0
  * @category getters
  */
-export const item = (outcomes: ReadonlyArray<Outcome>, text: string): { readonly outcome: Outcome; readonly value: unknown } | undefined => {
+export const item = (
+  outcomes: ReadonlyArray<Outcome>,
+  text: string
+): { readonly outcome: Outcome; readonly value: unknown } | undefined => {
   for (let i = outcomes.length - 1; i >= 0; i--) {
     const outcome = outcomes[i]!
     const at = outcome.isFailure ? undefined : pick(outcome.result, text)

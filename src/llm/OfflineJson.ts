@@ -50,7 +50,9 @@ const textValue = (param: Schema.Parameter, scene: Scene): string => {
   const most = bound(shape, "maxLength") ?? Number.POSITIVE_INFINITY
   const line = span(param, scene).slice(0, most)
   const padded = line.padEnd(Math.min(least, 10_000), ".")
-  return [format, line, padded, "", ...tokens].find((text) => text !== undefined && Schema.conforms(shape, text)) ?? line
+  return (
+    [format, line, padded, "", ...tokens].find((text) => text !== undefined && Schema.conforms(shape, text)) ?? line
+  )
 }
 
 const numberValue = (shape: Schema.Shape): number => {
@@ -59,13 +61,26 @@ const numberValue = (shape: Schema.Shape): number => {
   const below = bound(shape, "exclusiveMaximum")
   const low = bound(shape, "minimum") ?? above
   const high = bound(shape, "maximum") ?? below
-  const middle = low !== undefined && high !== undefined ? (low + high) / 2 : (low ?? (high !== undefined ? Math.min(high, 0) : 0))
+  const middle =
+    low !== undefined && high !== undefined ? (low + high) / 2 : (low ?? (high !== undefined ? Math.min(high, 0) : 0))
   const unit = step !== undefined && step > 0 ? step : 1
-  const tries = [middle, Math.ceil(middle), Math.floor(middle), 0, low, high, Math.ceil(middle / unit) * unit, Math.floor(middle / unit) * unit, (low ?? 0) + unit, (high ?? 0) - unit]
+  const tries = [
+    middle,
+    Math.ceil(middle),
+    Math.floor(middle),
+    0,
+    low,
+    high,
+    Math.ceil(middle / unit) * unit,
+    Math.floor(middle / unit) * unit,
+    (low ?? 0) + unit,
+    (high ?? 0) - unit
+  ]
   return tries.find((value) => value !== undefined && Schema.conforms(shape, value)) ?? Math.round(middle)
 }
 
-const affirmative = /^(?:done|complete|completed|sufficient|approved|pass|passed|valid|success|successful|finished|ok|correct|answered|solved|relevant)$/
+const affirmative =
+  /^(?:done|complete|completed|sufficient|approved|pass|passed|valid|success|successful|finished|ok|correct|answered|solved|relevant)$/
 
 const enumValue = (param: Schema.Parameter, scene: Scene): unknown => {
   const stems = new Set(scene.tokens.map((token) => token.stem))
@@ -88,7 +103,8 @@ const listValue = (param: Schema.Parameter, scene: Scene): ReadonlyArray<unknown
   const most = Math.min(bound(param.shape, "maxItems") ?? 8, 50)
   const one = Schema.parameter(param.name, items, true)
   const lines = Language.sentences(scene.text).slice(0, Math.max(most, least))
-  const values = items.type === "object" || items.type === "string" ? lines.map((line) => value(one, Mentions.scene(line))) : []
+  const values =
+    items.type === "object" || items.type === "string" ? lines.map((line) => value(one, Mentions.scene(line))) : []
   while (values.length < least) values.push(value(one, scene))
   return values.slice(0, most)
 }
@@ -103,7 +119,10 @@ export const value = (param: Schema.Parameter, scene: Scene): unknown => {
   const { shape } = param
   if (shape.type !== "object") {
     const offers = Arguments.candidates(param, { scene }, new Map(), noWords).filter((offer) => offer.score >= 0.5)
-    const best = offers.reduce<Arguments.Candidate | undefined>((top, offer) => (top === undefined || offer.score > top.score ? offer : top), undefined)
+    const best = offers.reduce<Arguments.Candidate | undefined>(
+      (top, offer) => (top === undefined || offer.score > top.score ? offer : top),
+      undefined
+    )
     const least = shape.type === "string" && shape.enum === undefined ? (param.topic === "content" ? 3 : 1.5) : 0.5
     if (best !== undefined && best.score >= least) return best.value
   }
@@ -163,7 +182,8 @@ const distance = (a: string, b: string): number => {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
-    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
     row = next
   }
   return row[b.length]!
@@ -173,10 +193,20 @@ const proposals = (param: Schema.Parameter, old: unknown, message: string, scene
   const found: Array<unknown> = []
   const text = typeof old === "string" || typeof old === "number" ? String(old) : ""
   const quoted = Array.from(message.matchAll(/["'`]([^"'`\n]{1,60})["'`]/g), (match) => match[1]!)
-  const after = /(?:one of|expected|allowed(?: values)?(?: are)?|options(?: are)?|choose from|valid values(?: are)?)\s*:?\s*([^\n.]{1,300})/i.exec(message)
-  const listed = after === null ? [] : after[1]!.split(/,|\||\bor\b|\band\b/).map((part) => part.replace(/[[\]"'`()]/g, "").trim())
-  const options = Array.from(new Set([...listed, ...quoted])).filter((option) => option !== "" && option !== text && option.length <= 60 && option.toLowerCase() !== param.name.toLowerCase())
-  const prefix = /(?:start(?:s|ing)? with|prefix(?:ed)?(?: with)?|begin(?:s|ning)? with)\s*:?\s*["'`]?([\p{L}\p{N}_#-]{1,20})/iu.exec(message)
+  const after =
+    /(?:one of|expected|allowed(?: values)?(?: are)?|options(?: are)?|choose from|valid values(?: are)?)\s*:?\s*([^\n.]{1,300})/i.exec(
+      message
+    )
+  const listed =
+    after === null ? [] : after[1]!.split(/,|\||\bor\b|\band\b/).map((part) => part.replace(/[[\]"'`()]/g, "").trim())
+  const options = Array.from(new Set([...listed, ...quoted])).filter(
+    (option) =>
+      option !== "" && option !== text && option.length <= 60 && option.toLowerCase() !== param.name.toLowerCase()
+  )
+  const prefix =
+    /(?:start(?:s|ing)? with|prefix(?:ed)?(?: with)?|begin(?:s|ning)? with)\s*:?\s*["'`]?([\p{L}\p{N}_#-]{1,20})/iu.exec(
+      message
+    )
   if (prefix !== null && text !== "") found.push(`${prefix[1]}${text}`, `${prefix[1]}${text.replace(/^\D+/, "")}`)
   if (/date|yyyy|iso/i.test(message) && text !== "") found.push(Lexicon.isoDate(Lexicon.parseDate(text)))
   if (/upper/i.test(message)) found.push(text.toUpperCase())
@@ -184,11 +214,25 @@ const proposals = (param: Schema.Parameter, old: unknown, message: string, scene
   if (/number|integer|numeric/i.test(message) && /^-?\d+(?:\.\d+)?$/.test(text)) found.push(Number(text))
   const said = new Set(scene.tokens.map((token) => token.stem))
   const near = options
-    .map((option) => ({ option, said: Language.words(option).some((word) => said.has(Language.stem(word))), far: distance(option.toLowerCase().slice(0, 60), text.toLowerCase().slice(0, 60)) }))
-    .filter((option) => option.said && Language.words(option.option).length <= 3 || (text !== "" && (option.far <= Math.max(1, text.length / 3) )))
+    .map((option) => ({
+      option,
+      said: Language.words(option).some((word) => said.has(Language.stem(word))),
+      far: distance(option.toLowerCase().slice(0, 60), text.toLowerCase().slice(0, 60))
+    }))
+    .filter(
+      (option) =>
+        (option.said && Language.words(option.option).length <= 3) ||
+        (text !== "" && option.far <= Math.max(1, text.length / 3))
+    )
     .sort((a, b) => Number(b.said) - Number(a.said) || a.far - b.far)
-  found.push(...near.map(({ option }) => (param.shape.type === "number" || param.shape.type === "integer" ? Number(option) : option)))
-  const others = Arguments.candidates(param, { scene }, new Map(), noWords).slice().sort((a, b) => b.score - a.score)
+  found.push(
+    ...near.map(({ option }) =>
+      param.shape.type === "number" || param.shape.type === "integer" ? Number(option) : option
+    )
+  )
+  const others = Arguments.candidates(param, { scene }, new Map(), noWords)
+    .slice()
+    .sort((a, b) => b.score - a.score)
   found.push(...others.filter((candidate) => candidate.score >= 0.75).map((candidate) => candidate.value))
   return found
 }
@@ -209,12 +253,17 @@ export const correct = (
   const heard = message.slice(0, 2_000)
   const spoken = Language.words(heard)
   const said = new Set([...spoken, ...(heard.match(/[\p{L}\p{N}_]+/gu) ?? [])])
-  const named = params.filter((param) => said.has(param.name) || Language.words(param.name).every((word) => said.has(word)))
+  const named = params.filter(
+    (param) => said.has(param.name) || Language.words(param.name).every((word) => said.has(word))
+  )
   const result: Record<string, unknown> = { ...old }
   let changed = false
   for (const param of named.length > 0 ? named : params.length === 1 ? params : []) {
     const before = JSON.stringify(old[param.name])
-    const next = proposals(param, old[param.name], heard, scene).find((proposal) => proposal !== undefined && JSON.stringify(proposal) !== before && Schema.conforms(param.shape, proposal))
+    const next = proposals(param, old[param.name], heard, scene).find(
+      (proposal) =>
+        proposal !== undefined && JSON.stringify(proposal) !== before && Schema.conforms(param.shape, proposal)
+    )
     if (next === undefined) continue
     result[param.name] = next
     changed = true

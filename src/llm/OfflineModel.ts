@@ -13,7 +13,16 @@ import * as Effect from "effect/Effect"
 import * as Hash from "effect/Hash"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
-import type { CompleteOptions, Content, FinishReason, LlmPart, LlmRequest, LlmResponse, OnParts, Service } from "./LlmClient.js"
+import type {
+  CompleteOptions,
+  Content,
+  FinishReason,
+  LlmPart,
+  LlmRequest,
+  LlmResponse,
+  OnParts,
+  Service
+} from "./LlmClient.js"
 import { LlmClient, partsOf } from "./LlmClient.js"
 import * as Decision from "./OfflineDecision.js"
 import * as Dialogue from "./OfflineDialogue.js"
@@ -68,7 +77,8 @@ const inputTokens = (request: LlmRequest): number => {
       else if (part.type === "tool-result") sum += tokens(JSON.stringify(part.result ?? ""))
     }
   }
-  for (const tool of request.tools ?? []) sum += tokens(tool.name) + tokens(tool.description) + tokens(JSON.stringify(tool.parameters))
+  for (const tool of request.tools ?? [])
+    sum += tokens(tool.name) + tokens(tool.description) + tokens(JSON.stringify(tool.parameters))
   return sum
 }
 
@@ -81,7 +91,8 @@ const cutAtStop = (text: string, stop: ReadonlyArray<string>): string => {
   return text.slice(0, end)
 }
 
-const cutAtLength = (text: string, maxTokens: number): string => (tokens(text) <= maxTokens ? text : text.slice(0, maxTokens * 4))
+const cutAtLength = (text: string, maxTokens: number): string =>
+  tokens(text) <= maxTokens ? text : text.slice(0, maxTokens * 4)
 
 const hash = (text: string): string => (Hash.string(text) >>> 0).toString(36)
 
@@ -96,7 +107,9 @@ export const respond = (request: LlmRequest, options?: Options | undefined): Llm
   const { maxTokens = Number.POSITIVE_INFINITY, stop = [] } = request.settings ?? {}
   const written = cutAtStop(decision.text, stop)
   const text = cutAtLength(written, maxTokens)
-  const seed = hash(JSON.stringify([request.messages.length, request.messages[request.messages.length - 1] ?? "", decision.calls]))
+  const seed = hash(
+    JSON.stringify([request.messages.length, request.messages[request.messages.length - 1] ?? "", decision.calls])
+  )
   const content: Array<Content> = text === "" ? [] : [{ type: "text", text }]
   let output = tokens(text)
   let length = text.length < written.length
@@ -118,7 +131,10 @@ export const respond = (request: LlmRequest, options?: Options | undefined): Llm
 
 /** The parts of the response, a text delta a word. */
 const streamed = (response: LlmResponse): ReadonlyArray<LlmPart> =>
-  partsOf(response).flatMap((part): ReadonlyArray<LlmPart> => (part.type === "text-delta" ? words(part.delta).map((delta) => ({ ...part, delta })) : [part]))
+  partsOf(response).flatMap(
+    (part): ReadonlyArray<LlmPart> =>
+      part.type === "text-delta" ? words(part.delta).map((delta) => ({ ...part, delta })) : [part]
+  )
 
 const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.Duration): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -152,7 +168,9 @@ export const make = (options?: Options | undefined): Service => {
     complete: (request: LlmRequest, call?: CompleteOptions | undefined) =>
       Effect.suspend(() => {
         const response = respond(request, options)
-        return call?.onParts === undefined ? Effect.succeed(response) : Effect.as(emit(streamed(response), call.onParts, delay), response)
+        return call?.onParts === undefined
+          ? Effect.succeed(response)
+          : Effect.as(emit(streamed(response), call.onParts, delay), response)
       })
   }
 }
@@ -161,4 +179,5 @@ export const make = (options?: Options | undefined): Service => {
  * @since 0.1.0
  * @category layers
  */
-export const layer = (options?: Options | undefined): Layer.Layer<LlmClient> => Layer.sync(LlmClient, () => make(options))
+export const layer = (options?: Options | undefined): Layer.Layer<LlmClient> =>
+  Layer.sync(LlmClient, () => make(options))

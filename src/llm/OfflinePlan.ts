@@ -53,7 +53,13 @@ const segmentStems = (scene: Scene): ReadonlyArray<ReadonlyArray<string>> =>
     const found = new Set<string>()
     for (let i = segment.from; i < segment.to; i++) {
       const token = scene.tokens[i]!
-      if (token.kind === "symbol" || token.kind === "number" || token.kind === "quoted" || Language.isStopWord(token.lower)) continue
+      if (
+        token.kind === "symbol" ||
+        token.kind === "number" ||
+        token.kind === "quoted" ||
+        Language.isStopWord(token.lower)
+      )
+        continue
       if (Lexicon.currencies.has(token.lower)) found.add(Language.stem("currency"))
       for (const part of Language.words(token.text)) if (!Language.isStopWord(part)) found.add(Language.stem(part))
     }
@@ -121,6 +127,31 @@ interface Share {
   readonly evidence: ReadonlyMap<number, number>
 }
 
+/** A clause of few words that all belong to the tool, and that holds its arguments, asks for it however much other clauses say. */
+const covered = (scene: Scene, tool: ToolProfile, segments: ReadonlyArray<number>): boolean => {
+  const named = scene.mentions.filter((mention) => mention.kind === "name")
+  let own = 0
+  let all = 0
+  for (const segment of segments) {
+    for (let i = scene.segments[segment]!.from; i < scene.segments[segment]!.to; i++) {
+      const token = scene.tokens[i]!
+      if (
+        token.kind !== "word" ||
+        Language.isStopWord(token.lower) ||
+        named.some((mention) => i >= mention.from && i < mention.to)
+      )
+        continue
+      all++
+      if (tool.words.has(token.stem)) own++
+    }
+  }
+  return (
+    own > 0 &&
+    own * 2 > all &&
+    Arguments.fill(tool.parameters, { scene, segments: new Set(segments) }, tool.core).missing.length === 0
+  )
+}
+
 /** The tools the text asks for, each with its clauses. */
 const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: boolean): ReadonlyArray<Share> => {
   const rare = rarity(tools)
@@ -128,11 +159,12 @@ const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: boolean)
   const all = new Set(stems.flat())
   const total = (tool: ToolProfile) => {
     let score = 0
-        for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
+    for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
     return score * will(tool)
   }
   /** What changes something wants its verb said, unless it is all there is. */
-  const will = (tool: ToolProfile) => (tools.length > 1 && tool.mutates && !tool.verbs.some((verb) => all.has(verb)) ? 0.4 : 1)
+  const will = (tool: ToolProfile) =>
+    tools.length > 1 && tool.mutates && !tool.verbs.some((verb) => all.has(verb)) ? 0.4 : 1
   const ranked = tools
     .map((tool, order) => ({ tool, order, score: total(tool) }))
     .sort((a, b) => b.score - a.score || a.order - b.order)
@@ -140,12 +172,13 @@ const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: boolean)
   if (best === undefined) return []
   const enough = force ? 0 : 0.55
   const states = ranked
-    .filter(({ score }) => score >= Math.max(enough, best.score * 0.15))
+    .filter(({ score }) => score >= Math.max(enough, best.score * 0.05))
     .slice(0, maxStates)
     .map(({ tool }) => tool)
   if (states.length === 0) return []
   const evidence = stems.map((words) =>
-    states.map((tool) => will(tool) * words.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0)))
+    states.map((tool) => will(tool) * words.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0))
+  )
   prefer(scene, states, evidence)
   const path = deal(scene, evidence, states.length)
   const found = states.map((tool, state): Share & { readonly score: number; readonly core: number } => {
@@ -168,8 +201,11 @@ const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: boolean)
   const top = Math.max(...found.map(({ score }) => score))
   return found
     .filter(
-      ({ core, score, segments }) =>
-        segments.length > 0 && score >= Math.max(enough, top * 0.28) && (core > 0 || score >= 1.5 || force)
+      ({ core, score, segments, tool }) =>
+        segments.length > 0 &&
+        score >= enough &&
+        (score >= top * 0.28 || covered(scene, tool, segments)) &&
+        (core > 0 || score >= 1.5 || force)
     )
     .sort((a, b) => a.segments[0]! - b.segments[0]!)
 }

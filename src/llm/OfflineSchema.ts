@@ -521,7 +521,10 @@ export const profile = (tool: ToolDefinition): ToolProfile => {
     parameters: params,
     words: found,
     core: new Set(core.map(Language.stem)),
-    verbs: name.concat(Language.words(first)[0] ?? []).filter((word) => mutating.has(word)).map(Language.stem),
+    verbs: name
+      .concat(Language.words(first)[0] ?? [])
+      .filter((word) => mutating.has(word))
+      .map(Language.stem),
     mutates: mutating.has(name[0] ?? "") || mutating.has(Language.words(first)[0] ?? "")
   }
   profiles.set(tool, result)
