@@ -33,14 +33,16 @@ const count = (text: string, part: string): number => {
 export const withoutForeignFence = (text: string): string =>
   text.endsWith("```") && count(text, "```") % 2 === 1 && text.length > 3 ? text.slice(0, -3).trimEnd() : text
 
+// The second quote opens as well: the first one encloses it.
+const nested = /^"[^"]*[\s([]"[^\s"]/
+
 /** Without quotes that enclose the text (`"a "b" c"`, but not `"a" or "b"`), or stand alone at one end of it. */
 const unquote = (text: string): string => {
   for (const quote of ['"', "'"]) {
     const starts = text.startsWith(quote)
     const ends = text.endsWith(quote)
     const quotes = starts || ends ? count(text, quote) : 0
-    const wraps = quotes === 2 || /^[^"]*[\s([]"[^\s"]/.test(text.slice(1))
-    if (starts && ends && quotes % 2 === 0 && wraps) return text.slice(1, -1)
+    if (starts && ends && quotes % 2 === 0 && (quotes === 2 || nested.test(text))) return text.slice(1, -1)
     if (quotes === 1 && quote === '"') return (starts ? text.slice(1) : text.slice(0, -1)).trim()
   }
   return text
