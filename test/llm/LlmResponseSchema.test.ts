@@ -5,7 +5,7 @@ import * as LlmResponseSchema from "../../src/llm/LlmResponseSchema.js"
 
 const full: LlmClient.LlmResponse = {
   content: [
-    { type: "reasoning", text: "hm", metadata: { anthropic: { signature: "s" } } },
+    { type: "reasoning", text: "hm", metadata: { someone: { signature: "s" } } },
     { type: "text", text: "ä" },
     { type: "tool-call", id: "1", name: "add", params: { left: [1, null] } },
     { type: "tool-call", id: "2", name: "raw", params: "{broken", providerName: "x", providerExecuted: true },
