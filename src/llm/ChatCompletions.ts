@@ -106,15 +106,13 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
 
 /**
  * A client of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here: wrappers do.
- * Nothing of the trace, and no header, goes into spans or errors.
+ * The trace does not reach the server, and no header reaches a span or an error.
  *
  * @example
  * ```ts
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Effect from "effect/Effect"
- * import * as ChatCompletions from "effect-lexigram/llm/ChatCompletions"
- * import * as ChatCompletionsAnswer from "./ChatCompletionsAnswer.js"
-import * as ChatCompletionsDialect from "effect-lexigram/llm/ChatCompletionsDialect"
+ * import { ChatCompletions, ChatCompletionsDialect } from "effect-lexigram/llm"
  *
  * const program = Effect.gen(function* () {
  *   const client = yield* ChatCompletions.make({ ...ChatCompletionsDialect.ollama, model: "qwen3" })
