@@ -148,9 +148,13 @@ const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: Reado
 }
 
 /** The tool whose input is the answer where JSON is asked for, beside the tools of the request. */
-const toolsOf = (body: Json, request: LlmRequest, settings: Json): Json => {
+const toolsOf = (request: LlmRequest, settings: Json): Json => {
   const format = request.responseFormat
-  const offered = Wire.records(body.tools)
+  const offered = (request.tools ?? []).map(({ description, name, parameters }) => ({
+    name,
+    description,
+    input_schema: parameters
+  }))
   const isParallel = request.settings?.parallelToolCalls
   const parallel = isParallel === undefined ? {} : { disable_parallel_tool_use: !isParallel }
   const choice = request.toolChoice ?? "auto"
@@ -203,7 +207,7 @@ const finishBody = (
   return {
     ...(body.system === undefined ? {} : { system: body.system }),
     messages,
-    ...toolsOf(body, request, settings),
+    ...toolsOf(request, settings),
     ...settings,
     ...(streamed ? { stream: true } : {})
   }
@@ -249,10 +253,9 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
       const { blocks, messages } = ownBlocks(request.messages)
-      const prepared = yield* LanguageModelRequest.make({ ...request, messages }, provider)
-      // Asked for JSON, the package would offer the tool of the output alone.
-      const plain = { ...prepared, toolChoice: "auto" as const, output: undefined }
-      const recorded = yield* ProviderExchange.record(LanguageModelRequest.generate(encoder, plain), (error) =>
+      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
+      const recorded = yield* ProviderExchange.record(encoder.generateText({ prompt }), (error) =>
         AiErrorClassifier.classify(error, { provider, model, redact })
       )
       const beta = recorded.headers["anthropic-beta"]

@@ -17,7 +17,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as AiErrorClassifier from "./AiErrorClassifier.js"
 import * as LanguageModelRequest from "./LanguageModelRequest.js"
-import type { LlmRequest, Message, Service, ToolChoice } from "./LlmClient.js"
+import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from "./LlmClient.js"
 import { LlmClient } from "./LlmClient.js"
 import type { LlmConfigurationError } from "./LlmError.js"
 import type { ModelSettings } from "./ModelSettings.js"
@@ -107,6 +107,14 @@ const textResults = (messages: ReadonlyArray<Message>): ReadonlyMap<string, stri
   return results
 }
 
+const jsonFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, strict: boolean): Json => ({
+  type: "json_schema",
+  name: format.name,
+  ...(format.description === undefined ? {} : { description: format.description }),
+  schema: format.schema,
+  strict
+})
+
 /** What the package gets wrong or leaves out, put right in the body it made. */
 const finishBody = (
   payload: unknown,
@@ -127,19 +135,19 @@ const finishBody = (
     return text === undefined ? item : { ...item, output: text }
   })
   const strict = (schema: Json): boolean => options.strict ?? LanguageModelRequest.isStrict(schema)
-  const definitions = new Map(request.tools?.map((tool) => [tool.name, tool.parameters]))
-  const tools = Wire.records(body.tools).map((tool) => {
-    const schema = definitions.get(Wire.string(tool.name) ?? "")
-    return schema === undefined ? tool : { ...tool, strict: strict(schema) }
-  })
+  const tools = (request.tools ?? []).map(({ description, name, parameters }) => ({
+    type: "function",
+    name,
+    description,
+    parameters,
+    strict: strict(parameters)
+  }))
   const format = request.responseFormat
   return {
     model: request.settings.model,
     input,
     ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice(request.toolChoice) }),
-    ...(format?.type === "json"
-      ? { text: { format: { ...Wire.record(Wire.record(body.text)?.format), strict: strict(format.schema) } } }
-      : {}),
+    ...(format?.type === "json" ? { text: { format: jsonFormat(format, strict(format.schema)) } } : {}),
     ...fromSettings(request.settings),
     ...(streamed ? { stream: true } : {})
   }
@@ -178,17 +186,16 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
     } as unknown as AiOpenAiClient.Service
     const encoder = yield* OpenAiLanguageModel.make({
       model: options.model,
-      config: { strict: false, fileIdPrefixes: ["file-", "assistant-"] }
+      config: { fileIdPrefixes: ["file-", "assistant-"] }
     }).pipe(Effect.provideService(OpenAiClient, recording))
 
     const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
       const model = request.settings.model
       const { items, messages } = ownItems(request.messages)
-      const prepared = yield* LanguageModelRequest.make({ ...request, messages }, provider)
+      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
       const recorded = yield* ProviderExchange.record(
-        LanguageModelRequest.generate(encoder, { ...prepared, toolChoice: "auto" }).pipe(
-          OpenAiLanguageModel.withConfigOverride({ model })
-        ),
+        encoder.generateText({ prompt }).pipe(OpenAiLanguageModel.withConfigOverride({ model })),
         (error) => AiErrorClassifier.classify(error, { provider, model, redact })
       )
       const post = HttpClientRequest.post(`${url}/responses`).pipe(
