@@ -15,6 +15,8 @@ import type { Scene } from "./OfflineMentions.js"
 import * as Mentions from "./OfflineMentions.js"
 import * as Plan from "./OfflinePlan.js"
 import * as Schema from "./OfflineSchema.js"
+import * as Selection from "./OfflineSelection.js"
+import * as Shapes from "./OfflineShape.js"
 
 /**
  * @since 0.1.0
@@ -192,7 +194,7 @@ const producer = (
   missing: ReadonlyArray<Schema.Parameter>,
   called: ReadonlySet<string>
 ): Call | undefined => {
-  const rare = Plan.rarity(situation.tools)
+  const rare = Selection.rarity(situation.tools)
   const said = new Set(Language.contentStems(situation.text))
   let best: { readonly call: Call; readonly score: number } | undefined
   for (const tool of situation.tools) {
@@ -224,7 +226,7 @@ const corrections = (
       const message = Answer.errorText(outcome.result)
       const params = Json.correct(tool.parameters, outcome.params, message, situation.scene)
       const call = params === undefined ? undefined : { name: tool.name, params }
-      return call !== undefined && Schema.conforms(tool.shape, call.params) && !called.has(key(call)) ? [call] : []
+      return call !== undefined && Shapes.conforms(tool.shape, call.params) && !called.has(key(call)) ? [call] : []
     })
   })
 }
@@ -274,7 +276,7 @@ const withTools = (situation: Situation, parallel: boolean): Decision => {
       (call, index, all) => !called.has(key(call)) && all.findIndex((other) => key(other) === key(call)) === index
     )
     .filter((call) =>
-      situation.tools.some((tool) => tool.name === call.name && Schema.conforms(tool.shape, call.params))
+      situation.tools.some((tool) => tool.name === call.name && Shapes.conforms(tool.shape, call.params))
     )
   const stuck = open.filter((one) => one.missing.length > 0)
   if (now.rounds < maxRounds) {
@@ -329,7 +331,7 @@ const json = (dialogue: Dialogue, schema: { readonly [key: string]: unknown }): 
   const made = Json.generate(schema, text)
   if (!complains || typeof made !== "object" || made === null || Array.isArray(made)) return JSON.stringify(made)
   const corrected = Json.correct(
-    Schema.parameters(Schema.shapeOf(schema)),
+    Schema.parameters(Shapes.shapeOf(schema)),
     made as { readonly [key: string]: unknown },
     last.request,
     Mentions.scene(text)

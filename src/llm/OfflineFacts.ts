@@ -6,7 +6,8 @@
 import type { Outcome } from "./OfflineDialogue.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Lexicon from "./OfflineLexicon.js"
-import * as Schema from "./OfflineSchema.js"
+import type * as Schema from "./OfflineSchema.js"
+import * as Shapes from "./OfflineShape.js"
 
 /**
  * `path` names the keys from the root; `item` is the position in the outermost list, if the leaf stands in one.
@@ -185,13 +186,13 @@ export const find = (
       if (param.shape.type === "array" && score >= 2.5) {
         const key = fact.path.join("\u0000")
         values.set(key, [...(values.get(key) ?? []), fact.value])
-      } else if (score >= 2.5 && score > (best?.score ?? 0) && Schema.conforms(param.shape, value))
+      } else if (score >= 2.5 && score > (best?.score ?? 0) && Shapes.conforms(param.shape, value))
         best = { value, score }
     }
-    const list = Array.from(values.values()).find((candidate) => Schema.conforms(param.shape, candidate))
+    const list = Array.from(values.values()).find((candidate) => Shapes.conforms(param.shape, candidate))
     if (list !== undefined) return { value: list }
     if (best !== undefined) return { value: best.value }
-    if (Object.hasOwn(outcome.params, param.name) && Schema.conforms(param.shape, outcome.params[param.name]))
+    if (Object.hasOwn(outcome.params, param.name) && Shapes.conforms(param.shape, outcome.params[param.name]))
       return { value: outcome.params[param.name] }
   }
   return undefined

@@ -4,11 +4,13 @@
  * @since 0.1.0
  */
 import * as Arguments from "./OfflineArguments.js"
+import type { Candidate } from "./OfflineCandidates.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Lexicon from "./OfflineLexicon.js"
 import type { Scene } from "./OfflineMentions.js"
 import * as Mentions from "./OfflineMentions.js"
 import * as Schema from "./OfflineSchema.js"
+import * as Shapes from "./OfflineShape.js"
 
 const noWords: ReadonlySet<string> = new Set()
 
@@ -22,7 +24,7 @@ const neutral: { readonly [format: string]: string } = {
   uuid: "00000000-0000-0000-0000-000000000000"
 }
 
-const bound = (shape: Schema.Shape, key: string): number | undefined => {
+const bound = (shape: Shapes.Shape, key: string): number | undefined => {
   const value = shape.raw[key]
   return typeof value === "number" && Number.isFinite(value) ? value : undefined
 }
@@ -51,11 +53,11 @@ const textValue = (param: Schema.Parameter, scene: Scene): string => {
   const line = span(param, scene).slice(0, most)
   const padded = line.padEnd(Math.min(least, 10_000), ".")
   return (
-    [format, line, padded, "", ...tokens].find((text) => text !== undefined && Schema.conforms(shape, text)) ?? line
+    [format, line, padded, "", ...tokens].find((text) => text !== undefined && Shapes.conforms(shape, text)) ?? line
   )
 }
 
-const numberValue = (shape: Schema.Shape): number => {
+const numberValue = (shape: Shapes.Shape): number => {
   const step = bound(shape, "multipleOf")
   const above = bound(shape, "exclusiveMinimum")
   const below = bound(shape, "exclusiveMaximum")
@@ -76,7 +78,7 @@ const numberValue = (shape: Schema.Shape): number => {
     (low ?? 0) + unit,
     (high ?? 0) - unit
   ]
-  return tries.find((value) => value !== undefined && Schema.conforms(shape, value)) ?? Math.round(middle)
+  return tries.find((value) => value !== undefined && Shapes.conforms(shape, value)) ?? Math.round(middle)
 }
 
 const affirmative =
@@ -98,7 +100,7 @@ const enumValue = (param: Schema.Parameter, scene: Scene): unknown => {
 }
 
 const listValue = (param: Schema.Parameter, scene: Scene): ReadonlyArray<unknown> => {
-  const items = param.shape.items ?? Schema.shapeOf({ type: "string" })
+  const items = param.shape.items ?? Shapes.shapeOf({ type: "string" })
   const least = Math.min(bound(param.shape, "minItems") ?? 0, 50)
   const most = Math.min(bound(param.shape, "maxItems") ?? 8, 50)
   const one = Schema.parameter(param.name, items, true)
@@ -119,7 +121,7 @@ export const value = (param: Schema.Parameter, scene: Scene): unknown => {
   const { shape } = param
   if (shape.type !== "object") {
     const offers = Arguments.candidates(param, { scene }, new Map(), noWords).filter((offer) => offer.score >= 0.5)
-    const best = offers.reduce<Arguments.Candidate | undefined>(
+    const best = offers.reduce<Candidate | undefined>(
       (top, offer) => (top === undefined || offer.score > top.score ? offer : top),
       undefined
     )
@@ -152,7 +154,7 @@ export const value = (param: Schema.Parameter, scene: Scene): unknown => {
  * @since 0.1.0
  * @category constructors
  */
-export const objectValue = (shape: Schema.Shape, scene: Scene): { readonly [key: string]: unknown } => {
+export const objectValue = (shape: Shapes.Shape, scene: Scene): { readonly [key: string]: unknown } => {
   const params = Schema.parameters(shape)
   const filling = Arguments.fill(params, { scene }, noWords)
   const entries: Array<readonly [string, unknown]> = []
@@ -171,7 +173,7 @@ export const objectValue = (shape: Schema.Shape, scene: Scene): { readonly [key:
  * @category constructors
  */
 export const generate = (schema: { readonly [key: string]: unknown }, text: string): unknown => {
-  const shape = Schema.shapeOf(schema)
+  const shape = Shapes.shapeOf(schema)
   const scene = Mentions.scene(text)
   return shape.type === "object" || shape.type === "any"
     ? objectValue(shape, scene)
@@ -262,7 +264,7 @@ export const correct = (
     const before = JSON.stringify(old[param.name])
     const next = proposals(param, old[param.name], heard, scene).find(
       (proposal) =>
-        proposal !== undefined && JSON.stringify(proposal) !== before && Schema.conforms(param.shape, proposal)
+        proposal !== undefined && JSON.stringify(proposal) !== before && Shapes.conforms(param.shape, proposal)
     )
     if (next === undefined) continue
     result[param.name] = next
