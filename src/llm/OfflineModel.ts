@@ -149,16 +149,19 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
   })
 
 /**
+ * A client of the embedded model.
+ *
  * @since 0.1.0
  * @category constructors
  * @example
+ * ```ts
  * import * as Effect from "effect/Effect"
- * import * as LlmClient from "effect-lexigram/llm/LlmClient"
- * import * as OfflineModel from "effect-lexigram/llm/OfflineModel"
+ * import { LlmClient, OfflineModel } from "effect-lexigram/llm"
  *
- * const program = LlmClient.complete({ messages: [{ role: "user", content: [{ type: "text", text: "My name is Ada. What is my name?" }] }] })
+ * const program = LlmClient.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
  *
- * Effect.runPromise(program.pipe(Effect.provide(OfflineModel.layer())))
+ * Effect.runPromise(program.pipe(Effect.provide(OfflineModel.layer()), Effect.map(LlmClient.text))).then(console.log)
+ * ```
  */
 export const make = (options?: Options | undefined): Service => {
   const delay = Duration.decode(options?.delay ?? 0)

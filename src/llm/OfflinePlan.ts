@@ -128,10 +128,10 @@ const multiply = (
         if (variants.length < maxCalls) variants.push(new Map([...values, [param.name, other]]))
   }
   if (variants.length > 1) return variants.slice().sort((a, b) => start(a, variants) - start(b, variants))
+  const first = Math.min(
+    ...used.filter((value) => value.to > value.from).map((value) => scene.tokens[value.from]!.segment)
+  )
   for (const segment of Array.from(segments).slice(0, maxChunks)) {
-    const first = Math.min(
-      ...used.filter((value) => value.to > value.from).map((value) => scene.tokens[value.from]!.segment)
-    )
     if (segment <= first || !isParallel(scene, segment)) continue
     const fresh = Arguments.fill(tool.parameters, { scene, segments: new Set([segment]) }, tool.core)
     const changes = Array.from(fresh.values).filter(([name, value]) => {
@@ -144,14 +144,7 @@ const multiply = (
         scene.tokens[old.from]!.segment !== segment
       )
     })
-    const all = tool.parameters.every(
-      (param) =>
-        !param.required ||
-        changes.some(([name]) => name === param.name) ||
-        filling.values.get(param.name)?.mention === undefined ||
-        !sharesSegment(scene, filling, changes, param)
-    )
-    if (changes.length > 0 && all) variants.push(new Map([...filling.values, ...changes]))
+    if (changes.length > 0) variants.push(new Map([...filling.values, ...changes]))
   }
   return variants
 }
@@ -164,18 +157,6 @@ const start = (values: ReadonlyMap<string, Candidate>, all: ReadonlyArray<Readon
 
 const sameUnit = (a: string | undefined, b: string | undefined): boolean =>
   a === undefined || b === undefined || Language.stem(a) === Language.stem(b)
-
-const sharesSegment = (
-  scene: Scene,
-  filling: Filling,
-  changes: ReadonlyArray<readonly [string, Candidate]>,
-  param: Parameter
-): boolean => {
-  const at = scene.tokens[filling.values.get(param.name)!.from]!.segment
-  return changes.length === 0 || changes.every(([name]) => scene.tokens[filling.values.get(name)!.from]!.segment !== at)
-    ? false
-    : changes.length < 1
-}
 
 /** A clause after a conjunction that holds little more than values. */
 const isParallel = (scene: Scene, index: number): boolean => {

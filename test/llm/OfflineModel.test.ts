@@ -68,7 +68,14 @@ const play = (turns: ReadonlyArray<string>, handlers: Handlers, tools: ReadonlyA
         content: pending.map(({ id, name, params }) => {
           const result = handlers[name]!(params)
           const isFailure = result instanceof Error
-          return { type: "tool-result", id, name, isFailure, result: isFailure ? result.message : result, providerExecuted: false }
+          return {
+            type: "tool-result",
+            id,
+            name,
+            isFailure,
+            result: isFailure ? result.message : result,
+            providerExecuted: false
+          }
         })
       })
     }
