@@ -1,0 +1,68 @@
+/**
+ * An order-support agent at work: `npm run demo -- "Where is my order 1042?"`, or `npm run demo` for a conversation.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Agents, ApprovalGate, OfflineModel } from "effect-lexigram"
+import * as Chat from "./demo/Chat.js"
+import * as Models from "./demo/Models.js"
+import * as OrderStore from "./demo/OrderStore.js"
+import * as Printer from "./demo/Printer.js"
+import * as SupportAgent from "./demo/SupportAgent.js"
+import * as Terminal from "./demo/Terminal.js"
+
+const question = process.argv.slice(2).join(" ").trim()
+
+/** Returns are asked about where somebody can answer; elsewhere they go through, since they change nothing but this process. */
+const approvals = (terminal: Terminal.Terminal) =>
+  terminal.interactive
+    ? ApprovalGate.layer(({ params, tool }) =>
+        Effect.map(terminal.readLine(`    allow ${tool} ${Printer.plain(JSON.stringify(params))}? [y/N] `), (line) =>
+          Option.exists(line, (text) => /^y(es)?$/i.test(text.trim()))
+            ? ApprovalGate.approve()
+            : ApprovalGate.deny({ reason: "the customer said no" })
+        )
+      )
+    : ApprovalGate.layerAutoApprove
+
+/** Gives back the exit code. */
+const program = Effect.gen(function* () {
+  const terminal = yield* Terminal.make({ reads: question === "" })
+  const chosen = yield* Models.choose({
+    onRetry: ({ attempt, delayMs, error }) =>
+      Effect.sync(() => printer.note(`${error._tag}: ${error.message}; try ${attempt + 1} in ${Math.ceil(delayMs)} ms`))
+  })
+  const printer: Printer.Printer = Printer.make({ write: terminal.write, colors: terminal.colors, chosen })
+  const shop = yield* OrderStore.shop
+  const agent = SupportAgent.make(shop)
+
+  terminal.write(`${shop.shop}, support. Model: ${chosen.model} (${chosen.provider}).\n`)
+  if (chosen.embedded) terminal.write(`${OfflineModel.notice}\n`)
+  if (question === "" && terminal.interactive) {
+    terminal.write('Ask about orders 1031 to 1047, parcels, products or policies; "exit" ends.\n')
+  }
+
+  const work =
+    question === "" ? Chat.converse({ agent, printer, terminal }) : Effect.as(Chat.ask({ agent, printer, question }), 0)
+  const services = Layer.merge(
+    OrderStore.layer,
+    Agents.layerWith({ approvals: approvals(terminal) }).pipe(Layer.provide(chosen.layer))
+  )
+  const outcome = yield* work.pipe(
+    Effect.provide(services),
+    Effect.either,
+    Effect.raceFirst(Effect.as(terminal.interrupted, Either.right(0)))
+  )
+  if (Either.isLeft(outcome)) printer.error(outcome.left)
+  terminal.write(`\n${Models.hint(chosen)}\n`)
+  return Either.match(outcome, { onLeft: () => 1, onRight: (failures) => (failures > 0 ? 1 : 0) })
+}).pipe(Effect.scoped)
+
+NodeRuntime.runMain(
+  Effect.map(program, (code) => {
+    process.exitCode = code
+  })
+)

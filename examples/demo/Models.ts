@@ -1,0 +1,59 @@
+/**
+ * Which model answers: the one the environment names, else the embedded one.
+ */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type * as ConfigError from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { type LlmClient, type LlmError, LlmRetry, LlmTimeout, OfflineModel, Providers } from "effect-lexigram"
+
+export interface Chosen {
+  readonly provider: string
+  readonly model: string
+  readonly embedded: boolean
+  readonly layer: Layer.Layer<LlmClient.LlmClient, LlmError.LlmConfigurationError | ConfigError.ConfigError>
+}
+
+export interface Options {
+  /** Hears of every wait before another try. */
+  readonly onRetry?: LlmRetry.Options["onRetry"]
+  readonly retry?: LlmRetry.Options | undefined
+  readonly timeout?: LlmTimeout.Options | undefined
+}
+
+/** A call that fails for a passing reason is tried again; each try has its own limits. */
+export const resilient = (options?: Options): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
+  LlmRetry.layer({ ...options?.retry, onRetry: options?.onRetry }).pipe(
+    Layer.provide(LlmTimeout.layer({ whole: "2 minutes", first: "45 seconds", gap: "30 seconds", ...options?.timeout }))
+  )
+
+export const choose = (options?: Options): Effect.Effect<Chosen, ConfigError.ConfigError> =>
+  Effect.map(
+    Providers.configured,
+    Option.match({
+      onNone: (): Chosen => ({
+        provider: OfflineModel.provider,
+        model: OfflineModel.model,
+        embedded: true,
+        layer: OfflineModel.layer({ delay: "8 millis" })
+      }),
+      onSome: ({ model, provider }): Chosen => ({
+        provider,
+        model: model ?? "its default model",
+        embedded: false,
+        layer: resilient(options).pipe(Layer.provide(Providers.layerConfig), Layer.provide(FetchHttpClient.layer))
+      })
+    })
+  )
+
+/** How to let another model answer. */
+export const hint = (chosen: Chosen): string =>
+  chosen.embedded
+    ? [
+        "For a real model, set one of these and run the demo again:",
+        "  OPENAI_API_KEY=…   or   ANTHROPIC_API_KEY=…",
+        `  ${Providers.ENV_PREFIX}PROVIDER=ollama ${Providers.ENV_PREFIX}MODEL=qwen3   (${Providers.names.join(", ")})`,
+        `  ${Providers.ENV_PREFIX}BASE_URL=http://127.0.0.1:8000/v1 ${Providers.ENV_PREFIX}MODEL=…   (any server of chat completions)`
+      ].join("\n")
+    : `Another model: ${Providers.ENV_PREFIX}PROVIDER and ${Providers.ENV_PREFIX}MODEL; without them and without a key, the embedded one.`

@@ -1,0 +1,146 @@
+/**
+ * Shows the events of a run while they happen.
+ */
+import { AgentEvent, type AgentResponse, Usage } from "effect-lexigram"
+import type { Chosen } from "./Models.js"
+
+export interface Printer {
+  readonly event: (event: AgentEvent.AgentEvent) => void
+  /** A line of its own between events. */
+  readonly note: (text: string) => void
+  readonly error: (error: unknown) => void
+  /** What the run came to. */
+  readonly summary: (response: AgentResponse.AgentResponse<unknown>) => void
+}
+
+/** What models and tools say must not steer the terminal: no control characters but line breaks and tabs. */
+export const plain = (text: string): string =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "")
+
+const short = (value: unknown, length: number): string => {
+  const text = plain(typeof value === "string" ? value : (JSON.stringify(value) ?? "")).replace(/\s+/g, " ")
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
+}
+
+const seconds = (millis: number): string => `${(millis / 1000).toFixed(2)} s`
+
+const tokens = (usage: Usage.Usage): string =>
+  usage.inputTokens === undefined && usage.outputTokens === undefined
+    ? `${Usage.total(usage)} tokens`
+    : `${usage.inputTokens ?? "?"} tokens in, ${usage.outputTokens ?? "?"} out`
+
+const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? "" : "s"}`
+
+export const make = (options: {
+  readonly write: (text: string) => void
+  readonly colors: boolean
+  readonly chosen: Chosen
+}): Printer => {
+  const { chosen, colors } = options
+  const paint = (code: number) => (text: string) => (colors ? `\u001b[${code}m${text}\u001b[0m` : text)
+  const bold = paint(1)
+  const dim = paint(2)
+  const red = paint(31)
+  const green = paint(32)
+  const yellow = paint(33)
+  const cyan = paint(36)
+
+  let startedAt = 0
+  /** Text of this step as it came in; while there is some, the line is open. */
+  let streamed = ""
+  let reasoning = false
+
+  const close = () => {
+    if (streamed !== "" || reasoning) options.write("\n")
+    streamed = ""
+    reasoning = false
+  }
+  const line = (text: string) => {
+    close()
+    options.write(`${text}\n`)
+  }
+
+  return {
+    note: (text) => line(`  ${dim(plain(text))}`),
+    error: (error) => {
+      // Errors of the library carry a code and a hint; those of others at least a tag.
+      const { code, hint, message, tag } = AgentEvent.errorInfo(error)
+      line(red(`${tag}${code === undefined ? "" : ` (${code})`}: ${plain(message)}`))
+      if (hint !== undefined) line(yellow(`  ${plain(hint)}`))
+    },
+    event: (event) => {
+      switch (event._tag) {
+        case "Started": {
+          startedAt = event.at
+          line(
+            `${bold(event.agent)} reasons with ${event.strategy}, ${plain(chosen.model)} (${plain(chosen.provider)}) answers`
+          )
+          return
+        }
+        case "StepStarted": {
+          line(dim(`  step ${event.step}  +${seconds(event.at - startedAt)}`))
+          return
+        }
+        case "ReasoningDelta": {
+          if (!reasoning) close()
+          options.write(`${reasoning ? "" : "    "}${dim(plain(event.text))}`)
+          reasoning = true
+          return
+        }
+        case "TextDelta": {
+          if (streamed === "") {
+            close()
+            options.write("    ")
+          }
+          streamed += event.text
+          options.write(plain(event.text).replace(/\n/g, "\n    "))
+          return
+        }
+        case "Thought": {
+          if (streamed.trim() !== event.text.trim()) line(`    ${dim(`thinks: ${short(event.text, 300)}`)}`)
+          return
+        }
+        case "ToolCall": {
+          line(`    ${cyan("→")} ${bold(plain(event.name))} ${short(event.params, 200)}`)
+          return
+        }
+        case "ToolResult": {
+          const mark = event.isFailure ? red("✗") : green("←")
+          line(`    ${mark} ${short(event.observation, 160)} ${dim(`(${event.durationMs} ms)`)}`)
+          return
+        }
+        case "ApprovalResolved": {
+          line(`    ${yellow("!")} ${event.approved ? "allowed" : "not allowed"}`)
+          return
+        }
+        case "UsageReported": {
+          line(dim(`    ${short(event.model ?? chosen.model, 80)}: ${tokens(event.usage)}`))
+          return
+        }
+        case "Degraded": {
+          line(yellow(`    ${event.stage}: ${short(event.error.message, 200)}`))
+          return
+        }
+        case "Message": {
+          close()
+          return
+        }
+      }
+    },
+    summary: (response) => {
+      const cost = chosen.embedded
+        ? "none (embedded model)"
+        : response.costUsd === undefined
+          ? "unknown"
+          : `$${response.costUsd.toFixed(4)}`
+      line(
+        dim(
+          `  ${response.finishReason ?? "stopped"} in ${seconds(response.durationMs)}: ` +
+            `${count(response.modelCalls, "model call")}, ${count(response.toolCalls.length, "tool call")}, ` +
+            `${tokens(response.usage)}, cost: ${cost}`
+        )
+      )
+    }
+  }
+}
