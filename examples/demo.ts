@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Queue from "effect/Queue"
 import { Agents, ApprovalGate, OfflineModel } from "effect-lexigram"
 import * as Chat from "./demo/Chat.js"
 import * as Models from "./demo/Models.js"
@@ -17,25 +18,32 @@ import * as Terminal from "./demo/Terminal.js"
 const question = process.argv.slice(2).join(" ").trim()
 
 /** Returns are asked about where somebody can answer; elsewhere they go through, since they change nothing but this process. */
-const approvals = (terminal: Terminal.Terminal) =>
-  terminal.interactive
-    ? ApprovalGate.layer(({ params, tool }) =>
-        Effect.map(terminal.readLine(`    allow ${tool} ${Printer.plain(JSON.stringify(params))}? [y/N] `), (line) =>
-          Option.exists(line, (text) => /^y(es)?$/i.test(text.trim()))
-            ? ApprovalGate.approve()
-            : ApprovalGate.deny({ reason: "the customer said no" })
-        )
-      )
-    : ApprovalGate.layerAutoApprove
+const approvals = (terminal: Terminal.Terminal, shown: Queue.Dequeue<void>) => {
+  if (!terminal.interactive) return ApprovalGate.layerAutoApprove
+  const oneByOne = Effect.unsafeMakeSemaphore(1).withPermits(1)
+  return ApprovalGate.layer(({ params, tool }) =>
+    Effect.gen(function* () {
+      // Events arrive a moment after they happen: the question comes behind the call it is about.
+      yield* Queue.take(shown)
+      const line = yield* terminal.readLine(`      allow ${tool} ${Printer.plain(JSON.stringify(params))}? [y/N] `)
+      return Option.exists(line, (text) => /^y(es)?$/i.test(text.trim()))
+        ? ApprovalGate.approve()
+        : ApprovalGate.deny({ reason: "the customer said no" })
+    }).pipe(oneByOne)
+  )
+}
 
 /** Gives back the exit code. */
 const program = Effect.gen(function* () {
   const terminal = yield* Terminal.make({ reads: question === "" })
-  const chosen = yield* Models.choose({
-    onRetry: ({ attempt, delayMs, error }) =>
-      Effect.sync(() => printer.note(`${error._tag}: ${error.message}; try ${attempt + 1} in ${Math.ceil(delayMs)} ms`))
+  const chosen = yield* Models.choose()
+  const shown = yield* Queue.unbounded<void>()
+  const printer = Printer.make({
+    write: terminal.write,
+    colors: terminal.colors,
+    chosen,
+    onApproval: () => shown.unsafeOffer(undefined)
   })
-  const printer: Printer.Printer = Printer.make({ write: terminal.write, colors: terminal.colors, chosen })
   const shop = yield* OrderStore.shop
   const agent = SupportAgent.make(shop)
 
@@ -49,7 +57,7 @@ const program = Effect.gen(function* () {
     question === "" ? Chat.converse({ agent, printer, terminal }) : Effect.as(Chat.ask({ agent, printer, question }), 0)
   const services = Layer.merge(
     OrderStore.layer,
-    Agents.layerWith({ approvals: approvals(terminal) }).pipe(Layer.provide(chosen.layer))
+    Agents.layerWith({ approvals: approvals(terminal, shown) }).pipe(Layer.provide(chosen.layer))
   )
   const outcome = yield* work.pipe(
     Effect.provide(services),

@@ -6,7 +6,16 @@ import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type LlmClient, type LlmError, LlmRetry, LlmTimeout, OfflineModel, Providers } from "effect-lexigram"
+import {
+  AgentEvent,
+  type LlmClient,
+  type LlmError,
+  LlmRetry,
+  LlmTimeout,
+  OfflineModel,
+  Providers,
+  Run
+} from "effect-lexigram"
 
 export interface Chosen {
   readonly provider: string
@@ -16,15 +25,21 @@ export interface Chosen {
 }
 
 export interface Options {
-  /** Hears of every wait before another try. */
-  readonly onRetry?: LlmRetry.Options["onRetry"]
   readonly retry?: LlmRetry.Options | undefined
   readonly timeout?: LlmTimeout.Options | undefined
 }
 
+/** Puts a wait before another try among the events of the run it belongs to. */
+const report = ({ attempt, delayMs, error }: LlmRetry.Retry): Effect.Effect<void> =>
+  Run.emit({
+    _tag: "Degraded",
+    stage: `try ${attempt + 1} in ${Math.ceil(delayMs)} ms`,
+    error: AgentEvent.errorInfo(error)
+  })
+
 /** A call that fails for a passing reason is tried again; each try has its own limits. */
 export const resilient = (options?: Options): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmRetry.layer({ ...options?.retry, onRetry: options?.onRetry }).pipe(
+  LlmRetry.layer({ onRetry: report, ...options?.retry }).pipe(
     Layer.provide(LlmTimeout.layer({ whole: "2 minutes", first: "45 seconds", gap: "30 seconds", ...options?.timeout }))
   )
 
@@ -40,7 +55,7 @@ export const choose = (options?: Options): Effect.Effect<Chosen, ConfigError.Con
       }),
       onSome: ({ model, provider }): Chosen => ({
         provider,
-        model: model ?? "its default model",
+        model: model ?? "no model named",
         embedded: false,
         layer: resilient(options).pipe(Layer.provide(Providers.layerConfig), Layer.provide(FetchHttpClient.layer))
       })

@@ -67,7 +67,7 @@ export const Return = Schema.Struct({
 })
 export interface Return extends Schema.Schema.Type<typeof Return> {}
 
-export const Topic = Schema.Literal("returns", "exchange", "shipping", "warranty", "lost")
+export const Topic = Schema.Literal("returns", "exchange", "postage", "warranty", "lost")
 export type Topic = typeof Topic.Type
 
 export const Shop = Schema.Struct({

@@ -1,13 +1,12 @@
 /**
  * Shows the events of a run while they happen.
  */
+import * as ConfigError from "effect/ConfigError"
 import { AgentEvent, type AgentResponse, Usage } from "effect-lexigram"
 import type { Chosen } from "./Models.js"
 
 export interface Printer {
   readonly event: (event: AgentEvent.AgentEvent) => void
-  /** A line of its own between events. */
-  readonly note: (text: string) => void
   readonly error: (error: unknown) => void
   /** What the run came to. */
   readonly summary: (response: AgentResponse.AgentResponse<unknown>) => void
@@ -36,6 +35,8 @@ export const make = (options: {
   readonly write: (text: string) => void
   readonly colors: boolean
   readonly chosen: Chosen
+  /** Called once it is shown that a call waits for a decision. */
+  readonly onApproval?: (() => void) | undefined
 }): Printer => {
   const { chosen, colors } = options
   const paint = (code: number) => (text: string) => (colors ? `\u001b[${code}m${text}\u001b[0m` : text)
@@ -62,11 +63,11 @@ export const make = (options: {
   }
 
   return {
-    note: (text) => line(`  ${dim(plain(text))}`),
     error: (error) => {
-      // Errors of the library carry a code and a hint; those of others at least a tag.
       const { code, hint, message, tag } = AgentEvent.errorInfo(error)
-      line(red(`${tag}${code === undefined ? "" : ` (${code})`}: ${plain(message)}`))
+      // A ConfigError says which variable it is about in its text only.
+      const said = ConfigError.isConfigError(error) ? String(error) : message
+      line(red(`${tag}${code === undefined ? "" : ` (${code})`}: ${plain(said)}`))
       if (hint !== undefined) line(yellow(`  ${plain(hint)}`))
     },
     event: (event) => {
@@ -110,6 +111,11 @@ export const make = (options: {
           line(`    ${mark} ${short(event.observation, 160)} ${dim(`(${event.durationMs} ms)`)}`)
           return
         }
+        case "ApprovalRequested": {
+          line(`    ${yellow("!")} ${bold(plain(event.name))} needs a decision`)
+          options.onApproval?.()
+          return
+        }
         case "ApprovalResolved": {
           line(`    ${yellow("!")} ${event.approved ? "allowed" : "not allowed"}`)
           return
@@ -119,7 +125,7 @@ export const make = (options: {
           return
         }
         case "Degraded": {
-          line(yellow(`    ${event.stage}: ${short(event.error.message, 200)}`))
+          line(yellow(`    ${event.stage}: ${event.error.tag}, ${short(event.error.message, 200)}`))
           return
         }
         case "Message": {

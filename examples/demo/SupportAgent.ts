@@ -52,7 +52,7 @@ export const startReturn = Tool.make("start_return", {
 })
 
 export const readPolicy = Tool.make("read_policy", {
-  description: "Reads a policy of the shop: the rules about returns, exchange, shipping, warranty or lost parcels",
+  description: "Reads a policy of the shop: the rules about returns, exchange, postage, warranty or lost parcels",
   parameters: { topic: OrderStore.Topic.annotations({ description: "What the policy is about" }) },
   success: Schema.String,
   handler: ({ topic }) => Effect.flatMap(OrderStore.OrderStore, (store) => store.policy(topic))

@@ -28,15 +28,11 @@ export const make = (options: { readonly reads: boolean }): Effect.Effect<Termin
     const lines = yield* Mailbox.make<string>()
     const stopped = yield* Deferred.make<void>()
 
-    // A reader that leaves early (`| head`) is no failure of ours.
-    const onError = (error: NodeJS.ErrnoException) => {
+    // A reader that leaves early (`| head`) is no failure of ours. Errors of a write arrive late: the listener stays to the end.
+    process.stdout.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error
       Deferred.unsafeDone(stopped, Exit.void)
-    }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => process.stdout.on("error", onError)),
-      () => Effect.sync(() => process.stdout.off("error", onError))
-    )
+    })
 
     // A pipe that nobody asked for must not keep the process alive.
     const readline = options.reads || interactive ? yield* open(interactive, lines, stopped) : undefined
