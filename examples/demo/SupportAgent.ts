@@ -10,7 +10,8 @@ import * as OrderStore from "./OrderStore.js"
 const orderId = Schema.String.annotations({ description: "Order number, four digits" })
 
 export const lookupOrder = Tool.make("lookup_order", {
-  description: "Looks up an order: where it is, its status, items, total, carrier and tracking number",
+  description:
+    "Looks up an order: where it is, whether it has shipped, when it arrives, its items, total, carrier and tracking number",
   parameters: { order_id: orderId },
   success: OrderStore.Order,
   failure: OrderStore.OrderNotFound,
@@ -28,7 +29,8 @@ export const trackShipment = Tool.make("track_shipment", {
 })
 
 export const searchProducts = Tool.make("search_products", {
-  description: "Searches the products of the shop: price and stock",
+  description:
+    "Searches what the shop sells, with price and stock: jackets, tents, sleeping bags and mats, boots, stoves, poles, backpacks",
   parameters: {
     query: Schema.String.annotations({ description: "What to look for, such as a kind of product" }),
     max_price: Schema.optional(Schema.Number.annotations({ description: "Highest price in EUR" }))
@@ -39,7 +41,8 @@ export const searchProducts = Tool.make("search_products", {
 })
 
 export const startReturn = Tool.make("start_return", {
-  description: "Starts the return of a delivered order: sends a label to the customer and names the refund",
+  description:
+    "Starts the return of an order that the customer wants to send back: issues a label and names the refund",
   parameters: {
     order_id: orderId,
     reason: Schema.optional(Schema.String.annotations({ description: "Why the customer sends it back" }))
