@@ -48,7 +48,9 @@ type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.L
  * @since 0.1.0
  * @category models
  */
-export type ErrorOf<L extends Replaceable> = Layer.Layer.Error<Given<L, keyof Replaceable>>
+export type ErrorOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
+  ? never
+  : Layer.Layer.Error<Given<L, keyof Replaceable>>
 
 /**
  * What the given layers require.
@@ -56,7 +58,9 @@ export type ErrorOf<L extends Replaceable> = Layer.Layer.Error<Given<L, keyof Re
  * @since 0.1.0
  * @category models
  */
-export type ContextOf<L extends Replaceable> = Layer.Layer.Context<Given<L, keyof Replaceable>>
+export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
+  ? never
+  : Layer.Layer.Context<Given<L, keyof Replaceable>>
 
 const collaborators = (given: Replaceable) =>
   Layer.mergeAll(
