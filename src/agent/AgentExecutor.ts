@@ -313,7 +313,6 @@ const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outco
     result: text,
     observation: text,
     truncated: false,
-    durationMs: 0,
     attempts: 0,
     error: { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text }
   }

@@ -9,9 +9,10 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as FiberId from "effect/FiberId"
+import * as FiberId from "effect/FiberId"
 import * as FiberRef from "effect/FiberRef"
 import type * as FiberRefs from "effect/FiberRefs"
 import * as Option from "effect/Option"
@@ -80,16 +81,16 @@ class Watch {
     this.first = limit(options.first)
     this.gap = limit(options.gap)
     this.started = this.now()
-    const beat = (): void => {
-      this.held = false
-      this.last = this.now()
-    }
-    this.beat = Object.assign(beat, {
-      hold: () => {
-        this.held = true
-        this.last = this.now()
-      }
-    })
+    // A limit on the whole alone needs no beats.
+    this.beat =
+      options.first === undefined && options.gap === undefined
+        ? noBeat
+        : Object.assign(() => this.mark(false), { hold: () => this.mark(true) })
+  }
+
+  private mark(held: boolean): void {
+    this.held = held
+    this.last = this.now()
   }
 
   // The wall clock may be set while a call runs; the nanosecond clock of `Clock` is monotonic.
@@ -149,16 +150,25 @@ const settle = <A, E, E2>(
   watch: Watch,
   options: Options<E2>
 ): Effect.Effect<A, E | E2> => {
-  const timedOut = watch.timedOut
-  if (timedOut === undefined)
+  if (watch.timedOut === undefined) {
     return sameRefs(refs, child.getFiberRefs()) ? exit : Effect.zipRight(child.inheritAll, exit)
-  return Effect.failCauseSync(() => {
-    const cause = Cause.fail(options.onTimeout(timedOut.phase, timedOut.limit))
+  }
+  return expired(watch, Exit.isFailure(exit) ? exit.cause : undefined, options)
+}
+
+/** What a call comes to whose time was up, whatever its effect still made of it. */
+const expired = <E, E2>(
+  watch: Watch,
+  made: Cause.Cause<E> | undefined,
+  options: Options<E2>
+): Effect.Effect<never, E2> =>
+  Effect.failCauseSync(() => {
+    const { limit, phase } = watch.timedOut as NonNullable<Watch["timedOut"]>
+    const cause = Cause.fail(options.onTimeout(phase, limit))
     // A finalizer that dies while the effect is interrupted is a bug that must stay visible.
-    const defects = Exit.isFailure(exit) ? Cause.keepDefects(exit.cause) : Option.none()
+    const defects = made === undefined ? Option.none() : Cause.keepDefects(made)
     return Option.isSome(defects) ? Cause.sequential(cause, defects.value) : cause
   })
-}
 
 /** Stops the timer; the Effect, where there is one, ends when the timer's fiber has. */
 type Stop = () => Effect.Effect<void> | undefined
@@ -193,7 +203,7 @@ const startTimer = (
 }
 
 /**
- * Runs the effect in a fiber of its own under the limits. When one passes, the effect is interrupted, its finalizers are awaited, and
+ * Runs the effect under the limits. When one passes, the effect is interrupted, its finalizers are awaited, and
  * the result is `onTimeout`'s error, whatever the effect still made of it. Otherwise success, failure, defect and interruption pass
  * through as they are, and so do changes of fiber refs. Interrupting the caller interrupts the effect and waits for it.
  *
@@ -212,43 +222,123 @@ export const run = <A, E, R, E2>(
   if (options.whole === undefined && options.first === undefined && options.gap === undefined) {
     return Effect.suspend(() => effect(noBeat))
   }
-  // Masked, because the effect may interrupt its own caller before the caller waits for it.
-  return Effect.uninterruptibleMask((restore) =>
-    Effect.withFiberRuntime<A, E | E2, R>((parent, status) => {
-      const clock = Context.get(parent.currentDefaultServices, Clock.Clock)
-      const watch = new Watch(clock, options)
-      const refs = parent.getFiberRefs()
-      const runtime = Runtime.make<never>({
-        context: parent.currentContext,
-        fiberRefs: refs,
-        runtimeFlags: RuntimeFlags.enable(status.runtimeFlags, RuntimeFlags.Interruption)
-      })
-      const child = Runtime.runFork(
-        runtime as Runtime.Runtime<R>,
-        Effect.suspend(() => effect(watch.beat))
-      )
-      const exit = child.unsafePoll()
-      if (exit !== null) return settle(child, refs, exit, watch, options)
-      const awaited = Effect.async<Exit.Exit<A, E>>((resume) =>
-        child.addObserver((exit) => resume(Effect.succeed(exit)))
-      )
-      const guard = (scheduler: Clock.ClockScheduler | undefined): Effect.Effect<A, E | E2> => {
-        const stop = startTimer(watch, child, runtime, scheduler, parent.id())
-        return Effect.matchCauseEffect(restore(awaited), {
-          onSuccess: (exit) => {
-            const stopped = stop()
-            const result = settle(child, refs, exit, watch, options)
-            return stopped === undefined ? result : Effect.zipRight(stopped, result)
-          },
-          onFailure: (cause) => {
-            const interrupted = Effect.zipRight(Fiber.interruptAs(child, parent.id()), Effect.failCause(cause))
-            const stopped = stop()
-            return stopped === undefined ? interrupted : Effect.zipRight(stopped, interrupted)
-          }
-        })
-      }
-      const scheduler = schedulerOf(clock)
-      return scheduler === undefined ? guard(undefined) : Effect.flatMap(scheduler, guard)
+  return Effect.withFiberRuntime<A, E | E2, R>((parent, status) => {
+    const clock = Context.get(parent.currentDefaultServices, Clock.Clock)
+    const watch = new Watch(clock, options)
+    const scheduler = schedulerOf(clock)
+    if (scheduler !== undefined && RuntimeFlags.interruptible(status.runtimeFlags) && hasNoChildren(parent)) {
+      return Effect.flatMap(scheduler, (scheduler) => inline(effect, options, watch, parent, scheduler))
+    }
+    // Masked, because the effect may interrupt its own caller before the caller waits for it.
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.suspend(() => forked(effect, restore, options, watch, parent, status.runtimeFlags, scheduler))
+    )
+  })
+}
+
+/** An interruption reaches all children of a fiber: those it had before must not pay for this effect's deadline. */
+const hasNoChildren = (fiber: Fiber.RuntimeFiber<unknown, unknown>): boolean => {
+  const children = (fiber as { readonly _children?: unknown })._children
+  return children === null || (children instanceof Set && children.size === 0)
+}
+
+/** The cause without the interruption by one fiber. */
+const without = (cause: Cause.Cause<never>, by: FiberId.FiberId): Cause.Cause<never> => {
+  switch (cause._tag) {
+    case "Interrupt":
+      return Equal.equals(cause.fiberId, by) ? Cause.empty : cause
+    case "Sequential":
+    case "Parallel": {
+      const left = without(cause.left, by)
+      const right = without(cause.right, by)
+      if (Cause.isEmptyType(left)) return right
+      if (Cause.isEmptyType(right)) return left
+      return cause._tag === "Sequential" ? Cause.sequential(left, right) : Cause.parallel(left, right)
+    }
+    default:
+      return cause
+  }
+}
+
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
+ * In the caller's own fiber, which is a third of the price: the timer interrupts the fiber under a name of its own, and that interruption
+ * is taken back at the edge of the mask, before anything else can see it. Nothing can come late: the fiber takes in what was sent to it
+ * before every operation, the one that takes back included, and by then the timer is stopped.
+ */
+const inline = <A, E, R, E2>(
+  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+  options: Options<E2>,
+  watch: Watch,
+  parent: Fiber.RuntimeFiber<unknown, unknown>,
+  scheduler: Clock.ClockScheduler
+): Effect.Effect<A, E | E2, R> => {
+  let by: FiberId.FiberId | undefined
+  let cancel: () => void = () => {}
+  const tick = (): void => {
+    const next = watch.check()
+    if (watch.timedOut === undefined) {
+      cancel = scheduler.unsafeSchedule(tick, wait(next))
+      return
+    }
+    by = FiberId.unsafeMake()
+    parent.unsafeInterruptAsFork(by)
+  }
+  const ended = (cause: Cause.Cause<E> | undefined): Effect.Effect<never, E | E2> | undefined => {
+    cancel()
+    if (by === undefined) return undefined
+    const own = by
+    return Effect.zipRight(
+      FiberRef.update(FiberRef.interruptedCause, (interrupted) => without(interrupted, own)),
+      expired(watch, cause, options)
+    )
+  }
+  return Effect.uninterruptibleMask((restore) => {
+    cancel = scheduler.unsafeSchedule(tick, wait(watch.initial()))
+    return Effect.matchCauseEffect(restore(Effect.suspend(() => effect(watch.beat))), {
+      onSuccess: (value) => ended(undefined) ?? Effect.succeed(value),
+      onFailure: (cause) => ended(cause) ?? Effect.failCause(cause)
     })
+  })
+}
+
+const forked = <A, E, R, E2>(
+  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+  restore: Restore,
+  options: Options<E2>,
+  watch: Watch,
+  parent: Fiber.RuntimeFiber<unknown, unknown>,
+  flags: RuntimeFlags.RuntimeFlags,
+  clockScheduler: Effect.Effect<Clock.ClockScheduler> | undefined
+): Effect.Effect<A, E | E2, R> => {
+  const refs = parent.getFiberRefs()
+  const runtime = Runtime.make<never>({
+    context: parent.currentContext,
+    fiberRefs: refs,
+    runtimeFlags: RuntimeFlags.enable(flags, RuntimeFlags.Interruption)
+  })
+  const child = Runtime.runFork(
+    runtime as Runtime.Runtime<R>,
+    Effect.suspend(() => effect(watch.beat))
   )
+  const exit = child.unsafePoll()
+  if (exit !== null) return settle(child, refs, exit, watch, options)
+  const awaited = Effect.async<Exit.Exit<A, E>>((resume) => child.addObserver((exit) => resume(Effect.succeed(exit))))
+  const guard = (scheduler: Clock.ClockScheduler | undefined): Effect.Effect<A, E | E2> => {
+    const stop = startTimer(watch, child, runtime, scheduler, parent.id())
+    return Effect.matchCauseEffect(restore(awaited), {
+      onSuccess: (exit) => {
+        const stopped = stop()
+        const result = settle(child, refs, exit, watch, options)
+        return stopped === undefined ? result : Effect.zipRight(stopped, result)
+      },
+      onFailure: (cause) => {
+        const interrupted = Effect.zipRight(Fiber.interruptAs(child, parent.id()), Effect.failCause(cause))
+        const stopped = stop()
+        return stopped === undefined ? interrupted : Effect.zipRight(stopped, interrupted)
+      }
+    })
+  }
+  return clockScheduler === undefined ? guard(undefined) : Effect.flatMap(clockScheduler, guard)
 }

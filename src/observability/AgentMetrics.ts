@@ -5,6 +5,8 @@
  */
 import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
+import * as MetricKey from "effect/MetricKey"
+import * as MetricLabel from "effect/MetricLabel"
 
 /**
  * @since 0.1.0
@@ -80,21 +82,23 @@ interface Counter {
 interface Histogram {
   readonly record: (value: number) => void
 }
+const labelled = (labels: Record<string, string>) =>
+  Object.entries(labels).map(([key, value]) => MetricLabel.make(key, value))
+
 const counter = (name: string, labels: Record<string, string>): Counter => {
-  const metric = Object.entries(labels).reduce(
-    (all, [key, value]) => Metric.tagged(all, key, value),
-    Metric.counter(name, { incremental: true })
+  const metric = Metric.fromMetricKey(
+    MetricKey.taggedWithLabels(MetricKey.counter(name, { incremental: true }), labelled(labels))
   )
   return { increment: (amount = 1) => metric.unsafeUpdate(amount, []) }
 }
+
 const histogram = (
   name: string,
   boundaries: MetricBoundaries.MetricBoundaries,
   labels: Record<string, string>
 ): Histogram => {
-  const metric = Object.entries(labels).reduce(
-    (all, [key, value]) => Metric.tagged(all, key, value),
-    Metric.histogram(name, boundaries)
+  const metric = Metric.fromMetricKey(
+    MetricKey.taggedWithLabels(MetricKey.histogram(name, boundaries), labelled(labels))
   )
   return { record: (value) => metric.unsafeUpdate(value, []) }
 }

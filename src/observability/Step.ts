@@ -45,6 +45,14 @@ export class Step extends Context.Reference<Step>()("effect-lexigram/observabili
 }) {}
 
 /**
+ * False where steps are the effects themselves: callers on a hot path need not ask it then.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isRecording = (step: Service): boolean => step !== identity
+
+/**
  * Runs an effect as a step.
  *
  * @since 0.1.0

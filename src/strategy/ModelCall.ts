@@ -7,9 +7,11 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
+import * as Spanned from "../internal/Spanned.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
@@ -91,7 +93,7 @@ const textDeltas = (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body
 /** Ids that are missing or given twice in one answer would pair a result with the wrong call. */
 const uniqueCalls = (response: LlmClient.LlmResponse, step: number): LlmClient.LlmResponse => {
   const calls = LlmClient.toolCalls(response)
-  if (calls.length === 0) return response
+  if (calls.length === 0 || (calls.length === 1 && calls[0]?.id !== "")) return response
   const seen = new Set<string>()
   let changed = false
   const content = response.content.map((part) => {
@@ -107,7 +109,7 @@ const uniqueCalls = (response: LlmClient.LlmResponse, step: number): LlmClient.L
 }
 
 /**
- * Resolves the task's role once and gives back how to call it. Settings of the role are defaults for those of the task.
+ * Resolves the task's role once and gives back how to call it. Settings of the role win over the task's, those of a request over both.
  *
  * @since 0.1.0
  * @category constructors
@@ -125,7 +127,10 @@ export const bind = (
     const { client } = resolved
     const run = yield* Run.Run
     const interceptors = yield* ModelCallInterceptors
-    const base = ModelSettings.merge(resolved.settings, task.settings)
+    const step = yield* Step.Step
+    const recorded = Step.isRecording(step)
+    const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
+    const base = ModelSettings.merge(task.settings, resolved.settings)
     const millis = Duration.toMillis(options?.timeout ?? task.limits.llmTimeout ?? defaultTimeout)
     const whole = Number.isFinite(millis) ? millis : undefined
     const onTimeout = (_phase: Deadline.Phase, timeoutMs: number) =>
@@ -161,51 +166,46 @@ export const bind = (
       const deltas = callOptions.deltas ?? textDeltas
       const onParts: LlmClient.OnParts | undefined = run.live ? (parts) => run.emitAll(deltas(parts)) : undefined
       const model = settings.model ?? client.model
+      const work = intercepted(request, onParts)
       const effect = Effect.flatMap(
-        Step.run({ kind: "llm", hash: () => JSON.stringify(request) }, intercepted(request, onParts)),
+        recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
         (answered) => {
           const response = uniqueCalls(answered, callOptions.step)
-          const answeredBy = response.model ?? model
-          const report = run.emit({
+          const wait = run.unsafeEmit({
             _tag: "UsageReported",
             usage: response.usage,
             provider: response.provider ?? client.provider,
             finishReason: response.finishReason,
-            ...(answeredBy === undefined ? {} : { model: answeredBy }),
-            ...(role === undefined ? {} : { role })
+            model: response.model ?? model,
+            role
           })
-          return Effect.as(report, response)
+          return wait === undefined ? Effect.succeed(response) : Effect.as(wait, response)
         }
       )
       if (!run.telemetry.tracing) return effect
-      return Effect.useSpan(
-        `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`,
+      return Spanned.run(
+        spanName,
         {
           kind: "client",
-          captureStackTrace: false,
-          attributes: Telemetry.llm({
-            agent: run.agent,
-            iteration: callOptions.step,
-            provider: client.provider,
-            model,
-            temperature: settings.temperature,
-            maxTokens: settings.maxTokens
-          })
+          attributes: Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
         },
         (span) => {
+          Telemetry.llmRequest(
+            { model, temperature: settings.temperature, maxTokens: settings.maxTokens },
+            (key, value) => span.attribute(key, value)
+          )
           if (run.telemetry.content) {
             span.attribute(Telemetry.attribute.genAiInputMessages, JSON.stringify(request.messages))
           }
-          return Effect.withParentSpan(
-            Effect.map(effect, (response) => {
-              Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
-              if (run.telemetry.content) {
-                span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
-              }
-              return response
-            }),
-            span
-          )
+          return effect
+        },
+        (exit, span) => {
+          if (Exit.isFailure(exit)) return
+          const response = exit.value
+          Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+          if (run.telemetry.content) {
+            span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+          }
         }
       )
     }

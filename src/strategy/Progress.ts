@@ -13,12 +13,8 @@ export interface CircleDetector {
   readonly note: (name: string, params: unknown, observation: string) => number
 }
 
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_key, inner) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner
-  ) ?? ""
+const key = (name: string, params: unknown, observation: string): string =>
+  `${name}\u0000${typeof params === "string" ? params : (JSON.stringify(params) ?? "")}\u0000${observation}`
 
 /**
  * @since 0.1.0
@@ -28,9 +24,9 @@ export const makeCircleDetector = (): CircleDetector => {
   const seen = new Map<string, number>()
   return {
     note: (name, params, observation) => {
-      const key = `${name}\u0000${typeof params === "string" ? params : canonical(params)}\u0000${observation}`
-      const count = (seen.get(key) ?? 0) + 1
-      seen.set(key, count)
+      const one = key(name, params, observation)
+      const count = (seen.get(one) ?? 0) + 1
+      seen.set(one, count)
       return count
     }
   }

@@ -198,7 +198,8 @@ export const program =
       })
 
       for (let step = 1; step <= resolved.maxIterations; step++) {
-        yield* run.emit({ _tag: "StepStarted", step })
+        const wait = run.unsafeEmit({ _tag: "StepStarted", step })
+        if (wait !== undefined) yield* wait
         const response = yield* model.call(
           tools.definitions.length > 0
             ? { messages, tools: tools.definitions }

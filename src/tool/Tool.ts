@@ -15,6 +15,7 @@ import * as Schema from "effect/Schema"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
+import { stringify } from "./Observation.js"
 import { ToolDefinitionError } from "./ToolError.js"
 
 /**
@@ -36,7 +37,7 @@ export interface CallInfo {
 }
 
 /**
- * How a tool is to be treated. What is unset comes from the runner: 30 s, no re-tries.
+ * How a tool is to be treated. What is unset comes from the runner: 30 s, and 3 attempts in all.
  *
  * @since 0.1.0
  * @category models
@@ -44,7 +45,7 @@ export interface CallInfo {
 export interface Annotations {
   /** Time for one attempt; the wait for an approval does not count. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Re-tries after a transient failure, at most. */
+  /** Re-tries after a transient failure, at most: 2 make 3 attempts. */
   readonly retries?: number | undefined
   /** Calling it twice does no more than once: only then is it tried again after a timeout. Default false. */
   readonly idempotent?: boolean | undefined
@@ -85,9 +86,12 @@ export interface Tool<in P, out A, out E = never, out R = never, out F = never> 
  */
 export interface Erased {
   readonly decode: (args: unknown) => Effect.Effect<unknown, ReadonlyArray<Issue>>
+  /** May throw, or be no Effect: it is the user's. */
   readonly handle: (params: any, call: CallInfo) => Effect.Effect<unknown, unknown, any>
   readonly encode: (value: unknown) => Effect.Effect<unknown, string>
   readonly encodeFailure: (error: unknown) => unknown
+  /** The parameters as whoever approves a call may read them; `undefined` when they cannot be encoded. */
+  readonly encodeParams: (params: unknown) => unknown
   readonly requiresApproval: (params: any) => boolean
   readonly isFatal: (error: unknown) => boolean
   readonly isRetryable: (error: unknown) => boolean
@@ -195,17 +199,13 @@ const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
     message: issue.message
   }))
 
-/** Schemas with an identifier come out as a reference: providers want the object itself at the top. */
-const jsonSchemaOf = (schema: Schema.Schema<any, any>): JsonSchema => {
-  const { $schema: _, ...root } = JSONSchema.make(schema) as unknown as Record<string, unknown>
-  const ref = root["$ref"]
-  const definitions = root["$defs"]
-  if (typeof ref !== "string" || typeof definitions !== "object" || definitions === null) return root
-  const target = (definitions as Record<string, unknown>)[ref.slice("#/$defs/".length)]
-  if (typeof target !== "object" || target === null) return root
-  const self = JSON.stringify(definitions).includes(`"${ref}"`)
-  const others = Object.keys(definitions).length > 1 || self
-  return others ? { ...target, $defs: definitions } : { ...target }
+/** Providers want an object at the top, where `JSONSchema.make` puts a reference for a schema with an identifier. */
+const jsonSchemaOf = (schema: Schema.Schema<any, any, any>): JsonSchema => {
+  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
+  const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })
+  const { $id: _, ...body } = root as { readonly $id?: unknown; readonly [key: string]: unknown }
+  const whole = Object.keys(definitions).length === 0 ? body : { ...body, $defs: definitions }
+  return "type" in whole || "enum" in whole || "const" in whole ? whole : { type: "object", ...whole }
 }
 
 /**
@@ -226,6 +226,63 @@ export type ParametersType<P extends Parameters> =
   P extends Schema.Schema<infer A, any, never> ? A : P extends Schema.Struct.Fields ? Schema.Struct.Type<P> : never
 
 const isFields = (parameters: Parameters): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
+
+interface Definition {
+  readonly parameters: JsonSchema
+  readonly problem: ToolDefinitionError | undefined
+  readonly decode: Erased["decode"]
+  readonly encodeParams: Erased["encodeParams"]
+}
+
+const noParameters: Definition = {
+  parameters: { type: "object", properties: {}, additionalProperties: false },
+  problem: undefined,
+  // An empty struct would accept any value, and hand it on.
+  decode: () => Either.right({}),
+  encodeParams: () => ({})
+}
+
+const definitionOf = (toolName: string, given: Parameters | undefined): Definition => {
+  if (given === undefined) return noParameters
+  if (isFields(given)) {
+    return Object.keys(given).length === 0 ? noParameters : fromSchema(toolName, Schema.Struct(given))
+  }
+  return fromSchema(toolName, given)
+}
+
+const fromSchema = (toolName: string, schema: Schema.Schema<any, any, any>): Definition => {
+  let parameters: JsonSchema = { type: "object", properties: {} }
+  let problem: ToolDefinitionError | undefined
+  try {
+    parameters = jsonSchemaOf(schema)
+    if (parameters["type"] !== "object") {
+      problem = new ToolDefinitionError({
+        toolName,
+        message: `The parameters of tool "${toolName}" are not an object`,
+        hint: "Models call tools with named parameters: put the value into a field"
+      })
+    }
+  } catch (error) {
+    problem = new ToolDefinitionError({
+      toolName,
+      message: `The parameters of tool "${toolName}" have no JSON Schema`,
+      hint: "Give the offending field a schema with a JSON form, or annotate it with `jsonSchema`",
+      cause: error
+    })
+  }
+  const decode = ParseResult.decodeUnknown(schema as Schema.Schema<any, any, never>, { errors: "all" })
+  const encode = ParseResult.encodeUnknownEither(schema as Schema.Schema<any, any, never>)
+  return {
+    parameters,
+    problem,
+    decode: (args) => mapFailure(decode(args), issuesOf),
+    encodeParams: (params) => Either.getOrUndefined(encode(params))
+  }
+}
+
+/** Schemas without asynchronous steps give an `Either`, which needs no further step. */
+const mapFailure = <A, E, E2>(effect: Effect.Effect<A, E>, f: (error: E) => E2): Effect.Effect<A, E2> =>
+  Either.isEither(effect) ? Either.mapLeft(effect as Either.Either<A, E>, f) : Effect.mapError(effect, f)
 
 /**
  * A tool of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements from the handler.
@@ -271,44 +328,37 @@ export const make = <
     readonly retryable?: ((error: F) => boolean) | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
-  const given = options.parameters ?? ({} as Parameters)
-  const schema: Schema.Schema<any, any, never> = isFields(given)
-    ? (Schema.Struct(given) as unknown as Schema.Schema<any, any, never>)
-    : given
-  let problem = problemOf(name, options.description)
-  let parameters: JsonSchema = { type: "object", properties: {} }
-  try {
-    parameters = jsonSchemaOf(schema)
-  } catch (error) {
-    problem ??= new ToolDefinitionError({
-      toolName: name,
-      message: `The parameters of tool "${name}" have no JSON Schema`,
-      hint: "Give the offending field a schema with a JSON form, or annotate it with `jsonSchema`",
-      cause: error
-    })
-  }
-  // An empty struct becomes "any object or array" in effect; tools without parameters take an empty object.
-  if (isFields(given) && Object.keys(given).length === 0)
-    parameters = { type: "object", properties: {}, additionalProperties: false }
-  const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
-  const requiresApproval = options.requiresApproval ?? false
+  const definition = definitionOf(name, options.parameters)
   return build({
     name,
     description: options.description,
-    parameters,
+    parameters: definition.parameters,
     annotations: annotationsOf(options),
-    problem,
+    problem: problemOf(name, options.description) ?? definition.problem,
     erased: {
-      decode: (args) => Effect.mapError(decode(args), issuesOf),
-      handle: options.handler as Erased["handle"],
+      ...treatmentOf(options),
+      decode: definition.decode,
+      encodeParams: definition.encodeParams,
       encode: encoder(options.success),
-      encodeFailure: failureEncoder(options.failure),
-      requiresApproval: typeof requiresApproval === "function" ? requiresApproval : () => requiresApproval,
-      isFatal: options.fatal === true ? () => true : never,
-      isRetryable: (options.retryable as ((error: unknown) => boolean) | undefined) ?? isConnectionFailure
+      encodeFailure: failureEncoder(options.failure)
     }
   })
 }
+
+const treatmentOf = (options: {
+  readonly handler: Erased["handle"]
+  readonly fatal?: boolean | undefined
+  readonly requiresApproval?: boolean | ((params: any) => boolean) | undefined
+  readonly retryable?: ((error: any) => boolean) | undefined
+}): Pick<Erased, "handle" | "requiresApproval" | "isFatal" | "isRetryable"> => ({
+  handle: options.handler,
+  requiresApproval: predicateOf(options.requiresApproval ?? false),
+  isFatal: options.fatal === true ? () => true : never,
+  isRetryable: options.retryable ?? isConnectionFailure
+})
+
+const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) =>
+  typeof when === "function" ? when : () => when
 
 const annotationsOf = (options: Annotations): Annotations => ({
   timeout: options.timeout,
@@ -318,9 +368,9 @@ const annotationsOf = (options: Annotations): Annotations => ({
 })
 
 const encoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encode"] => {
-  if (schema === undefined) return Effect.succeed
+  if (schema === undefined) return Either.right
   const encode = ParseResult.encodeUnknown(schema, { errors: "all" })
-  return (value) => Effect.mapError(encode(value), (issue) => ParseResult.TreeFormatter.formatIssueSync(issue))
+  return (value) => mapFailure(encode(value), (issue) => ParseResult.TreeFormatter.formatIssueSync(issue))
 }
 
 const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encodeFailure"] => {
@@ -331,9 +381,9 @@ const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Era
 
 /**
  * A tool whose parameters are a raw JSON Schema, draft-07 or 2020-12, checked by ajv: for MCP servers, skills and other sources that
- * are only known at run time. Odd type words (`dict`, `float`, `tuple`, …) are understood.
+ * are only known at run time. Odd type words (`dict`, `float`, `tuple`, …) are understood. A missing description is the name.
  *
- * Fails with `ToolDefinitionError` when the schema does not compile.
+ * `Left` when the name is empty, or the schema does not compile, is not an object's, or is too large (`JsonSchemaValidator.limits`).
  *
  * @since 0.1.0
  * @category constructors
@@ -343,6 +393,8 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
   options: {
     readonly description: string
     readonly parameters: unknown
+    readonly success?: Schema.Schema<A, any, never> | undefined
+    readonly failure?: Schema.Schema<F, any, never> | undefined
     readonly handler: (params: Readonly<Record<string, unknown>>, call: CallInfo) => Effect.Effect<A, F, R>
     readonly fatal?: Fatal | undefined
     readonly requiresApproval?: boolean | ((params: Readonly<Record<string, unknown>>) => boolean) | undefined
@@ -352,7 +404,8 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
   Tool<Readonly<Record<string, unknown>>, A, Fatal extends true ? F : never, R, F>,
   ToolDefinitionError
 > => {
-  const problem = problemOf(name, options.description === "" ? name : options.description)
+  const description = options.description.trim() === "" ? name : options.description
+  const problem = problemOf(name, description)
   if (problem !== undefined) return Either.left(problem)
   return Either.mapBoth(JsonSchemaValidator.compile(options.parameters), {
     onLeft: (reason) =>
@@ -361,31 +414,48 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
         message: `The JSON Schema of tool "${name}" does not compile: ${reason}`,
         hint: "Use draft-07 or 2020-12 without references to other documents"
       }),
-    onRight: (validator) => {
-      const requiresApproval = options.requiresApproval ?? false
-      return build({
+    onRight: (validator) =>
+      build({
         name,
-        description: options.description === "" ? name : options.description,
+        description,
         parameters: validator.schema,
         annotations: annotationsOf(options),
         problem: undefined,
         erased: {
-          decode: (args) =>
-            Effect.suspend(() => {
-              const issues = validator.validate(args)
-              return issues.length === 0 ? Effect.succeed(args) : Effect.fail(issues)
-            }),
-          handle: options.handler as Erased["handle"],
-          encode: Effect.succeed,
-          encodeFailure: () => undefined,
-          requiresApproval: typeof requiresApproval === "function" ? requiresApproval : () => requiresApproval,
-          isFatal: options.fatal === true ? () => true : never,
-          isRetryable: (options.retryable as ((error: unknown) => boolean) | undefined) ?? isConnectionFailure
+          ...treatmentOf(options),
+          decode: (args) => {
+            const issues = validator.validate(args)
+            return issues.length === 0 ? Either.right(args) : Either.left(issues)
+          },
+          encodeParams: (params) => params,
+          encode: encoder(options.success),
+          encodeFailure: failureEncoder(options.failure)
         }
       })
-    }
   })
 }
+
+/**
+ * What stands for a tool that cannot be used: an agent with it fails before its first model call, and says why.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const invalid = (problem: ToolDefinitionError): Any =>
+  build({
+    name: problem.toolName,
+    description: problem.message,
+    parameters: noParameters.parameters,
+    annotations: annotationsOf({}),
+    problem,
+    erased: {
+      ...treatmentOf({ handler: () => Effect.die(problem) }),
+      decode: noParameters.decode,
+      encodeParams: noParameters.encodeParams,
+      encode: Either.right,
+      encodeFailure: () => undefined
+    }
+  })
 
 /**
  * The tags of a handler's failures.
@@ -450,15 +520,36 @@ export const annotate: {
 )
 
 /**
- * A plain function as a handler: what it throws or rejects with is a failure the model can read.
+ * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said itself.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withApproval: {
+  <P>(when: boolean | ((params: P) => boolean)): <A, E, R, F>(self: Tool<P, A, E, R, F>) => Tool<P, A, E, R, F>
+  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, when: boolean | ((params: P) => boolean)): Tool<P, A, E, R, F>
+} = dual(
+  2,
+  <P, A, E, R, F>(self: Tool<P, A, E, R, F>, when: boolean | ((params: P) => boolean)): Tool<P, A, E, R, F> =>
+    build({
+      ...(self as unknown as Any),
+      erased: { ...self.erased, requiresApproval: predicateOf(when) }
+    })
+)
+
+/**
+ * A plain function as a handler: what it throws or rejects with is a failure the model can read. The signal is aborted when the call
+ * is interrupted or runs out of time.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const fromFunction =
-  <A>(f: (params: any) => A | Promise<A>): ((params: any) => Effect.Effect<A, Cause.UnknownException>) =>
+  <A>(
+    f: (params: any, signal: AbortSignal) => A | Promise<A>
+  ): ((params: any) => Effect.Effect<A, Cause.UnknownException>) =>
   (params) =>
     Effect.tryPromise({
-      try: async () => f(params),
-      catch: (error) => new Cause.UnknownException(error, error instanceof Error ? error.message : String(error))
+      try: async (signal) => f(params, signal),
+      catch: (error) => new Cause.UnknownException(error, error instanceof Error ? error.message : stringify(error))
     })

@@ -4,9 +4,11 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -14,10 +16,12 @@ import * as Schema from "effect/Schema"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as Spanned from "../internal/Spanned.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
 import * as Telemetry from "../observability/Telemetry.js"
 import * as ApprovalGate from "./ApprovalGate.js"
+import type { Issue } from "./JsonSchemaValidator.js"
 import * as ModuleGraph from "./ModuleGraph.js"
 import type * as Tool from "./Tool.js"
 import * as ToolArguments from "./ToolArguments.js"
@@ -46,7 +50,7 @@ export interface ToolCall {
 }
 
 /**
- * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text.
+ * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text;
  *
  * @since 0.1.0
  * @category schemas
@@ -58,7 +62,6 @@ export const Outcome = Schema.Struct({
   result: Schema.Unknown,
   observation: Schema.String,
   truncated: Schema.Boolean,
-  durationMs: Schema.Number,
   attempts: Schema.Number,
   error: Schema.optional(ErrorInfo)
 }).annotations({ identifier: "effect-lexigram/tool/ToolRunner/Outcome" })
@@ -236,25 +239,38 @@ interface Finished {
 
 const refused = (error: ToolError, attempts: number = 0): Finished => ({ value: undefined, error, attempts })
 
-const decode = (tool: Tool.Any, raw: unknown): Effect.Effect<unknown, ToolValidationError> => {
+const invalid = (tool: Tool.Any, issues: ReadonlyArray<Issue>): ToolValidationError =>
+  new ToolValidationError({
+    toolName: tool.name,
+    field: issues[0]?.path,
+    issues: issues.slice(0, 20),
+    message: `The arguments of "${tool.name}" are not valid: ${issues
+      .slice(0, 20)
+      .map((issue) => (issue.path === "" ? issue.message : `${issue.path}: ${issue.message}`))
+      .join("; ")
+      .slice(0, 2000)}`,
+    hint: "Correct the arguments and call the tool again"
+  })
+
+/** Decodes and goes on, without an effect of its own when the schema decodes at once. */
+const decoded = (
+  tool: Tool.Any,
+  raw: unknown,
+  next: (params: unknown) => Effect.Effect<Finished, Fatality>
+): Effect.Effect<Finished, Fatality> => {
   const args = ToolArguments.normalise(raw, tool.parameters)
-  return Effect.catchAll(tool.erased.decode(args), (issues) => {
-    const without = ToolArguments.withoutNulls(args, tool.parameters)
-    return Effect.mapError(
-      without === args ? Effect.fail(issues) : tool.erased.decode(without),
-      (issues) =>
-        new ToolValidationError({
-          toolName: tool.name,
-          field: issues[0]?.path,
-          issues: issues.slice(0, 20),
-          message: `The arguments of "${tool.name}" are not valid: ${issues
-            .slice(0, 20)
-            .map((issue) => (issue.path === "" ? issue.message : `${issue.path}: ${issue.message}`))
-            .join("; ")
-            .slice(0, 2000)}`,
-          hint: "Correct the arguments and call the tool again"
-        })
-    )
+  const first = tool.erased.decode(args)
+  if (Either.isEither(first) && Either.isRight(first)) return next(first.right)
+  return Effect.matchEffect(first, {
+    onSuccess: next,
+    onFailure: (issues) => {
+      const without = ToolArguments.withoutNulls(args, tool.parameters)
+      if (without === args) return Effect.succeed(refused(invalid(tool, issues)))
+      return Effect.matchEffect(tool.erased.decode(without), {
+        onSuccess: next,
+        onFailure: (issues) => Effect.succeed(refused(invalid(tool, issues)))
+      })
+    }
   })
 }
 
@@ -366,10 +382,13 @@ const denied = (tool: Tool.Any, reason: string | undefined): ToolApprovalDeniedE
     hint: "Do not call it again with the same arguments; find another way or tell the user"
   })
 
-const visible = (graph: ModuleGraph.Service, tool: Tool.Any): Effect.Effect<ToolAccessDeniedError | undefined> => {
-  const owner = tool.annotations.owner
-  if (owner === undefined) return Effect.succeed(undefined)
-  return Effect.flatMap(CallerModule, (caller) =>
+/** Why the agent may not see the tool, if so. A look-up that fails hides it. */
+const hidden = (
+  graph: ModuleGraph.Service,
+  tool: Tool.Any,
+  owner: string
+): Effect.Effect<ToolAccessDeniedError | undefined> =>
+  Effect.flatMap(CallerModule, (caller) =>
     Effect.map(
       Effect.catchAll(graph.isVisible({ caller, owner }), () => Effect.succeed(false)),
       (allowed) =>
@@ -383,49 +402,53 @@ const visible = (graph: ModuleGraph.Service, tool: Tool.Any): Effect.Effect<Tool
             })
     )
   )
+
+const failed = (call: ToolCall, name: string, finished: Finished, error: ToolError, maxChars: number): Outcome => {
+  const { text, truncated } = truncate(failureText(error), maxChars)
+  return {
+    id: call.id,
+    name,
+    isFailure: true,
+    result: text,
+    observation: text,
+    truncated,
+    attempts: finished.attempts,
+    error: errorInfo(error)
+  }
+}
+
+const succeeded = (call: ToolCall, name: string, finished: Finished, encoded: unknown, maxChars: number): Outcome => {
+  const result = encoded === undefined ? "ok" : encoded
+  const { text, truncated } = truncate(stringify(result), maxChars)
+  return {
+    id: call.id,
+    name,
+    isFailure: false,
+    result: truncated ? text : result,
+    observation: text,
+    truncated,
+    attempts: finished.attempts
+  }
 }
 
 const describe = (
   tool: Tool.Any | undefined,
   call: ToolCall,
   finished: Finished,
-  durationMs: number,
   maxChars: number
 ): Effect.Effect<Outcome> => {
-  const name = tool?.name ?? call.name.slice(0, 128)
-  const failed = (error: ToolError): Outcome => {
-    const { text, truncated } = truncate(failureText(error), maxChars)
-    return {
-      id: call.id,
-      name,
-      isFailure: true,
-      result: text,
-      observation: text,
-      truncated,
-      durationMs,
-      attempts: finished.attempts,
-      error: errorInfo(error)
-    }
+  if (tool === undefined || finished.error !== undefined) {
+    const name = tool?.name ?? call.name.slice(0, 128)
+    return Effect.succeed(failed(call, name, finished, finished.error as ToolError, maxChars))
   }
-  if (finished.error !== undefined || tool === undefined) {
-    return Effect.succeed(failed(finished.error as ToolError))
+  const encoded = tool.erased.encode(finished.value)
+  if (Either.isEither(encoded) && Either.isRight(encoded)) {
+    return Effect.succeed(succeeded(call, tool.name, finished, encoded.right, maxChars))
   }
-  return Effect.match(tool.erased.encode(finished.value), {
-    onFailure: (issue) => failed(executionError(tool, `its result does not fit its schema: ${issue}`)),
-    onSuccess: (encoded): Outcome => {
-      const result = encoded === undefined ? "ok" : encoded
-      const { text, truncated } = truncate(stringify(result), maxChars)
-      return {
-        id: call.id,
-        name,
-        isFailure: false,
-        result: truncated ? text : result,
-        observation: text,
-        truncated,
-        durationMs,
-        attempts: finished.attempts
-      }
-    }
+  return Effect.match(encoded, {
+    onFailure: (issue) =>
+      failed(call, tool.name, finished, executionError(tool, `its result does not fit its schema: ${issue}`), maxChars),
+    onSuccess: (value) => succeeded(call, tool.name, finished, value, maxChars)
   })
 }
 
@@ -442,6 +465,17 @@ export const make = (options?: {
     const gate = yield* ApprovalGate.ApprovalGate
     const graph = yield* ModuleGraph.ModuleGraph
 
+    const approved = (tools: Bound, call: ToolCall, run: Run.Service, runOptions: RunOptions, tool: Tool.Any) =>
+      decoded(tool, call.params, (params) => {
+        if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions)
+        return Effect.flatMap(approve(gate, run, tool, call), (decision) => {
+          if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
+          return decision.params === undefined
+            ? attempt(tools, tool, params, call, runOptions)
+            : decoded(tool, decision.params, (edited) => attempt(tools, tool, edited, call, runOptions))
+        })
+      })
+
     const settle = (
       tools: Bound,
       call: ToolCall,
@@ -450,23 +484,11 @@ export const make = (options?: {
     ): Effect.Effect<Finished, Fatality> => {
       const tool = tools.get(call.name)
       if (tool === undefined) return Effect.succeed(refused(notFound(call.name, tools)))
-      return Effect.flatMap(visible(graph, tool), (hidden) => {
-        if (hidden !== undefined) return Effect.succeed(refused(hidden))
-        return Effect.matchEffect(decode(tool, call.params), {
-          onFailure: (error) => Effect.succeed(refused(error)),
-          onSuccess: (params) => {
-            if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions)
-            return Effect.flatMap(approve(gate, run, tool, call), (decision) => {
-              if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
-              if (decision.params === undefined) return attempt(tools, tool, params, call, runOptions)
-              return Effect.matchEffect(decode(tool, decision.params), {
-                onFailure: (error) => Effect.succeed(refused(error)),
-                onSuccess: (edited) => attempt(tools, tool, edited, call, runOptions)
-              })
-            })
-          }
-        })
-      })
+      const owner = tool.annotations.owner
+      if (owner === undefined) return approved(tools, call, run, runOptions, tool)
+      return Effect.flatMap(hidden(graph, tool, owner), (denial) =>
+        denial === undefined ? approved(tools, call, run, runOptions, tool) : Effect.succeed(refused(denial))
+      )
     }
 
     const execute = (
@@ -475,38 +497,33 @@ export const make = (options?: {
       run: Run.Service,
       runOptions: RunOptions
     ): Effect.Effect<Outcome, Fatality> =>
-      Effect.clockWith((clock) => {
-        const startedAt = clock.unsafeCurrentTimeMillis()
-        return Effect.flatMap(settle(tools, call, run, runOptions), (finished) =>
-          describe(
-            tools.get(call.name),
-            call,
-            finished,
-            clock.unsafeCurrentTimeMillis() - startedAt,
-            runOptions.maxResultChars ?? defaults.maxResultChars
-          )
-        )
-      })
+      Effect.flatMap(settle(tools, call, run, runOptions), (finished) =>
+        describe(tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
+      )
 
     const intercepted = (
+      interceptors: ReadonlyArray<ToolInterceptor>,
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
       runOptions: RunOptions
-    ): Effect.Effect<Outcome, Fatality> =>
-      Effect.flatMap(ToolInterceptors, (interceptors) => {
-        let next = (call: ToolCall) => execute(tools, call, run, runOptions)
-        for (let i = interceptors.length - 1; i >= 0; i--) {
-          const inner = next
-          const interceptor = interceptors[i] as ToolInterceptor
-          next = (call) => interceptor(call, inner)
-        }
-        return next(call)
-      })
+    ): Effect.Effect<Outcome, Fatality> => {
+      let next = (call: ToolCall) => execute(tools, call, run, runOptions)
+      for (let i = interceptors.length - 1; i >= 0; i--) {
+        const inner = next
+        const interceptor = interceptors[i] as ToolInterceptor
+        next = (call) => interceptor(call, inner)
+      }
+      return next(call)
+    }
 
     return {
       run: (tools, call, runOptions) =>
-        Effect.flatMap(Run.Run, (run) => {
+        Effect.withFiberRuntime<Outcome, Fatality>((fiber) => {
+          const context = fiber.currentContext as Context.Context<any>
+          const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+          const run = Context.get(context, Run.Run)
+          const recorder = Context.get(context, Step.Step)
           const step = runOptions?.step ?? 0
           const known = tools.get(call.name)?.name
           const name = known ?? call.name.slice(0, 128)
@@ -516,43 +533,46 @@ export const make = (options?: {
             maxAttempts: runOptions?.maxAttempts ?? options?.maxAttempts,
             maxResultChars: runOptions?.maxResultChars ?? options?.maxResultChars
           }
+          const startedAt = clock.unsafeCurrentTimeMillis()
           let open = false
-          const started = Effect.suspend(() => {
-            open = true
-            return run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params }) ?? Effect.void
-          })
           const close = (outcome: Outcome): Effect.Effect<void> | undefined => {
             open = false
-            run.metrics?.tool(known ?? "unknown").record(outcome)
-            const { id: _, name: __, ...rest } = outcome
-            return run.unsafeEmit({ _tag: "ToolResult", step, id: call.id, name, ...rest })
+            const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
+            run.metrics?.tool(known ?? "unknown").record({ durationMs, isFailure: outcome.isFailure })
+            return run.unsafeEmit({
+              _tag: "ToolResult",
+              step,
+              id: call.id,
+              name,
+              isFailure: outcome.isFailure,
+              result: outcome.result,
+              observation: outcome.observation,
+              truncated: outcome.truncated,
+              durationMs,
+              attempts: outcome.attempts,
+              error: outcome.error
+            })
           }
-          const body = Effect.flatMap(
-            Effect.zipRight(
-              started,
-              Step.run(
-                { kind: "tool", hash: () => stringify([name, call.params]), success: Outcome },
-                intercepted(tools, call, run, merged)
-              )
-            ),
-            (outcome) => {
+          const body = Effect.suspend(() => {
+            open = true
+            const wait = run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params })
+            const work = intercepted(Context.get(context, ToolInterceptors), tools, call, run, merged)
+            const recorded = Step.isRecording(recorder)
+              ? recorder.run({ kind: "tool", hash: () => stringify([name, call.params]), success: Outcome }, work)
+              : work
+            const settled = Effect.flatMap(recorded, (outcome) => {
               const wait = close(outcome)
               return wait === undefined ? Effect.succeed(outcome) : Effect.as(wait, outcome)
-            }
-          )
-          const closed = Effect.onExit(body, (exit) => {
-            if (!open || Exit.isSuccess(exit)) return Effect.void
-            return Effect.map(Step.Step, (current) => {
-              if (!current.isSuspended()) close(cutOff(call, name, exit.cause))
             })
+            return wait === undefined ? settled : Effect.zipRight(wait, settled)
           })
-          if (!run.telemetry.tracing) return closed
+          const onExit = (exit: Exit.Exit<Outcome, Fatality>): void => {
+            if (open && Exit.isFailure(exit) && !recorder.isSuspended()) close(cutOff(call, name, exit.cause))
+          }
+          if (!run.telemetry.tracing) return Spanned.watch(body, onExit)
           const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
           if (run.telemetry.content) attributes[Telemetry.attribute.genAiToolArguments] = stringify(call.params)
-          return Effect.withSpan(closed, `${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, {
-            attributes,
-            captureStackTrace: false
-          })
+          return Spanned.run(`${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, { attributes }, () => body, onExit)
         })
     }
   })
@@ -573,7 +593,6 @@ const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>): Out
     result: observation,
     observation,
     truncated: false,
-    durationMs: 0,
     attempts: 1,
     error
   }

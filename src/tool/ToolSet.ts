@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import type { ToolDefinition } from "../llm/LlmClient.js"
 import * as Tool from "./Tool.js"
 import { ToolDefinitionError } from "./ToolError.js"
@@ -48,11 +49,14 @@ export interface Bound {
   readonly provide: <A, E>(effect: Effect.Effect<A, E, any>) => Effect.Effect<A, E>
 }
 
-const fromArray = (tools: ReadonlyArray<Tool.Any>): ToolSet<any, any> => {
+const fromArray = (
+  tools: ReadonlyArray<Tool.Any>,
+  known: ReadonlyArray<ToolDefinitionError> = []
+): ToolSet<any, any> => {
   const byName = new Map<string, Tool.Any>()
-  const problems: Array<ToolDefinitionError> = []
+  const problems = [...known]
   for (const tool of tools) {
-    if (tool.problem !== undefined) problems.push(tool.problem)
+    if (tool.problem !== undefined && !problems.includes(tool.problem)) problems.push(tool.problem)
     if (byName.has(tool.name)) {
       problems.push(
         new ToolDefinitionError({
@@ -105,7 +109,11 @@ export const empty: ToolSet = fromArray([]) as ToolSet
  * @category combining
  */
 export const merge = <E, R, E2, R2>(self: ToolSet<E, R>, that: ToolSet<E2, R2>): ToolSet<E | E2, R | R2> =>
-  that.tools.length === 0 ? self : self.tools.length === 0 ? that : fromArray([...self.tools, ...that.tools])
+  that.tools.length === 0
+    ? self
+    : self.tools.length === 0
+      ? that
+      : fromArray([...self.tools, ...that.tools], [...self.problems, ...that.problems])
 
 /**
  * A plain function with what the model must know about it.
@@ -113,15 +121,18 @@ export const merge = <E, R, E2, R2>(self: ToolSet<E, R>, that: ToolSet<E2, R2>):
  * @since 0.1.0
  * @category models
  */
-export interface PlainFunction {
+export interface PlainFunction extends Tool.Annotations {
   readonly description: string
   /** A JSON Schema, an object schema of Effect, or its fields; none for no parameters. */
   readonly parameters?: Tool.Parameters | { readonly type: "object"; readonly [key: string]: unknown } | undefined
-  readonly run: (params: any) => unknown
+  /** The signal is aborted when the call is interrupted or runs out of time. */
+  readonly run: (params: any, signal: AbortSignal) => unknown
+  readonly requiresApproval?: boolean | ((params: any) => boolean) | undefined
 }
 
-const isJsonSchema = (parameters: unknown): parameters is { readonly type: "object" } =>
-  typeof parameters === "object" && parameters !== null && (parameters as { readonly type?: unknown }).type === "object"
+const isEffectSchema = (parameters: object): parameters is Tool.Parameters =>
+  Schema.isSchema(parameters) ||
+  Object.values(parameters).every((field) => Schema.isSchema(field) || Schema.isPropertySignature(field))
 
 /**
  * A set of plain functions by name, sync or async. What they throw is a failure the model can read.
@@ -131,24 +142,15 @@ const isJsonSchema = (parameters: unknown): parameters is { readonly type: "obje
  */
 export const fromRecord = (functions: { readonly [name: string]: PlainFunction }): ToolSet =>
   fromArray(
-    Object.entries(functions).map(([name, f]): Tool.Any => {
-      const handler = Tool.fromFunction(f.run)
-      if (isJsonSchema(f.parameters)) {
-        const made = Tool.fromJsonSchema(name, { description: f.description, parameters: f.parameters, handler })
-        return Either.isRight(made) ? made.right : broken(name, made.left)
+    Object.entries(functions).map(([name, { parameters, run, ...rest }]): Tool.Any => {
+      const handler = Tool.fromFunction(run)
+      if (parameters === undefined || isEffectSchema(parameters)) {
+        return Tool.make(name, { ...rest, parameters, handler }) as unknown as Tool.Any
       }
-      return Tool.make(name, {
-        description: f.description,
-        parameters: f.parameters as Tool.Parameters | undefined,
-        handler
-      }) as unknown as Tool.Any
+      const made = Tool.fromJsonSchema(name, { ...rest, parameters, handler })
+      return Either.isRight(made) ? made.right : Tool.invalid(made.left)
     })
   ) as ToolSet
-
-const broken = (name: string, problem: ToolDefinitionError): Tool.Any => {
-  const tool = Tool.make(name, { description: problem.message, handler: () => Effect.void }) as unknown as Tool.Any
-  return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { problem })
-}
 
 /**
  * Captures what the handlers require, once a run.
@@ -157,11 +159,25 @@ const broken = (name: string, problem: ToolDefinitionError): Tool.Any => {
  * @category conversions
  */
 export const bind = <E, R>(self: ToolSet<E, R>): Effect.Effect<Bound, never, R> =>
-  Effect.map(Effect.context<R>(), (captured) => ({
-    tools: self.tools,
-    definitions: self.definitions,
-    names: self.names,
-    get: self.get,
-    provide: (effect) =>
-      Effect.mapInputContext(effect, (current: Context.Context<never>) => Context.merge(captured, current))
-  }))
+  Effect.map(
+    Effect.context<R>(),
+    (captured): Bound => ({
+      tools: self.tools,
+      definitions: self.definitions,
+      names: self.names,
+      get: self.get,
+      provide: (effect) =>
+        // Inside the run that bound the set the current context has it all, and providing costs more than looking.
+        Effect.contextWithEffect((current: Context.Context<never>) =>
+          holds(current, captured)
+            ? (effect as Effect.Effect<any, any>)
+            : Effect.provide(effect as Effect.Effect<any, any, R>, Context.merge(captured, current))
+        )
+    })
+  )
+
+const holds = (current: Context.Context<never>, captured: Context.Context<any>): boolean => {
+  if (captured.unsafeMap === current.unsafeMap) return true
+  for (const key of captured.unsafeMap.keys()) if (!current.unsafeMap.has(key)) return false
+  return true
+}

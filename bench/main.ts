@@ -1,0 +1,322 @@
+/**
+ * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
+ *
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent` one group of rows.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Agent from "../src/agent/Agent.js"
+import * as AgentExecutor from "../src/agent/AgentExecutor.js"
+import * as Agents from "../src/agent/Agents.js"
+import * as LlmClient from "../src/llm/LlmClient.js"
+import * as FunctionCalling from "../src/strategy/FunctionCalling.js"
+import * as Tool from "../src/tool/Tool.js"
+import * as Floor from "./Floor.js"
+import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
+import * as Telemetry from "./Telemetry.js"
+
+const json = process.argv.includes("--json")
+const quick = process.argv.includes("--quick")
+const runs = quick ? 3 : 9
+const warmup = quick ? 1 : 3
+const rows: Array<Row> = []
+
+/** A model that calls `add` until `steps` calls stand in the conversation, then answers; free of state, so that runs can share it. */
+const makeModel = (steps: number, counts: { model: number }, sleep?: number): LlmClient.Service => {
+  const call: LlmClient.LlmResponse = {
+    content: [{ type: "tool-call", id: "c", name: "add", params: { a: 1, b: 2 } }],
+    finishReason: "tool-calls",
+    usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
+  }
+  const answer: LlmClient.LlmResponse = {
+    content: [{ type: "text", text: "done" }],
+    finishReason: "stop",
+    usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
+  }
+  const reply = (request: LlmClient.LlmRequest): LlmClient.LlmResponse => {
+    counts.model++
+    const asked = request.messages.length - (request.messages[0]?.role === "system" ? 2 : 1)
+    return asked >= steps * 2 ? answer : call
+  }
+  return {
+    provider: "bench",
+    model: "bench",
+    complete: (request) =>
+      sleep === undefined ? Effect.sync(() => reply(request)) : Effect.delay(Effect.sync(() => reply(request)), sleep)
+  }
+}
+
+const counts = { model: 0, tool: 0 }
+const add = Tool.make("add", {
+  description: "Adds two numbers",
+  parameters: { a: Schema.Number, b: Schema.Number },
+  success: Schema.Number,
+  handler: ({ a, b }) =>
+    Effect.sync(() => {
+      counts.tool++
+      return a + b
+    })
+})
+const others = Array.from({ length: 19 }, (_, index) =>
+  Tool.make(`other_${index}`, {
+    description: `Another tool ${index}`,
+    parameters: { text: Schema.String, count: Schema.optional(Schema.Number) },
+    handler: () => Effect.succeed("unused")
+  })
+)
+
+const stepsPerRun = 100
+const runsPerSample = quick ? 10 : 40
+const strategy = FunctionCalling.make({ maxIterations: stepsPerRun + 1, noProgressAfter: false })
+const one = Agent.make("bench", { tools: [add], strategy })
+const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
+
+const spans: Telemetry.SpanCount = { ended: 0 }
+const executor = (client: LlmClient.Service) =>
+  Agents.layer().pipe(Layer.provide(LlmClient.layer(client)), Layer.merge(Telemetry.layer(spans)))
+
+const measure = async (
+  program: () => Promise<{ readonly text: string; readonly events: number }>,
+  per: number,
+  metrics: string,
+  repeat = 1
+): Promise<Sample> => {
+  counts.model = 0
+  counts.tool = 0
+  spans.ended = 0
+  const before = Telemetry.metricUpdates(metrics)
+  const started = cpuMicros()
+  let events = 0
+  let text = ""
+  for (let i = 0; i < repeat; i++) {
+    const result = await program()
+    events += result.events
+    text = result.text
+  }
+  const value = (cpuMicros() - started) / per / repeat
+  return {
+    value,
+    counts: {
+      model: counts.model,
+      tool: counts.tool,
+      spans: spans.ended,
+      metrics: Telemetry.metricUpdates(metrics) - before,
+      events,
+      text
+    }
+  }
+}
+
+const stepRow = async () => {
+  const model = makeModel(stepsPerRun, counts)
+  const runtime = executor(model)
+  const library = (agent: Agent.Agent<string, unknown, never>) => () =>
+    measure(
+      () =>
+        Effect.runPromise(
+          Effect.provide(AgentExecutor.run(agent as Agent.Agent<string>, "go"), runtime).pipe(
+            Effect.map((response) => ({ text: response.message, events: response.toolCalls.length }))
+          )
+        ),
+      stepsPerRun,
+      "agent.",
+      runsPerSample
+    )
+  const floor = () =>
+    measure(
+      () =>
+        Effect.runPromise(
+          Floor.run(model, "go", one.definition.tools.definitions).pipe(
+            Effect.map((result) => {
+              counts.tool += stepsPerRun
+              return { text: result.text, events: result.events.filter((event) => event._tag === "ToolResult").length }
+            }),
+            Effect.provide(Telemetry.layer(spans))
+          )
+        ),
+      stepsPerRun,
+      "floor.",
+      runsPerSample
+    )
+  const samples = await interleave({ floor, one: library(one), twenty: library(twenty) }, { warmup, runs })
+  const all = stepsPerRun * runsPerSample
+  const expected = { model: all + runsPerSample, tool: all, events: all, text: "done" }
+  const spanCount = 2 * all + 2 * runsPerSample
+  rows.push(
+    makeRow("step", "bare Effect floor", "µs CPU", samples["floor"]!, {
+      ...expected,
+      spans: spanCount,
+      metrics: 2 * runsPerSample + 3 * all
+    }),
+    makeRow("step", "effect-lexigram, 1 tool", "µs CPU", samples["one"]!, {
+      ...expected,
+      spans: spanCount,
+      metrics: 5 * runsPerSample + 3 * all
+    }),
+    makeRow("step", "effect-lexigram, 20 tools", "µs CPU", samples["twenty"]!, {
+      ...expected,
+      spans: spanCount,
+      metrics: 5 * runsPerSample + 3 * all
+    })
+  )
+}
+
+/** Parts as a socket delivers them: a chunk, a turn of the event loop, the next chunk. */
+const streamModel = (deltas: number, perChunk: number, counts: { model: number }): LlmClient.Service => ({
+  provider: "bench",
+  complete: (_request, options) =>
+    Effect.gen(function* () {
+      counts.model++
+      let text = ""
+      for (let sent = 0; sent < deltas; sent += perChunk) {
+        yield* Effect.yieldNow()
+        yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
+        const parts: Array<LlmClient.LlmPart> = []
+        for (let i = 0; i < perChunk; i++) {
+          parts.push({ type: "text-delta", id: "t", delta: "word " })
+          text += "word "
+        }
+        if (options?.onParts !== undefined) yield* options.onParts(parts)
+      }
+      return { content: [{ type: "text", text }], finishReason: "stop", usage: {} }
+    })
+})
+
+const deltaRow = async () => {
+  const deltas = 20_000
+  const perChunk = 8
+  const model = streamModel(deltas, perChunk, counts)
+  const quiet = Agent.make("bench", { strategy: FunctionCalling.make() })
+  const source = () =>
+    measure(
+      async () => {
+        let seen = 0
+        await Effect.runPromise(
+          model.complete({ messages: [] }, { onParts: (parts) => Effect.sync(() => void (seen += parts.length)) })
+        )
+        return { text: "", events: seen }
+      },
+      deltas,
+      "agent."
+    )
+  const library = () =>
+    measure(
+      () =>
+        Effect.runPromise(
+          Effect.provide(
+            Stream.runFoldWhile(
+              AgentExecutor.stream(quiet, "go"),
+              { events: 0, text: "" },
+              () => true,
+              (state, event) =>
+                event._tag === "TextDelta"
+                  ? { events: state.events + 1, text: state.text }
+                  : event._tag === "Message"
+                    ? { events: state.events, text: String(event.text.length) }
+                    : state
+            ),
+            executor(model)
+          )
+        ),
+      deltas,
+      "agent."
+    )
+  const samples = await interleave({ source, library }, { warmup, runs })
+  rows.push(
+    makeRow("streamed delta, 8 a chunk", "the socket alone", "µs CPU", samples["source"]!, { model: 1, events: deltas }),
+    makeRow("streamed delta, 8 a chunk", "effect-lexigram, end to end", "µs CPU", samples["library"]!, {
+      model: 1,
+      events: deltas,
+      text: String(deltas * 5)
+    })
+  )
+}
+
+const concurrentRow = async () => {
+  const total = quick ? 2_000 : 10_000
+  const steps = 2
+  const model = makeModel(steps, counts, 10)
+  const layer = executor(model)
+  const agent = Agent.make("bench", { tools: [add], strategy: FunctionCalling.make() })
+  const sample = async (
+    all: Effect.Effect<ReadonlyArray<string>, unknown>,
+    metrics: string
+  ): Promise<{ readonly wall: Sample; readonly memory: Sample }> => {
+    counts.model = 0
+    counts.tool = 0
+    spans.ended = 0
+    globalThis.gc?.()
+    const heap = process.memoryUsage().heapUsed
+    let peak = heap
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().heapUsed)
+    }, 20)
+    const before = Telemetry.metricUpdates(metrics)
+    const started = performance.now()
+    const texts = await Effect.runPromise(all)
+    const wall = performance.now() - started
+    clearInterval(watch)
+    const seen = {
+      model: counts.model,
+      tool: counts.tool,
+      spans: spans.ended,
+      metrics: Telemetry.metricUpdates(metrics) - before,
+      text: texts.every((text) => text === "done") ? "done" : "other",
+      runs: texts.length
+    }
+    return { wall: { value: wall / 1000, counts: seen }, memory: { value: (peak - heap) / total / 1000, counts: seen } }
+  }
+  const indices = Array.from({ length: total }, (_, index) => index)
+  const library = Effect.forEach(indices, () => Effect.map(AgentExecutor.run(agent, "go"), (r) => r.message), {
+    concurrency: "unbounded"
+  }).pipe(Effect.provide(layer))
+  const floor = Effect.forEach(
+    indices,
+    () =>
+      Effect.map(Floor.run(model, "go", agent.definition.tools.definitions), (r) => {
+        counts.tool += steps
+        return r.text
+      }),
+    { concurrency: "unbounded" }
+  ).pipe(Effect.orDie, Effect.provide(Telemetry.layer(spans)))
+  const kinds = { floor: { wall: [] as Array<Sample>, memory: [] as Array<Sample> }, library: { wall: [] as Array<Sample>, memory: [] as Array<Sample> } }
+  for (let round = 0; round < (quick ? 2 : 4); round++) {
+    for (const [name, program, metrics] of [
+      ["floor", floor, "floor."],
+      ["library", library, "agent."]
+    ] as const) {
+      const result = await sample(program, metrics)
+      if (round === 0) continue
+      kinds[name].wall.push(result.wall)
+      kinds[name].memory.push(result.memory)
+    }
+  }
+  const expected = { model: total * (steps + 1), tool: total * steps, spans: total * (1 + 2 * steps + 1), text: "done", runs: total }
+  const label = `${total} concurrent runs of 3 steps, model sleeps 10 ms`
+  rows.push(
+    makeRow(label, "bare Effect floor", "s wall", kinds.floor.wall, { ...expected, metrics: total * (2 + 3 * steps) }),
+    makeRow(label, "effect-lexigram", "s wall", kinds.library.wall, { ...expected, metrics: total * (5 + 3 * steps) }),
+    makeRow(label, "bare Effect floor", "kB heap a run", kinds.floor.memory, expected),
+    makeRow(label, "effect-lexigram", "kB heap a run", kinds.library.memory, expected)
+  )
+}
+
+const print = () => {
+  if (json) {
+    console.log(JSON.stringify(rows))
+    return
+  }
+  for (const row of rows) {
+    console.log(
+      `${row.row.padEnd(58)} ${row.subject.padEnd(30)} ${String(row.median).padStart(9)} ${row.unit.padEnd(14)} (${row.min} to ${row.max}, ${row.runs} runs)`
+    )
+  }
+}
+
+const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length)
+for (const [name, measureRow] of Object.entries({ step: stepRow, delta: deltaRow, concurrent: concurrentRow })) {
+  if (only === undefined || only === name) await measureRow()
+}
+print()
