@@ -1,0 +1,100 @@
+/**
+ * What a model gets to read of a tool's result or failure: plain data, bounded text.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Observation {
+  /** Plain JSON data; the cut text where it was too long. */
+  readonly result: unknown
+  readonly text: string
+  readonly truncated: boolean
+}
+
+const bigintText = (item: unknown): unknown => (typeof item === "bigint" ? item.toString() : item)
+
+/** A replacer that stops at circles: what JSON refuses is still worth reading. */
+const lenient = () => {
+  const ancestors: Array<unknown> = []
+  return function (this: unknown, _key: string, item: unknown): unknown {
+    if (typeof item !== "object" || item === null) return bigintText(item)
+    while (ancestors.length > 0 && ancestors[ancestors.length - 1] !== this) ancestors.pop()
+    if (ancestors.includes(item)) return "[Circular]"
+    ancestors.push(item)
+    return item
+  }
+}
+
+/**
+ * A string as it is, anything else as JSON; big integers become text and circles a marker. `undefined` when a value has no such form:
+ * functions, symbols, nesting deeper than the stack, a `toJSON` that throws.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const stringify = (value: unknown): string | undefined => {
+  if (typeof value === "string") return value
+  try {
+    return JSON.stringify(value)
+  } catch {
+    try {
+      return JSON.stringify(value, lenient())
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const isPlain = (value: unknown): boolean => {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true
+    case "number":
+      return Number.isFinite(value)
+    case "object": {
+      if (value === null) return true
+      if (Array.isArray(value)) return value.every(isPlain)
+      const prototype = Object.getPrototypeOf(value)
+      return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isPlain)
+    }
+    default:
+      return false
+  }
+}
+
+/**
+ * A text cut to `max` characters with a marker that says so; a surrogate pair is never split.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const truncate = (text: string, max: number): { readonly text: string; readonly truncated: boolean } => {
+  if (text.length <= max) return { text, truncated: false }
+  const limit = Math.max(0, Math.floor(max) || 0)
+  const last = text.charCodeAt(limit - 1)
+  const end = last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit
+  return {
+    text: `${text.slice(0, end)}\n[TRUNCATED: ${text.length - end} of ${text.length} characters left out]`,
+    truncated: true
+  }
+}
+
+/**
+ * A result made plain and bounded; `undefined` counts as "ok". Nothing when it has no JSON form.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (value: unknown, max: number): Observation | undefined => {
+  const given = value === undefined ? "ok" : value
+  const whole = stringify(given)
+  if (whole === undefined) return undefined
+  const { text, truncated } = truncate(whole, max)
+  if (truncated) return { result: text, text, truncated }
+  return { result: isPlain(given) ? given : JSON.parse(whole), text, truncated }
+}
