@@ -13,9 +13,11 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import type * as Tracer from "effect/Tracer"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as SecretText from "../internal/SecretText.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
@@ -23,6 +25,7 @@ import * as Telemetry from "../observability/Telemetry.js"
 import * as ApprovalGate from "./ApprovalGate.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as ModuleGraph from "./ModuleGraph.js"
+import * as Observation from "./Observation.js"
 import type * as Tool from "./Tool.js"
 import * as ToolArguments from "./ToolArguments.js"
 import {
@@ -34,6 +37,7 @@ import {
   ToolTimeoutError,
   ToolValidationError
 } from "./ToolError.js"
+import * as ToolNames from "./ToolNames.js"
 import type { Bound } from "./ToolSet.js"
 
 /**
@@ -50,7 +54,7 @@ export interface ToolCall {
 }
 
 /**
- * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text;
+ * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text.
  *
  * @since 0.1.0
  * @category schemas
@@ -158,58 +162,45 @@ export const defaults = {
 /** Waits between attempts: 1 s, 2 s, 4 s, …, at most 30 s. */
 const backoff = (attempt: number): Duration.Duration => Duration.millis(Math.min(2 ** (attempt - 1) * 1000, 30_000))
 
-const stringify = (value: unknown): string => {
-  if (typeof value === "string") return value
-  if (value === undefined) return "ok"
-  try {
-    return JSON.stringify(value, (_key, item) => (typeof item === "bigint" ? item.toString() : item)) ?? String(value)
-  } catch {
-    return String(value)
-  }
-}
-
 /**
  * A text cut to `max` characters with a marker that says so; a surrogate pair is never split.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const truncate = (text: string, max: number): { readonly text: string; readonly truncated: boolean } => {
-  if (text.length <= max) return { text, truncated: false }
-  const code = text.charCodeAt(max - 1)
-  const end = code >= 0xd800 && code <= 0xdbff ? max - 1 : max
-  return {
-    text: `${text.slice(0, Math.max(end, 0))}\n[TRUNCATED: ${text.length - end} of ${text.length} characters left out]`,
-    truncated: true
-  }
+export const truncate: typeof Observation.truncate = Observation.truncate
+
+const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null"
+
+/** Failures quote what came from elsewhere, addresses with keys among it. */
+const redacted = (text: string): string => SecretText.redact(text.slice(0, 2000))
+
+const describeError = (tool: Tool.Any, error: unknown): string => {
+  if (typeof error !== "object" || error === null) return String(error)
+  const { _tag: tag, message } = error as { readonly _tag?: unknown; readonly message?: unknown }
+  if (typeof message === "string" && message !== "") return message
+  const encoded = Observation.stringify(tool.erased.encodeFailure(error))
+  if (encoded !== undefined) return encoded
+  if (typeof tag === "string") return tag
+  return error instanceof Error ? error.name : (Observation.stringify(error) ?? "it did not say why")
 }
 
-const messageOf = (error: unknown): string => {
-  if (typeof error === "object" && error !== null) {
-    const message = (error as { readonly message?: unknown }).message
-    if (typeof message === "string" && message !== "") return message
-    const tag = (error as { readonly _tag?: unknown })._tag
-    if (typeof tag === "string") return tag
-  }
-  return String(error)
+const hintOf = (error: unknown): string | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  const hint = (error as { readonly hint?: unknown }).hint
+  return typeof hint === "string" && hint !== "" ? redacted(hint) : undefined
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 /** What a failed call says to the model: what happened, and what to do about it. */
 const failureText = (error: ToolError): string =>
-  error.hint === undefined ? `Error: ${error.message}` : `Error: ${error.message}. ${error.hint}`
-
-const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
-  const lower = name.toLowerCase().replace(/[^a-z0-9]/g, "")
-  return known.find((candidate) => {
-    const other = candidate.toLowerCase().replace(/[^a-z0-9]/g, "")
-    return other === lower || (lower.length > 3 && (other.includes(lower) || lower.includes(other)))
-  })
-}
+  error.hint === undefined ? `Error: ${error.message}` : `Error: ${sentence(error.message)} ${error.hint}`
 
 const notFound = (name: string, tools: Bound): ToolNotFoundError => {
   const availableTools = tools.definitions.map((definition) => definition.name)
   const shown = name.slice(0, 128)
-  const similar = nearest(shown, availableTools)
+  const similar = ToolNames.nearest(shown, availableTools)
   return new ToolNotFoundError({
     toolName: shown,
     availableTools,
@@ -235,6 +226,13 @@ interface Finished {
   readonly value: unknown
   readonly error: ToolError | undefined
   readonly attempts: number
+}
+
+/** What is known of a call while it runs: for its events, however it ends. */
+interface Progress {
+  attempts: number
+  /** Milliseconds in which somebody was asked for approval. */
+  waited: number
 }
 
 const refused = (error: ToolError, attempts: number = 0): Finished => ({ value: undefined, error, attempts })
@@ -282,7 +280,8 @@ const timeoutOf = (tool: Tool.Any, options: RunOptions | undefined): number | un
 const executionError = (tool: Tool.Any, error: unknown): ToolExecutionError =>
   new ToolExecutionError({
     toolName: tool.name,
-    message: `"${tool.name}" failed: ${messageOf(error).slice(0, 2000)}`,
+    message: `"${tool.name}" failed: ${redacted(describeError(tool, error))}`,
+    hint: hintOf(error),
     cause: error
   })
 
@@ -291,7 +290,8 @@ const attempt = (
   tool: Tool.Any,
   params: unknown,
   call: ToolCall,
-  options: RunOptions | undefined
+  options: RunOptions | undefined,
+  progress: Progress
 ): Effect.Effect<Finished, Fatality> => {
   const { annotations, erased } = tool
   const timeout = timeoutOf(tool, options)
@@ -299,24 +299,30 @@ const attempt = (
     1,
     annotations.retries === undefined ? (options?.maxAttempts ?? defaults.maxAttempts) : annotations.retries + 1
   )
-  const loop = (number: number): Effect.Effect<Finished, Fatality> =>
-    Effect.matchCauseEffect(
+  const loop = (number: number): Effect.Effect<Finished, Fatality> => {
+    progress.attempts = number
+    // Compared by identity: a handler may fail with the timeout of a tool it called itself.
+    let expired: ToolTimeoutError | undefined
+    return Effect.matchCauseEffect(
       Deadline.run<unknown, unknown, never, ToolTimeoutError>(
         () => tools.provide(erased.handle(params, { id: call.id, attempt: number })),
         {
           whole: timeout,
-          onTimeout: (_phase, timeoutMs) =>
-            new ToolTimeoutError({
+          onTimeout: (_phase, timeoutMs) => {
+            expired = new ToolTimeoutError({
               toolName: tool.name,
               timeoutMs,
               message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
             })
+            return expired
+          }
         }
       ),
       {
         onSuccess: (value) => Effect.succeed({ value, error: undefined, attempts: number }),
         onFailure: (cause) => {
-          if (Cause.isDie(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+          const defects = Cause.keepDefects(cause)
+          if (Option.isSome(defects)) return Effect.failCause(defects.value)
           const failure = Cause.failureOption(cause)
           if (Option.isNone(failure)) {
             // Reached only when the handler interrupted itself: a run that is interrupted never gets here.
@@ -328,15 +334,14 @@ const attempt = (
             )
           }
           const error = failure.value
-          const timedOut = error instanceof ToolTimeoutError
-          const again = timedOut ? annotations.idempotent === true : erased.isRetryable(error)
+          const again = error === expired ? annotations.idempotent === true : erased.isRetryable(error)
           if (again && number < attempts) {
             return Effect.zipRight(
               Effect.sleep(backoff(number)),
               Effect.suspend(() => loop(number + 1))
             )
           }
-          if (timedOut) return Effect.succeed(refused(error, number))
+          if (expired !== undefined && error === expired) return Effect.succeed(refused(expired, number))
           if (erased.isFatal(error)) {
             return Effect.fail(new Fatality({ error, toolName: tool.name, encoded: erased.encodeFailure(error) }))
           }
@@ -344,6 +349,7 @@ const attempt = (
         }
       }
     )
+  }
   return loop(1)
 }
 
@@ -351,18 +357,24 @@ const approve = (
   gate: ApprovalGate.Service,
   run: Run.Service,
   tool: Tool.Any,
-  call: ToolCall
+  call: ToolCall,
+  decoded: unknown,
+  progress: Progress
 ): Effect.Effect<ApprovalGate.ApprovalDecision> =>
   Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const from = clock.unsafeCurrentTimeMillis()
     const id = yield* IdGenerator.generate
-    yield* run.emit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params: call.params })
+    // Not the model's own text: what is shown is what runs.
+    const params = tool.erased.encodeParams(decoded) ?? ToolArguments.normalise(call.params, tool.parameters)
+    yield* run.emit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params })
     const decision = yield* gate.request({
       id,
       runId: run.runId,
       agent: run.agent,
       toolCallId: call.id,
       tool: tool.name,
-      params: call.params
+      params
     })
     yield* run.emit({
       _tag: "ApprovalResolved",
@@ -371,6 +383,7 @@ const approve = (
       approved: decision._tag === "Approved",
       ...(decision._tag === "Denied" && decision.reason !== undefined ? { reason: decision.reason } : {})
     })
+    progress.waited += clock.unsafeCurrentTimeMillis() - from
     return decision
   })
 
@@ -382,6 +395,15 @@ const denied = (tool: Tool.Any, reason: string | undefined): ToolApprovalDeniedE
     hint: "Do not call it again with the same arguments; find another way or tell the user"
   })
 
+const isVisible = (
+  graph: ModuleGraph.Service,
+  caller: string | undefined,
+  owner: string | undefined
+): Effect.Effect<boolean> =>
+  owner === undefined
+    ? Effect.succeed(true)
+    : Effect.match(graph.isVisible({ caller, owner }), { onFailure: () => false, onSuccess: (seen) => seen === true })
+
 /** Why the agent may not see the tool, if so. A look-up that fails hides it. */
 const hidden = (
   graph: ModuleGraph.Service,
@@ -389,19 +411,44 @@ const hidden = (
   owner: string
 ): Effect.Effect<ToolAccessDeniedError | undefined> =>
   Effect.flatMap(CallerModule, (caller) =>
-    Effect.map(
-      Effect.catchAll(graph.isVisible({ caller, owner }), () => Effect.succeed(false)),
-      (allowed) =>
-        allowed
-          ? undefined
-          : new ToolAccessDeniedError({
-              toolName: tool.name,
-              agentModule: caller,
-              toolModule: owner,
-              message: `"${tool.name}" is not available to this agent`
-            })
+    Effect.map(isVisible(graph, caller, owner), (seen) =>
+      seen
+        ? undefined
+        : new ToolAccessDeniedError({
+            toolName: tool.name,
+            agentModule: caller,
+            toolModule: owner,
+            message: `"${tool.name}" is not available to this agent`
+          })
     )
   )
+
+const onlyVisible = (graph: ModuleGraph.Service, tools: Bound): Effect.Effect<Bound> =>
+  tools.tools.every((tool) => tool.annotations.owner === undefined)
+    ? Effect.succeed(tools)
+    : Effect.flatMap(CallerModule, (caller) =>
+        Effect.map(
+          Effect.filter(tools.tools, (tool) => isVisible(graph, caller, tool.annotations.owner)),
+          (seen) => {
+            const names = new Set(seen.map((tool) => tools.names.toProvider(tool.name)))
+            return {
+              ...tools,
+              tools: seen,
+              definitions: tools.definitions.filter((definition) => names.has(definition.name))
+            }
+          }
+        )
+      )
+
+/**
+ * The set as the calling module (`CallerModule`) may see it: what models are told of. A hidden tool that is called all the same is
+ * still found, and denied.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const visible = (tools: Bound): Effect.Effect<Bound, never, ModuleGraph.ModuleGraph> =>
+  Effect.flatMap(ModuleGraph.ModuleGraph, (graph) => onlyVisible(graph, tools))
 
 const failed = (call: ToolCall, name: string, finished: Finished, error: ToolError, maxChars: number): Outcome => {
   const { text, truncated } = truncate(failureText(error), maxChars)
@@ -417,16 +464,18 @@ const failed = (call: ToolCall, name: string, finished: Finished, error: ToolErr
   }
 }
 
-const succeeded = (call: ToolCall, name: string, finished: Finished, encoded: unknown, maxChars: number): Outcome => {
-  const result = encoded === undefined ? "ok" : encoded
-  const { text, truncated } = truncate(stringify(result), maxChars)
+const succeeded = (tool: Tool.Any, call: ToolCall, finished: Finished, encoded: unknown, maxChars: number): Outcome => {
+  const observed = Observation.make(encoded, maxChars)
+  if (observed === undefined) {
+    return failed(call, tool.name, finished, executionError(tool, "its result has no JSON form"), maxChars)
+  }
   return {
     id: call.id,
-    name,
+    name: tool.name,
     isFailure: false,
-    result: truncated ? text : result,
-    observation: text,
-    truncated,
+    result: observed.result,
+    observation: observed.text,
+    truncated: observed.truncated,
     attempts: finished.attempts
   }
 }
@@ -443,12 +492,12 @@ const describe = (
   }
   const encoded = tool.erased.encode(finished.value)
   if (Either.isEither(encoded) && Either.isRight(encoded)) {
-    return Effect.succeed(succeeded(call, tool.name, finished, encoded.right, maxChars))
+    return Effect.succeed(succeeded(tool, call, finished, encoded.right, maxChars))
   }
   return Effect.match(encoded, {
     onFailure: (issue) =>
       failed(call, tool.name, finished, executionError(tool, `its result does not fit its schema: ${issue}`), maxChars),
-    onSuccess: (value) => succeeded(call, tool.name, finished, value, maxChars)
+    onSuccess: (value) => succeeded(tool, call, finished, value, maxChars)
   })
 }
 
@@ -465,14 +514,21 @@ export const make = (options?: {
     const gate = yield* ApprovalGate.ApprovalGate
     const graph = yield* ModuleGraph.ModuleGraph
 
-    const approved = (tools: Bound, call: ToolCall, run: Run.Service, runOptions: RunOptions, tool: Tool.Any) =>
+    const approved = (
+      tools: Bound,
+      call: ToolCall,
+      run: Run.Service,
+      runOptions: RunOptions,
+      progress: Progress,
+      tool: Tool.Any
+    ) =>
       decoded(tool, call.params, (params) => {
-        if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions)
-        return Effect.flatMap(approve(gate, run, tool, call), (decision) => {
+        if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions, progress)
+        return Effect.flatMap(approve(gate, run, tool, call, params, progress), (decision) => {
           if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
           return decision.params === undefined
-            ? attempt(tools, tool, params, call, runOptions)
-            : decoded(tool, decision.params, (edited) => attempt(tools, tool, edited, call, runOptions))
+            ? attempt(tools, tool, params, call, runOptions, progress)
+            : decoded(tool, decision.params, (edited) => attempt(tools, tool, edited, call, runOptions, progress))
         })
       })
 
@@ -480,14 +536,17 @@ export const make = (options?: {
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
-      runOptions: RunOptions
+      runOptions: RunOptions,
+      progress: Progress
     ): Effect.Effect<Finished, Fatality> => {
       const tool = tools.get(call.name)
-      if (tool === undefined) return Effect.succeed(refused(notFound(call.name, tools)))
+      if (tool === undefined) {
+        return Effect.map(onlyVisible(graph, tools), (seen) => refused(notFound(call.name, seen)))
+      }
       const owner = tool.annotations.owner
-      if (owner === undefined) return approved(tools, call, run, runOptions, tool)
+      if (owner === undefined) return approved(tools, call, run, runOptions, progress, tool)
       return Effect.flatMap(hidden(graph, tool, owner), (denial) =>
-        denial === undefined ? approved(tools, call, run, runOptions, tool) : Effect.succeed(refused(denial))
+        denial === undefined ? approved(tools, call, run, runOptions, progress, tool) : Effect.succeed(refused(denial))
       )
     }
 
@@ -495,9 +554,10 @@ export const make = (options?: {
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
-      runOptions: RunOptions
+      runOptions: RunOptions,
+      progress: Progress
     ): Effect.Effect<Outcome, Fatality> =>
-      Effect.flatMap(settle(tools, call, run, runOptions), (finished) =>
+      Effect.flatMap(settle(tools, call, run, runOptions, progress), (finished) =>
         describe(tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
       )
 
@@ -506,9 +566,10 @@ export const make = (options?: {
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
-      runOptions: RunOptions
+      runOptions: RunOptions,
+      progress: Progress
     ): Effect.Effect<Outcome, Fatality> => {
-      let next = (call: ToolCall) => execute(tools, call, run, runOptions)
+      let next = (call: ToolCall) => execute(tools, call, run, runOptions, progress)
       for (let i = interceptors.length - 1; i >= 0; i--) {
         const inner = next
         const interceptor = interceptors[i] as ToolInterceptor
@@ -534,10 +595,11 @@ export const make = (options?: {
             maxResultChars: runOptions?.maxResultChars ?? options?.maxResultChars
           }
           const startedAt = clock.unsafeCurrentTimeMillis()
+          const progress: Progress = { attempts: 0, waited: 0 }
           let open = false
           const close = (outcome: Outcome): Effect.Effect<void> | undefined => {
             open = false
-            const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
+            const durationMs = clock.unsafeCurrentTimeMillis() - startedAt - progress.waited
             run.metrics?.tool(known ?? "unknown").record({ durationMs, isFailure: outcome.isFailure })
             return run.unsafeEmit({
               _tag: "ToolResult",
@@ -556,32 +618,45 @@ export const make = (options?: {
           const body = Effect.suspend(() => {
             open = true
             const wait = run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params })
-            const work = intercepted(Context.get(context, ToolInterceptors), tools, call, run, merged)
+            const work = intercepted(Context.get(context, ToolInterceptors), tools, call, run, merged, progress)
             const recorded = Step.isRecording(recorder)
-              ? recorder.run({ kind: "tool", hash: () => stringify([name, call.params]), success: Outcome }, work)
+              ? recorder.run({ kind: "tool", hash: () => jsonOf([name, call.params]), success: Outcome }, work)
               : work
-            const settled = Effect.flatMap(recorded, (outcome) => {
+            const settled = Effect.flatMap(recorded, (answered) => {
+              // An interceptor may answer for another call: the transcript needs the answer to this one.
+              const outcome = answered.id === call.id ? answered : { ...answered, id: call.id }
               const wait = close(outcome)
               return wait === undefined ? Effect.succeed(outcome) : Effect.as(wait, outcome)
             })
             return wait === undefined ? settled : Effect.zipRight(wait, settled)
           })
-          const onExit = (exit: Exit.Exit<Outcome, Fatality>): void => {
-            if (open && Exit.isFailure(exit) && !recorder.isSuspended()) close(cutOff(call, name, exit.cause))
+          const { content, tracing } = run.telemetry
+          const onExit = (exit: Exit.Exit<Outcome, Fatality>, span?: Tracer.Span): void => {
+            if (Exit.isSuccess(exit)) {
+              if (span !== undefined && (content || exit.value.isFailure)) annotate(span, exit.value, content)
+            } else if (open && !recorder.isSuspended()) close(cutOff(call, name, exit.cause, progress.attempts))
           }
-          if (!run.telemetry.tracing) return Spanned.watch(body, onExit)
+          if (!tracing) return Spanned.watch(body, onExit)
           const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
-          if (run.telemetry.content) attributes[Telemetry.attribute.genAiToolArguments] = stringify(call.params)
+          if (content) {
+            const max = merged.maxResultChars ?? defaults.maxResultChars
+            attributes[Telemetry.attribute.genAiToolArguments] = truncate(jsonOf(call.params), max).text
+          }
           return Spanned.run(`${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, { attributes }, () => body, onExit)
         })
     }
   })
 
+const annotate = (span: Tracer.Span, outcome: Outcome, content: boolean): void => {
+  if (outcome.isFailure) span.attribute(Telemetry.attribute.errorType, outcome.error?.tag ?? "ToolError")
+  if (content) span.attribute(Telemetry.attribute.genAiToolResult, outcome.observation)
+}
+
 /** What the events say of a call that ended with its run: by a fatal failure, a defect or an interruption. */
-const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>): Outcome => {
+const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>, attempts: number): Outcome => {
   const failure = Cause.failureOption(cause)
   const error = Option.isSome(failure)
-    ? errorInfo(failure.value.error)
+    ? fatalInfo(failure.value.error)
     : Cause.isInterruptedOnly(cause)
       ? { tag: "InterruptedError", message: `"${name}" was interrupted with its run` }
       : { tag: "Defect", message: `"${name}" crashed` }
@@ -593,9 +668,14 @@ const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>): Out
     result: observation,
     observation,
     truncated: false,
-    attempts: 1,
+    attempts,
     error
   }
+}
+
+const fatalInfo = (error: unknown): ErrorInfo => {
+  const info = errorInfo(error)
+  return { ...info, message: redacted(info.message) }
 }
 
 /**
