@@ -10,6 +10,7 @@ interface Module {
   readonly folder: string
   readonly name: string
   readonly doc: string
+  readonly isInternal: boolean
 }
 
 interface PackageJson {
@@ -76,7 +77,13 @@ for (const file of filesBelow(Path.join(root, "src"))) {
   const match = /^([a-z]+)\/([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
   if (match === null || match[1] === "internal") continue
   const source = Fs.readFileSync(Path.join(root, "src", file), "utf8")
-  modules.push({ folder: match[1]!, name: match[2]!, doc: moduleDoc(`src/${file}`, source) })
+  modules.push({
+    folder: match[1]!,
+    name: match[2]!,
+    doc: moduleDoc(`src/${file}`, source),
+    // A part of another module: `@internal` in the comment that opens it keeps it out of every index.
+    isInternal: /^\/\*\*(?:(?!\*\/)[\s\S])*@internal/.test(source)
+  })
 }
 modules.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 for (const [i, module] of modules.entries()) {
@@ -87,7 +94,8 @@ for (const [i, module] of modules.entries()) {
 }
 
 const folders = [...new Set(modules.map((module) => module.folder))].sort()
-const inRoot = modules.filter((module) => inRootEntry(module.folder))
+const published = modules.filter((module) => !module.isInternal)
+const inRoot = published.filter((module) => inRootEntry(module.folder))
 
 const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` })
 const exports = {
@@ -102,7 +110,7 @@ if (problems.length === 0) {
     emit(
       `src/${folder}/index.ts`,
       index(
-        modules.filter((module) => module.folder === folder),
+        published.filter((module) => module.folder === folder),
         (module) => `./${module.name}.js`
       )
     )

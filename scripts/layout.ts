@@ -13,6 +13,8 @@ export const ranks: ReadonlyMap<string, number> = new Map([
   ["observability", 2],
   ["llm", 3],
   ["prompt", 3],
+  ["provider", 4],
+  ["offline", 4],
   ["graph", 4],
   ["tool", 4],
   ["memory", 4],

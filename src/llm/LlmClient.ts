@@ -306,7 +306,8 @@ export const partsOf = (response: LlmResponse): ReadonlyArray<LlmPart> => {
   }
   response.content.forEach((part, index) => {
     const id = String(index)
-    const metadata = part.metadata === undefined ? {} : { metadata: part.metadata }
+    // Provider packages narrow the metadata of each part by augmentation: here it only passes through.
+    const metadata: { readonly metadata?: any } = part.metadata === undefined ? {} : { metadata: part.metadata }
     switch (part.type) {
       case "text": {
         parts.push({ type: "text-start", id }, { type: "text-delta", id, delta: part.text })

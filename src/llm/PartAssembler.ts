@@ -33,7 +33,10 @@ interface Open {
  * @since 0.1.0
  * @category constructors
  */
-export const make = (init?: { readonly provider?: string | undefined; readonly model?: string | undefined }): PartAssembler => {
+export const make = (init?: {
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+}): PartAssembler => {
   const slots: Array<Content | Open> = []
   const open = new Map<string, Open>()
   let id: string | undefined
@@ -63,7 +66,8 @@ export const make = (init?: { readonly provider?: string | undefined; readonly m
     }
     slot.metadata = merged
   }
-  const at = (type: Open["type"], partId: string): Open => open.get(`${type}:${partId}`) ?? start(type, partId, undefined)
+  const at = (type: Open["type"], partId: string): Open =>
+    open.get(`${type}:${partId}`) ?? start(type, partId, undefined)
   const end = (type: Open["type"], partId: string, metadata: Record<string, unknown> | undefined) => {
     const slot = open.get(`${type}:${partId}`)
     if (slot === undefined) return
@@ -125,7 +129,9 @@ export const make = (init?: { readonly provider?: string | undefined; readonly m
     },
     finished: () => finished,
     response: () => ({
-      content: slots.map(close).filter((part) => !(part.type === "text" && part.text === "" && part.metadata === undefined)),
+      content: slots
+        .map(close)
+        .filter((part) => !(part.type === "text" && part.text === "" && part.metadata === undefined)),
       finishReason,
       usage,
       ...(id === undefined ? {} : { id }),

@@ -252,6 +252,7 @@ const invalid = (tool: Tool.Any, issues: ReadonlyArray<Issue>): ToolValidationEr
 
 /** Decodes and goes on, without an effect of its own when the schema decodes at once. */
 const decoded = (
+  tools: Bound,
   tool: Tool.Any,
   raw: unknown,
   next: (params: unknown) => Effect.Effect<Finished, Fatality>
@@ -259,12 +260,12 @@ const decoded = (
   const args = ToolArguments.normalise(raw, tool.parameters)
   const first = tool.erased.decode(args)
   if (Either.isEither(first) && Either.isRight(first)) return next(first.right)
-  return Effect.matchEffect(first, {
+  return Effect.matchEffect(tools.provide(first), {
     onSuccess: next,
     onFailure: (issues) => {
       const without = ToolArguments.withoutNulls(args, tool.parameters)
       if (without === args) return Effect.succeed(refused(invalid(tool, issues)))
-      return Effect.matchEffect(tool.erased.decode(without), {
+      return Effect.matchEffect(tools.provide(tool.erased.decode(without)), {
         onSuccess: next,
         onFailure: (issues) => Effect.succeed(refused(invalid(tool, issues)))
       })
@@ -481,6 +482,7 @@ const succeeded = (tool: Tool.Any, call: ToolCall, finished: Finished, encoded: 
 }
 
 const describe = (
+  tools: Bound,
   tool: Tool.Any | undefined,
   call: ToolCall,
   finished: Finished,
@@ -494,7 +496,7 @@ const describe = (
   if (Either.isEither(encoded) && Either.isRight(encoded)) {
     return Effect.succeed(succeeded(tool, call, finished, encoded.right, maxChars))
   }
-  return Effect.match(encoded, {
+  return Effect.match(tools.provide(encoded), {
     onFailure: (issue) =>
       failed(call, tool.name, finished, executionError(tool, `its result does not fit its schema: ${issue}`), maxChars),
     onSuccess: (value) => succeeded(tool, call, finished, value, maxChars)
@@ -522,13 +524,15 @@ export const make = (options?: {
       progress: Progress,
       tool: Tool.Any
     ) =>
-      decoded(tool, call.params, (params) => {
+      decoded(tools, tool, call.params, (params) => {
         if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions, progress)
         return Effect.flatMap(approve(gate, run, tool, call, params, progress), (decision) => {
           if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
           return decision.params === undefined
             ? attempt(tools, tool, params, call, runOptions, progress)
-            : decoded(tool, decision.params, (edited) => attempt(tools, tool, edited, call, runOptions, progress))
+            : decoded(tools, tool, decision.params, (edited) =>
+                attempt(tools, tool, edited, call, runOptions, progress)
+              )
         })
       })
 
@@ -558,7 +562,7 @@ export const make = (options?: {
       progress: Progress
     ): Effect.Effect<Outcome, Fatality> =>
       Effect.flatMap(settle(tools, call, run, runOptions, progress), (finished) =>
-        describe(tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
+        describe(tools, tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
       )
 
     const intercepted = (

@@ -1,4 +1,11 @@
 /**
+ * Toolkits of `@effect/ai` as tool sets, and tool sets as toolkits.
+ *
+ * @since 0.1.0
+ */
+export * as AiToolkit from "./AiToolkit.js"
+
+/**
  * Who decides about tool calls that require approval.
  *
  * @since 0.1.0
@@ -18,6 +25,13 @@ export * as JsonSchemaValidator from "./JsonSchemaValidator.js"
  * @since 0.1.0
  */
 export * as ModuleGraph from "./ModuleGraph.js"
+
+/**
+ * What a model gets to read of a tool's result or failure: plain data, bounded text.
+ *
+ * @since 0.1.0
+ */
+export * as Observation from "./Observation.js"
 
 /**
  * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.

@@ -1,0 +1,643 @@
+/**
+ * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ *
+ * @since 0.1.0
+ */
+export * as Agent from "./agent/Agent.js"
+
+/**
+ * Defaults of all agents of an executor, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as AgentConfig from "./agent/AgentConfig.js"
+
+/**
+ * How an agent can fail besides its model, its tools and its reasoning.
+ *
+ * @since 0.1.0
+ */
+export * as AgentError from "./agent/AgentError.js"
+
+/**
+ * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from it.
+ *
+ * @since 0.1.0
+ */
+export * as AgentEvent from "./domain/AgentEvent.js"
+
+/**
+ * Runs agents.
+ *
+ * @since 0.1.0
+ */
+export * as AgentExecutor from "./agent/AgentExecutor.js"
+
+/**
+ * Metrics of runs and tool calls, on Effect's `Metric`.
+ *
+ * @since 0.1.0
+ */
+export * as AgentMetrics from "./observability/AgentMetrics.js"
+
+/**
+ * A run's outcome, folded from its events.
+ *
+ * @since 0.1.0
+ */
+export * as AgentResponse from "./domain/AgentResponse.js"
+
+/**
+ * Ready compositions of the executor.
+ *
+ * @since 0.1.0
+ */
+export * as Agents from "./agent/Agents.js"
+
+/**
+ * Toolkits of `@effect/ai` as tool sets, and tool sets as toolkits.
+ *
+ * @since 0.1.0
+ */
+export * as AiToolkit from "./tool/AiToolkit.js"
+
+/**
+ * Anthropic's models over `/messages`.
+ *
+ * @since 0.1.0
+ */
+export * as Anthropic from "./provider/Anthropic.js"
+
+/**
+ * Who decides about tool calls that require approval.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalGate from "./tool/ApprovalGate.js"
+
+/**
+ * A small key-value port with expiry, shared by everything that caches.
+ *
+ * @since 0.1.0
+ */
+export * as CacheBackend from "./llm/CacheBackend.js"
+
+/**
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
+ * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ *
+ * @since 0.1.0
+ */
+export * as ChatCompletions from "./provider/ChatCompletions.js"
+
+/**
+ * What servers of the chat-completions API differ in, as plain values.
+ *
+ * @since 0.1.0
+ */
+export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
+
+/**
+ * Books what the run cost, whether it succeeded or not.
+ *
+ * @since 0.1.0
+ */
+export * as CostStage from "./agent/CostStage.js"
+
+/**
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ *
+ * @since 0.1.0
+ */
+export * as ErrorCode from "./domain/ErrorCode.js"
+
+/**
+ * Outermost: the run's first event, its message and its end.
+ *
+ * @since 0.1.0
+ */
+export * as EventsStage from "./agent/EventsStage.js"
+
+/**
+ * Native tool calls in a loop: the model calls tools, reads their results and answers.
+ *
+ * @since 0.1.0
+ */
+export * as FunctionCalling from "./strategy/FunctionCalling.js"
+
+/**
+ * Who may ask which model for what, and what it may cost.
+ *
+ * @since 0.1.0
+ */
+export * as Governance from "./governance/Governance.js"
+
+/**
+ * How governance refuses or fails.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceError from "./governance/GovernanceError.js"
+
+/**
+ * Asks whether the run may begin at all.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceStage from "./agent/GovernanceStage.js"
+
+/**
+ * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
+ *
+ * @since 0.1.0
+ */
+export * as Guard from "./guard/Guard.js"
+
+/**
+ * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they did.
+ *
+ * @since 0.1.0
+ */
+export * as GuardChecks from "./agent/GuardChecks.js"
+
+/**
+ * How guards stop a run.
+ *
+ * @since 0.1.0
+ */
+export * as GuardError from "./guard/GuardError.js"
+
+/**
+ * All guards of an application or an agent as one: what the executor and the tool runner ask.
+ *
+ * @since 0.1.0
+ */
+export * as GuardPipeline from "./guard/GuardPipeline.js"
+
+/**
+ * How the parts of a system are, asked one by one and summed.
+ *
+ * @since 0.1.0
+ */
+export * as Health from "./observability/Health.js"
+
+/**
+ * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
+ * seeded `Random` makes the same ids on every run.
+ *
+ * @since 0.1.0
+ */
+export * as IdGenerator from "./domain/IdGenerator.js"
+
+/**
+ * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control characters.
+ *
+ * @since 0.1.0
+ */
+export * as Ids from "./domain/Ids.js"
+
+/**
+ * Guards see the user's message before the model does.
+ *
+ * @since 0.1.0
+ */
+export * as InputGuardStage from "./agent/InputGuardStage.js"
+
+/**
+ * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
+ *
+ * @since 0.1.0
+ */
+export * as JsonSchemaValidator from "./tool/JsonSchemaValidator.js"
+
+/**
+ * Any `@effect/ai` language model as an {@link LlmClient}.
+ *
+ * @since 0.1.0
+ */
+export * as LanguageModelClient from "./provider/LanguageModelClient.js"
+
+/**
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ *
+ * @since 0.1.0
+ */
+export * as LlmCache from "./llm/LlmCache.js"
+
+/**
+ * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt messages, response
+ * parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback, recording) is one Effect combinator.
+ *
+ * @since 0.1.0
+ */
+export * as LlmClient from "./llm/LlmClient.js"
+
+/**
+ * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
+ * id. None ever holds a key or a header.
+ *
+ * @since 0.1.0
+ */
+export * as LlmError from "./llm/LlmError.js"
+
+/**
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every client, so that
+ * the same failure has the same class whoever served it.
+ *
+ * @since 0.1.0
+ */
+export * as LlmErrorClassifier from "./provider/LlmErrorClassifier.js"
+
+/**
+ * How many model calls may run at once, and how many requests and tokens may go out in any minute.
+ *
+ * @since 0.1.0
+ */
+export * as LlmLimits from "./llm/LlmLimits.js"
+
+/**
+ * Takes secrets out of what goes to the model and out of what comes back, streamed answers included.
+ *
+ * @since 0.1.0
+ */
+export * as LlmRedaction from "./llm/LlmRedaction.js"
+
+/**
+ * The schema of a whole answer: what caches, recordings and durable runs store and read back. Both sides are the plain
+ * `LlmClient.LlmResponse`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmResponseSchema from "./llm/LlmResponseSchema.js"
+
+/**
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmRetry from "./llm/LlmRetry.js"
+
+/**
+ * Limits on how long a model call may take: the whole, the time to the first part, the gap between two parts.
+ *
+ * @since 0.1.0
+ */
+export * as LlmTimeout from "./llm/LlmTimeout.js"
+
+/**
+ * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryEntry from "./memory/MemoryEntry.js"
+
+/**
+ * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryError from "./memory/MemoryError.js"
+
+/**
+ * Keeps what was said, in the session and in memory.
+ *
+ * @since 0.1.0
+ */
+export * as MemorySaveStage from "./agent/MemorySaveStage.js"
+
+/**
+ * Brings what is remembered into the context.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStage from "./agent/MemoryStage.js"
+
+/**
+ * Counts runs, their duration, tokens, steps, tool calls and failures.
+ *
+ * @since 0.1.0
+ */
+export * as MetricsStage from "./agent/MetricsStage.js"
+
+/**
+ * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
+ *
+ * @since 0.1.0
+ */
+export * as ModelCall from "./strategy/ModelCall.js"
+
+/**
+ * A chain of clients: when one fails, the next one answers.
+ *
+ * @since 0.1.0
+ */
+export * as ModelFallback from "./llm/ModelFallback.js"
+
+/**
+ * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
+ *
+ * @since 0.1.0
+ */
+export * as ModelRouter from "./llm/ModelRouter.js"
+
+/**
+ * What a caller may ask of a model call. Every field that is set reaches the request body.
+ *
+ * @since 0.1.0
+ */
+export * as ModelSettings from "./llm/ModelSettings.js"
+
+/**
+ * Which module may use the tools of which other.
+ *
+ * @since 0.1.0
+ */
+export * as ModuleGraph from "./tool/ModuleGraph.js"
+
+/**
+ * What a model gets to read of a tool's result or failure: plain data, bounded text.
+ *
+ * @since 0.1.0
+ */
+export * as Observation from "./tool/Observation.js"
+
+/**
+ * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It reads the
+ * conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from the text, calls them, and
+ * reports what they return. It invents no facts: what the conversation does not say, it asks for. The same request always gets the
+ * same answer.
+ *
+ * @since 0.1.0
+ */
+export * as OfflineModel from "./offline/OfflineModel.js"
+
+/**
+ * OpenAI's own models over `/responses`.
+ *
+ * @since 0.1.0
+ */
+export * as OpenAi from "./provider/OpenAi.js"
+
+/**
+ * Guards see the answer before anybody else does.
+ *
+ * @since 0.1.0
+ */
+export * as OutputGuardStage from "./agent/OutputGuardStage.js"
+
+/**
+ * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
+ *
+ * @since 0.1.0
+ */
+export * as PartAssembler from "./llm/PartAssembler.js"
+
+/**
+ * Notices when a loop goes in circles: the same call with the same result, again and again.
+ *
+ * @since 0.1.0
+ */
+export * as Progress from "./strategy/Progress.js"
+
+/**
+ * Model roles from the environment, each with the provider it names.
+ *
+ * @since 0.1.0
+ */
+export * as ProviderRoles from "./provider/ProviderRoles.js"
+
+/**
+ * A provider by its name: in code, or from the environment (`LEX_AI_LLM__PROVIDER` and its siblings).
+ *
+ * @since 0.1.0
+ */
+export * as Providers from "./provider/Providers.js"
+
+/**
+ * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action,
+ * observation, until a final answer.
+ *
+ * @since 0.1.0
+ */
+export * as ReAct from "./strategy/ReAct.js"
+
+/**
+ * What a model is told about the ReAct protocol.
+ *
+ * @since 0.1.0
+ */
+export * as ReActPrompt from "./prompt/ReActPrompt.js"
+
+/**
+ * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
+ * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
+ * invented does.
+ *
+ * @since 0.1.0
+ */
+export * as ReActText from "./strategy/ReActText.js"
+
+/**
+ * The current run: where strategies, tools and stages emit what happens.
+ *
+ * @since 0.1.0
+ */
+export * as Run from "./observability/Run.js"
+
+/**
+ * Keeps the events of runs.
+ *
+ * @since 0.1.0
+ */
+export * as RunLog from "./observability/RunLog.js"
+
+/**
+ * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
+ * turn (its head), a checkpoint a head and the small state of the session. Times are milliseconds since the epoch, costs US dollars.
+ *
+ * @since 0.1.0
+ */
+export * as Session from "./session/Session.js"
+
+/**
+ * How sessions refuse or fail.
+ *
+ * @since 0.1.0
+ */
+export * as SessionError from "./session/SessionError.js"
+
+/**
+ * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
+ *
+ * @since 0.1.0
+ */
+export * as SessionManager from "./session/SessionManager.js"
+
+/**
+ * Finds the conversation the run belongs to.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStage from "./agent/SessionStage.js"
+
+/**
+ * Skills and their results as data.
+ *
+ * @since 0.1.0
+ */
+export * as SkillDefinition from "./skill/SkillDefinition.js"
+
+/**
+ * How skills fail.
+ *
+ * @since 0.1.0
+ */
+export * as SkillError from "./skill/SkillError.js"
+
+/**
+ * Executes skills by name: validation, permissions, cache, timeout and retries in one place.
+ *
+ * @since 0.1.0
+ */
+export * as SkillExecutor from "./skill/SkillExecutor.js"
+
+/**
+ * The skills that can be executed, by name.
+ *
+ * @since 0.1.0
+ */
+export * as SkillRegistry from "./skill/SkillRegistry.js"
+
+/**
+ * Puts skills beside the agent's tools.
+ *
+ * @since 0.1.0
+ */
+export * as SkillStage from "./agent/SkillStage.js"
+
+/**
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ *
+ * @since 0.1.0
+ */
+export * as Stage from "./agent/Stage.js"
+
+/**
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in
+ * the run, the same on every replay. Without a durable layer a step is the effect itself and costs one look-up.
+ *
+ * @since 0.1.0
+ */
+export * as Step from "./observability/Step.js"
+
+/**
+ * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
+ *
+ * @since 0.1.0
+ */
+export * as StopCondition from "./strategy/StopCondition.js"
+
+/**
+ * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
+ *
+ * @since 0.1.0
+ */
+export * as Strategy from "./strategy/Strategy.js"
+
+/**
+ * How reasoning can fail besides its model calls.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyError from "./strategy/StrategyError.js"
+
+/**
+ * Strategies by name.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
+
+/**
+ * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
+ *
+ * @since 0.1.0
+ */
+export * as Telemetry from "./observability/Telemetry.js"
+
+/**
+ * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
+ *
+ * @since 0.1.0
+ */
+export * as TokenCounter from "./llm/TokenCounter.js"
+
+/**
+ * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.
+ *
+ * @since 0.1.0
+ */
+export * as Tool from "./tool/Tool.js"
+
+/**
+ * Arguments as models send them, made into what a tool can decode.
+ *
+ * @since 0.1.0
+ */
+export * as ToolArguments from "./tool/ToolArguments.js"
+
+/**
+ * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ *
+ * @since 0.1.0
+ */
+export * as ToolError from "./tool/ToolError.js"
+
+/**
+ * The loop of model and tools that `function_calling` and native `react` share.
+ *
+ * @since 0.1.0
+ */
+export * as ToolLoop from "./strategy/ToolLoop.js"
+
+/**
+ * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
+ *
+ * @since 0.1.0
+ */
+export * as ToolNames from "./tool/ToolNames.js"
+
+/**
+ * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
+ *
+ * @since 0.1.0
+ */
+export * as ToolRunner from "./tool/ToolRunner.js"
+
+/**
+ * The tools of an agent, with their failures and requirements summed.
+ *
+ * @since 0.1.0
+ */
+export * as ToolSet from "./tool/ToolSet.js"
+
+/**
+ * Tokens used by model calls. A field that no provider reported is absent, never zero.
+ *
+ * @since 0.1.0
+ */
+export * as Usage from "./domain/Usage.js"
+
+/**
+ * The version of this package.
+ *
+ * @since 0.1.0
+ */
+export * as Version from "./domain/Version.js"
+
+/**
+ * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.
+ *
+ * @since 0.1.0
+ */
+export * as WorkingMemory from "./memory/WorkingMemory.js"

@@ -1,0 +1,100 @@
+/**
+ * A small key-value port with expiry, shared by everything that caches.
+ *
+ * @since 0.1.0
+ */
+export * as CacheBackend from "./CacheBackend.js"
+
+/**
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ *
+ * @since 0.1.0
+ */
+export * as LlmCache from "./LlmCache.js"
+
+/**
+ * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt messages, response
+ * parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback, recording) is one Effect combinator.
+ *
+ * @since 0.1.0
+ */
+export * as LlmClient from "./LlmClient.js"
+
+/**
+ * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
+ * id. None ever holds a key or a header.
+ *
+ * @since 0.1.0
+ */
+export * as LlmError from "./LlmError.js"
+
+/**
+ * How many model calls may run at once, and how many requests and tokens may go out in any minute.
+ *
+ * @since 0.1.0
+ */
+export * as LlmLimits from "./LlmLimits.js"
+
+/**
+ * Takes secrets out of what goes to the model and out of what comes back, streamed answers included.
+ *
+ * @since 0.1.0
+ */
+export * as LlmRedaction from "./LlmRedaction.js"
+
+/**
+ * The schema of a whole answer: what caches, recordings and durable runs store and read back. Both sides are the plain
+ * `LlmClient.LlmResponse`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmResponseSchema from "./LlmResponseSchema.js"
+
+/**
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ *
+ * @since 0.1.0
+ */
+export * as LlmRetry from "./LlmRetry.js"
+
+/**
+ * Limits on how long a model call may take: the whole, the time to the first part, the gap between two parts.
+ *
+ * @since 0.1.0
+ */
+export * as LlmTimeout from "./LlmTimeout.js"
+
+/**
+ * A chain of clients: when one fails, the next one answers.
+ *
+ * @since 0.1.0
+ */
+export * as ModelFallback from "./ModelFallback.js"
+
+/**
+ * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
+ *
+ * @since 0.1.0
+ */
+export * as ModelRouter from "./ModelRouter.js"
+
+/**
+ * What a caller may ask of a model call. Every field that is set reaches the request body.
+ *
+ * @since 0.1.0
+ */
+export * as ModelSettings from "./ModelSettings.js"
+
+/**
+ * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
+ *
+ * @since 0.1.0
+ */
+export * as PartAssembler from "./PartAssembler.js"
+
+/**
+ * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
+ *
+ * @since 0.1.0
+ */
+export * as TokenCounter from "./TokenCounter.js"

@@ -1,0 +1,186 @@
+/**
+ * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It reads the
+ * conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from the text, calls them, and
+ * reports what they return. It invents no facts: what the conversation does not say, it asks for. The same request always gets the
+ * same answer.
+ *
+ * It reads the first and last part of long texts (16,000 characters of a request in all) and 512 tools.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Hash from "effect/Hash"
+import * as Layer from "effect/Layer"
+import type * as Usage from "../domain/Usage.js"
+import type {
+  CompleteOptions,
+  Content,
+  FinishReason,
+  LlmPart,
+  LlmRequest,
+  LlmResponse,
+  OnParts,
+  Service
+} from "../llm/LlmClient.js"
+import { LlmClient, partsOf } from "../llm/LlmClient.js"
+import * as Decision from "./OfflineDecision.js"
+import * as Dialogue from "./OfflineDialogue.js"
+
+/**
+ * The provider's name: `offline`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const provider = "offline"
+
+/**
+ * The model's name unless another is given.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const model = "offline-1"
+
+/**
+ * What the model says of itself, to be shown wherever its answers are.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const notice: string = Decision.notice
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Time between two streamed words; none by default. */
+  readonly delay?: Duration.DurationInput | undefined
+  /** Name to report; `offline-1` by default. */
+  readonly model?: string | undefined
+}
+
+const words = (text: string): ReadonlyArray<string> => text.match(/\s*\S+(?:\s+$)?|\s+/g) ?? []
+
+/** One token for each four characters of a text, rounded up: about right for English, and the same everywhere. */
+const tokens = (text: string): number => Math.ceil(text.length / 4)
+
+const inputTokens = (request: LlmRequest): number => {
+  let sum = 0
+  for (const message of request.messages) {
+    sum += 4 + tokens(message.role === "system" ? message.content : Dialogue.textOf(message))
+    if (typeof message.content === "string") continue
+    for (const part of message.content) {
+      if (part.type === "tool-call") sum += tokens(part.name) + tokens(JSON.stringify(part.params ?? ""))
+      else if (part.type === "tool-result") sum += tokens(JSON.stringify(part.result ?? ""))
+    }
+  }
+  for (const tool of request.tools ?? [])
+    sum += tokens(tool.name) + tokens(tool.description) + tokens(JSON.stringify(tool.parameters))
+  return sum
+}
+
+const cutAtStop = (text: string, stop: ReadonlyArray<string>): string => {
+  let end = text.length
+  for (const sequence of stop) {
+    const at = sequence === "" ? -1 : text.indexOf(sequence)
+    if (at >= 0 && at < end) end = at
+  }
+  return text.slice(0, end)
+}
+
+const cutAtLength = (text: string, maxTokens: number): string =>
+  tokens(text) <= maxTokens ? text : text.slice(0, maxTokens * 4)
+
+const hash = (text: string): string => (Hash.string(text) >>> 0).toString(36)
+
+/**
+ * The answer to a request, whole and at once.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const respond = (request: LlmRequest, options?: Options | undefined): LlmResponse => {
+  const decision = Decision.decide(request)
+  const { maxTokens = Number.POSITIVE_INFINITY, stop = [] } = request.settings ?? {}
+  const written = cutAtStop(decision.text, stop)
+  const text = cutAtLength(written, maxTokens)
+  const seed = hash(
+    JSON.stringify([request.messages.length, request.messages[request.messages.length - 1] ?? "", decision.calls])
+  )
+  const content: Array<Content> = text === "" ? [] : [{ type: "text", text }]
+  let output = tokens(text)
+  let length = text.length < written.length
+  decision.calls.forEach((call, index) => {
+    const cost = tokens(call.name) + tokens(JSON.stringify(call.params))
+    if (length || output + cost > maxTokens) {
+      length = true
+      return
+    }
+    output += cost
+    content.push({ type: "tool-call", id: `call_${seed}_${index}`, name: call.name, params: call.params })
+  })
+  const input = inputTokens(request)
+  const usage: Usage.Usage = { inputTokens: input, outputTokens: output, totalTokens: input + output }
+  const finishReason: FinishReason = length ? "length" : decision.calls.length > 0 ? "tool-calls" : "stop"
+  const name = request.settings?.model ?? options?.model ?? model
+  return { content, finishReason, usage, id: `offline_${seed}`, model: name, provider }
+}
+
+/** The parts of the response, a text delta a word. */
+const streamed = (response: LlmResponse): ReadonlyArray<LlmPart> =>
+  partsOf(response).flatMap(
+    (part): ReadonlyArray<LlmPart> =>
+      part.type === "text-delta" ? words(part.delta).map((delta) => ({ ...part, delta })) : [part]
+  )
+
+const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.Duration): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let first = true
+    for (const part of parts) {
+      if (part.type === "text-delta") {
+        if (!first && Duration.greaterThan(delay, Duration.zero)) yield* Effect.sleep(delay)
+        first = false
+      }
+      yield* onParts([part])
+    }
+  })
+
+/**
+ * A client of the embedded model.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import { LlmClient, OfflineModel } from "effect-lexigram/llm"
+ *
+ * const program = LlmClient.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
+ *
+ * Effect.runPromise(program.pipe(Effect.provide(OfflineModel.layer()), Effect.map(LlmClient.text))).then(console.log)
+ * ```
+ */
+export const make = (options?: Options | undefined): Service => {
+  const delay = Duration.decode(options?.delay ?? 0)
+  return {
+    provider,
+    model: options?.model ?? model,
+    complete: (request: LlmRequest, call?: CompleteOptions | undefined) =>
+      Effect.suspend(() => {
+        const response = respond(request, options)
+        return call?.onParts === undefined
+          ? Effect.succeed(response)
+          : Effect.as(emit(streamed(response), call.onParts, delay), response)
+      })
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<LlmClient> =>
+  Layer.sync(LlmClient, () => make(options))

@@ -1,0 +1,136 @@
+/**
+ * What a chat-completions server wants back next turn: the reasoning it showed, in the field it came in, and the extra content of its
+ * tool calls. It travels as metadata of the answer's parts, marked with its provider, and goes back to that provider alone.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Prompt from "@effect/ai/Prompt"
+
+type Json = { readonly [key: string]: unknown }
+
+const key = "chatCompletions"
+const fields = ["reasoning_content", "reasoning"] as const
+
+/**
+ * The field reasoning text came in.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Field = (typeof fields)[number]
+
+const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const metadata = (
+  provider: string,
+  values: {
+    readonly field?: Field | undefined
+    readonly details?: ReadonlyArray<unknown> | undefined
+    readonly extraContent?: unknown
+  }
+): { readonly [key]: Json } => ({
+  [key]: {
+    provider,
+    ...(values.field === undefined ? {} : { field: values.field }),
+    ...(values.details === undefined || values.details.length === 0 ? {} : { details: values.details }),
+    ...(values.extraContent === undefined ? {} : { extraContent: values.extraContent })
+  }
+})
+
+const read = (options: Prompt.ProviderOptions | undefined, provider: string): Json | undefined => {
+  const values = options?.[key]
+  return values !== undefined && values.provider === provider ? values : undefined
+}
+
+/**
+ * What this provider attached to a tool call.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const extraContent = (options: Prompt.ProviderOptions | undefined, provider: string): unknown =>
+  read(options, provider)?.extraContent
+
+const texts = ["text", "summary"] as const
+
+/**
+ * Appends streamed `reasoning_details`: pieces of one entry (same type and index, one after the other) are joined.
+ *
+ * @since 0.1.0
+ * @category combining
+ */
+export const append = (into: Array<Json>, pieces: ReadonlyArray<unknown>): void => {
+  for (const piece of pieces) {
+    if (!isRecord(piece)) continue
+    const last = into[into.length - 1]
+    const joinable =
+      last !== undefined &&
+      last.type === piece.type &&
+      last.index === piece.index &&
+      (last.id ?? undefined) === (piece.id ?? last.id ?? undefined) &&
+      typeof piece.data !== "string"
+    if (!joinable) {
+      into.push(piece)
+      continue
+    }
+    const joined: Record<string, unknown> = { ...last }
+    for (const [name, value] of Object.entries(piece)) {
+      if (value === null || value === undefined) continue
+      const previous = joined[name]
+      const isText = texts.some((text) => text === name)
+      Object.defineProperty(joined, name, {
+        value: isText && typeof previous === "string" && typeof value === "string" ? previous + value : value,
+        enumerable: true,
+        configurable: true,
+        writable: true
+      })
+    }
+    into[into.length - 1] = joined
+  }
+}
+
+/**
+ * The text of `reasoning_details` that show any.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const text = (details: ReadonlyArray<unknown>): string => {
+  let result = ""
+  for (const detail of details) {
+    if (!isRecord(detail)) continue
+    for (const name of texts) {
+      const value = detail[name]
+      if (typeof value === "string") result += value
+    }
+  }
+  return result
+}
+
+/**
+ * The fields of an assistant message that carry its reasoning back: `reasoning_details` where the server gave them, else the text in
+ * the field it came in. Reasoning of another provider is left out.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const back = (parts: ReadonlyArray<Prompt.ReasoningPartEncoded>, provider: string): Json => {
+  const details: Array<Json> = []
+  let field: Field | undefined
+  let joined = ""
+  for (const part of parts) {
+    const values = read(part.options, provider)
+    if (values === undefined) continue
+    const given = values.details
+    if (Array.isArray(given)) append(details, given)
+    field = fields.find((name) => name === values.field) ?? field
+    joined += part.text
+  }
+  if (details.length > 0) return { reasoning_details: details }
+  return field === undefined || joined === "" ? {} : { [field]: joined }
+}

@@ -1,0 +1,445 @@
+/**
+ * Any `@effect/ai` language model as an {@link LlmClient}.
+ *
+ * Tools are declared, never run; the raw parameters of calls come back. What such a model cannot say through its types (calls of unknown
+ * tools, answers its decoder refuses) is recovered from its errors where they hold it, and is a typed error where they do not.
+ *
+ * @since 0.1.0
+ */
+import * as AiError from "@effect/ai/AiError"
+import * as LanguageModel from "@effect/ai/LanguageModel"
+import * as Model from "@effect/ai/Model"
+import type * as Prompt from "@effect/ai/Prompt"
+import type * as Response from "@effect/ai/Response"
+import * as Telemetry from "@effect/ai/Telemetry"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Encoding from "effect/Encoding"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import type * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import type { LlmPart, LlmRequest, LlmResponse, Message, OnParts, Service } from "../llm/LlmClient.js"
+import { LlmClient } from "../llm/LlmClient.js"
+import type { LlmError } from "../llm/LlmError.js"
+import { LlmMalformedResponseError } from "../llm/LlmError.js"
+import type { ModelSettings } from "../llm/ModelSettings.js"
+import * as PartAssembler from "../llm/PartAssembler.js"
+import * as AiErrorClassifier from "./AiErrorClassifier.js"
+import * as Anthropic from "./Anthropic.js"
+import * as AnthropicMessages from "./AnthropicMessages.js"
+import * as LanguageModelRequest from "./LanguageModelRequest.js"
+import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
+import * as OpenAi from "./OpenAi.js"
+import * as OpenAiResponses from "./OpenAiResponses.js"
+import * as Wire from "./WireDecoder.js"
+
+/**
+ * Makes the settings of a request known to the model, around its call.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Configure = (settings: ModelSettings) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** For telemetry and errors. By default what an `@effect/ai` `Model` calls its provider, else `language-model`. */
+  readonly provider?: string | undefined
+  /** The model's name, for telemetry and errors. */
+  readonly model?: string | undefined
+  /** Secrets that must not appear in errors: the keys the model was built with. */
+  readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+  /**
+   * How settings reach the model. By default they reach `@effect/ai-openai` and `@effect/ai-anthropic`; any other package needs its own
+   * `withConfigOverride` here.
+   */
+  readonly configure?: Configure | undefined
+}
+
+// The packages look their configuration up by these keys; naming them here keeps the packages optional.
+const OpenAiConfig = Context.GenericTag<never, object>("@effect/ai-openai/OpenAiLanguageModel/Config")
+const AnthropicConfig = Context.GenericTag<never, object>("@effect/ai-anthropic/AnthropicLanguageModel/Config")
+
+const configureWith =
+  (strict: boolean): Configure =>
+  (settings) =>
+  (effect) =>
+    Effect.contextWithEffect((context: Context.Context<never>) => {
+      const { max_tokens: maxTokens, model, ...rest } = Anthropic.fromSettings(settings, "")
+      // The model may have been built with a bound of its own.
+      const isBounded = settings.maxTokens !== undefined || settings.reasoningEffort !== undefined
+      return effect.pipe(
+        Effect.provideService(OpenAiConfig, {
+          strict,
+          ...context.unsafeMap.get(OpenAiConfig.key),
+          ...OpenAi.fromSettings(settings)
+        }),
+        Effect.provideService(AnthropicConfig, {
+          ...context.unsafeMap.get(AnthropicConfig.key),
+          ...(model === "" ? {} : { model }),
+          ...(isBounded ? { max_tokens: maxTokens } : {}),
+          ...rest
+        })
+      )
+    })
+
+/**
+ * The settings for the models of `@effect/ai-openai` and `@effect/ai-anthropic`. `parallelToolCalls` reaches the former only.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const configure: Configure = configureWith(false)
+
+const plainMetadata = (metadata: unknown): { readonly metadata?: any } => {
+  const given = Wire.record(metadata)
+  if (given === undefined || Object.keys(given).length === 0) return {}
+  const plain = Option.getOrUndefined(Option.liftThrowable(() => Wire.record(JSON.parse(JSON.stringify(given))))())
+  return plain === undefined || Object.keys(plain).length === 0 ? {} : { metadata: plain }
+}
+
+const optional = (value: unknown): unknown => (Option.isOption(value) ? Option.getOrUndefined(value) : value)
+
+const plainUsage = (usage: unknown) => {
+  const given = Wire.record(usage) ?? {}
+  const plain: Record<string, number> = {}
+  for (const key of ["inputTokens", "outputTokens", "totalTokens", "reasoningTokens", "cachedInputTokens"]) {
+    const value = Wire.number(given[key])
+    if (value !== undefined) plain[key] = value
+  }
+  // The packages add up what nobody counted.
+  if (plain.inputTokens === undefined && plain.outputTokens === undefined && plain.totalTokens === 0) return {}
+  return plain
+}
+
+/** A part as plain data, whether the model gave it decoded or encoded; `undefined` for what is no part. */
+const plainPart = (part: Response.AnyPart | Response.AnyPartEncoded): LlmPart | undefined => {
+  const metadata = plainMetadata(part.metadata)
+  switch (part.type) {
+    case "text-start":
+    case "text-end":
+    case "reasoning-start":
+    case "reasoning-end":
+    case "tool-params-end":
+      return { type: part.type, id: part.id, ...metadata }
+    case "text-delta":
+    case "reasoning-delta":
+    case "tool-params-delta":
+      return { type: part.type, id: part.id, delta: part.delta, ...metadata }
+    case "tool-params-start":
+      return { type: part.type, id: part.id, name: part.name, ...executed(part), ...metadata }
+    case "tool-call":
+      return { type: part.type, id: part.id, name: part.name, params: part.params, ...executed(part), ...metadata }
+    case "tool-result": {
+      const result = "encodedResult" in part ? part.encodedResult : part.result
+      const { id, isFailure, name, type } = part
+      return { type, id, name, isFailure, result: result ?? null, ...executed(part), ...metadata }
+    }
+    case "file": {
+      const data = typeof part.data === "string" ? part.data : Encoding.encodeBase64(part.data)
+      return { type: part.type, mediaType: part.mediaType, data, ...metadata }
+    }
+    case "source": {
+      const { id, title, type } = part
+      if (part.sourceType === "url") return { type, sourceType: "url", id, url: String(part.url), title, ...metadata }
+      const { fileName, mediaType } = part
+      const named = fileName === undefined ? {} : { fileName }
+      return { type, sourceType: "document", id, mediaType, title, ...named, ...metadata }
+    }
+    case "response-metadata": {
+      const id = Wire.string(optional(part.id))
+      const modelId = Wire.string(optional(part.modelId))
+      const timestamp = optional(part.timestamp)
+      return {
+        type: part.type,
+        ...(id === undefined ? {} : { id }),
+        ...(modelId === undefined ? {} : { modelId }),
+        ...(timestamp === undefined
+          ? {}
+          : { timestamp: DateTime.isDateTime(timestamp) ? DateTime.formatIso(timestamp) : String(timestamp) }),
+        ...metadata
+      }
+    }
+    case "finish":
+      return { type: part.type, reason: part.reason, usage: plainUsage(part.usage), ...metadata }
+    default:
+      return undefined
+  }
+}
+
+const executed = (part: {
+  readonly providerExecuted?: boolean | undefined
+  readonly providerName?: string | undefined
+}) => ({
+  ...(part.providerExecuted === true ? { providerExecuted: true } : {}),
+  ...(part.providerName === undefined ? {} : { providerName: part.providerName })
+})
+
+/** The packages give a tool of ours a name of theirs when it is called like one of the provider's own. */
+const ownName = (part: LlmPart, request: LlmRequest): LlmPart =>
+  (part.type === "tool-call" || part.type === "tool-params-start") &&
+  part.providerExecuted !== true &&
+  part.providerName !== undefined &&
+  request.tools?.some((tool) => tool.name === part.providerName) === true
+    ? { ...part, name: part.providerName }
+    : part
+
+/** The whole pieces of a one-piece answer as the parts of a stream, which is what the assembler takes. */
+const streamed = (
+  content: ReadonlyArray<Response.AnyPart | Response.AnyPartEncoded>,
+  request: LlmRequest
+): ReadonlyArray<LlmPart> => {
+  const parts: Array<LlmPart> = []
+  content.forEach((part, index) => {
+    const id = String(index)
+    if (part.type === "text" || part.type === "reasoning") {
+      parts.push({ type: `${part.type}-start`, id } as LlmPart)
+      if (part.text !== "") parts.push({ type: `${part.type}-delta`, id, delta: part.text } as LlmPart)
+      parts.push({ type: `${part.type}-end`, id, ...plainMetadata(part.metadata) } as LlmPart)
+    } else {
+      const plain = plainPart(part)
+      if (plain !== undefined) parts.push(ownName(plain, request))
+    }
+  })
+  return parts
+}
+
+const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
+
+/** Calls the provider ran itself, read by our own decoders, have no place in the prompts of the packages, which fail on them. */
+const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const dropped = new Set<string>()
+  const keeps = (part: Prompt.AssistantMessagePartEncoded): boolean => {
+    if (part.type === "tool-result") return !dropped.has(part.id)
+    if (part.type !== "tool-call" || part.providerExecuted !== true || spoken.has(part.name)) return true
+    const isOurs =
+      Wire.record(part.options?.openai)?.item !== undefined || Wire.record(part.options?.anthropic)?.block !== undefined
+    if (isOurs) dropped.add(part.id)
+    return !isOurs
+  }
+  return messages.map((message) =>
+    message.role === "assistant" && typeof message.content !== "string"
+      ? { ...message, content: message.content.filter(keeps) }
+      : message
+  )
+}
+
+const actual = (error: AiError.AiError): unknown =>
+  error._tag === "MalformedOutput" && ParseResult.isParseError(error.cause) ? error.cause.issue.actual : undefined
+
+const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string(Wire.record(value)?.type) !== undefined
+
+/**
+ * The parts a refused answer held: its own parts where a call named a tool that was not offered, or the body the decoder of the
+ * package would not take.
+ */
+const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
+  const value = actual(error)
+  if (error._tag !== "MalformedOutput" || value === undefined) return { parts: [] }
+  if (Array.isArray(value)) return value.every(isPart) ? { parts: streamed(value, request) } : { parts: [] }
+  if (Chunk.isChunk(value)) {
+    const parts = Chunk.toReadonlyArray(value)
+    return parts.every(isPart) ? { parts: streamed(parts, request) } : { parts: [] }
+  }
+  const format = request.responseFormat
+  switch (error.module) {
+    case "OpenAiClient":
+      return OpenAiResponses.make().body(value)
+    case "AnthropicClient":
+      return AnthropicMessages.make(format?.type === "json" ? { output: format.name } : {}).body(value)
+    default:
+      return { parts: [] }
+  }
+}
+
+const unreadable = "The client of the provider could not read the answer."
+
+type Content = ReadonlyArray<Response.AnyPart>
+
+const readWhole = (
+  language: LanguageModel.Service,
+  request: LanguageModelRequest.LanguageModelRequest
+): Effect.Effect<Content, AiError.AiError> => {
+  if (request.output === undefined) {
+    return Effect.map(LanguageModelRequest.generate(language, request), (response) => response.content as Content)
+  }
+  return Effect.gen(function* () {
+    const outer = yield* Effect.serviceOption(Telemetry.CurrentSpanTransformer)
+    let content: Content | undefined
+    // The one place where an answer can be seen before it is decoded as the object, which fails where it has calls or is no JSON.
+    const observe: Telemetry.SpanTransformer = (options) => {
+      content = options.response as Content
+      if (Option.isSome(outer)) outer.value(options)
+    }
+    return yield* LanguageModelRequest.generate(language, request).pipe(
+      Effect.map((response) => response.content as Content),
+      Effect.provideService(Telemetry.CurrentSpanTransformer, observe),
+      Effect.catchAll((error) => (content === undefined ? Effect.fail(error) : Effect.succeed(content)))
+    )
+  })
+}
+
+const readStream = (
+  language: LanguageModel.Service,
+  request: LanguageModelRequest.LanguageModelRequest
+): Stream.Stream<Response.AnyPart, AiError.AiError> => {
+  const options = {
+    prompt: request.prompt,
+    ...(request.toolkit === undefined
+      ? {}
+      : { toolkit: request.toolkit, toolChoice: request.toolChoice ?? "auto", disableToolCallResolution: true })
+  }
+  return Stream.suspend(() => language.streamText(options as never)) as Stream.Stream<Response.AnyPart, AiError.AiError>
+}
+
+// Decoders of providers die of answers they do not know; a cause that holds anything but defects is not theirs.
+const isDefect = (cause: Cause.Cause<unknown>): boolean =>
+  Cause.reduceWithContext(cause, undefined, {
+    emptyCase: () => true,
+    failCase: () => false,
+    dieCase: () => true,
+    interruptCase: () => false,
+    sequentialCase: (_, left, right) => left && right,
+    parallelCase: (_, left, right) => left && right
+  }) && Cause.isDie(cause)
+
+/**
+ * The client of a ready model.
+ *
+ * With `onParts` and JSON asked for, the parts come all at once: such models stream text only.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (language: LanguageModel.Service, options: Options = {}): Service => {
+  const provider = options.provider ?? "language-model"
+
+  const complete = Effect.fnUntraced(function* (request: LlmRequest, onParts: OnParts | undefined) {
+    const settings = request.settings ?? {}
+    const model = settings.model ?? options.model
+    const known = { provider, ...(model === undefined ? {} : { model }) }
+    const setUp = options.configure ?? configureWith(isStrict(request))
+    const prepared = yield* LanguageModelRequest.make({ ...request, messages: speakable(request.messages) }, provider)
+    const assembler = PartAssembler.make({ provider, model })
+    const malformed = (message: string) => new LlmMalformedResponseError({ ...known, message })
+    const classified = (error: AiError.AiError): Effect.Effect<never, LlmError> =>
+      Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+        Effect.fail(AiErrorClassifier.classify(error, { ...known, nowMs, redact: options.redact }))
+      )
+    const failed = (body: string): Effect.Effect<never, LlmError> =>
+      Effect.fail(LlmErrorClassifier.classify({ ...known, status: 200, headers: {}, body, redact: options.redact }))
+
+    /** Takes what can be saved of a refused answer; fails with the error where that is nothing. */
+    const recovered = Effect.fnUntraced(function* (error: AiError.AiError) {
+      const { failure, parts } = yield* Effect.try({
+        try: () => recover(error, request),
+        catch: () => malformed(unreadable)
+      })
+      if (failure !== undefined) return yield* failed(failure)
+      if (!parts.some((part) => part.type === "finish" || part.type === "tool-call")) return yield* classified(error)
+      return parts
+    })
+    const take = (parts: ReadonlyArray<LlmPart>): Effect.Effect<void> => {
+      for (const part of parts) assembler.push(part)
+      return onParts === undefined || parts.length === 0 ? Effect.void : onParts(parts)
+    }
+
+    if (onParts !== undefined && prepared.output === undefined) {
+      yield* readStream(language, prepared).pipe(
+        Stream.catchAllCause(
+          (cause): Stream.Stream<never, AiError.AiError | LlmError> =>
+            isDefect(cause) ? Stream.fail(malformed(unreadable)) : Stream.failCause(cause)
+        ),
+        Stream.runForEachChunk((chunk) =>
+          Effect.gen(function* () {
+            const parts: Array<LlmPart> = []
+            for (const part of chunk) {
+              if (part.type === "error") {
+                yield* take(parts)
+                return yield* failed(Wire.failure(part.error))
+              }
+              const plain = plainPart(part)
+              if (plain !== undefined) parts.push(ownName(plain, request))
+            }
+            yield* take(parts)
+          })
+        ),
+        setUp(settings),
+        Effect.catchIf(AiError.isAiError, (error) => Effect.flatMap(recovered(error), take))
+      )
+      // A call of an unknown tool ends the stream of such a model: what came before it counts, and the calls of the turn.
+      if (!assembler.finished() && assembler.response().content.some((part) => part.type === "tool-call")) {
+        yield* take([{ type: "finish", reason: "tool-calls", usage: {} }])
+      }
+    } else {
+      const content = yield* readWhole(language, prepared).pipe(
+        Effect.catchAllCause(
+          (cause): Effect.Effect<never, AiError.AiError | LlmError> =>
+            isDefect(cause) ? Effect.fail(malformed(unreadable)) : Effect.failCause(cause)
+        ),
+        Effect.map((parts) => streamed(parts, request)),
+        setUp(settings),
+        Effect.catchIf(AiError.isAiError, recovered)
+      )
+      yield* take(content)
+    }
+    if (!assembler.finished()) return yield* malformed("The answer ended before its finish.")
+    const response = assembler.response()
+    // A failed response of OpenAI looks like this here: finished, and nothing in it, not even a count of tokens.
+    if (response.content.length === 0 && isUncounted(response)) {
+      return yield* malformed("The answer is empty, and the provider counted no tokens.")
+    }
+    return response
+  })
+
+  return { provider, model: options.model, complete: (request, given) => complete(request, given?.onParts) }
+}
+
+const isUncounted = ({ usage }: LlmResponse): boolean =>
+  usage.inputTokens === undefined && usage.outputTokens === undefined && usage.totalTokens === undefined
+
+const isStrict = ({ responseFormat, tools }: LlmRequest): boolean =>
+  (tools ?? []).every((tool) => LanguageModelRequest.isStrict(tool.parameters)) &&
+  (responseFormat?.type !== "json" || LanguageModelRequest.isStrict(responseFormat.schema))
+
+/**
+ * The service of the model in context: `layerLanguageModel`, as one would call it from outside.
+ *
+ * @example
+ * ```ts
+ * import * as OpenAiClient from "@effect/ai-openai/OpenAiClient"
+ * import * as OpenAiLanguageModel from "@effect/ai-openai/OpenAiLanguageModel"
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Layer from "effect/Layer"
+ * import * as LanguageModelClient from "effect-lexigram/provider/LanguageModelClient"
+ *
+ * const layer = LanguageModelClient.layer({ provider: "openai" }).pipe(
+ *   Layer.provide(OpenAiLanguageModel.layer({ model: "gpt-4.1-mini" })),
+ *   Layer.provide(OpenAiClient.layerConfig({ apiKey: Config.redacted("OPENAI_API_KEY") })),
+ *   Layer.provide(FetchHttpClient.layer)
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options = {}): Layer.Layer<LlmClient, never, LanguageModel.LanguageModel> =>
+  Layer.effect(
+    LlmClient,
+    Effect.gen(function* () {
+      const language = yield* LanguageModel.LanguageModel
+      const named = yield* Effect.serviceOption(Model.ProviderName)
+      const provider = options.provider ?? Option.getOrUndefined(named)
+      return make(language, { ...options, provider })
+    })
+  )

@@ -1,0 +1,280 @@
+/**
+ * A provider by its name: in code, or from the environment (`LEX_AI_LLM__PROVIDER` and its siblings).
+ *
+ * @since 0.1.0
+ */
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as Config from "effect/Config"
+import type { ConfigError } from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type { Service } from "../llm/LlmClient.js"
+import { LlmClient } from "../llm/LlmClient.js"
+import { LlmConfigurationError } from "../llm/LlmError.js"
+import type { ModelSettings } from "../llm/ModelSettings.js"
+import * as Anthropic from "./Anthropic.js"
+import * as ChatCompletions from "./ChatCompletions.js"
+import * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
+import * as OpenAi from "./OpenAi.js"
+import * as ProviderExchange from "./ProviderExchange.js"
+
+/**
+ * What the names of the variables begin with: `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS` follow.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const ENV_PREFIX = "LEX_AI_LLM__"
+
+/**
+ * `openai` speaks `/responses`, `openai-chat` and `openai-compatible` speak `/chat/completions`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ProviderName = (typeof names)[number]
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const names = [
+  "openai",
+  "openai-chat",
+  "anthropic",
+  "azure",
+  "openrouter",
+  "groq",
+  "deepseek",
+  "ollama",
+  "vllm",
+  "llamacpp",
+  "lmstudio",
+  "openai-compatible"
+] as const
+
+interface Known {
+  /** The provider's own variable for its key; none where no key is needed. */
+  readonly keyVariable?: string | undefined
+  readonly preset?: (Omit<ChatCompletionsDialect.Preset, "baseUrl"> & { readonly baseUrl?: string }) | undefined
+}
+
+const table: { readonly [Name in ProviderName]: Known } = {
+  openai: { keyVariable: "OPENAI_API_KEY" },
+  "openai-chat": { keyVariable: "OPENAI_API_KEY", preset: ChatCompletionsDialect.openai },
+  anthropic: { keyVariable: "ANTHROPIC_API_KEY" },
+  azure: { keyVariable: "AZURE_OPENAI_API_KEY", preset: ChatCompletionsDialect.azure },
+  openrouter: { keyVariable: "OPENROUTER_API_KEY", preset: ChatCompletionsDialect.openrouter },
+  groq: { keyVariable: "GROQ_API_KEY", preset: ChatCompletionsDialect.groq },
+  deepseek: { keyVariable: "DEEPSEEK_API_KEY", preset: ChatCompletionsDialect.deepseek },
+  ollama: { preset: ChatCompletionsDialect.ollama },
+  vllm: { preset: ChatCompletionsDialect.vllm },
+  llamacpp: { preset: ChatCompletionsDialect.llamacpp },
+  lmstudio: { preset: ChatCompletionsDialect.lmstudio },
+  "openai-compatible": {
+    preset: { provider: "openai-compatible", auth: "bearer", dialect: ChatCompletionsDialect.standard }
+  }
+}
+
+/**
+ * The models used where none is named. Every other provider needs one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultModels: { readonly [name: string]: string } = {
+  openai: "gpt-4.1-mini",
+  "openai-chat": "gpt-4.1-mini",
+  anthropic: "claude-sonnet-4-5"
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly provider: ProviderName | (string & {})
+  /** Else that of `settings`, else that of `defaultModels`. */
+  readonly model?: string | undefined
+  /** Where the server is, with its version (`https://api.openai.com/v1`). `azure` and `openai-compatible` need it. */
+  readonly baseUrl?: string | undefined
+  readonly apiKey?: Redacted.Redacted<string> | undefined
+  /** Settings of every request; those of a request win. */
+  readonly settings?: ModelSettings | undefined
+}
+
+/** The number of insertions, deletions and replacements between two short texts. */
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length]!
+}
+
+const nearest = (name: string): ProviderName =>
+  names.reduce((best, candidate) => (distance(name, candidate) < distance(name, best) ? candidate : best))
+
+const isKnown = (name: string): name is ProviderName => (names as ReadonlyArray<string>).includes(name)
+
+const unknown = (given: string): LlmConfigurationError => {
+  const shown = given.slice(0, 40)
+  return new LlmConfigurationError({
+    provider: shown,
+    message: `The provider ${JSON.stringify(shown)} is unknown. Known are ${names.join(", ")}.`,
+    hint: `Did you mean ${nearest(shown)}?`
+  })
+}
+
+/**
+ * Names are taken whatever their case. Fails where the provider is unknown, or lacks a key, a model or an address.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options): Effect.Effect<Service, LlmConfigurationError, HttpClient.HttpClient> =>
+  Effect.gen(function* () {
+    const provider = options.provider.trim().toLowerCase()
+    if (!isKnown(provider)) return yield* unknown(provider)
+    const { keyVariable, preset } = table[provider]
+    const { apiKey, settings } = options
+    const fail = (message: string, variables: string) =>
+      new LlmConfigurationError({ provider, message, hint: `Set ${variables}.` })
+
+    const model = options.model ?? settings?.model ?? defaultModels[provider]
+    if (model === undefined) return yield* fail(`The provider ${provider} needs a model.`, `${ENV_PREFIX}MODEL`)
+    if (keyVariable !== undefined && (apiKey === undefined || Redacted.value(apiKey).trim() === "")) {
+      return yield* fail(`The provider ${provider} needs an API key.`, `${ENV_PREFIX}API_KEY or ${keyVariable}`)
+    }
+    if (preset === undefined) {
+      const given = { apiKey: apiKey ?? Redacted.make(""), model, baseUrl: options.baseUrl, settings }
+      return yield* provider === "anthropic" ? Anthropic.make(given) : OpenAi.make(given)
+    }
+    const baseUrl = options.baseUrl ?? preset.baseUrl
+    if (baseUrl === undefined) return yield* fail(`The provider ${provider} needs a base URL.`, `${ENV_PREFIX}BASE_URL`)
+    yield* ProviderExchange.baseUrl(baseUrl, provider)
+    const key = apiKey === undefined ? undefined : yield* ProviderExchange.key(apiKey, provider)
+    return yield* ChatCompletions.make({ ...preset, baseUrl, apiKey: key, model, settings })
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<LlmClient, LlmConfigurationError, HttpClient.HttpClient> =>
+  Layer.effect(LlmClient, make(options))
+
+const variable = (name: string): Config.Config<string | undefined> =>
+  Config.string(name).pipe(
+    Config.withDefault(""),
+    Config.map((value) => (value.trim() === "" ? undefined : value.trim()))
+  )
+
+const numeric = (
+  name: string,
+  requirement: { readonly message: string; readonly validation: (value: number) => boolean }
+): Config.Config<number | undefined> =>
+  Config.map(Config.option(Config.validate(Config.number(name), requirement)), Option.getOrUndefined)
+
+const secret = (name: string): Config.Config<Redacted.Redacted<string> | undefined> =>
+  Config.map(variable(name), (value) => (value === undefined ? undefined : Redacted.make(value)))
+
+const environment = Config.all({
+  provider: variable(`${ENV_PREFIX}PROVIDER`),
+  model: variable(`${ENV_PREFIX}MODEL`),
+  baseUrl: variable(`${ENV_PREFIX}BASE_URL`),
+  apiKey: secret(`${ENV_PREFIX}API_KEY`),
+  openai: secret("OPENAI_API_KEY"),
+  anthropic: secret("ANTHROPIC_API_KEY")
+})
+
+/**
+ * What the environment configures, unchecked: the named provider; else `openai-compatible` where there is an address; else the provider
+ * whose own key is there (`OPENAI_API_KEY`, then `ANTHROPIC_API_KEY`; a model whose name begins with `claude` turns the order round).
+ */
+const chosen = Effect.map(environment, (env): Option.Option<Options> => {
+  const { anthropic, apiKey, baseUrl, model, openai, provider } = env
+  const isClaude = model?.startsWith("claude") === true
+  const found =
+    provider ??
+    (baseUrl !== undefined
+      ? "openai-compatible"
+      : openai !== undefined && !(isClaude && anthropic !== undefined)
+        ? "openai"
+        : anthropic !== undefined
+          ? "anthropic"
+          : undefined)
+  return found === undefined ? Option.none() : Option.some({ provider: found, model, baseUrl, apiKey })
+})
+
+/**
+ * The provider and model the environment names, if it names any. Nothing is checked: what is named and wrong fails in `layerConfig`.
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const configured: Effect.Effect<
+  Option.Option<{ readonly provider: string; readonly model: string | undefined }>,
+  ConfigError
+> = Effect.map(
+  chosen,
+  Option.map(({ model, provider }) => ({ provider, model: model ?? defaultModels[provider.trim().toLowerCase()] }))
+)
+
+/**
+ * The options the environment holds. A key of `LEX_AI_LLM__API_KEY` wins over the provider's own variable.
+ *
+ * @since 0.1.0
+ * @category configuration
+ */
+export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigError> = Effect.gen(function* () {
+  const options = yield* chosen
+  if (Option.isNone(options)) {
+    return yield* new LlmConfigurationError({
+      message: "No provider is configured.",
+      hint: `Set ${ENV_PREFIX}PROVIDER to one of ${names.join(", ")}, or OPENAI_API_KEY, or ANTHROPIC_API_KEY.`
+    })
+  }
+  const { apiKey, provider } = options.value
+  const name = provider.toLowerCase()
+  const own = isKnown(name) ? table[name].keyVariable : undefined
+  const key = apiKey ?? (own === undefined ? undefined : yield* secret(own))
+  const temperature = yield* numeric(`${ENV_PREFIX}TEMPERATURE`, {
+    message: "Expected a number between 0 and 2",
+    validation: (value) => value >= 0 && value <= 2
+  })
+  const maxTokens = yield* numeric(`${ENV_PREFIX}MAX_TOKENS`, {
+    message: "Expected a positive whole number",
+    validation: (value) => Number.isInteger(value) && value > 0
+  })
+  return { ...options.value, apiKey: key, settings: { temperature, maxTokens } }
+})
+
+/**
+ * The provider of the environment.
+ *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import * as LlmClient from "effect-lexigram/llm/LlmClient"
+ * import * as Providers from "effect-lexigram/provider/Providers"
+ *
+ * const program = LlmClient.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
+ *   Effect.map(LlmClient.text),
+ *   Effect.provide(Providers.layerConfig.pipe(Layer.provide(FetchHttpClient.layer)))
+ * )
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigError, HttpClient.HttpClient> =
+  Layer.effect(LlmClient, Effect.flatMap(fromConfig, make))

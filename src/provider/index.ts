@@ -1,0 +1,57 @@
+/**
+ * Anthropic's models over `/messages`.
+ *
+ * @since 0.1.0
+ */
+export * as Anthropic from "./Anthropic.js"
+
+/**
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
+ * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ *
+ * @since 0.1.0
+ */
+export * as ChatCompletions from "./ChatCompletions.js"
+
+/**
+ * What servers of the chat-completions API differ in, as plain values.
+ *
+ * @since 0.1.0
+ */
+export * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
+
+/**
+ * Any `@effect/ai` language model as an {@link LlmClient}.
+ *
+ * @since 0.1.0
+ */
+export * as LanguageModelClient from "./LanguageModelClient.js"
+
+/**
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every client, so that
+ * the same failure has the same class whoever served it.
+ *
+ * @since 0.1.0
+ */
+export * as LlmErrorClassifier from "./LlmErrorClassifier.js"
+
+/**
+ * OpenAI's own models over `/responses`.
+ *
+ * @since 0.1.0
+ */
+export * as OpenAi from "./OpenAi.js"
+
+/**
+ * Model roles from the environment, each with the provider it names.
+ *
+ * @since 0.1.0
+ */
+export * as ProviderRoles from "./ProviderRoles.js"
+
+/**
+ * A provider by its name: in code, or from the environment (`LEX_AI_LLM__PROVIDER` and its siblings).
+ *
+ * @since 0.1.0
+ */
+export * as Providers from "./Providers.js"

@@ -1,0 +1,154 @@
+/**
+ * Toolkits of `@effect/ai` as tool sets, and tool sets as toolkits.
+ *
+ * @since 0.1.0
+ */
+import * as AiTool from "@effect/ai/Tool"
+import type * as Toolkit from "@effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Tool from "./Tool.js"
+import { ToolDefinitionError } from "./ToolError.js"
+import * as ToolRunner from "./ToolRunner.js"
+import * as ToolSet from "./ToolSet.js"
+
+/**
+ * Failures that end the run: those of tools whose `failureMode` is `"error"`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<Tools extends Record<string, AiTool.Any>> = {
+  [Name in keyof Tools]: AiTool.HandlerError<Tools[Name]>
+}[keyof Tools]
+
+/**
+ * What the calls require: the dependencies of the tools, and services that their schemas need.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<Tools extends Record<string, AiTool.Any>> = {
+  [Name in keyof Tools]: AiTool.Requirements<Tools[Name]>
+}[keyof Tools]
+
+/**
+ * A toolkit with its handlers as a set: each tool with its name, description, schemas, handler and `Idempotent` annotation. What a
+ * tool fails with ends the run where its `failureMode` is `"error"`, as it ends `generateText`; with `"return"` the model reads it.
+ *
+ * The `_tag` of a tool made from a tagged request is not asked of the model. Tools that run at the provider cannot be used: they are
+ * problems of the set.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromToolkit = <Tools extends Record<string, AiTool.Any>>(
+  toolkit: Toolkit.Toolkit<Tools>
+): Effect.Effect<ToolSet.ToolSet<ErrorOf<Tools>, ServicesOf<Tools>>, never, AiTool.HandlersFor<Tools>> =>
+  Effect.map(
+    Effect.context<AiTool.HandlersFor<Tools>>(),
+    (context) => ToolSet.make(...Object.values(toolkit.tools).map((tool) => fromAiTool(tool, context))) as never
+  )
+
+const fromAiTool = (tool: AiTool.Any, context: Context.Context<any>): Tool.Any => {
+  if (AiTool.isProviderDefined(tool)) {
+    return Tool.invalid(
+      new ToolDefinitionError({
+        toolName: tool.name,
+        message: `Tool "${tool.name}" is defined by its provider, and has no parameters of its own`,
+        hint: "Give the agent a tool with a handler instead"
+      })
+    )
+  }
+  const { context: captured, handler } = context.unsafeMap.get(tool.id) as AiTool.Handler<string>
+  const schema = tool.parametersSchema as unknown as Schema.Schema<any, any, never>
+  const made = Tool.make(tool.name, {
+    description: AiTool.getDescription(tool as never) ?? tool.name,
+    parameters: tool.parametersSchema === AiTool.EmptyParams ? {} : schema,
+    success: tool.successSchema as Schema.Schema<any, any, never>,
+    failure: tool.failureSchema as Schema.Schema<any, any, never>,
+    handler: (params) =>
+      Effect.mapInputContext(handler(params), (current: Context.Context<never>) => Context.merge(captured, current)),
+    fatal: tool.failureMode === "error",
+    idempotent: Context.getOrElse(tool.annotations, AiTool.Idempotent, () => false)
+  }) as unknown as Tool.Any
+  const tag = requestTag(tool.parametersSchema)
+  return tag === undefined ? made : withoutTag(made, tag)
+}
+
+/** Parameters that are a tagged request. */
+const requestTag = (schema: object): string | undefined => {
+  const { _tag: tag, success } = schema as { readonly _tag?: unknown; readonly success?: unknown }
+  return typeof tag === "string" && Schema.isSchema(success) ? tag : undefined
+}
+
+const withoutTag = (tool: Tool.Any, tag: string): Tool.Any => {
+  const { _tag: _, ...properties } = (tool.parameters["properties"] ?? {}) as Record<string, unknown>
+  const required = ((tool.parameters["required"] ?? []) as ReadonlyArray<string>).filter((name) => name !== "_tag")
+  return Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, {
+    parameters: { ...tool.parameters, properties, required },
+    erased: {
+      ...tool.erased,
+      decode: (args: unknown) =>
+        tool.erased.decode(typeof args === "object" && !Array.isArray(args) ? { ...args, _tag: tag } : args)
+    }
+  } satisfies Partial<Tool.Any>)
+}
+
+/**
+ * One of our tools as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end the run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface AnyTool<E>
+  extends AiTool.Tool<
+    string,
+    {
+      readonly parameters: AiTool.AnyParametersSchema
+      readonly success: typeof Schema.Unknown
+      readonly failure: Schema.Schema<E, unknown>
+      readonly failureMode: "error"
+    }
+  > {}
+
+/**
+ * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`, so that everything
+ * said of our tools holds: what goes wrong with a call is a result the model reads, and only what the tools declare fatal fails.
+ * Names are those that providers accept.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toToolkit = <E, R>(
+  tools: ToolSet.ToolSet<E, R>,
+  options?: ToolRunner.RunOptions | undefined
+): Effect.Effect<Toolkit.WithHandler<Record<string, AnyTool<E>>>, never, ToolRunner.ToolRunner | R> =>
+  Effect.gen(function* () {
+    const runner = yield* ToolRunner.ToolRunner
+    const bound = yield* ToolSet.bind(tools)
+    const handle = (name: string, params: unknown) =>
+      Effect.flatMap(IdGenerator.generate, (id) =>
+        Effect.matchEffect(runner.run(bound, { id, name, params }, options), {
+          onFailure: (fatality) => Effect.fail(fatality.error as E),
+          onSuccess: ({ isFailure, result }) => Effect.succeed({ isFailure, result, encodedResult: result })
+        })
+      )
+    return {
+      tools: Object.fromEntries(
+        bound.tools.map((tool) => {
+          const name = bound.names.toProvider(tool.name)
+          return [name, toAiTool(name, tool) as AnyTool<E>]
+        })
+      ),
+      handle: handle as Toolkit.WithHandler<Record<string, AnyTool<E>>>["handle"]
+    }
+  })
+
+/** Parameters stay undecoded: `@effect/ai` fails the whole request when they do not fit, where the runner tells the model. */
+const toAiTool = (name: string, tool: Tool.Any) =>
+  AiTool.make(name, { description: tool.description, success: Schema.Unknown, failure: Schema.Unknown })
+    .setParameters(Schema.Unknown.annotations({ jsonSchema: tool.parameters }) as never)
+    .annotate(AiTool.Idempotent, tool.annotations.idempotent === true)
