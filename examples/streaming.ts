@@ -12,7 +12,7 @@ const poet = Agent.make("poet", { system: "You write verse." })
 const verse = ["Salt ", "on the ", "rail, ", "the harbour ", "sleeps; ", "a bell ", "keeps ", "count."]
 const slowly = TestModel.layer([
   { text: verse, partDelay: "20 millis" },
-  { text: verse, partDelay: "1 minute" }
+  { text: verse, partDelay: "200 millis" }
 ])
 
 const text = (event: AgentEvent.AgentEvent): string => (event._tag === "TextDelta" ? event.text : "")
@@ -28,7 +28,7 @@ const program = Effect.gen(function* () {
     )
   )
 
-  // Only its beginning: the rest of the verse would take minutes, and nobody waits for it.
+  // Only its beginning: nobody waits for the rest of the verse.
   const opening = yield* AgentExecutor.stream(poet, "The same again").pipe(
     Stream.map(text),
     Stream.filter((piece) => piece !== ""),
