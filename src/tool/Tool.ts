@@ -12,6 +12,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schema from "effect/Schema"
+import type { Simplify } from "effect/Types"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
@@ -223,7 +224,11 @@ export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never>
  * @category models
  */
 export type ParametersType<P extends Parameters> =
-  P extends Schema.Schema<infer A, any, never> ? A : P extends Schema.Struct.Fields ? Schema.Struct.Type<P> : never
+  P extends Schema.Schema<infer A, any, never>
+    ? A
+    : P extends Schema.Struct.Fields
+      ? Simplify<Schema.Struct.Type<P>>
+      : never
 
 const isFields = (parameters: Parameters): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
 
