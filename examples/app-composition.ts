@@ -30,10 +30,7 @@ const countStock = Tool.make("count_stock", {
   parameters: { product: Schema.String.annotations({ description: "Name of the product" }) },
   success: Schema.Struct({ count: Schema.Number }),
   handler: ({ product }) =>
-    Effect.map(
-      Effect.flatMap(Inventory, (inventory) => inventory.count(product)),
-      (count) => ({ count })
-    )
+    Effect.flatMap(Inventory, (inventory) => Effect.map(inventory.count(product), (count) => ({ count })))
 })
 
 const agent = Agent.make("stock-clerk", { system: "You know the stock.", tools: [countStock] })

@@ -6,6 +6,10 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, OfflineModel, Tool } from "effect-lexigram"
 
+class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("UnknownCurrency", {}) {
+  override readonly message = "There is no rate for one of these currencies"
+}
+
 const rates: Record<string, number> = { EUR: 1, USD: 1.08, GBP: 0.85, JPY: 169 }
 
 const convert = Tool.make("convert_currency", {
@@ -20,7 +24,7 @@ const convert = Tool.make("convert_currency", {
     Effect.gen(function* () {
       const [source, target] = [rates[from], rates[to]]
       // A failure is not the end: the model reads it and may try something else.
-      if (source === undefined || target === undefined) return yield* Effect.fail(new Error("unknown currency"))
+      if (source === undefined || target === undefined) return yield* new UnknownCurrency()
       return { amount: Math.round((amount / source) * target * 100) / 100, currency: to }
     })
 })

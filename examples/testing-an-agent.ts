@@ -19,18 +19,14 @@ const oven = Tool.make("preheat", {
 
 const baker = Agent.make("baker", { system: "You bake.", tools: [oven], limits: { timeout: "1 hour" } })
 
+const model = TestModel.layer([
+  { calls: [{ name: "preheat" }], expect: (request) => request.tools?.[0]?.name === "preheat" },
+  { text: "The bread is in.", delay: "1 minute" }
+])
+
 const test = <E>(name: string, body: Effect.Effect<void, E, AgentExecutor.AgentExecutor | TestModel.TestModel>) =>
   body.pipe(
-    Effect.provide(
-      Layer.provideMerge(
-        Agents.layer(),
-        TestModel.layer([
-          { calls: [{ name: "preheat" }], expect: (request) => request.tools?.[0]?.name === "preheat" },
-          { text: "The bread is in.", delay: "1 minute" }
-        ])
-      )
-    ),
-    Effect.provide(TestContext.TestContext),
+    Effect.provide(Layer.mergeAll(Layer.provideMerge(Agents.layer(), model), TestContext.TestContext)),
     Effect.zipRight(Effect.sync(() => console.log("passed:", name)))
   )
 
