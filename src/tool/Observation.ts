@@ -36,20 +36,29 @@ const lenient = () => {
  * @since 0.1.0
  * @category conversions
  */
-export const stringify = (value: unknown): string | undefined => {
-  if (typeof value === "string") return value
+export const stringify = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : (strict(value) ?? loose(value))
+
+const strict = (value: unknown): string | undefined => {
   try {
     return JSON.stringify(value)
   } catch {
-    try {
-      return JSON.stringify(value, lenient())
-    } catch {
-      return undefined
-    }
+    return undefined
   }
 }
 
-const isPlain = (value: unknown): boolean => {
+const loose = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value, lenient())
+  } catch {
+    return undefined
+  }
+}
+
+/** Deeper data is read back from its text, which takes no stack. */
+const MAX_DEPTH = 100
+
+const isPlain = (value: unknown, depth: number = 0): boolean => {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -58,9 +67,12 @@ const isPlain = (value: unknown): boolean => {
       return Number.isFinite(value)
     case "object": {
       if (value === null) return true
-      if (Array.isArray(value)) return value.every(isPlain)
-      const prototype = Object.getPrototypeOf(value)
-      return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isPlain)
+      if (depth > MAX_DEPTH) return false
+      if (!Array.isArray(value)) {
+        const prototype = Object.getPrototypeOf(value)
+        if (prototype !== Object.prototype && prototype !== null) return false
+      }
+      return Object.values(value).every((item) => isPlain(item, depth + 1))
     }
     default:
       return false
@@ -91,10 +103,15 @@ export const truncate = (text: string, max: number): { readonly text: string; re
  * @category constructors
  */
 export const make = (value: unknown, max: number): Observation | undefined => {
-  const given = value === undefined ? "ok" : value
-  const whole = stringify(given)
+  if (value === undefined) return make("ok", max)
+  if (typeof value === "string") {
+    const { text, truncated } = truncate(value, max)
+    return { result: text, text, truncated }
+  }
+  const exact = strict(value)
+  const whole = exact ?? loose(value)
   if (whole === undefined) return undefined
   const { text, truncated } = truncate(whole, max)
   if (truncated) return { result: text, text, truncated }
-  return { result: isPlain(given) ? given : JSON.parse(whole), text, truncated }
+  return { result: exact !== undefined && isPlain(value) ? value : JSON.parse(whole), text, truncated }
 }
