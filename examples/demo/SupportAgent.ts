@@ -29,10 +29,9 @@ export const trackShipment = Tool.make("track_shipment", {
 })
 
 export const searchProducts = Tool.make("search_products", {
-  description:
-    "Searches what the shop sells, with price and stock: jackets, tents, sleeping bags and mats, boots, stoves, poles, backpacks",
+  description: "Searches the products that the shop sells, with their price and how many are in stock",
   parameters: {
-    query: Schema.String.annotations({ description: "What to look for, such as a kind of product" }),
+    query: Schema.String.annotations({ description: "Name or kind of product" }),
     max_price: Schema.optional(Schema.Number.annotations({ description: "Highest price in EUR" }))
   },
   success: Schema.Array(OrderStore.Product),
