@@ -1,6 +1,8 @@
 /**
  * What a caller may ask of a model call. Every field that is set reaches the request body.
  *
+ * Only what the API or the model is known to refuse is left out: a default temperature must not fail every call of a reasoning model.
+ *
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"

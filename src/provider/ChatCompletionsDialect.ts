@@ -28,6 +28,11 @@ export interface Dialect {
   readonly reasoningBack: "never" | "tool-turns" | "always"
   /** A reasoning field that assistant messages of turns with tool calls must have, even when empty. */
   readonly requiredReasoningField?: "reasoning_content" | "reasoning" | undefined
+  /**
+   * Whether models by the names of OpenAI's reasoning models (the o series, gpt-5 but for gpt-5-chat) are asked without
+   * `temperature`, `top_p`, the penalties and `stop`, which they refuse.
+   */
+  readonly reasoningModels: boolean
   /** False where `tool_choice` is a word only: a certain tool is then forced by offering no other one. */
   readonly namedToolChoice: boolean
 }
@@ -46,6 +51,7 @@ export const standard: Dialect = {
   jsonMode: "json_schema",
   reasoningEffort: "reasoning_effort",
   reasoningBack: "tool-turns",
+  reasoningModels: false,
   namedToolChoice: true
 }
 
@@ -71,7 +77,13 @@ export const openai: Preset = {
   provider: "openai",
   baseUrl: "https://api.openai.com/v1",
   auth: "bearer",
-  dialect: { ...standard, maxTokensField: "max_completion_tokens", strictSchemas: true, reasoningBack: "never" }
+  dialect: {
+    ...standard,
+    maxTokensField: "max_completion_tokens",
+    strictSchemas: true,
+    reasoningBack: "never",
+    reasoningModels: true
+  }
 }
 
 /**

@@ -10,6 +10,7 @@ import type { JsonSchema, LlmRequest, Message, ResponseFormat, ToolChoice, ToolD
 import type { ModelSettings } from "../llm/ModelSettings.js"
 import type { Dialect } from "./ChatCompletionsDialect.js"
 import * as ChatCompletionsReasoning from "./ChatCompletionsReasoning.js"
+import * as OpenAiModels from "./OpenAiModels.js"
 
 type Body = Record<string, unknown>
 
@@ -312,7 +313,7 @@ export const encode = (
         : messages,
     ...encodeTools(request.tools ?? [], request.toolChoice, settings, dialect),
     ...(format === undefined ? {} : encodeFormat(format, dialect)),
-    ...encodeSettings(settings, dialect),
+    ...encodeSettings(dialect.reasoningModels ? OpenAiModels.accepted(options.model, settings) : settings, dialect),
     ...(options.stream ? { stream: true } : {}),
     ...(options.stream && dialect.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...settings.providerOptions

@@ -21,6 +21,7 @@ import type { LlmConfigurationError } from "../llm/LlmError.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
 import * as AiErrorClassifier from "./AiErrorClassifier.js"
 import * as LanguageModelRequest from "./LanguageModelRequest.js"
+import * as OpenAiModels from "./OpenAiModels.js"
 import * as OpenAiResponses from "./OpenAiResponses.js"
 import * as OptionalPackage from "./OptionalPackage.js"
 import * as ProviderExchange from "./ProviderExchange.js"
@@ -51,25 +52,25 @@ export interface Options {
 export const defaultBaseUrl = "https://api.openai.com/v1"
 
 /**
- * Settings as fields of the request body. `stop`, `seed` and the penalties are sent too; OpenAI itself refuses them on `/responses`,
- * other servers take them.
+ * Settings as fields of the request body. `/responses` has no place for `stop`, `seed` and the penalties: they are left out, and so are
+ * `temperature` and `topP` for reasoning models (the o series, gpt-5 but for gpt-5-chat), which refuse them. A server that takes
+ * more gets it by `providerOptions`.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromSettings = (settings: ModelSettings): Json => ({
-  ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
-  ...(settings.topP === undefined ? {} : { top_p: settings.topP }),
-  ...(settings.maxTokens === undefined ? {} : { max_output_tokens: settings.maxTokens }),
-  ...(settings.stop === undefined ? {} : { stop: settings.stop }),
-  ...(settings.seed === undefined ? {} : { seed: settings.seed }),
-  ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
-  ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
-  ...(settings.reasoningEffort === undefined ? {} : { reasoning: { effort: settings.reasoningEffort } }),
-  ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls }),
-  ...(settings.model === undefined ? {} : { model: settings.model }),
-  ...settings.providerOptions
-})
+export const fromSettings = (settings: ModelSettings): Json => {
+  const { temperature, topP } = OpenAiModels.accepted(settings.model ?? "", settings)
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(settings.maxTokens === undefined ? {} : { max_output_tokens: settings.maxTokens }),
+    ...(settings.reasoningEffort === undefined ? {} : { reasoning: { effort: settings.reasoningEffort } }),
+    ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls }),
+    ...(settings.model === undefined ? {} : { model: settings.model }),
+    ...settings.providerOptions
+  }
+}
 
 const toolChoice = (choice: ToolChoice | undefined): unknown =>
   typeof choice === "object" ? { type: "function", name: choice.tool } : (choice ?? "auto")

@@ -11,6 +11,7 @@ const encode = (
     readonly settings?: ModelSettings
     readonly stream?: boolean
     readonly provider?: string
+    readonly model?: string
   } = {}
 ): any =>
   JSON.parse(
@@ -20,7 +21,7 @@ const encode = (
         {
           dialect: { ...ChatCompletionsDialect.standard, ...options.dialect },
           provider: options.provider ?? "test",
-          model: "m-1",
+          model: options.model ?? "m-1",
           settings: options.settings ?? {},
           stream: options.stream ?? false
         }
@@ -75,6 +76,40 @@ describe("ChatCompletionsRequest", () => {
       presence_penalty: 0.1,
       frequency_penalty: 0.2,
       reasoning_effort: "low"
+    })
+  })
+
+  describe("reasoning models", () => {
+    const settings = {
+      temperature: 0.7,
+      topP: 0.9,
+      maxTokens: 100,
+      stop: ["END"],
+      seed: 7,
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.2,
+      reasoningEffort: "low"
+    } as const
+    const fields = (model: string, dialect: Partial<ChatCompletionsDialect.Dialect>, over?: object) =>
+      Object.keys(encode({}, { model, dialect, settings: { ...settings, ...over } })).sort()
+    const all = ["temperature", "top_p", "stop", "presence_penalty", "frequency_penalty"]
+    const rest = ["model", "messages", "max_completion_tokens", "seed", "reasoning_effort"]
+    const { dialect } = ChatCompletionsDialect.openai
+
+    it.each(["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-nano", "gpt-5.2", "ft:o4-mini:acme", "codex-mini-latest"])(
+      "%s is asked without what it refuses",
+      (model) => assert.deepStrictEqual(fields(model, dialect), [...rest].sort())
+    )
+
+    it.each(["gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "gpt-35-turbo", "chatgpt-4o-latest", "omni"])(
+      "%s gets every setting",
+      (model) => assert.deepStrictEqual(fields(model, dialect), [...rest, ...all].sort())
+    )
+
+    it("a name says nothing on servers of others, and provider options always win", () => {
+      assert.include(fields("o3", ChatCompletionsDialect.vllm.dialect), "temperature")
+      assert.include(fields("o3", dialect, { providerOptions: { temperature: 1 } }), "temperature")
+      assert.isTrue(ChatCompletionsDialect.azure.dialect.reasoningModels)
     })
   })
 

@@ -87,7 +87,7 @@ const streamOf = (text: string) =>
   )
 
 describe("what is sent", () => {
-  it.scopedLive("every setting is a field of the body", () =>
+  it.scopedLive("every setting that the API knows is a field of the body", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()
       yield* server.script(hello)
@@ -113,16 +113,43 @@ describe("what is sent", () => {
         temperature: 0.25,
         top_p: 0.75,
         max_output_tokens: 77,
-        stop: ["END"],
-        seed: 7,
-        presence_penalty: 0.1,
-        frequency_penalty: 0.2,
         reasoning: { effort: "low" },
         parallel_tool_calls: false,
         service_tier: "flex",
         store: false
       })
       assert.deepStrictEqual(input, [{ role: "user", content: [{ type: "input_text", text: "Hello" }] }])
+    })
+  )
+
+  it.scopedLive("reasoning models are asked without a temperature, unless provider options say so", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* start()
+      const models = ["o3", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1-mini", "gpt-5-chat-latest", "gpt-4.1", "gpt-35"]
+      yield* server.script(...models.map(() => hello), hello)
+      const settings = { temperature: 0.7, topP: 0.9, maxTokens: 5 }
+      for (const model of models) yield* client.complete({ ...ask, settings: { ...settings, model } })
+      const providerOptions = { temperature: 1, stop: ["END"] }
+      yield* client.complete({ ...ask, settings: { ...settings, model: "o3", providerOptions } })
+      assert.deepStrictEqual(
+        server.requests.map(({ body }) => [
+          body.model,
+          body.temperature,
+          body.top_p,
+          body.max_output_tokens,
+          body.stop
+        ]),
+        [
+          ["o3", undefined, undefined, 5, undefined],
+          ["o4-mini-2025-04-16", undefined, undefined, 5, undefined],
+          ["gpt-5", undefined, undefined, 5, undefined],
+          ["gpt-5.1-mini", undefined, undefined, 5, undefined],
+          ["gpt-5-chat-latest", 0.7, 0.9, 5, undefined],
+          ["gpt-4.1", 0.7, 0.9, 5, undefined],
+          ["gpt-35", 0.7, 0.9, 5, undefined],
+          ["o3", 1, undefined, 5, ["END"]]
+        ]
+      )
     })
   )
 
