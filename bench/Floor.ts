@@ -118,7 +118,5 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
           }
         ]
       }
-    }).pipe(
-      Effect.withSpan("agent.execute.bench", { captureStackTrace: false, attributes: { "agent.name": "bench" } })
-    )
+    }).pipe(Effect.withSpan("agent.execute.bench", { captureStackTrace: false, attributes: { "agent.name": "bench" } }))
   })

@@ -57,12 +57,12 @@ export const interleave = async (
   subjects: Readonly<Record<string, () => Promise<Sample>>>,
   options: { readonly warmup: number; readonly runs: number }
 ): Promise<Record<string, ReadonlyArray<Sample>>> => {
-  const samples: Record<string, Array<Sample>> = {}
+  const samples: Record<string, ReadonlyArray<Sample>> = {}
   for (let round = 0; round < options.warmup + options.runs; round++) {
     for (const [name, run] of Object.entries(subjects)) {
       globalThis.gc?.()
       const sample = await run()
-      if (round >= options.warmup) (samples[name] ??= []).push(sample)
+      if (round >= options.warmup) samples[name] = [...(samples[name] ?? []), sample]
     }
   }
   return samples

@@ -54,4 +54,3 @@ export const metricUpdates = (prefix: string): number => {
   }
   return total
 }
-

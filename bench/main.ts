@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Agent from "../src/agent/Agent.js"
@@ -44,7 +45,12 @@ const makeModel = (steps: number, counts: { model: number }, sleep?: number): Ll
     provider: "bench",
     model: "bench",
     complete: (request) =>
-      sleep === undefined ? Effect.sync(() => reply(request)) : Effect.delay(Effect.sync(() => reply(request)), sleep)
+      sleep === undefined
+        ? Effect.sync(() => reply(request))
+        : Effect.delay(
+            Effect.sync(() => reply(request)),
+            sleep
+          )
   }
 }
 
@@ -74,8 +80,9 @@ const one = Agent.make("bench", { tools: [add], strategy })
 const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
 
 const spans: Telemetry.SpanCount = { ended: 0 }
+/** Built once, as an app does. */
 const executor = (client: LlmClient.Service) =>
-  Agents.layer().pipe(Layer.provide(LlmClient.layer(client)), Layer.merge(Telemetry.layer(spans)))
+  ManagedRuntime.make(Agents.layer().pipe(Layer.provide(LlmClient.layer(client)), Layer.merge(Telemetry.layer(spans))))
 
 const measure = async (
   program: () => Promise<{ readonly text: string; readonly events: number }>,
@@ -115,8 +122,8 @@ const stepRow = async () => {
   const library = (agent: Agent.Agent<string, unknown, never>) => () =>
     measure(
       () =>
-        Effect.runPromise(
-          Effect.provide(AgentExecutor.run(agent as Agent.Agent<string>, "go"), runtime).pipe(
+        runtime.runPromise(
+          AgentExecutor.run(agent as Agent.Agent<string>, "go").pipe(
             Effect.map((response) => ({ text: response.message, events: response.toolCalls.length }))
           )
         ),
@@ -127,13 +134,12 @@ const stepRow = async () => {
   const floor = () =>
     measure(
       () =>
-        Effect.runPromise(
+        runtime.runPromise(
           Floor.run(model, "go", one.definition.tools.definitions).pipe(
             Effect.map((result) => {
               counts.tool += stepsPerRun
               return { text: result.text, events: result.events.filter((event) => event._tag === "ToolResult").length }
-            }),
-            Effect.provide(Telemetry.layer(spans))
+            })
           )
         ),
       stepsPerRun,
@@ -189,12 +195,21 @@ const deltaRow = async () => {
   const perChunk = 8
   const model = streamModel(deltas, perChunk, counts)
   const quiet = Agent.make("bench", { strategy: FunctionCalling.make() })
+  const runtime = executor(model)
   const source = () =>
     measure(
       async () => {
         let seen = 0
         await Effect.runPromise(
-          model.complete({ messages: [] }, { onParts: (parts) => Effect.sync(() => void (seen += parts.length)) })
+          model.complete(
+            { messages: [] },
+            {
+              onParts: (parts) =>
+                Effect.sync(() => {
+                  seen += parts.length
+                })
+            }
+          )
         )
         return { text: "", events: seen }
       },
@@ -204,20 +219,13 @@ const deltaRow = async () => {
   const library = () =>
     measure(
       () =>
-        Effect.runPromise(
-          Effect.provide(
-            Stream.runFoldWhile(
-              AgentExecutor.stream(quiet, "go"),
-              { events: 0, text: "" },
-              () => true,
-              (state, event) =>
-                event._tag === "TextDelta"
-                  ? { events: state.events + 1, text: state.text }
-                  : event._tag === "Message"
-                    ? { events: state.events, text: String(event.text.length) }
-                    : state
-            ),
-            executor(model)
+        runtime.runPromise(
+          Stream.runFold(AgentExecutor.stream(quiet, "go"), { events: 0, text: "" }, (state, event) =>
+            event._tag === "TextDelta"
+              ? { events: state.events + 1, text: state.text }
+              : event._tag === "Message"
+                ? { events: state.events, text: String(event.text.length) }
+                : state
           )
         ),
       deltas,
@@ -225,7 +233,10 @@ const deltaRow = async () => {
     )
   const samples = await interleave({ source, library }, { warmup, runs })
   rows.push(
-    makeRow("streamed delta, 8 a chunk", "the socket alone", "µs CPU", samples["source"]!, { model: 1, events: deltas }),
+    makeRow("streamed delta, 8 a chunk", "the socket alone", "µs CPU", samples["source"]!, {
+      model: 1,
+      events: deltas
+    }),
     makeRow("streamed delta, 8 a chunk", "effect-lexigram, end to end", "µs CPU", samples["library"]!, {
       model: 1,
       events: deltas,
@@ -238,10 +249,10 @@ const concurrentRow = async () => {
   const total = quick ? 2_000 : 10_000
   const steps = 2
   const model = makeModel(steps, counts, 10)
-  const layer = executor(model)
+  const runtime = executor(model)
   const agent = Agent.make("bench", { tools: [add], strategy: FunctionCalling.make() })
   const sample = async (
-    all: Effect.Effect<ReadonlyArray<string>, unknown>,
+    all: Effect.Effect<ReadonlyArray<string>, unknown, AgentExecutor.AgentExecutor>,
     metrics: string
   ): Promise<{ readonly wall: Sample; readonly memory: Sample }> => {
     counts.model = 0
@@ -255,7 +266,7 @@ const concurrentRow = async () => {
     }, 20)
     const before = Telemetry.metricUpdates(metrics)
     const started = performance.now()
-    const texts = await Effect.runPromise(all)
+    const texts = await runtime.runPromise(all)
     const wall = performance.now() - started
     clearInterval(watch)
     const seen = {
@@ -271,7 +282,7 @@ const concurrentRow = async () => {
   const indices = Array.from({ length: total }, (_, index) => index)
   const library = Effect.forEach(indices, () => Effect.map(AgentExecutor.run(agent, "go"), (r) => r.message), {
     concurrency: "unbounded"
-  }).pipe(Effect.provide(layer))
+  })
   const floor = Effect.forEach(
     indices,
     () =>
@@ -280,8 +291,11 @@ const concurrentRow = async () => {
         return r.text
       }),
     { concurrency: "unbounded" }
-  ).pipe(Effect.orDie, Effect.provide(Telemetry.layer(spans)))
-  const kinds = { floor: { wall: [] as Array<Sample>, memory: [] as Array<Sample> }, library: { wall: [] as Array<Sample>, memory: [] as Array<Sample> } }
+  )
+  const kinds = {
+    floor: { wall: [] as Array<Sample>, memory: [] as Array<Sample> },
+    library: { wall: [] as Array<Sample>, memory: [] as Array<Sample> }
+  }
   for (let round = 0; round < (quick ? 2 : 4); round++) {
     for (const [name, program, metrics] of [
       ["floor", floor, "floor."],
@@ -293,7 +307,13 @@ const concurrentRow = async () => {
       kinds[name].memory.push(result.memory)
     }
   }
-  const expected = { model: total * (steps + 1), tool: total * steps, spans: total * (1 + 2 * steps + 1), text: "done", runs: total }
+  const expected = {
+    model: total * (steps + 1),
+    tool: total * steps,
+    spans: total * (1 + 2 * steps + 1),
+    text: "done",
+    runs: total
+  }
   const label = `${total} concurrent runs of 3 steps, model sleeps 10 ms`
   rows.push(
     makeRow(label, "bare Effect floor", "s wall", kinds.floor.wall, { ...expected, metrics: total * (2 + 3 * steps) }),

@@ -6,16 +6,7 @@ import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import {
-  AgentEvent,
-  type LlmClient,
-  type LlmError,
-  LlmRetry,
-  LlmTimeout,
-  OfflineModel,
-  Providers,
-  Run
-} from "effect-lexigram"
+import { type LlmClient, type LlmError, LlmResilience, OfflineModel, Providers } from "effect-lexigram"
 
 export interface Chosen {
   readonly provider: string
@@ -24,26 +15,7 @@ export interface Chosen {
   readonly layer: Layer.Layer<LlmClient.LlmClient, LlmError.LlmConfigurationError | ConfigError.ConfigError>
 }
 
-export interface Options {
-  readonly retry?: LlmRetry.Options | undefined
-  readonly timeout?: LlmTimeout.Options | undefined
-}
-
-/** Puts a wait before another try among the events of the run it belongs to. */
-const report = ({ attempt, delayMs, error }: LlmRetry.Retry): Effect.Effect<void> =>
-  Run.emit({
-    _tag: "Degraded",
-    stage: `try ${attempt + 1} in ${Math.ceil(delayMs)} ms`,
-    error: AgentEvent.errorInfo(error)
-  })
-
-/** A call that fails for a passing reason is tried again; each try has its own limits. */
-export const resilient = (options?: Options): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
-  LlmRetry.layer({ onRetry: report, ...options?.retry }).pipe(
-    Layer.provide(LlmTimeout.layer({ whole: "2 minutes", first: "45 seconds", gap: "30 seconds", ...options?.timeout }))
-  )
-
-export const choose = (options?: Options): Effect.Effect<Chosen, ConfigError.ConfigError> =>
+export const choose = (options?: LlmResilience.Options): Effect.Effect<Chosen, ConfigError.ConfigError> =>
   Effect.map(
     Providers.configured,
     Option.match({
@@ -57,7 +29,10 @@ export const choose = (options?: Options): Effect.Effect<Chosen, ConfigError.Con
         provider,
         model: model ?? "no model named",
         embedded: false,
-        layer: resilient(options).pipe(Layer.provide(Providers.layerConfig), Layer.provide(FetchHttpClient.layer))
+        layer: LlmResilience.layer(options).pipe(
+          Layer.provide(Providers.layerConfig),
+          Layer.provide(FetchHttpClient.layer)
+        )
       })
     })
   )

@@ -7,6 +7,8 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
+import { errorInfo } from "../domain/AgentEvent.js"
+import * as Run from "../observability/Run.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 
@@ -61,9 +63,17 @@ const retryAfter = (error: LlmError): number => {
   return millis === undefined || Number.isNaN(millis) ? 0 : Math.max(0, millis)
 }
 
+/** Inside a run a retry is one of its events. */
+const announce = ({ attempt, delayMs, error }: Retry): Effect.Effect<void> =>
+  Run.emit({
+    _tag: "Degraded",
+    stage: `model call, try ${attempt + 1} in ${Math.ceil(delayMs)} ms`,
+    error: errorInfo(error)
+  })
+
 /**
  * Retries until the first part went to `onParts`: from then on an error passes, because a retry would repeat text. Costs nothing while
- * calls succeed. Pure: the wrapped client keeps no state.
+ * calls succeed. Pure: the wrapped client keeps no state. Inside a run each retry is a `Degraded` event.
  *
  * @since 0.1.0
  * @category combinators
@@ -113,8 +123,12 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
           Effect.catchAll(inner.complete(request, watched), (error) => {
             if (handed || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
             return Effect.flatMap(delay(error, attempt), (delayMs) => {
-              const next = Effect.zipRight(Effect.sleep(delayMs), call(attempt + 1))
-              return onRetry === undefined ? next : Effect.zipRight(onRetry({ attempt, delayMs, error }), next)
+              const retry: Retry = { attempt, delayMs, error }
+              const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))
+              return told.pipe(
+                Effect.zipRight(Effect.sleep(delayMs)),
+                Effect.zipRight(Effect.suspend(() => call(attempt + 1)))
+              )
             })
           })
         return call(1)

@@ -6,6 +6,13 @@
 export * as CacheBackend from "./CacheBackend.js"
 
 /**
+ * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
+ *
+ * @since 0.1.0
+ */
+export * as CostEstimator from "./CostEstimator.js"
+
+/**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
  *
  * @since 0.1.0
@@ -41,6 +48,13 @@ export * as LlmLimits from "./LlmLimits.js"
  * @since 0.1.0
  */
 export * as LlmRedaction from "./LlmRedaction.js"
+
+/**
+ * The usual care around a model, in the right order: each try under its own time limits, failed ones repeated.
+ *
+ * @since 0.1.0
+ */
+export * as LlmResilience from "./LlmResilience.js"
 
 /**
  * The schema of a whole answer: what caches, recordings and durable runs store and read back. Both sides are the plain

@@ -278,3 +278,20 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  */
 export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigError, HttpClient.HttpClient> =
   Layer.effect(LlmClient, Effect.flatMap(fromConfig, make))
+
+/**
+ * The model the environment names, else the one given: `OfflineModel.layer()` for demos and first steps.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfigOr = <E, R>(
+  fallback: Layer.Layer<LlmClient, E, R>
+): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError, R | HttpClient.HttpClient> =>
+  Layer.unwrapEffect(
+    Effect.map(
+      configured,
+      (found): Layer.Layer<LlmClient, E | LlmConfigurationError | ConfigError, R | HttpClient.HttpClient> =>
+        Option.isSome(found) ? layerConfig : fallback
+    )
+  )

@@ -253,3 +253,25 @@ describe("configured", () => {
     assert.strictEqual(Providers.ENV_PREFIX, "LEX_AI_LLM__")
   })
 })
+
+describe("layerConfigOr", () => {
+  const fallback = LlmClient.layer({ provider: "fallback", complete: () => Effect.dieMessage("not asked") })
+  const chosen = (env: Record<string, string>) =>
+    client(Layer.provide(Providers.layerConfigOr(fallback), FetchHttpClient.layer)).pipe(withEnv(env))
+
+  it.effect("is the given model while the environment names none", () =>
+    Effect.map(chosen({}), ({ provider }) => assert.strictEqual(provider, "fallback"))
+  )
+
+  it.effect("is the model the environment names", () =>
+    Effect.map(chosen({ LEX_AI_LLM__PROVIDER: "ollama", LEX_AI_LLM__MODEL: "qwen3" }), (found) =>
+      assert.deepStrictEqual(found, { provider: "ollama", model: "qwen3" })
+    )
+  )
+
+  it.effect("does not hide a name that is wrong", () =>
+    Effect.map(Effect.flip(chosen({ LEX_AI_LLM__PROVIDER: "olama" })), (error) =>
+      assert.strictEqual((error as { readonly _tag: string })._tag, "LlmConfigurationError")
+    )
+  )
+})

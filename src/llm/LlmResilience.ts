@@ -1,0 +1,30 @@
+/**
+ * The usual care around a model, in the right order: each try under its own time limits, failed ones repeated.
+ *
+ * @since 0.1.0
+ */
+import * as Layer from "effect/Layer"
+import type * as LlmClient from "./LlmClient.js"
+import * as LlmRetry from "./LlmRetry.js"
+import * as LlmTimeout from "./LlmTimeout.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly retry?: LlmRetry.Options | undefined
+  /** Of one try; default 120 s in all, 60 s to the first part, 60 s between parts. */
+  readonly timeout?: LlmTimeout.Options | undefined
+}
+
+/**
+ * Retries around timeouts around the client below. A strategy's own `llmTimeout` stands around all tries.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<LlmClient.LlmClient, never, LlmClient.LlmClient> =>
+  LlmRetry.layer(options?.retry).pipe(
+    Layer.provide(LlmTimeout.layer({ first: "60 seconds", gap: "60 seconds", ...options?.timeout }))
+  )
