@@ -93,6 +93,14 @@ const decodeFenced = (block: string): unknown => {
 }
 
 /**
+ * An input as written, without the emphasis and the fence of its surroundings.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const bare = (raw: string): string => withoutForeignFence(raw.startsWith("**") ? raw.slice(2).trim() : raw)
+
+/**
  * The value of an input as written: decoded or repaired JSON, `{}` for none, else the text without enclosing quotes. Fenced code
  * stays as it is.
  *
@@ -100,7 +108,7 @@ const decodeFenced = (block: string): unknown => {
  * @category conversions
  */
 export const decode = (raw: string): unknown => {
-  const text = withoutForeignFence(raw.startsWith("**") ? raw.slice(2).trim() : raw)
+  const text = bare(raw)
   if (text === "" || text === "null" || text === "None") return {}
   if (ReActMarker.isFence(text)) return decodeFenced(text)
   const json = text.startsWith("`{") && text.endsWith("}`") ? text.slice(1, -1) : text

@@ -110,3 +110,28 @@ export const next = (text: string, from: number, wanted: ReadonlyArray<Kind>): M
   }
   return undefined
 }
+
+const words = ["thoughts", "action", "observation", "final", "answer"]
+
+const beginnings = words.flatMap((word) => Array.from(word, (_, index) => word.slice(0, index + 1))).join("|")
+
+// More than the pattern allows, never less: what it lets through only waits.
+const beginning = new RegExp(
+  `^[\\s#+•*_\`~.)\\d-]*(?:(?:${words.join("|")}|thought)[\\s\\w#.)*\`-]*|${beginnings})?$`,
+  "i"
+)
+
+/**
+ * Whether more text can no longer change what `at` says of a line that is still being written, nor whether it is a fence.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const isDecided = (line: string): boolean => {
+  const start = line.slice(0, window)
+  if (start.length === window) return true
+  const colon = start.search(/[:：]/)
+  if (colon === -1) return !beginning.test(start)
+  if (at(start, 0) === undefined) return true
+  return /^(?:[*_`]{3}|[*_`]{0,2}[^*_`])/.test(start.slice(colon + 1))
+}

@@ -223,12 +223,13 @@ export const openingMessages = (task: Task, system: string = task.system): Reado
   return system === "" ? [...task.history, user] : [{ role: "system", content: system }, ...task.history, user]
 }
 
-const fence = /^\s*```[a-zA-Z]*\s*\n([\s\S]*?)\n?```\s*$/
+// The first line takes no line break: two places for one would make blank lines a matter of quadratic time.
+const fence = /^\s*```[a-zA-Z]*[ \t\r]*\n([\s\S]*?)\n?```\s*$/
 
 /** JSON as models write it: bare, fenced, or inside a sentence. */
 const readJson = (text: string): Either.Either<unknown, string> => {
   const inner = fence.exec(text)?.[1] ?? text
-  const strict = Either.try((): unknown => JSON.parse(inner))
+  const strict = JsonRepair.decode(inner)
   if (Either.isRight(strict)) return Either.right(strict.right)
   const starts = [inner.indexOf("{"), inner.indexOf("[")].filter((index) => index >= 0)
   const start = starts.length === 0 ? -1 : Math.min(...starts)

@@ -3,31 +3,37 @@
  *
  * @since 0.1.0
  */
+import { stringify } from "../tool/Observation.js"
 
 /**
  * @since 0.1.0
  * @category models
  */
 export interface CircleDetector {
-  /** Notes a call and what it showed; gives back how often exactly this has happened now. Constant work. */
+  /**
+   * Notes a call and what it showed; gives back how often that call has shown just this, without anything else in between. Work and
+   * memory depend on the call alone, not on how many there were.
+   */
   readonly note: (name: string, params: unknown, observation: string) => number
 }
-
-const key = (name: string, params: unknown, observation: string): string =>
-  `${name}\u0000${typeof params === "string" ? params : (JSON.stringify(params) ?? "")}\u0000${observation}`
 
 /**
  * @since 0.1.0
  * @category constructors
  */
 export const makeCircleDetector = (): CircleDetector => {
-  const seen = new Map<string, number>()
+  const seen = new Map<string, { observation: string; count: number }>()
   return {
     note: (name, params, observation) => {
-      const one = key(name, params, observation)
-      const count = (seen.get(one) ?? 0) + 1
-      seen.set(one, count)
-      return count
+      const call = `${name}\u0000${stringify(params) ?? ""}`
+      const last = seen.get(call)
+      if (last === undefined) {
+        seen.set(call, { observation, count: 1 })
+        return 1
+      }
+      last.count = last.observation === observation ? last.count + 1 : 1
+      last.observation = observation
+      return last.count
     }
   }
 }

@@ -5,8 +5,9 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { Body } from "../domain/AgentEvent.js"
+import type { Body, FinishReason } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
+import * as ReActStream from "../internal/ReActStream.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as Run from "../observability/Run.js"
 import * as ReActPrompt from "../prompt/ReActPrompt.js"
@@ -41,51 +42,33 @@ export interface Options extends ToolLoop.LoopOptions {
 const join = (system: string, rules: string): string => (system === "" ? rules : `${system}\n\n${rules}`)
 
 /**
- * Deltas of a completion in the text protocol: what stands behind the final answer's marker is text for the user, everything before it
- * is reasoning. Once an action stands in the completion, no answer in it counts. Work per delta is bounded by the line it is in.
+ * Deltas of a completion in the text protocol: the final answer that `ReActText.parse` finds in the whole is text for the user, what
+ * stands before it, or before the end of an action, is reasoning. What only the end of the completion decides comes with that.
  */
-const makeDeltas = (): ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) => {
-  const finalMarker = /^[\s*_#>-]*final[_ ]?answer\s*\d*\s*[*_]*\s*:[*_]*\s?/i
-  const actionMarker = /^[\s*_#>-]*action\s*\d*\s*[*_]*\s*:/i
-  let line = ""
-  let mode: "thinking" | "answering" | "acting" = "thinking"
-  const take = (text: string, bodies: Array<Body>) => {
-    if (mode === "answering") {
-      bodies.push({ _tag: "TextDelta", text })
-      return
-    }
-    let rest = text
-    while (rest !== "") {
-      const newline = rest.indexOf("\n")
-      line += newline < 0 ? rest : rest.slice(0, newline + 1)
-      rest = newline < 0 ? "" : rest.slice(newline + 1)
-      if (mode === "thinking") {
-        const marker = finalMarker.exec(line.slice(0, 64))
-        if (marker !== null) {
-          const answer = line.slice(marker[0].length) + rest
-          mode = "answering"
-          line = ""
-          if (answer !== "") bodies.push({ _tag: "TextDelta", text: answer })
-          return
-        }
-        if (actionMarker.test(line.slice(0, 64))) mode = "acting"
-      }
-      if (newline >= 0) {
-        bodies.push({ _tag: "ReasoningDelta", text: line })
-        line = ""
-      }
-    }
+const makeDeltas = (
+  tools: ReadonlyArray<string>
+): ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) => {
+  let bodies: Array<Body> = []
+  const pieces: Array<string> = []
+  const stream = ReActStream.make({
+    reasoning: (text) => void bodies.push({ _tag: "ReasoningDelta", text }),
+    answer: (text) => void bodies.push({ _tag: "TextDelta", text })
+  })
+  const finish = () => {
+    const parsed = ReActText.parse(pieces.join(""), { tools })
+    const isAnswer = parsed._tag === "FinalAnswer"
+    const rest = isAnswer ? parsed.answer.slice(stream.answered()) : parsed.cut.text.slice(stream.reasoned())
+    if (rest !== "") bodies.push({ _tag: isAnswer ? "TextDelta" : "ReasoningDelta", text: rest })
   }
   return (parts) => {
-    const bodies: Array<Body> = []
+    bodies = []
     for (const part of parts) {
-      if (part.type === "text-delta" && part.delta !== "") take(part.delta, bodies)
-      else if (part.type === "reasoning-delta" && part.delta !== "") {
+      if (part.type === "text-delta") {
+        pieces.push(part.delta)
+        stream.push(part.delta)
+      } else if (part.type === "reasoning-delta" && part.delta !== "") {
         bodies.push({ _tag: "ReasoningDelta", text: part.delta })
-      } else if (part.type === "text-end" && mode !== "answering" && line !== "") {
-        bodies.push({ _tag: "ReasoningDelta", text: line })
-        line = ""
-      }
+      } else if (part.type === "finish") finish()
     }
     return bodies
   }
@@ -99,10 +82,8 @@ const textProgram =
       const run = yield* Run.Run
       const runner = yield* ToolRunner
       const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
-      const { definitions, tools } = task.tools
-      const names = definitions.map((definition) => definition.name)
-      const known = Array.from(new Set([...names, ...tools.map((tool) => tool.name)]))
-      const opening = ModelCall.openingMessages(task, join(task.system, ReActPrompt.text(definitions)))
+      const known = ToolLoop.writtenNames(task.tools)
+      const opening = ModelCall.openingMessages(task, join(task.system, ReActPrompt.text(task.tools.definitions)))
       const first = opening.length - 1
       const stop = [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])]
       let messages = opening
@@ -111,11 +92,15 @@ const textProgram =
       let lastText = ""
       const detector = Progress.makeCircleDetector()
 
+      const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
+        ToolLoop.end(model, task, { strategyName: NAME, step, first, messages, text, reason, said })
+
       for (let step = 1; step <= resolved.maxIterations; step++) {
         yield* run.emit({ _tag: "StepStarted", step })
-        const response = yield* model.call({ messages, settings: { stop } }, { step, deltas: makeDeltas() })
+        const response = yield* model.call({ messages, settings: { stop } }, { step, deltas: makeDeltas(known) })
         usage = Usage.add(usage, response.usage)
         const parsed = ReActText.parse(LlmClient.text(response), { tools: known })
+        const reason = ToolLoop.finishReason(response.finishReason)
         const thought = parsed.thought.trim()
         if (thought !== "") {
           lastText = thought
@@ -123,22 +108,14 @@ const textProgram =
         }
         const said: LlmClient.Message = { role: "assistant", content: parsed.cut.text }
 
-        if (parsed._tag === "FinalAnswer") {
-          const reason = ToolLoop.finishReason(response.finishReason)
-          if (task.output === undefined) {
-            return { text: parsed.answer, reason, messages: [...messages.slice(first), said] }
-          }
-          const shaped = yield* ModelCall.structured(model, task.output, {
-            strategyName: NAME,
-            step,
-            messages,
-            text: parsed.answer
-          })
-          const last: LlmClient.Message = { role: "assistant", content: shaped.text }
-          return { text: shaped.text, output: shaped.output, reason, messages: [...messages.slice(first), last] }
-        }
+        if (parsed._tag === "FinalAnswer") return yield* answer(parsed.answer, reason, step, said)
 
         if (parsed._tag === "Malformed") {
+          // Asked again, a filter would filter again.
+          if (reason === "content-filter" || (reason === "length" && parsed.reason === "empty")) {
+            return yield* answer(parsed.cut.text, reason, step, parsed.cut.text === "" ? undefined : said)
+          }
+          if (parsed.reason === "no-marker" && parsed.cut.text !== "") lastText = parsed.cut.text
           messages = [
             ...messages,
             ...(parsed.cut.text === "" ? [] : [said]),
@@ -147,22 +124,21 @@ const textProgram =
           continue
         }
 
-        const call = { id: `text_${step}`, name: parsed.tool, params: parsed.input }
+        const call = { id: `text_${step}`, name: parsed.tool, params: ReActText.paramsOf(parsed) }
         const outcome = yield* runner.run(task.tools, call, resolved.toolOptions(step))
         toolCalls += 1
         messages = [...messages, said, { role: "user", content: ReActText.observation(outcome.observation) }]
         const stuck = ToolLoop.checkProgress(NAME, resolved, detector, call, outcome)
         if (stuck !== undefined) {
-          if (resolved.onLimit === "answer") {
-            return { text: lastText, reason: "limit", messages: messages.slice(first) }
-          }
+          if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
           return yield* stuck
         }
         if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: [outcome] }) === true) {
-          return { text: lastText, reason: "stop-condition", messages: messages.slice(first) }
+          return yield* answer(lastText, "stop-condition", step)
         }
       }
-      return yield* ToolLoop.atLimit(NAME, resolved, lastText, messages.slice(first))
+      if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", resolved.maxIterations)
+      return yield* ToolLoop.exceeded(NAME, resolved)
     })
 
 /**

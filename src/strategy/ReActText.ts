@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as ReActAction from "../internal/ReActAction.js"
+import * as ReActAnswer from "../internal/ReActAnswer.js"
 import * as ReActInput from "../internal/ReActInput.js"
 import * as ReActMarker from "../internal/ReActMarker.js"
 
@@ -106,34 +107,14 @@ export const stopSequences: ReadonlyArray<string> = ["\nObservation:", "\nOBSERV
  */
 export const maxImplicitThought = 200
 
-/** Where an answer that begins at `from` ends: at an invented observation or a whole action, unless a closed fence quotes it. */
+/** Where an answer that begins at `from` ends. */
 const answerEnd = (text: string, from: number, fencedOutside: boolean): number => {
-  let wrapped = fencedOutside
-  let fenced = false
-  let insideFence: number | undefined
-  let thought: number | undefined
+  const answer = ReActAnswer.make(fencedOutside)
   for (let line = ReActMarker.nextLine(text, from); line < text.length; line = ReActMarker.endOfLine(text, line) + 1) {
-    const marker = ReActMarker.at(text, line)
-    const ends =
-      marker?.kind === "observation" ||
-      (marker?.kind === "action" &&
-        (ReActAction.inlineInput.test(text.slice(marker.content, marker.lineEnd)) ||
-          ReActMarker.next(text, ReActMarker.nextLine(text, marker.lineEnd), ReActMarker.kinds)?.kind === "input"))
-    if (marker?.kind === "thought" && !fenced) thought = line
-    if (ends) {
-      const at = marker.kind === "action" ? (thought ?? line) : line
-      if (!fenced) return at
-      insideFence ??= at
-    }
-    const start = text.slice(line, line + ReActMarker.window).trimStart()
-    if (!ReActMarker.isFence(start)) continue
-    if (fenced) {
-      fenced = false
-      insideFence = undefined
-    } else if (wrapped && /^(?:```|~~~)\s*$/.test(start)) wrapped = false
-    else fenced = true
+    const end = answer.push(text.slice(line, ReActMarker.endOfLine(text, line)), line)
+    if (end !== undefined) return end
   }
-  return insideFence ?? text.length
+  return answer.end() ?? text.length
 }
 
 const firstLine = (text: string): string => {
@@ -255,7 +236,7 @@ export const parse = (text: string, options?: Options | undefined): ReActText =>
   for (let line = 0; line < text.length && !invented; line = ReActMarker.endOfLine(text, line) + 1) {
     const marker = ReActMarker.at(text, line)
     if (marker === undefined) {
-      const start = text.slice(line, line + ReActMarker.window).trim()
+      const start = text.slice(line, Math.min(ReActMarker.endOfLine(text, line), line + ReActMarker.window)).trim()
       if (ReActMarker.isFence(start)) fences++
       else if (start !== "") lastLine = line
       continue
@@ -304,6 +285,18 @@ export const parse = (text: string, options?: Options | undefined): ReActText =>
   const late = lateFinal.exec(text.slice(0, end))
   return late === null ? malformed("no-marker", end) : final(late.index + 1, late.index + late[0].length, end)
 }
+
+/**
+ * The arguments of an action as the tool should get them: the input, but a bare number or boolean as it was written. A tool that takes
+ * text gets it with its spelling (`1e5`, `007`), any other reads it as JSON again.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const paramsOf = (action: Action): unknown =>
+  typeof action.input === "number" || typeof action.input === "boolean"
+    ? ReActInput.bare(action.inputRaw)
+    : action.input
 
 /**
  * Text from outside with a quotation mark (`> `) before every line that a reader could take for a marker of the protocol.

@@ -8,11 +8,14 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
+import * as ReActAction from "../internal/ReActAction.js"
 import * as LlmClient from "../llm/LlmClient.js"
+import type { LlmError } from "../llm/LlmError.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
-import type { Outcome, RunOptions, ToolCall } from "../tool/ToolRunner.js"
+import type { Fatality, Outcome, RunOptions, ToolCall } from "../tool/ToolRunner.js"
 import { ToolRunner } from "../tool/ToolRunner.js"
+import type { Bound } from "../tool/ToolSet.js"
 import * as ModelCall from "./ModelCall.js"
 import * as Progress from "./Progress.js"
 import * as ReActText from "./ReActText.js"
@@ -102,28 +105,52 @@ export const finishReason = (reason: LlmClient.FinishReason): FinishReason =>
   reason === "length" || reason === "content-filter" ? reason : "completed"
 
 /**
- * What the end of a loop without an answer comes to.
+ * The failure of a loop that ends without an answer.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const exceeded = (strategyName: string, resolved: Resolved): MaxIterationsExceededError =>
+  new MaxIterationsExceededError({
+    strategyName,
+    maxIterations: resolved.maxIterations,
+    currentIteration: resolved.maxIterations,
+    message: `No answer after ${resolved.maxIterations} iterations`,
+    hint: 'Raise `maxIterations`, or take the best text so far with `onLimit: "answer"`'
+  })
+
+/**
+ * The answer of a loop, in the shape the task asks for: whatever ended the loop, an output that does not fit never gets out. `said` is
+ * the message of the model that holds the text.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const atLimit = (
-  strategyName: string,
-  resolved: Resolved,
-  text: string,
-  messages: ReadonlyArray<LlmClient.Message>
-): Effect.Effect<Answer, MaxIterationsExceededError> =>
-  resolved.onLimit === "answer"
-    ? Effect.succeed({ text, reason: "limit", messages })
-    : Effect.fail(
-        new MaxIterationsExceededError({
-          strategyName,
-          maxIterations: resolved.maxIterations,
-          currentIteration: resolved.maxIterations,
-          message: `No answer after ${resolved.maxIterations} iterations`,
-          hint: 'Raise `maxIterations`, or take the best text so far with `onLimit: "answer"`'
-        })
-      )
+export const end = (
+  model: ModelCall.Model,
+  task: Task,
+  options: {
+    readonly strategyName: string
+    readonly step: number
+    readonly messages: ReadonlyArray<LlmClient.Message>
+    /** Where the messages of this run begin. */
+    readonly first: number
+    readonly text: string
+    readonly reason: FinishReason
+    readonly said?: LlmClient.Message | undefined
+  }
+): Effect.Effect<Answer, LlmError | Fatality> => {
+  const { first, messages, reason, said, text } = options
+  const all = (last: LlmClient.Message | undefined) =>
+    last === undefined ? messages.slice(first) : [...messages.slice(first), last]
+  if (task.output === undefined) return Effect.succeed({ text, reason, messages: all(said) })
+  return Effect.map(ModelCall.structured(model, task.output, options), (shaped) => ({
+    text: shaped.text,
+    output: shaped.output,
+    reason,
+    messages: all(said !== undefined && shaped.text === text ? said : { role: "assistant", content: shaped.text })
+  }))
+}
 
 /**
  * Fails once a call has shown the same result too often.
@@ -158,6 +185,20 @@ const resultPart = (call: ToolCall, name: string, outcome: Outcome): ToolResultP
   providerExecuted: false
 })
 
+/**
+ * Names of the tools in text that a model writes: those it was told, and the tools' own where they are not merely spelled differently.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const writtenNames = (tools: Bound): ReadonlyArray<string> => {
+  const told = tools.definitions.map((definition) => definition.name)
+  return [
+    ...told,
+    ...tools.tools.map((tool) => tool.name).filter((name) => ReActAction.knownTool(name, told) === undefined)
+  ]
+}
+
 const NUDGE = "Your last answer was empty. Answer the question, or call a tool."
 
 /**
@@ -183,7 +224,7 @@ export const program =
       const runner = yield* ToolRunner
       const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
       const tools = task.tools
-      const toolNames = tools.tools.map((tool) => tool.name)
+      const toolNames = writtenNames(tools)
       const opening = ModelCall.openingMessages(task, config.system(task))
       const first = opening.length - 1
       let messages = opening
@@ -191,11 +232,10 @@ export const program =
       let toolCallCount = 0
       let lastText = ""
       const detector = Progress.makeCircleDetector()
-      const answer = (text: string, reason: FinishReason, last?: LlmClient.Message): Answer => ({
-        text,
-        reason,
-        messages: last === undefined ? messages.slice(first) : [...messages.slice(first), last]
-      })
+      const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
+        end(model, task, { strategyName: config.name, step, first, messages, text, reason, said })
+      // A model that writes its calls as text writes its answer in the same form.
+      let writes = false
 
       for (let step = 1; step <= resolved.maxIterations; step++) {
         const wait = run.unsafeEmit({ _tag: "StepStarted", step })
@@ -218,23 +258,23 @@ export const program =
         const written = native.length === 0 && toolNames.length > 0 ? writtenCall(text, toolNames, step) : undefined
 
         if (native.length === 0 && written === undefined) {
-          if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
-            messages = [...messages, { role: "user", content: NUDGE }]
+          const said = LlmClient.assistantMessage(response)
+          if (response.finishReason === "pause") {
+            messages = [...messages, said]
             continue
           }
-          const message = LlmClient.assistantMessage(response)
+          if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
+            // Reasoning alone is refused by providers that want to see what it led to.
+            const acted = response.content.some((part) => part.type === "tool-call" || part.type === "tool-result")
+            messages = [...messages, ...(acted ? [said] : []), { role: "user", content: NUDGE }]
+            continue
+          }
           const reason = finishReason(response.finishReason)
-          if (task.output === undefined) return answer(text, reason, message)
-          const shaped = yield* ModelCall.structured(model, task.output, {
-            strategyName: config.name,
-            step,
-            messages,
-            text
-          })
-          const last: LlmClient.Message = shaped.text === text ? message : { role: "assistant", content: shaped.text }
-          return { ...answer(shaped.text, reason, last), output: shaped.output }
+          const parsed = writes ? ReActText.parse(text, { tools: toolNames }) : undefined
+          return yield* answer(parsed?._tag === "FinalAnswer" ? parsed.answer : text, reason, step, said)
         }
 
+        writes ||= written !== undefined
         const assistant: LlmClient.Message =
           written === undefined ? LlmClient.assistantMessage(response) : { role: "assistant", content: written.text }
         const calls: ReadonlyArray<ToolCall> = written === undefined ? native : [written.call]
@@ -254,15 +294,16 @@ export const program =
         for (let i = 0; i < outcomes.length; i++) {
           const stuck = checkProgress(config.name, resolved, detector, calls[i]!, outcomes[i]!)
           if (stuck !== undefined) {
-            if (resolved.onLimit === "answer") return answer(lastText, "limit")
+            if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
             return yield* stuck
           }
         }
         if (resolved.stopWhen?.({ step, usage, toolCalls: toolCallCount, text: lastText, last: outcomes }) === true) {
-          return answer(lastText, "stop-condition")
+          return yield* answer(lastText, "stop-condition", step)
         }
       }
-      return yield* atLimit(config.name, resolved, lastText, messages.slice(first))
+      if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", resolved.maxIterations)
+      return yield* exceeded(config.name, resolved)
     })
 
 const writtenCall = (
@@ -274,7 +315,7 @@ const writtenCall = (
   const parsed = ReActText.parse(text, { tools })
   if (parsed._tag !== "Action" || !tools.includes(parsed.tool)) return undefined
   return {
-    call: { id: `text_${step}`, name: parsed.tool, params: parsed.input },
+    call: { id: `text_${step}`, name: parsed.tool, params: ReActText.paramsOf(parsed) },
     thought: parsed.thought,
     text: parsed.cut.text
   }

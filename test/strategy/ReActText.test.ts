@@ -75,6 +75,15 @@ describe("ReActText.parse", () => {
       assert.strictEqual(answer(`Final Answer: ${list}`).answer, list)
     })
 
+    it("keeps what a fence behind an empty line quotes", () => {
+      const quoted = lines("Use this:", "", "```", "Action: a", "Action Input: {}", "", "```", "Good luck.")
+      assert.strictEqual(answer(`Final Answer: ${quoted}`).answer, quoted)
+      assert.strictEqual(
+        answer(lines("Thought: t", "", "```", "Final Answer: 42", "```", "Action: a")).answer,
+        "42\n```\nAction: a"
+      )
+    })
+
     it("keeps what a closed fence of the answer quotes, and nothing behind an open one", () => {
       const quoted = lines("Use this:", "```", "Action: a", "Action Input: {}", "Observation: b", "```", "Good luck.")
       assert.strictEqual(answer(`Final Answer: ${quoted}`).answer, quoted)
@@ -452,6 +461,19 @@ describe("ReActText.parse", () => {
         }
       }
     }, 60_000)
+  })
+})
+
+describe("ReActText.paramsOf", () => {
+  it("keeps the spelling of a bare number or boolean, without what surrounds it", () => {
+    const params = (text: string) => ReActText.paramsOf(action(text))
+    assert.strictEqual(params("Action: a\nAction Input: 1e5"), "1e5")
+    assert.strictEqual(params("Action: a\nAction Input: true"), "true")
+    assert.strictEqual(params("```\nAction: a\nAction Input: 1.50\n```"), "1.50")
+    assert.strictEqual(params("Action: a\nAction Input:** 1.50"), "1.50")
+    assert.deepStrictEqual(params('Action: a\nAction Input: {"n": 1e5}'), { n: 1e5 })
+    assert.strictEqual(params("Action: a\nAction Input: 007"), "007")
+    assert.deepStrictEqual(params("Action: a\nAction Input: null"), {})
   })
 })
 
