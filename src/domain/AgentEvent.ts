@@ -353,28 +353,31 @@ export type Body = AgentEvent extends infer E ? (E extends AgentEvent ? Omit<E, 
 export const isTerminal = (event: AgentEvent): event is Of<"Error"> | Of<"Finished"> =>
   event._tag === "Finished" || event._tag === "Error"
 
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
+
+const textOf = (fields: Record<string, unknown>, name: string): string | undefined => {
+  const value = fields[name]
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
 /**
- * An error value as an event carries it: tag, code, message and hint, cut to 2,000 characters; causes and other fields stay behind.
+ * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000; causes and other fields
+ * stay behind.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const errorInfo = (error: unknown): ErrorInfo => {
-  if (typeof error !== "object" || error === null) return { tag: "UnknownError", message: String(error).slice(0, 2000) }
+  if (typeof error !== "object" || error === null) return { tag: "UnknownError", message: cut(String(error), 2000) }
   const fields = error as Record<string, unknown>
-  const tag =
-    typeof fields["_tag"] === "string"
-      ? fields["_tag"]
-      : typeof fields["name"] === "string"
-        ? fields["name"]
-        : "UnknownError"
+  const tag = cut(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
+  const code = textOf(fields, "code")
+  const hint = textOf(fields, "hint")
   return {
     tag,
-    ...(typeof fields["code"] === "string" ? { code: fields["code"] } : {}),
-    message: (typeof fields["message"] === "string" && fields["message"] !== "" ? fields["message"] : tag).slice(
-      0,
-      2000
-    ),
-    ...(typeof fields["hint"] === "string" ? { hint: fields["hint"].slice(0, 2000) } : {})
+    ...(code === undefined ? {} : { code: cut(code, 128) }),
+    message: cut(textOf(fields, "message") ?? tag, 2000),
+    ...(hint === undefined ? {} : { hint: cut(hint, 2000) })
   }
 }

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import type * as Prompt from "@effect/ai/Prompt"
 import type { AgentEvent, ErrorInfo, FinishReason, PlanStep } from "./AgentEvent.js"
 import type { RunId } from "./Ids.js"
 import * as Usage from "./Usage.js"
@@ -50,6 +51,8 @@ export interface ReasoningStep {
 export interface AgentResponse<out Output = string> {
   readonly runId: RunId
   readonly agent: string
+  /** What the run was asked; empty when its start is not among the events. */
+  readonly input: string
   readonly message: string
   /** The answer decoded by the agent's output schema; the message itself when it has none. */
   readonly output: Output
@@ -99,6 +102,7 @@ export interface Fold {
 export const fold = (): Fold => {
   let runId: RunId | undefined
   let agent = ""
+  let input = ""
   let startedAt = 0
   let lastAt = 0
   let message = ""
@@ -142,6 +146,7 @@ export const fold = (): Fold => {
       lastAt = event.at
       switch (event._tag) {
         case "Started": {
+          input = event.input
           sessionId = event.sessionId
           return
         }
@@ -212,6 +217,7 @@ export const fold = (): Fold => {
     response: () => ({
       runId: runId ?? ("" as RunId),
       agent,
+      input,
       message: message === "" && finishReason === undefined ? text.join("") : message,
       output: output === undefined ? message : output.value,
       steps,
@@ -257,3 +263,39 @@ export const successfulToolCalls = (response: AgentResponse<unknown>): ReadonlyA
  */
 export const failedToolCalls = (response: AgentResponse<unknown>): ReadonlyArray<ToolExecutionRecord> =>
   response.toolCalls.filter((call) => call.isFailure !== false)
+
+/**
+ * The conversation of a run, to go on with in another one: what the user asked, the thoughts and tool calls of each step with their
+ * results, the answer. Calls without a result are left out, as providers refuse them, and so is the text of a run that did not end well.
+ *
+ * Tools go by their own names; where those hold characters that providers refuse, pass `toolName` (`names.toProvider` of the tool set).
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toMessages = (
+  response: AgentResponse<unknown>,
+  options?: { readonly toolName?: ((name: string) => string) | undefined } | undefined
+): ReadonlyArray<Prompt.MessageEncoded> => {
+  const nameOf = options?.toolName ?? ((name: string) => name)
+  const messages: Array<Prompt.MessageEncoded> = []
+  if (response.input !== "") messages.push({ role: "user", content: response.input })
+  for (const { thought, toolCalls } of response.steps) {
+    const calls: Array<Prompt.AssistantMessagePartEncoded> = []
+    const results: Array<Prompt.ToolResultPartEncoded> = []
+    for (const call of toolCalls) {
+      if (call.isFailure === undefined) continue
+      const base = { id: call.id, name: nameOf(call.name), providerExecuted: false }
+      calls.push({ type: "tool-call", ...base, params: call.params })
+      results.push({ type: "tool-result", ...base, isFailure: call.isFailure, result: call.result })
+    }
+    if (calls.length === 0) continue
+    const text: ReadonlyArray<Prompt.AssistantMessagePartEncoded> =
+      thought === undefined || thought === "" ? [] : [{ type: "text", text: thought }]
+    messages.push({ role: "assistant", content: [...text, ...calls] }, { role: "tool", content: results })
+  }
+  if (response.finishReason !== undefined && response.message !== "") {
+    messages.push({ role: "assistant", content: response.message })
+  }
+  return messages
+}

@@ -6,7 +6,9 @@
 import * as Schema from "effect/Schema"
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what the pattern refuses
-const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256), Schema.pattern(/^[^\u0000-\u001f\u007f]*$/))
+const printable = /^[^\u0000-\u001f\u007f-\u009f]*$/
+
+const Id = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(256), Schema.pattern(printable))
 
 /**
  * One run of an agent.

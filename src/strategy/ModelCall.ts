@@ -3,11 +3,13 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
@@ -200,7 +202,11 @@ export const bind = (
           return effect
         },
         (exit, span) => {
-          if (Exit.isFailure(exit)) return
+          if (Exit.isFailure(exit)) {
+            const failure = Cause.failureOption(exit.cause)
+            if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
+            return
+          }
           const response = exit.value
           Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
           if (run.telemetry.content) {

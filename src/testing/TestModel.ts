@@ -136,7 +136,7 @@ export const make = (
       const item = typeof script === "function" ? script : script[index]
       if (item === undefined) {
         return Effect.dieMessage(
-          `TestModel: request ${index + 1} came, but the script has ${script.length} turns. Last message: ${JSON.stringify(request.messages.at(-1)).slice(0, 500)}`
+          `TestModel: request ${index + 1} came, but the script has ${script.length} turns. Last message: ${JSON.stringify(request.messages.at(-1) ?? null).slice(0, 500)}`
         )
       }
       const given = typeof item === "function" ? item(request, index) : item
