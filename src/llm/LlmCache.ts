@@ -6,11 +6,14 @@
  * requests goes outside the cache, so that no secret is stored.
  *
  * ```ts
- * const Model = LlmCache.layer({ ttl: "1 hour" }).pipe(
+ * import { LlmCache, LlmLimits, LlmRetry, LlmTimeout, OfflineModel } from "effect-lexigram"
+ * import * as Layer from "effect/Layer"
+ *
+ * const model = LlmCache.layer({ ttl: "1 hour" }).pipe(
  *   Layer.provide(LlmRetry.layer()),
  *   Layer.provide(LlmLimits.layer({ concurrency: 8 })),
  *   Layer.provide(LlmTimeout.layer({ whole: "60 seconds" })),
- *   Layer.provide(Client)
+ *   Layer.provide(OfflineModel.layer())
  * )
  * ```
  *

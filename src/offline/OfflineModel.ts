@@ -156,7 +156,7 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { LlmClient, OfflineModel } from "effect-lexigram/llm"
+ * import { LlmClient, OfflineModel } from "effect-lexigram"
  *
  * const program = LlmClient.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
  *

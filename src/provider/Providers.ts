@@ -264,8 +264,8 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
- * import * as LlmClient from "effect-lexigram/llm/LlmClient"
- * import * as Providers from "effect-lexigram/provider/Providers"
+ * import { LlmClient } from "effect-lexigram"
+ * import { Providers } from "effect-lexigram"
  *
  * const program = LlmClient.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
  *   Effect.map(LlmClient.text),
