@@ -44,13 +44,11 @@ const makeTail = (emit: (text: string) => void) => {
     while (from > 0 && text[from - 1] === "`") from--
     if (from > 0 || spaces.length > 0) flush()
     const run = ticks + text.slice(from, end)
-    const sure = text.slice(0, from) + run.slice(0, Math.max(0, run.length - 3))
-    if (sure !== "") emit(sure)
     ticks = run.slice(-3)
     const behind = text.slice(end)
-    if (behind === "") return
-    if (ticks === "") emit(behind)
-    else spaces.push(behind)
+    if (ticks !== "" && behind !== "") spaces.push(behind)
+    const sure = text.slice(0, from) + run.slice(0, Math.max(0, run.length - 3)) + (ticks === "" ? behind : "")
+    if (sure !== "") emit(sure)
   }
 }
 

@@ -49,11 +49,14 @@ const makeDeltas = (
   tools: ReadonlyArray<string>
 ): ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) => {
   let bodies: Array<Body> = []
+  let ofPart = 0
   const pieces: Array<string> = []
-  const stream = ReActStream.make({
-    reasoning: (text) => void bodies.push({ _tag: "ReasoningDelta", text }),
-    answer: (text) => void bodies.push({ _tag: "TextDelta", text })
-  })
+  const add = (_tag: "ReasoningDelta" | "TextDelta") => (text: string) => {
+    const last = bodies.length > ofPart ? bodies[bodies.length - 1] : undefined
+    if (last?._tag === _tag) bodies[bodies.length - 1] = { _tag, text: last.text + text }
+    else bodies.push({ _tag, text })
+  }
+  const stream = ReActStream.make({ reasoning: add("ReasoningDelta"), answer: add("TextDelta") })
   const finish = () => {
     const parsed = ReActText.parse(pieces.join(""), { tools })
     const isAnswer = parsed._tag === "FinalAnswer"
@@ -63,6 +66,7 @@ const makeDeltas = (
   return (parts) => {
     bodies = []
     for (const part of parts) {
+      ofPart = bodies.length
       if (part.type === "text-delta") {
         pieces.push(part.delta)
         stream.push(part.delta)
