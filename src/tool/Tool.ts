@@ -296,6 +296,9 @@ const mapFailure = <A, E, E2>(effect: Effect.Effect<A, E>, f: (error: E) => E2):
  * schema too, so that durable runs can store them). A failure's text for the model is its `message`. A result that is a string is
  * given as it is, anything else as JSON through `success`.
  *
+ * Fields may stand in `parameters` as they are. Those with functions of their own, such as `Schema.optionalWith(schema, { default })` or
+ * `Schema.transform(…)`, must be wrapped in `Schema.Struct` there: TypeScript infers nothing from them otherwise.
+ *
  * @since 0.1.0
  * @category constructors
  * @example

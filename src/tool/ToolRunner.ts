@@ -173,7 +173,7 @@ export const truncate: typeof Observation.truncate = Observation.truncate
 const jsonOf = (value: unknown): string => Observation.stringify(value) ?? "null"
 
 /** Failures quote what came from elsewhere, addresses with keys among it. */
-const redacted = (text: string): string => SecretText.redact(text.slice(0, 2000))
+const redacted = (text: string): string => SecretText.redact(text.slice(0, 4000)).slice(0, 2000)
 
 const describeError = (tool: Tool.Any, error: unknown): string => {
   if (typeof error !== "object" || error === null) return String(error)
@@ -302,11 +302,14 @@ const attempt = (
   )
   const loop = (number: number): Effect.Effect<Finished, Fatality> => {
     progress.attempts = number
-    // Compared by identity: a handler may fail with the timeout of a tool it called itself.
+    // Not told by the error: a handler may fail with the timeout of a tool it called itself.
     let expired: ToolTimeoutError | undefined
     return Effect.matchCauseEffect(
       Deadline.run<unknown, unknown, never, ToolTimeoutError>(
-        () => tools.provide(erased.handle(params, { id: call.id, attempt: number })),
+        () => {
+          expired = undefined
+          return tools.provide(erased.handle(params, { id: call.id, attempt: number }))
+        },
         {
           whole: timeout,
           onTimeout: (_phase, timeoutMs) => {
@@ -335,14 +338,14 @@ const attempt = (
             )
           }
           const error = failure.value
-          const again = error === expired ? annotations.idempotent === true : erased.isRetryable(error)
+          const again = expired !== undefined ? annotations.idempotent === true : erased.isRetryable(error)
           if (again && number < attempts) {
             return Effect.zipRight(
               Effect.sleep(backoff(number)),
               Effect.suspend(() => loop(number + 1))
             )
           }
-          if (expired !== undefined && error === expired) return Effect.succeed(refused(expired, number))
+          if (expired !== undefined) return Effect.succeed(refused(expired, number))
           if (erased.isFatal(error)) {
             return Effect.fail(new Fatality({ error, toolName: tool.name, encoded: erased.encodeFailure(error) }))
           }
@@ -679,7 +682,11 @@ const cutOff = (call: ToolCall, name: string, cause: Cause.Cause<Fatality>, atte
 
 const fatalInfo = (error: unknown): ErrorInfo => {
   const info = errorInfo(error)
-  return { ...info, message: redacted(info.message) }
+  return {
+    ...info,
+    message: redacted(info.message),
+    ...(info.hint === undefined ? {} : { hint: redacted(info.hint) })
+  }
 }
 
 /**

@@ -56,6 +56,24 @@ test("parameters are inferred from fields, a struct, a class; none are an empty 
   expectTypeOf(none).toEqualTypeOf<Tool.Tool<{}, number, never, never, never>>()
 })
 
+test("fields that hold functions are inferred inside of a struct", () => {
+  Tool.make("list", {
+    description: "d",
+    parameters: Schema.Struct({
+      page: Schema.optionalWith(Schema.Number, { default: () => 1 }),
+      size: Schema.transform(Schema.String, Schema.Number, {
+        strict: true,
+        decode: (text) => text.length,
+        encode: (n) => "x".repeat(n)
+      })
+    }),
+    handler: (params) => {
+      expectTypeOf(params).toEqualTypeOf<{ readonly page: number; readonly size: number }>()
+      return Effect.void
+    }
+  })
+})
+
 test("a handler's failures show in E only where they are fatal", () => {
   const fatal = Tool.make("fatal", {
     description: "d",
