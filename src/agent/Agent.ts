@@ -174,27 +174,27 @@ const schemaName = (schema: Schema.Schema<any, any>, agent: string): string => {
   return identifier.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output"
 }
 
-const isObject = (jsonSchema: Record<string, unknown>): boolean =>
-  jsonSchema["type"] === "object" || "properties" in jsonSchema || "$ref" in jsonSchema
-
-const inlined = (root: Record<string, unknown>): Record<string, unknown> => {
-  const { $schema: _, ...schema } = root
-  const definitions = schema["$defs"] as Record<string, Record<string, unknown>> | undefined
-  const ref = schema["$ref"]
-  if (typeof ref !== "string" || definitions === undefined) return schema
-  return { ...definitions[ref.slice("#/$defs/".length)], $defs: definitions }
+/** Providers want an object at the top: anything else travels as its only field. References hold from the top, wrapped or not. */
+const jsonSchemaOf = (schema: Schema.Schema<any, any, never>) => {
+  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
+  const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })
+  const { $id: _, ...body } = root as { readonly [key: string]: unknown }
+  const wrapped = body["type"] !== "object"
+  const top = wrapped
+    ? { type: "object", properties: { value: body }, required: ["value"], additionalProperties: false }
+    : body
+  return { wrapped, jsonSchema: Object.keys(definitions).length === 0 ? top : { ...top, $defs: definitions } }
 }
 
 const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retries: number): Output => {
-  let jsonSchema: Record<string, unknown> = { type: "object", properties: {} }
+  let made: ReturnType<typeof jsonSchemaOf> = { wrapped: false, jsonSchema: { type: "object", properties: {} } }
   let problem: string | undefined
   try {
-    jsonSchema = inlined(JSONSchema.make(schema) as unknown as Record<string, unknown>)
+    made = jsonSchemaOf(schema)
   } catch (error) {
     problem = `its output schema has no JSON Schema: ${error instanceof Error ? error.message.slice(0, 300) : "unknown reason"}`
   }
-  // Providers want an object at the top; anything else travels as its only field.
-  const wrapped = !isObject(jsonSchema)
+  const { jsonSchema, wrapped } = made
   const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
   const encode = ParseResult.encodeUnknown(schema)
   const explain = (issue: ParseResult.ParseIssue): string =>
@@ -207,10 +207,8 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
     decode,
     spec: {
       name: schemaName(schema, agent),
-      retries,
-      jsonSchema: wrapped
-        ? { type: "object", properties: { value: jsonSchema }, required: ["value"], additionalProperties: false }
-        : jsonSchema,
+      retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),
+      jsonSchema,
       decode: (value) => {
         const inner =
           wrapped && typeof value === "object" && value !== null && Object.hasOwn(value, "value")
@@ -249,7 +247,7 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
 export const make = <
   const T extends Tools = readonly [],
   S extends StrategyLike = never,
-  O = string,
+  Out extends Schema.Schema<any, any, never> = never,
   const G extends ReadonlyArray<Guard.Any> = readonly []
 >(
   name: string,
@@ -257,7 +255,7 @@ export const make = <
     readonly system?: string | undefined
     readonly tools?: T | undefined
     readonly strategy?: S | undefined
-    readonly output?: Schema.Schema<O, any, never> | undefined
+    readonly output?: Out | undefined
     readonly outputRetries?: number | undefined
     readonly guards?: G | undefined
     /** Its own working memory, in place of the executor's. */
@@ -274,8 +272,11 @@ export const make = <
     readonly limits?: RunLimits | undefined
   } = {}
 ): Agent<
-  O,
-  ToolsError<T> | StrategyErrorOf<S> | Guard.Failure<G[number]> | (string extends O ? never : OutputValidationError),
+  [Out] extends [never] ? string : Schema.Schema.Type<Out>,
+  | ToolsError<T>
+  | StrategyErrorOf<S>
+  | Guard.Failure<G[number]>
+  | ([Out] extends [never] ? never : OutputValidationError),
   ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]>
 > =>
   build(name, {

@@ -94,6 +94,9 @@ export const defaults: AgentConfig = {
 
 const validate = ParseResult.validateEither(AgentConfig, { errors: "all" })
 
+const check = (partial: Partial<AgentConfig> | undefined) =>
+  Either.mapLeft(validate({ ...defaults, ...partial }), ParseResult.ArrayFormatter.formatIssueSync)
+
 /**
  * The defaults with some fields replaced; `Left` names every field that is out of bounds.
  *
@@ -101,10 +104,8 @@ const validate = ParseResult.validateEither(AgentConfig, { errors: "all" })
  * @category constructors
  */
 export const make = (partial?: Partial<AgentConfig> | undefined): Either.Either<AgentConfig, string> =>
-  Either.mapLeft(validate({ ...defaults, ...partial }), (issue) =>
-    ParseResult.ArrayFormatter.formatIssueSync(issue)
-      .map((one) => `${one.path.join(".")}: ${one.message}`)
-      .join("; ")
+  Either.mapLeft(check(partial), (issues) =>
+    issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")
   )
 
 /**
@@ -128,6 +129,8 @@ export const layer = (partial?: Partial<AgentConfig> | undefined): Layer.Layer<S
   Layer.sync(Settings, () => make(partial))
 
 const env = (name: string) => `${ENV_PREFIX}${name}`
+
+const variableOf = (field: string) => env(field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
 
 const seconds = (name: string) => Config.map(Config.number(name), (value) => Duration.seconds(value))
 
@@ -173,8 +176,13 @@ export const config: Effect.Effect<AgentConfig, ConfigError.ConfigError> = Effec
     const value = yield* Config.option(field as Config.Config<unknown>)
     if (Option.isSome(value)) partial[name] = value.value
   }
-  const made = make(partial as Partial<AgentConfig>)
-  return Either.isRight(made) ? made.right : yield* Effect.fail(ConfigError.InvalidData([ENV_PREFIX], made.left))
+  const made = check(partial as Partial<AgentConfig>)
+  if (Either.isRight(made)) return made.right
+  return yield* Effect.fail(
+    made.left
+      .map((issue) => ConfigError.InvalidData([variableOf(String(issue.path[0]))], issue.message))
+      .reduce((left, right) => ConfigError.And(left, right))
+  )
 })
 
 /**

@@ -8,16 +8,16 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
-import * as AgentResponse from "../domain/AgentResponse.js"
+import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
-import { ToolObservationBlockedError } from "../guard/GuardError.js"
+import { GuardPipelineError, ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
@@ -50,23 +50,17 @@ import * as InputGuardStage from "./InputGuardStage.js"
 import * as MemorySaveStage from "./MemorySaveStage.js"
 import * as MemoryStage from "./MemoryStage.js"
 import * as MetricsStage from "./MetricsStage.js"
+import * as Outlet from "./Outlet.js"
 import * as OutputGuardStage from "./OutputGuardStage.js"
 import * as SessionStage from "./SessionStage.js"
 import * as SkillStage from "./SkillStage.js"
 import type { Collaborators, ErrorOf, State } from "./Stage.js"
 import { compose } from "./Stage.js"
 
-/**
- * The stages of a run, outermost first: the order, and the type of what can go wrong around the reasoning.
- *
- * @since 0.1.0
- * @category constants
- */
-export const stages = [
-  EventsStage.stage,
-  CostStage.stage,
-  MemorySaveStage.stage,
-  MetricsStage.stage,
+/** What still happens when the run's time is up. */
+const outer = [EventsStage.stage, CostStage.stage, MemorySaveStage.stage, MetricsStage.stage] as const
+
+const inner = [
   OutputGuardStage.stage,
   GovernanceStage.stage,
   InputGuardStage.stage,
@@ -74,6 +68,14 @@ export const stages = [
   MemoryStage.stage,
   SkillStage.stage
 ] as const
+
+/**
+ * The stages of a run, outermost first: the order, and the type of what can go wrong around the reasoning.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const stages = [...outer, ...inner] as const
 
 /**
  * What any run may fail with, besides what its agent adds.
@@ -86,6 +88,7 @@ export type ExecutorError =
   | AgentConfigurationError
   | RunLimitExceededError
   | ToolObservationBlockedError
+  | ToolObservationGuardError
   | LlmError
   | MaxIterationsExceededError
   | NoProgressError
@@ -102,6 +105,8 @@ export interface AgentRequest {
   readonly userId?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined
   readonly settings?: ModelSettings.ModelSettings | undefined
+  /** The id of the run, for callers that must know it before it begins; never used twice. Default a new one. */
+  readonly runId?: string | undefined
 }
 
 /**
@@ -154,79 +159,6 @@ export const stream = <O, E, R>(
 
 const capacity = 64
 
-/** Where a run's events go: the fold always, a reader and a log where there are some. */
-interface Outlet {
-  readonly sink: Run.Sink
-  readonly progress: () => AgentResponse.AgentResponse<unknown>
-  /** Writes what the log has not got yet. */
-  readonly flush: Effect.Effect<void>
-}
-
-const makeOutlet = (options: {
-  readonly reader?: EventSink.EventSink<AgentEvent, any> | undefined
-  readonly log: RunLog.Service
-  readonly parent: Run.Service
-}): Outlet => {
-  const { parent, reader } = options
-  const fold = AgentResponse.fold()
-  if (Run.isCurrent(parent)) {
-    // A run inside a run speaks through the outer one's sink, which logs and waits for both.
-    return {
-      progress: fold.response,
-      flush: Effect.void,
-      sink: {
-        live: reader !== undefined || parent.live,
-        push: (event) => {
-          fold.push(event)
-          reader?.push(event)
-          parent.sink.push(event)
-        },
-        settle: () => reader?.settle() ?? parent.sink.settle()
-      }
-    }
-  }
-  const { log } = options
-  let pending: Array<AgentEvent> = []
-  const flush = Effect.suspend(() => {
-    if (pending.length === 0) return Effect.void
-    const events = pending
-    pending = []
-    return Effect.catchAll(log.append(events), (error) =>
-      Effect.annotateLogs(Effect.logWarning(`the run log refused ${events.length} events: ${error.message}`), {
-        module: "AgentExecutor"
-      })
-    )
-  })
-  return {
-    progress: fold.response,
-    flush: log.enabled ? bounded(flush) : Effect.void,
-    sink: {
-      live: reader !== undefined,
-      push: (event) => {
-        fold.push(event)
-        reader?.push(event)
-        if (log.enabled) pending.push(event)
-      },
-      settle: () => {
-        const waiting = reader?.settle()
-        if (!log.enabled) return waiting
-        return waiting === undefined ? flush : Effect.zipRight(flush, waiting)
-      }
-    }
-  }
-}
-
-/** The last events are written while a run ends, also by interruption: a log that hangs must not keep it. */
-const bounded = (flush: Effect.Effect<void>): Effect.Effect<void> =>
-  flush.pipe(
-    Effect.interruptible,
-    Effect.disconnect,
-    Effect.timeoutOption("5 seconds"),
-    Effect.flatMap((done) =>
-      Option.isSome(done) ? Effect.void : Effect.logWarning("the run log did not take the last events in time")
-    )
-  )
-
 const limitError = (
   state: State,
   limitType: RunLimitExceededError["limitType"],
@@ -246,18 +178,26 @@ const limitError = (
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
 
 /** No model call is begun once the run's tokens or calls are used up; those of runs it started count. */
-const modelLimits =
-  (state: State, maxTokens: number | undefined): ModelCall.ModelCallInterceptor =>
-  (request, next) => {
-    const { maxModelCalls } = state.agent.definition.limits
-    const progress = state.progress()
-    const tokens = Usage.total(progress.usage)
-    if (maxTokens !== undefined && tokens >= maxTokens) return fatal(limitError(state, "tokens", maxTokens, tokens))
-    if (maxModelCalls !== undefined && progress.modelCalls >= maxModelCalls) {
-      return fatal(limitError(state, "model-calls", maxModelCalls, progress.modelCalls))
-    }
-    return next(request)
-  }
+const modelLimits = (state: State, maxTokens: number | undefined): ModelCall.ModelCallInterceptor => {
+  const { maxModelCalls } = state.agent.definition.limits
+  // Begun and not reported yet: strategies may call models side by side.
+  let open = 0
+  return (request, next) =>
+    Effect.suspend(() => {
+      const progress = state.progress()
+      const tokens = Usage.total(progress.usage)
+      if (maxTokens !== undefined && tokens >= maxTokens) return fatal(limitError(state, "tokens", maxTokens, tokens))
+      const used = progress.modelCalls + open
+      if (maxModelCalls !== undefined && used >= maxModelCalls) {
+        return fatal(limitError(state, "model-calls", maxModelCalls, used))
+      }
+      open++
+      return Effect.ensuring(
+        next(request),
+        Effect.sync(() => void open--)
+      )
+    })
+}
 
 const toolLimits =
   (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
@@ -285,7 +225,13 @@ const toolGuards =
       }
       const outcome = yield* next(guarded)
       if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
-      const verdict = yield* asFatal(GuardChecks.check(state, "toolOutput", outcome.observation, context))
+      const verdict = yield* asFatal(
+        Effect.mapError(GuardChecks.check(state, "toolOutput", outcome.observation, context), (error) =>
+          error instanceof GuardPipelineError
+            ? new ToolObservationGuardError({ toolName: call.name, message: error.message, cause: error })
+            : error
+        )
+      )
       if (verdict.blocked) {
         return yield* fatal(
           new ToolObservationBlockedError({
@@ -319,8 +265,14 @@ const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outco
 }
 
 const decodeSessionId = Schema.decodeUnknownEither(SessionId)
+const decodeRunId = Schema.decodeUnknownEither(RunId)
 const decodeUserId = Schema.decodeUnknownEither(UserId)
-const validateSettings = Schema.validateEither(ModelSettings.ModelSettings)
+const validateSettings = ParseResult.validateEither(ModelSettings.ModelSettings, { errors: "all" })
+
+const issuesOf = (issue: ParseResult.ParseIssue): string =>
+  ParseResult.ArrayFormatter.formatIssueSync(issue)
+    .map((one) => `${one.path.join(".")}: ${one.message}`)
+    .join("; ")
 
 const misconfigured = (agentName: string, message: string, hint?: string) =>
   new AgentConfigurationError({ agentName, message, ...(hint === undefined ? {} : { hint }) })
@@ -364,17 +316,19 @@ const prepare = (
   )
   const valid = validateSettings(settings)
   if (Either.isLeft(valid))
-    return Either.left(misconfigured(name, `The model settings are not valid: ${valid.left.message}`))
+    return Either.left(misconfigured(name, `The model settings are not valid: ${issuesOf(valid.left)}`))
   const given = definition.strategy ?? defaultStrategy
   const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
   if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
   const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
   const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
-  if ((sessionId !== undefined && Either.isLeft(sessionId)) || (userId !== undefined && Either.isLeft(userId))) {
+  const runId = request.runId === undefined ? undefined : decodeRunId(request.runId)
+  const ids: ReadonlyArray<Either.Either<string, unknown> | undefined> = [sessionId, userId, runId]
+  if (ids.some((id) => id !== undefined && Either.isLeft(id))) {
     return Either.left(
       misconfigured(
         name,
-        "The session id or user id is not valid",
+        "The session id, user id or run id is not valid",
         "Ids have 1 to 256 characters and no control characters"
       )
     )
@@ -389,16 +343,40 @@ const prepare = (
 
 const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
 
+/** What a spread leaves behind of an error. */
+const unlisted = (error: Error): { readonly message: string; readonly cause?: unknown } =>
+  error.cause === undefined ? { message: error.message } : { message: error.message, cause: error.cause }
+
 /** Failures that were carried out of tools, guards and strategies become the run's own; limits learn what was reached. */
 const unwrap = (state: State, error: unknown): unknown => {
   const inner = error instanceof ToolRunner.Fatality ? error.error : error
   if (inner instanceof MaxIterationsExceededError && inner.partial === undefined) {
-    return new MaxIterationsExceededError({ ...inner, partial: state.progress() })
+    return new MaxIterationsExceededError({ ...inner, ...unlisted(inner), partial: state.progress() })
   }
   if (inner instanceof NoProgressError && inner.partial === undefined) {
-    return new NoProgressError({ ...inner, partial: state.progress() })
+    return new NoProgressError({ ...inner, ...unlisted(inner), partial: state.progress() })
   }
   return inner
+}
+
+/** A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all the same. */
+const answered = (state: State, strategy: Strategy<unknown, unknown>, task: Task) => {
+  const { output } = task
+  if (output === undefined) return strategy.program(task)
+  return Effect.flatMap(strategy.program(task), (answer) => {
+    if (answer.output !== undefined) return Effect.succeed(answer)
+    return Effect.flatMap(ModelCall.bind(task), (model) =>
+      Effect.map(
+        ModelCall.structured(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
+          strategyName: strategy.name,
+          step: state.progress().steps.length,
+          messages: ModelCall.openingMessages(task),
+          text: answer.text
+        }),
+        (shaped): Answer => ({ ...answer, ...shaped })
+      )
+    )
+  })
 }
 
 const make = (
@@ -436,7 +414,7 @@ const make = (
     const { maxModelCalls, maxToolCalls } = definition.limits
     const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined
     const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
-    return Effect.mapInputContext(strategy.program(task), (current: Context.Context<any>) => {
+    return Effect.mapInputContext(answered(state, strategy, task), (current: Context.Context<any>) => {
       let context = Context.merge(current, own)
       if (limitsModel) {
         context = Context.add(context, ModelCall.ModelCallInterceptors, [
@@ -498,7 +476,7 @@ const make = (
   const execute = (
     agent: Agent.Any,
     given: string | AgentRequest,
-    outlet: Outlet,
+    outlet: Outlet.Outlet,
     parent: Run.Service
   ): Effect.Effect<Answer, unknown, unknown> => {
     const request: AgentRequest = typeof given === "string" ? { input: given } : given
@@ -506,7 +484,8 @@ const make = (
     const { definition } = agent
     return Effect.gen(function* () {
       const clock = yield* Effect.clock
-      const runId = RunId.make(yield* IdGenerator.generate)
+      const given = request.runId === undefined ? undefined : decodeRunId(request.runId)
+      const runId = given !== undefined && Either.isRight(given) ? given.right : RunId.make(yield* IdGenerator.generate)
       const { captureContent, enableMetrics, enableTracing } = collaborators.config
       const run = Run.make({
         runId,
@@ -530,7 +509,7 @@ const make = (
         userId: ready?.userId,
         agentGuards: definition.guards.length === 0 ? undefined : yield* GuardPipeline.fromGuards(definition.guards),
         progress: outlet.progress,
-        notes: { session: undefined, keep: undefined, blocked: false }
+        notes: { session: undefined, shown: new Set(), keep: undefined, blocked: false }
       }
       const program = Either.isLeft(prepared)
         ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
@@ -542,10 +521,12 @@ const make = (
     })
   }
 
-  const staged = (strategy: Strategy<unknown, unknown>) =>
-    compose(stages)((state) => timed(state, reason(strategy)(state)))
+  const staged = (strategy: Strategy<unknown, unknown>) => {
+    const within = compose(inner)(reason(strategy))
+    return compose(outer)((state) => timed(state, within(state)))
+  }
 
-  const finished = (agent: Agent.Any, outlet: Outlet) => (answer: Answer) => {
+  const finished = (agent: Agent.Any, outlet: Outlet.Outlet) => (answer: Answer) => {
     const response = outlet.progress()
     const { output } = agent.definition
     if (output === undefined || answer.output === undefined) return Effect.succeed({ ...response, output: answer.text })
@@ -556,7 +537,7 @@ const make = (
   return {
     run: (agent, request) =>
       Effect.flatMap(Run.Run, (parent) => {
-        const outlet = makeOutlet({ log, parent })
+        const outlet = Outlet.make({ log, parent })
         return Effect.flatMap(execute(agent, request, outlet, parent), finished(agent, outlet))
       }) as Effect.Effect<any, any, any>,
     stream: (agent, request) =>
@@ -564,7 +545,7 @@ const make = (
         Effect.gen(function* () {
           const parent = yield* Run.Run
           const reader = EventSink.make<AgentEvent, any>({ capacity })
-          const outlet = makeOutlet({ reader, log, parent })
+          const outlet = Outlet.make({ reader, log, parent })
           yield* Effect.forkScoped(
             Effect.onExit(execute(agent, request, outlet, parent), (exit) => Effect.sync(() => reader.done(exit)))
           )

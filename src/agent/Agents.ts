@@ -62,6 +62,11 @@ export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] ext
   ? never
   : Layer.Layer.Context<Given<L, keyof Replaceable>>
 
+/** A name that is misspelt would be passed over in silence. */
+type NothingElse<L, Known extends string = never> = {
+  readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
+}
+
 const collaborators = (given: Replaceable) =>
   Layer.mergeAll(
     given.router ?? ModelRouter.layerDefault,
@@ -113,7 +118,7 @@ export const layer = (
  * ```
  */
 export const layerWith = <const L extends Replaceable>(
-  options: L & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined }
+  options: L & NothingElse<L, "config"> & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined }
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layer(options.config), options)
 
@@ -124,6 +129,6 @@ export const layerWith = <const L extends Replaceable>(
  * @category layers
  */
 export const layerConfig = <const L extends Replaceable = {}>(
-  options?: L | undefined
+  options?: (L & NothingElse<L>) | undefined
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L> | ConfigError.ConfigError, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layerConfig, options ?? {})

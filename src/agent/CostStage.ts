@@ -5,10 +5,11 @@
  */
 import * as Effect from "effect/Effect"
 import * as StepModule from "../observability/Step.js"
-import { degrade, type Stage } from "./Stage.js"
+import { conclude, type Stage } from "./Stage.js"
 
 /**
- * Hands the run's cost to `Governance` when every model call has a known price. A booking that fails is passed over.
+ * Hands the run's cost to `Governance` when every model call has a known price: that of runs inside it included, which book theirs only
+ * where their agent has a governance of its own. A booking that fails is passed over.
  *
  * @since 0.1.0
  * @category stages
@@ -21,16 +22,19 @@ export const stage: Stage = {
         if (step.isSuspended()) return Effect.void
         const { costUsd, usage } = state.progress()
         if (costUsd === undefined) return Effect.void
-        const governance = state.agent.definition.governance ?? state.uses.governance
+        const own = state.agent.definition.governance
+        // What a run inside a run cost is part of what the outer one cost, and booked there.
+        if (own === undefined && state.run.parentRunId !== undefined) return Effect.void
+        const governance = own ?? state.uses.governance
         const model = state.settings.model ?? state.uses.client.model
-        return degrade(
+        return conclude(
           governance.trackCost({
             cost: costUsd,
             usage,
             ...(model === undefined ? {} : { model }),
             ...(state.userId === undefined ? {} : { userId: state.userId })
           }),
-          { state, stage: "cost", orElse: undefined }
+          { state, stage: "cost" }
         )
       })
     )

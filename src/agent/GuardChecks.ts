@@ -39,7 +39,7 @@ export const context = (state: State): CheckContext => ({
   ...(state.userId === undefined ? {} : { userId: state.userId }),
   ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
   messages: state.history,
-  originalInput: state.input
+  originalInput: state.notes.keep ?? state.input
 })
 
 const ask = (

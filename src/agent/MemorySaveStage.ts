@@ -13,10 +13,7 @@ import * as StepModule from "../observability/Step.js"
 import type { NewTurn } from "../session/Session.js"
 import type { Answer } from "../strategy/Strategy.js"
 import { ownerOf } from "./MemoryStage.js"
-import { degrade, type Stage, type State } from "./Stage.js"
-
-/** Saving may run while a run is interrupted: it must not keep the interruption waiting. */
-const patience = "5 seconds"
+import { conclude, degrade, type Stage, type State } from "./Stage.js"
 
 const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> => {
   const { run } = state
@@ -111,15 +108,7 @@ export const stage: Stage = {
         const text = state.notes.keep
         if (text === undefined || step.isSuspended()) return Effect.void
         if (state.notes.session === undefined && ownerOf(state) === undefined) return Effect.void
-        return save(state, text, exit).pipe(
-          Effect.interruptible,
-          Effect.disconnect,
-          Effect.timeoutFail({
-            duration: patience,
-            onTimeout: () => new Cause.TimeoutException("saving took too long")
-          }),
-          (saving) => degrade(saving, { state, stage: "memory save", orElse: undefined })
-        )
+        return conclude(save(state, text, exit), { state, stage: "memory save" })
       })
     )
 }

@@ -9,12 +9,14 @@ import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import { degrade, type Stage, type State } from "./Stage.js"
 
 /**
- * Whose memory a run uses: the user's, else the session's. A run of nobody has none: strangers share nothing.
+ * Whose memory a run uses: the user's, else the session's, under a name of its own (`session:…`), so that a session named like a user
+ * recalls nothing of that user. A run of nobody has none: strangers share nothing.
  *
  * @since 0.1.0
  * @category getters
  */
-export const ownerOf = (state: State): string | undefined => state.userId ?? state.sessionId
+export const ownerOf = (state: State): string | undefined =>
+  state.userId ?? (state.sessionId === undefined ? undefined : `session:${state.sessionId}`)
 
 /** Memories are data: they come as JSON in a message of the user's, never as system text. */
 const toMessage = (entries: ReadonlyArray<MemoryEntry>): Message => ({
@@ -47,10 +49,8 @@ export const stage: Stage = {
         { state, stage: "memory", orElse: undefined }
       ),
       (assembled) => {
-        // Turns of this session already stand in the history.
         const entries = (assembled?.entries ?? []).filter(
-          (entry) =>
-            state.notes.session === undefined || entry.sessionId !== state.sessionId || entry.turnId === undefined
+          (entry) => entry.turnId === undefined || !state.notes.shown.has(entry.turnId)
         )
         if (entries.length === 0) return next(state)
         return Effect.zipRight(

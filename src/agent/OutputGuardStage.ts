@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { type GuardPipelineError, OutputGuardError } from "../guard/GuardError.js"
+import * as JsonRepair from "../internal/JsonRepair.js"
 import * as Run from "../observability/Run.js"
 import type { Fatality } from "../tool/ToolRunner.js"
 import * as GuardChecks from "./GuardChecks.js"
@@ -47,10 +48,7 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
             const output = state.agent.definition.output
             if (output === undefined) return Effect.succeed({ ...answer, text: verdict.text, messages })
             return Effect.matchEffect(
-              Effect.flatMap(
-                Either.try({ try: (): unknown => JSON.parse(verdict.text), catch: String }),
-                output.spec.decode
-              ),
+              Effect.flatMap(Either.mapLeft(JsonRepair.parse(verdict.text), String), output.spec.decode),
               {
                 onFailure: () =>
                   refused(state, "outputGuard", "What the guards left of the answer does not fit the output schema"),

@@ -32,7 +32,7 @@ const toMessages = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<Message> =
 
 /**
  * With a session id the session is resumed, or created when the user has none of that id, and its last turns stand before the message.
- * Failures of the session are failures of the run: an answer that cannot be kept is not given.
+ * A session that cannot be had fails the run: without it the conversation would be another one.
  *
  * @since 0.1.0
  * @category stages
@@ -54,6 +54,7 @@ export const stage: Stage<
           : yield* sessions.create({ id: sessionId, ...access })
         state.notes.session = session
         const turns = yield* sessions.turns(sessionId, { last: config.sessionTurns, ...access })
+        state.notes.shown = new Set(turns.map((turn) => turn.id))
         if (turns.length > 0) {
           yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: turns.length })
         }

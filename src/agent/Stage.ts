@@ -3,12 +3,14 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
-import type { SessionId, UserId } from "../domain/Ids.js"
+import type { SessionId, TurnId, UserId } from "../domain/Ids.js"
 import type * as Governance from "../governance/Governance.js"
 import type * as GuardPipeline from "../guard/GuardPipeline.js"
+import * as Deadline from "../internal/Deadline.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
@@ -57,6 +59,8 @@ export interface Collaborators {
 export interface Notes {
   /** The session of the run, once resumed or created. */
   session: Session | undefined
+  /** The turns of the session that stand in the history. */
+  shown: ReadonlySet<TurnId>
   /** The user's message as it may be kept: after the input guards. Absent while nothing may be kept. */
   keep: string | undefined
   /** Guards kept the answer back. */
@@ -120,7 +124,8 @@ export const compose =
     program: (state: State) => Effect.Effect<Answer, E, R>
   ): ((state: State) => Effect.Effect<Answer, E | ErrorOf<S>, R>) =>
     stages.reduceRight<(state: State) => Effect.Effect<Answer, any, any>>(
-      (next, stage) => (state) => stage.wrap(state, next),
+      // Suspended: what a collaborator throws belongs to the run, behind its first event.
+      (next, stage) => (state) => Effect.suspend(() => stage.wrap(state, next)),
       program
     )
 
@@ -147,3 +152,26 @@ export const degrade = <A, E, R, B>(
       )
     )
   })
+
+const patience = 5000
+
+/**
+ * Work at the end of a run, also of one that is interrupted: it may take 5 s, then it is interrupted itself. What fails or takes longer is
+ * passed over.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const conclude = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  options: { readonly state: State; readonly stage: string }
+): Effect.Effect<void, never, R> =>
+  Effect.asVoid(
+    degrade(
+      Deadline.run(() => effect, {
+        whole: patience,
+        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+      }),
+      { ...options, orElse: undefined }
+    )
+  )

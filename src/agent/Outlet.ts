@@ -1,0 +1,122 @@
+/**
+ * Where the events of a run go: the fold always, a reader and a log where there are some.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { AgentEvent } from "../domain/AgentEvent.js"
+import * as AgentResponse from "../domain/AgentResponse.js"
+import * as Deadline from "../internal/Deadline.js"
+import type * as EventSink from "../internal/EventSink.js"
+import * as Run from "../observability/Run.js"
+import type * as RunLog from "../observability/RunLog.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Outlet {
+  readonly sink: Run.Sink
+  readonly progress: () => AgentResponse.AgentResponse<unknown>
+  /** Writes what the log has not got yet. Never fails, and ends in time whatever the log does. */
+  readonly flush: Effect.Effect<void>
+}
+
+const patience = 5000
+
+interface Writer {
+  readonly push: (event: AgentEvent) => void
+  /** Writes what was pushed, while the log keeps up. */
+  readonly settle: () => Effect.Effect<void> | undefined
+  readonly flush: Effect.Effect<void>
+}
+
+/**
+ * One write at a time, so that the log gets the events in their order; what comes meanwhile goes with the next. Events are let go of when
+ * they are written: a write that fails, hangs or is interrupted is made again, and the log keeps each event once. A log that failed or
+ * hung is not waited for again before the run ends.
+ */
+const makeWriter = (log: RunLog.Service): Writer => {
+  let pending: Array<AgentEvent> = []
+  let writing = false
+  let behind = false
+  const append = Effect.uninterruptibleMask((restore) => {
+    if (writing || pending.length === 0) return Effect.void
+    writing = true
+    const events = pending.slice()
+    return Effect.onExit(restore(log.append(events)), (exit) =>
+      Effect.sync(() => {
+        writing = false
+        if (Exit.isSuccess(exit)) pending = pending.slice(events.length)
+      })
+    )
+  })
+  const write = Effect.catchAll(
+    Deadline.run(() => append, {
+      whole: patience,
+      onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
+    }),
+    (error) => {
+      behind = true
+      return Effect.annotateLogs(
+        Effect.logWarning(`the run log did not take ${pending.length} events: ${error.message}`),
+        { module: "AgentExecutor" }
+      )
+    }
+  )
+  return {
+    push: (event) => void pending.push(event),
+    settle: () => (behind || pending.length === 0 ? undefined : write),
+    flush: Effect.suspend(() => (pending.length === 0 ? Effect.void : write))
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: {
+  readonly reader?: EventSink.EventSink<AgentEvent, any> | undefined
+  readonly log: RunLog.Service
+  readonly parent: Run.Service
+}): Outlet => {
+  const { log, parent, reader } = options
+  const fold = AgentResponse.fold()
+  if (Run.isCurrent(parent)) {
+    // A run inside a run speaks through the outer one's sink, which logs and waits for both.
+    return {
+      progress: fold.response,
+      flush: Effect.void,
+      sink: {
+        live: reader !== undefined || parent.live,
+        push: (event) => {
+          fold.push(event)
+          reader?.push(event)
+          parent.sink.push(event)
+        },
+        settle: () => reader?.settle() ?? parent.sink.settle()
+      }
+    }
+  }
+  const writer = log.enabled ? makeWriter(log) : undefined
+  return {
+    progress: fold.response,
+    flush: writer?.flush ?? Effect.void,
+    sink: {
+      live: reader !== undefined,
+      push: (event) => {
+        fold.push(event)
+        reader?.push(event)
+        writer?.push(event)
+      },
+      settle: () => {
+        const writing = writer?.settle()
+        const waiting = reader?.settle()
+        return writing === undefined ? waiting : waiting === undefined ? writing : Effect.zipRight(writing, waiting)
+      }
+    }
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Doubles of everything an executor works with, as layers. Each writes down what it was asked; none does anything by itself.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import * as Governance from "../../src/governance/Governance.js"
+import * as Guard from "../../src/guard/Guard.js"
+import type { Message, ToolDefinition } from "../../src/llm/LlmClient.js"
+import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import { StorageError } from "../../src/memory/MemoryError.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import type { Session, SessionTurn } from "../../src/session/Session.js"
+import { SessionNotFoundError } from "../../src/session/SessionError.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import type { SkillDefinition, SkillResult } from "../../src/skill/SkillDefinition.js"
+import type { SkillError } from "../../src/skill/SkillError.js"
+import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
+import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
+
+/** Governance that allows and books, but for what is given. */
+export const governance = (
+  over: Partial<Governance.Service> = {}
+): { readonly service: Governance.Service; readonly booked: Array<Governance.TrackCost> } => {
+  const booked: Array<Governance.TrackCost> = []
+  return {
+    booked,
+    service: {
+      checkRequest: () => Effect.succeed(Governance.allow()),
+      checkBudget: () => Effect.succeed(true),
+      reserve: (request) => Effect.succeed({ id: "r", ...request }),
+      settle: () => Effect.void,
+      refund: () => Effect.void,
+      trackCost: (cost) => Effect.sync(() => void booked.push(cost)),
+      getBudget: () => Effect.succeed({ spent: 0, reserved: 0 }),
+      ...over
+    }
+  }
+}
+
+/** Sessions in memory: owned by their users, with turns that are kept once an id. */
+export const sessions = (over: Partial<SessionManager.Service> = {}) => {
+  const kept = new Map<string, Session>()
+  const turns = new Map<string, Array<SessionTurn>>()
+  const sees = (session: Session, access: SessionManager.Access | undefined) =>
+    access?.userId === undefined || access.userId === session.userId
+  const find = (id: string, access: SessionManager.Access | undefined) =>
+    Effect.suspend(() => {
+      const session = kept.get(id)
+      return session !== undefined && sees(session, access)
+        ? Effect.succeed(session)
+        : Effect.fail(new SessionNotFoundError({ sessionId: id, message: "There is no such session" }))
+    })
+  const unused = () => Effect.dieMessage("not a part of these tests")
+  const service: SessionManager.Service = {
+    create: (options) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const id = options?.id
+        if (id === undefined) return unused()
+        if (kept.has(id)) return find(id, options)
+        const session: Session = {
+          id,
+          ...(options?.userId === undefined ? {} : { userId: options.userId }),
+          ...(options?.systemPrompt === undefined ? {} : { systemPrompt: options.systemPrompt }),
+          status: "active",
+          metadata: {},
+          activeTools: [],
+          activeSkills: [],
+          variables: {},
+          depth: 0,
+          totalTokens: 0,
+          totalCost: 0,
+          createdAt: now,
+          updatedAt: now
+        }
+        kept.set(id, session)
+        return Effect.succeed(session)
+      }),
+    resume: find,
+    get: (id, access) =>
+      Effect.map(
+        Effect.option(find(id, access)),
+        Option.filter(() => true)
+      ),
+    list: unused,
+    addTurn: (id, turn, access) =>
+      Effect.map(find(id, access), () => {
+        const list = turns.get(id) ?? []
+        turns.set(id, list)
+        const known = list.find((one) => one.id === turn.id)
+        if (known !== undefined) return known
+        const last = list.at(-1)
+        const added: SessionTurn = {
+          ...turn,
+          sessionId: id,
+          depth: list.length + 1,
+          ...(last === undefined ? {} : { parentId: last.id })
+        }
+        list.push(added)
+        return added
+      }),
+    turns: (id, options) =>
+      Effect.map(find(id, options), () => (options.last === 0 ? [] : (turns.get(id) ?? []).slice(-options.last))),
+    update: unused,
+    checkpoint: unused,
+    checkpoints: unused,
+    restore: unused,
+    suspend: unused,
+    close: unused,
+    delete: unused,
+    health: Effect.void,
+    ...over
+  }
+  return {
+    service,
+    layer: Layer.succeed(SessionManager.SessionManager, service),
+    kept,
+    turns: (id: string): ReadonlyArray<SessionTurn> => turns.get(id) ?? []
+  }
+}
+
+/** A memory that keeps entries by id and recalls all that an owner has. */
+export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
+  const entries = new Map<string, MemoryEntry>()
+  const asked: Array<WorkingMemory.AssembleOptions> = []
+  const ofOwner = (ownerId: string) => Array.from(entries.values()).filter((entry) => entry.ownerId === ownerId)
+  const service: WorkingMemory.Service = {
+    assemble: (options) =>
+      Effect.sync(() => {
+        asked.push(options)
+        return { entries: ofOwner(options.ownerId), tokens: 0, report: [] }
+      }),
+    add: (entry) => Effect.sync(() => void entries.set(entry.id, entry)),
+    addAll: (all) =>
+      Effect.sync(() => {
+        for (const entry of all) entries.set(entry.id, entry)
+      }),
+    getContextEntries: ({ ownerId }) => Effect.sync(() => ofOwner(ownerId)),
+    flush: () => Effect.void,
+    health: Effect.void,
+    ...over
+  }
+  return {
+    service,
+    layer: Layer.succeed(WorkingMemory.WorkingMemory, service),
+    asked,
+    entries: (): ReadonlyArray<MemoryEntry> => Array.from(entries.values())
+  }
+}
+
+export const storageError = new StorageError({ message: "the disk is full" })
+
+/** Skills by definition; `execute` answers. */
+export const skills = (
+  definitions: ReadonlyArray<
+    ToolDefinition & Partial<Pick<SkillDefinition, "requiresConfirmation" | "timeoutSeconds" | "maxRetries">>
+  >,
+  execute: (request: SkillExecutor.ExecuteRequest) => Effect.Effect<SkillResult, SkillError>,
+  over: Partial<SkillRegistry.Service> = {}
+) => {
+  const executed: Array<SkillExecutor.ExecuteRequest> = []
+  const schemas: ReadonlyArray<ToolDefinition> = definitions.map(({ description, name, parameters }) => ({
+    name,
+    description,
+    parameters
+  }))
+  const complete = (definition: (typeof definitions)[number]): SkillDefinition => ({
+    name: definition.name,
+    description: definition.description,
+    parametersSchema: definition.parameters,
+    returnsSchema: {},
+    category: "general",
+    requiresConfirmation: definition.requiresConfirmation ?? false,
+    cacheable: false,
+    permissions: [],
+    metadata: {}
+  })
+  const registry: SkillRegistry.Service = {
+    register: () => Effect.void,
+    get: (name) =>
+      Effect.succeed(
+        Option.map(Option.fromNullable(definitions.find((one) => one.name === name)), (definition) => ({
+          definition: complete(definition),
+          validate: () => [],
+          execute: () => Effect.dieMessage("skills are executed by their executor")
+        }))
+      ),
+    list: () => Effect.succeed(definitions.map(complete)),
+    schemas: () => Effect.succeed(schemas),
+    ...over
+  }
+  return {
+    executed,
+    layer: Layer.merge(
+      Layer.succeed(SkillRegistry.SkillRegistry, registry),
+      Layer.succeed(SkillExecutor.SkillExecutor, {
+        execute: (request) =>
+          Effect.zipRight(
+            Effect.sync(() => executed.push(request)),
+            execute(request)
+          )
+      })
+    )
+  }
+}
+
+/** A log that keeps everything in one list. */
+export const log = (over: Partial<RunLog.Service> = {}) => {
+  const events: Array<AgentEvent> = []
+  return {
+    events,
+    layer: Layer.succeed(RunLog.RunLog, {
+      enabled: true,
+      append: (more) => Effect.sync(() => void events.push(...more)),
+      read: (runId) => Effect.succeed(events.filter((event) => event.runId === runId)),
+      ...over
+    })
+  }
+}
+
+/** A guard by a function of the text: `undefined` passes, a string replaces it, `false` blocks. */
+export const guard = (
+  name: string,
+  stages: ReadonlyArray<Guard.GuardStage>,
+  judge: (text: string, context: Guard.GuardContext) => string | false | undefined
+): Guard.Guard => ({
+  name,
+  stages,
+  check: (content, context) =>
+    Effect.sync(() => {
+      const verdict = judge(content, context)
+      return verdict === undefined
+        ? Guard.pass(name)
+        : verdict === false
+          ? Guard.block(name, { reason: "forbidden" })
+          : Guard.redact(name, verdict, { reason: "private" })
+    })
+})
+
+/** The texts of messages, by role. */
+export const said = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
+  messages.map(
+    (message) =>
+      `${message.role}: ${typeof message.content === "string" ? message.content : JSON.stringify(message.content)}`
+  )
