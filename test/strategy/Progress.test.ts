@@ -1,0 +1,19 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Progress from "../../src/strategy/Progress.js"
+
+describe("Progress", () => {
+  it("counts how often a call has shown the same, without anything else between", () => {
+    const { note } = Progress.makeCircleDetector()
+    const counts = ["x", "x", "y", "y", "y", "x"].map((seen) => note("t", { a: 1 }, seen))
+    assert.deepStrictEqual(counts, [1, 2, 1, 2, 3, 1])
+  })
+
+  it("keeps calls apart by name and arguments", () => {
+    const { note } = Progress.makeCircleDetector()
+    note("t", { a: 1 }, "x")
+    assert.strictEqual(note("t", { a: 2 }, "x"), 1)
+    assert.strictEqual(note("u", { a: 1 }, "x"), 1)
+    assert.strictEqual(note("t", undefined, "x"), 1)
+    assert.strictEqual(note("t", { a: 1 }, "x"), 2)
+  })
+})
