@@ -193,6 +193,8 @@ export const candidates = (
         : undefined
     if (rest !== undefined) found.push({ value: 0, score: 1.9, from: 0, to: 0 })
   } else if (type === "string") {
+    const sought = param.seeks === undefined ? [] : Lookups.findSought(scope, param.seeks)
+    if (sought.length > 0) return sought.filter((candidate) => Shapes.conforms(shape, candidate.value))
     for (const mention of scope.scene.mentions) {
       if (!Candidates.inScope(scope, mention.segment)) continue
       const fit = Candidates.fitText(param, mention, scope, shared, tool)

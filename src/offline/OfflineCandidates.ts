@@ -131,6 +131,21 @@ const isYear = (mention: Mention): boolean =>
   mention.number! <= 2100 &&
   /^\d{4}$/.test(mention.text)
 
+const mostWords = /^(?:max|maximum|most|highest|upper|limit|ceiling|cap|budget|under|below|until)$/
+const leastWords = /^(?:min|minimum|least|lowest|lower|floor|above|over)$/
+
+/** Which end of a range a numeric parameter sets. */
+const endOf = (param: Schema.Parameter): "most" | "least" | undefined => {
+  const own = Language.words(param.name)
+  const told = Language.words(param.shape.description.slice(0, 120))
+  for (const list of [own, told]) {
+    const top = list.some((word) => mostWords.test(word))
+    const bottom = list.some((word) => leastWords.test(word))
+    if (top !== bottom) return top ? "most" : "least"
+  }
+  return undefined
+}
+
 const numberValue = (param: Schema.Parameter, mention: Mention): number => {
   const value = mention.number ?? 0
   const fraction = mention.percent === true && param.shape.type === "number" && !says(param, "percent percentage")
@@ -169,6 +184,8 @@ export const fitNumber = (
       : -1
   if (mention.percent === true)
     score += says(param, "rate percent percentage yield interest growth probability discount tip tax") ? 1.8 : -1
+  const end = mention.bound === undefined ? undefined : endOf(param)
+  if (end !== undefined) score += end === mention.bound ? 2.5 : -3
   if (isYear(mention)) score += names(param, "year season") ? 2 : -0.6
   else if (names(param, "year") && mention.unit === undefined && !says(param, "period duration number")) score -= 1
   if (
@@ -267,13 +284,19 @@ const labelsOther = (
     noun.sentence !== mention.sentence ||
     Language.isStopWord(noun.lower) ||
     Language.isGeneric(noun.lower) ||
-    noun.capital
+    noun.capital ||
+    /^(?:who|what|which|that|i|you|we|they|he|she|it|to)$/.test(scene.tokens[i - 1]?.lower ?? "")
   )
     return false
   return ![Language.stem(noun.lower)].some(
     (word) => param.key.includes(word) || param.about.has(word) || tool.has(word)
   )
 }
+
+/** "1042 parcels" counts, "1042 late" does not. */
+const counts = (unit: string): boolean => Lexicon.units.has(unit) || Lexicon.currencies.has(unit) || /[^s]s$/.test(unit)
+
+const isCounted = (mention: Mention, { scene }: Scope): boolean => scene.tokens[mention.from - 1]?.kind === "number"
 
 const textKinds: { readonly [kind in Mention["kind"]]: number } = {
   quoted: 2.4,
@@ -344,18 +367,23 @@ export const fitText = (
     if (kind === "name" && !/^[\p{Lu}\p{N}_-]+$/u.test(mention.text)) return undefined
     if (
       kind === "number" &&
-      ((mention.unit !== undefined && !names(param, mention.unit)) ||
+      ((mention.unit !== undefined && counts(mention.unit) && !names(param, mention.unit)) ||
+        mention.bound !== undefined ||
         mention.money !== undefined ||
         mention.percent === true)
     )
       score -= 2
     score += kind === "code" || kind === "number" ? 1.8 : 0.5
     if (labelsOther(param, mention, scope, tool)) score -= 3
+    const label = scope.scene.tokens[mention.from - 1]
+    if (label?.kind === "word" && !Language.isStopWord(label.lower) && param.key.includes(label.stem)) score += 1.5
   }
   if ((topic === "place" || topic === "country") && kind === "name" && mention.prepositions.length > 0) score += 1
   if (topic === "person" && kind === "name") score += 1
   if (topic === "any" && kind === "name" && mention.prepositions.length === 0) score += 0.3
   if (kind === "name" && Lexicon.units.has(mention.text.toLowerCase())) return undefined
+  if (kind === "name" && Lexicon.currencies.has(mention.text.toLowerCase()) && isCounted(mention, scope))
+    return undefined
   if (topic === "person" && kind === "code") score += 1
   if (kind === "name" && Language.contentStems(mention.text).every((word) => tool.has(word))) score -= 2.5
   if (kind === "code" && topic === "any") score += cue(param, mention, scope, shared) > 0 ? 0.8 : 0

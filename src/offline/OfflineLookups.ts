@@ -8,7 +8,9 @@ import type { Candidate, Scope } from "./OfflineCandidates.js"
 import { inScope } from "./OfflineCandidates.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Lexicon from "./OfflineLexicon.js"
+import type { Mention } from "./OfflineMentions.js"
 import type * as Schema from "./OfflineSchema.js"
+import * as Wishes from "./OfflineWishes.js"
 
 /**
  * All words of the option, in order and together, or all of them within the scope for options of several words.
@@ -115,6 +117,34 @@ export const findUnits = (param: Schema.Parameter, { scene, segments }: Scope): 
     if (stated || (token.lower.length > 2 && param.required))
       found.push({ value: token.lower, score: stated ? 4 : 1.5, from: index, to: index + 1 })
   })
+  return found
+}
+
+const isNumbered = (mention: Mention, span: Wishes.Span): boolean =>
+  mention.kind === "code" && mention.from >= span.from && mention.to <= span.to && /\d{4}/.test(mention.text)
+
+/**
+ * What the scope is looking for, clause by clause. A quotation says it better.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const findSought = (scope: Scope, nouns: ReadonlySet<string>): ReadonlyArray<Candidate> => {
+  const { scene } = scope
+  if (scene.mentions.some((mention) => mention.kind === "quoted" && inScope(scope, mention.segment))) return []
+  const found: Array<Candidate> = []
+  for (let index = 0; index < scene.segments.length && found.length < 8; index++) {
+    const span = inScope(scope, index) ? Wishes.sought(scene, index, nouns) : undefined
+    if (span === undefined || scene.mentions.some((mention) => isNumbered(mention, span))) continue
+    const mention = scene.mentions.find(({ from, to }) => from === span.from && to === span.to)
+    found.push({
+      value: span.text,
+      score: Wishes.isWish(scene, index) ? 3.5 : 2.5,
+      from: span.from,
+      to: span.to,
+      ...(mention === undefined ? {} : { mention })
+    })
+  }
   return found
 }
 

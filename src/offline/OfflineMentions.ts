@@ -34,6 +34,8 @@ export interface Mention {
   readonly percent?: boolean | undefined
   readonly ordinal?: boolean | undefined
   readonly spelled?: boolean | undefined
+  /** "under 150" and "at least 20": which end of a range a number is. */
+  readonly bound?: "most" | "least" | undefined
   /** `Paris, France`: what the comma adds to a name. */
   readonly region?: string | undefined
 }
@@ -155,6 +157,34 @@ const digitNumber = (tokens: ReadonlyArray<Token>, index: number): Draft | undef
   return { to, value, unit, money: money ?? (unit === undefined ? undefined : Lexicon.currencies.get(unit)) }
 }
 
+const most =
+  /(?:^|\s)(?:under|below|beneath|up to|(?:less|cheaper|fewer|lower|shorter|no more|not more) than|at most|max|maximum|maximum of|max of|not over|not above|within|no higher than|<|between [^\s]+ [^\s]* ?and)$/
+const least =
+  /(?:^|\s)(?:over|above|(?:more|higher|longer|no less|not less) than|at least|min|minimum|minimum of|min of|exceeding|>|between)$/
+
+/** The words around a number that make it a limit. */
+const boundOf = (tokens: ReadonlyArray<Token>, from: number, to: number): "most" | "least" | undefined => {
+  let end = from
+  while (end > 0 && /^(?:[$€£¥₹]|about|around|a|an|the|of)$/.test(tokens[end - 1]!.lower)) end--
+  const before = (at: number) =>
+    tokens
+      .slice(Math.max(0, at - 5), at)
+      .filter((token) => token.sentence === tokens[from]!.sentence)
+      .map((token) => token.lower)
+      .join(" ")
+  const after = tokens
+    .slice(to, to + 3)
+    .map((token) => token.lower)
+    .join(" ")
+  for (const text of end === from ? [before(from)] : [before(from), before(end)]) {
+    if (most.test(text)) return "most"
+    if (least.test(text)) return "least"
+  }
+  if (/^(?:\p{L}+ )?(?:or (?:less|cheaper|under|fewer|below)|max|maximum|tops|at most)(?:\s|$)/u.test(after))
+    return "most"
+  return /^(?:\p{L}+ )?(?:or (?:more|over|above)|minimum)(?:\s|$)/u.test(after) ? "least" : undefined
+}
+
 const trimPossessive = (text: string): string => text.replace(/['’]s?$/, "")
 
 const isNameWord = (token: Token): boolean =>
@@ -240,7 +270,7 @@ export const find = (reading: Reading): Scene => {
     if (draft !== undefined) {
       endPhrase(index)
       const { to, value, ...rest } = draft
-      push("number", index, to, span(index, to), { number: value, ...rest })
+      push("number", index, to, span(index, to), { number: value, bound: boundOf(tokens, index, to), ...rest })
       index = to
       continue
     }

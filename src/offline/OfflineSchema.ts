@@ -48,6 +48,8 @@ export interface Parameter {
   readonly prepositions: ReadonlySet<string>
   readonly options: ReadonlyArray<string>
   readonly fallback: { readonly value: unknown } | undefined
+  /** It takes what is searched for in free words; these are the stems of what the search returns. */
+  readonly seeks: ReadonlySet<string> | undefined
 }
 
 /**
@@ -63,6 +65,12 @@ export interface ToolProfile {
   readonly words: ReadonlyMap<string, number>
   /** Stems of the name and of the description's first sentence. */
   readonly core: ReadonlySet<string>
+  /** The tool finds things by free words. */
+  readonly searches: boolean
+  /** Stems of the options of the only required parameter: each of them asks for the tool. */
+  readonly options: ReadonlySet<string>
+  /** Stems of the verbs that ask for the tool. */
+  readonly acts: ReadonlySet<string>
   /** The tool changes something. */
   readonly mutates: boolean
   /** Stems of the verbs that say so. */
@@ -176,6 +184,20 @@ const defaultOf = (shape: Shape): { readonly value: unknown } | undefined => {
   return value !== undefined && Shapes.conforms(shape, value) ? { value } : undefined
 }
 
+const queries = new Set(["query", "q", "search", "keyword", "keywords", "term", "terms"])
+
+const finding = new Set(
+  "search searches find finds browse browses list lists look looks discover explore query lookup seek suggest suggests recommend".split(
+    " "
+  )
+)
+
+const isFreeText = (shape: Shape): boolean =>
+  shape.type === "string" &&
+  shape.enum === undefined &&
+  shape.format === undefined &&
+  !Object.hasOwn(shape.raw, "pattern")
+
 /**
  * @since 0.1.0
  * @category constructors
@@ -196,7 +218,8 @@ export const parameter = (name: string, shape: Shape, required: boolean): Parame
     topic: topicOf(shape, own, new Set(described)),
     prepositions: prepositionsOf(own),
     options: shape.enum === undefined ? optionsOf(shape.description) : [],
-    fallback: defaultOf(shape)
+    fallback: defaultOf(shape),
+    seeks: isFreeText(shape) && own.some((word) => queries.has(word)) ? new Set() : undefined
   }
 }
 
@@ -210,10 +233,17 @@ export const parameters = (shape: Shape): ReadonlyArray<Parameter> =>
   shape.properties.map(([name, inner]) => parameter(name, inner, shape.required.includes(name)))
 
 const mutating = new Set(
-  "cancel delete remove create send pay book buy order transfer update set add post submit refund reset close approve write schedule purchase insert".split(
+  "cancel delete remove create send pay book buy order transfer update set add post submit refund reset close approve write schedule purchase insert start open renew extend request issue register file reschedule change prolong".split(
     " "
   )
 )
+
+/** `Cancels` is `cancel`. */
+const infinitive = (word: string): string =>
+  mutating.has(word) ? word : word.replace(/(?<=(?:s|x|z|ch|sh))es$|s$/, "")
+
+const isSought = (param: Parameter): boolean =>
+  isFreeText(param.shape) && (param.topic === "any" || param.topic === "content")
 
 const profiles = new WeakMap<ToolDefinition, ToolProfile>()
 
@@ -227,27 +257,40 @@ export const profile = (tool: ToolDefinition): ToolProfile => {
   const known = profiles.get(tool)
   if (known !== undefined) return known
   const shape = Shapes.shapeOf(tool.parameters)
-  const params = parameters(shape)
-  const found = new Map<string, number>()
-  const add = (list: Iterable<string>, weight: number) => {
-    for (const word of list) {
-      if (Language.isStopWord(word) || word.length < 2) continue
-      const key = Language.stem(word)
-      const worth = Language.isGeneric(word) ? weight * 0.15 : weight
-      if ((found.get(key) ?? 0) < worth) found.set(key, worth)
-    }
-  }
   const name = Language.words(tool.name)
   const description = tool.description.slice(0, 800)
   const first = Language.sentences(description)[0] ?? ""
-  add(name, 2)
+  const opening = Language.words(first)[0] ?? ""
+  const mutates = mutating.has(name[0] ?? "") || mutating.has(infinitive(opening))
+  const searches = !mutates && [name[0] ?? "", name[name.length - 1] ?? "", opening].some((word) => finding.has(word))
+  const declared = parameters(shape)
+  const needed = declared.filter((param) => param.required)
+  const nouns = new Set(name.filter((word) => !Language.isStopWord(word) && !finding.has(word)).map(Language.stem))
+  const params = declared.map((param) =>
+    param.seeks !== undefined || (searches && needed.length === 1 && needed[0] === param && isSought(param))
+      ? { ...param, seeks: nouns }
+      : param
+  )
+  const found = new Map<string, number>()
+  const add = (list: Iterable<string>, weight: number, whole = false) => {
+    for (const word of list) {
+      if (Language.isStopWord(word) || word.length < 2) continue
+      const key = Language.stem(word)
+      const generic = Language.isGeneric(word) || (word === opening && Language.isGeneric(infinitive(word)))
+      const worth = generic && !whole ? weight * 0.15 : weight
+      if ((found.get(key) ?? 0) < worth) found.set(key, worth)
+    }
+  }
+  add(name.slice(0, 1), 2)
+  for (const word of name.slice(1)) add([word], 2, word === "return" || word === "order")
   add(Language.words(first), 1.2)
   add(Language.words(description), 0.6)
   for (const param of params) {
     add(Language.words(param.name), 0.7)
     add(Language.words(param.shape.description), 0.35)
     for (const option of param.shape.enum ?? param.options)
-      if (typeof option === "string") add(Language.words(option), 0.6)
+      if (typeof option === "string")
+        add(Language.words(option), needed.length === 1 && needed[0] === param ? 0.9 : 0.6, true)
   }
   const core = [...name, ...Language.words(first)].filter(
     (word) => !Language.isStopWord(word) && !Language.isGeneric(word)
@@ -259,11 +302,25 @@ export const profile = (tool: ToolDefinition): ToolProfile => {
     parameters: params,
     words: found,
     core: new Set(core.map(Language.stem)),
+    options: new Set(
+      (needed.length === 1 ? (needed[0]!.shape.enum ?? []) : [])
+        .flatMap((option) => (typeof option === "string" ? Language.words(option) : []))
+        .filter((word) => !Language.isStopWord(word))
+        .map(Language.stem)
+    ),
     verbs: name
-      .concat(Language.words(first)[0] ?? [])
+      .concat(infinitive(opening))
       .filter((word) => mutating.has(word))
       .map(Language.stem),
-    mutates: mutating.has(name[0] ?? "") || mutating.has(Language.words(first)[0] ?? "")
+    acts: new Set(
+      [...name, infinitive(opening)]
+        .filter(
+          (word, index) => !Language.isStopWord(word) && (!Language.isGeneric(word) || (word === "return" && index > 0))
+        )
+        .map(Language.stem)
+    ),
+    searches: searches && params.some((param) => param.required && param.seeks !== undefined),
+    mutates
   }
   profiles.set(tool, result)
   return result

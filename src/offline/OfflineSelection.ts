@@ -7,8 +7,10 @@
 import * as Arguments from "./OfflineArguments.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Lexicon from "./OfflineLexicon.js"
-import type { Scene } from "./OfflineMentions.js"
-import type { ToolProfile } from "./OfflineSchema.js"
+import type { Mention, Scene } from "./OfflineMentions.js"
+import type { Parameter, ToolProfile } from "./OfflineSchema.js"
+import * as Shapes from "./OfflineShape.js"
+import * as Wishes from "./OfflineWishes.js"
 
 const maxStates = 16
 
@@ -105,7 +107,10 @@ const prefer = (scene: Scene, states: ReadonlyArray<ToolProfile>, evidence: Read
     if (required.length === 0) return
     const filling = Arguments.fill(required, { scene }, tool.core)
     const filled = Array.from(filling.values.values()).filter((value) => value.score >= 1.2).length
-    const factor = 0.8 + (0.35 * filled) / required.length
+    const chosen = required.some(
+      (param) => param.shape.enum !== undefined && (filling.values.get(param.name)?.score ?? 0) >= 4
+    )
+    const factor = 0.8 + (0.35 * filled) / required.length + (chosen ? 0.15 : 0)
     for (const row of evidence) row[state] = row[state]! * factor
   })
 }
@@ -147,6 +152,55 @@ const covered = (scene: Scene, tool: ToolProfile, segments: ReadonlyArray<number
   )
 }
 
+/** The one required parameter of a tool that reads something by its id. */
+const idParam = (tool: ToolProfile): Parameter | undefined => {
+  const required = tool.parameters.filter((param) => param.required)
+  return !tool.mutates && required.length === 1 && required[0]!.topic === "id" ? required[0] : undefined
+}
+
+/** How well a tool that reads by id fits a number that nothing else is said of: "four digits", and "where" if that is asked. */
+const idFit = (scene: Scene, index: number, tool: ToolProfile, mention: Mention): number => {
+  const param = idParam(tool)
+  if (param === undefined) return 0
+  const { from, to } = scene.segments[index]!
+  const told = new Set(Language.words(tool.description))
+  const asked = scene.tokens
+    .slice(from, Math.min(to, from + 40))
+    .filter((token) => token.kind === "word" && told.has(token.lower))
+  const size = Lexicon.numeral(
+    /\b(\p{L}+|\d{1,2})[ -](?:digit|character|letter|figure)/u.exec(param.shape.description)?.[1] ?? ""
+  )
+  const length = size === undefined ? 0 : size === mention.text.length ? 0.3 : -0.5
+  const value = param.shape.type === "string" ? mention.text : mention.number
+  return Shapes.conforms(param.shape, value) ? 0.7 + length + Math.min(asked.length, 3) * 0.05 : 0
+}
+
+type Evidence = ReadonlyArray<ReadonlyArray<number>>
+
+/**
+ * What a clause asks for beside its words, for each tool: what it says as something to be done, something to be found, and what it names
+ * by number alone.
+ */
+const hints = (scene: Scene, tools: ReadonlyArray<ToolProfile>, words: Evidence): Evidence =>
+  scene.segments.map((_, index) => {
+    const own = words[index]!
+    const commands = Wishes.commands(scene, index)
+    const done = tools.map((tool) => (Array.from(commands).some((verb) => tool.acts.has(verb)) ? 0.8 : 0))
+    const pointed = Wishes.pointsAt(scene, index)
+    const heard = Math.max(0, ...own.map((score, at) => score + done[at]!))
+    if (pointed !== undefined) {
+      if (heard >= 0.5) return done
+      const fits = tools.map((tool) => idFit(scene, index, tool, pointed))
+      const best = Math.max(...fits)
+      return best <= 0 ? done : fits.map((fit, at) => (at === fits.indexOf(best) ? fit : done[at]!))
+    }
+    if (scene.mentions.some((mention) => mention.segment === index && Wishes.isIdentifier(mention))) return done
+    const others = Math.max(0, ...own.map((score, at) => (tools[at]!.searches ? 0 : score + done[at]!)))
+    if (others >= 0.85 || !Wishes.isWish(scene, index) || Wishes.sought(scene, index, new Set()) === undefined)
+      return done
+    return done.map((bonus, at) => (tools[at]!.searches ? bonus + 0.7 : bonus))
+  })
+
 /**
  * The tools the text asks for, each with its clauses, in the order of the text.
  *
@@ -157,54 +211,72 @@ export const shares = (scene: Scene, tools: ReadonlyArray<ToolProfile>, force: b
   const rare = rarity(tools)
   const stems = segmentStems(scene)
   const all = new Set(stems.flat())
-  const total = (tool: ToolProfile) => {
-    let score = 0
-    for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
-    return score * will(tool)
-  }
+  const ordered = scene.segments.map((_, index) => Wishes.commands(scene, index))
   /** What changes something wants its verb said, unless it is all there is. */
-  const will = (tool: ToolProfile) =>
-    tools.length > 1 && tool.mutates && !tool.verbs.some((verb) => all.has(verb)) ? 0.4 : 1
+  const will = tools.map((tool) =>
+    tools.length > 1 &&
+    tool.mutates &&
+    !tool.verbs.some((verb) => all.has(verb)) &&
+    !ordered.some((commands) => Array.from(commands).some((verb) => tool.core.has(verb) || tool.acts.has(verb)))
+      ? 0.4
+      : 1
+  )
+  const words = stems.map((list) =>
+    tools.map((tool, at) => will[at]! * list.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0))
+  )
+  const extra = hints(scene, tools, words)
   const ranked = tools
-    .map((tool, order) => ({ tool, order, score: total(tool) }))
+    .map((tool, order) => {
+      let score = 0
+      for (const word of all) score += (tool.words.get(word) ?? 0) * rare(word)
+      for (const row of extra) score += row[order]!
+      return { tool, order, score: score * will[order]! }
+    })
     .sort((a, b) => b.score - a.score || a.order - b.order)
   const best = ranked[0]
   if (best === undefined) return []
   const enough = force ? 0 : 0.55
-  const states = ranked
-    .filter(({ score }) => score >= Math.max(enough, best.score * 0.05))
-    .slice(0, maxStates)
-    .map(({ tool }) => tool)
+  const kept = ranked.filter(({ score }) => score >= Math.max(enough, best.score * 0.05)).slice(0, maxStates)
+  const states = kept.map(({ tool }) => tool)
   if (states.length === 0) return []
-  const evidence = stems.map((words) =>
-    states.map((tool) => will(tool) * words.reduce((sum, word) => sum + (tool.words.get(word) ?? 0) * rare(word), 0))
-  )
+  const evidence = words.map((row, segment) => kept.map(({ order }) => row[order]! + extra[segment]![order]!))
   prefer(scene, states, evidence)
   const path = deal(scene, evidence, states.length)
-  const found = states.map((tool, state): Share & { readonly score: number; readonly core: number } => {
+  const found = states.map((tool, state) => {
     const segments = path.flatMap((at, segment) => (at === state ? [segment] : []))
-    const words = new Set(segments.flatMap((segment) => stems[segment]!))
+    const own = new Set(segments.flatMap((segment) => stems[segment]!))
     let score = 0
     let core = 0
-    for (const word of words) {
+    for (const word of own) {
       score += (tool.words.get(word) ?? 0) * rare(word)
-      if (tool.core.has(word)) core++
+      if (tool.core.has(word) || tool.options.has(word)) core++
+    }
+    for (const segment of segments) {
+      const bonus = extra[segment]![kept[state]!.order]!
+      score += bonus
+      if (bonus > 0) core++
     }
     return {
       tool,
       segments,
       evidence: new Map(segments.map((segment) => [segment, evidence[segment]![state]!])),
       score,
-      core
+      core,
+      /** A clause wants it by more than words. */
+      wanted: segments.some((segment) => extra[segment]![kept[state]!.order]! >= 0.6),
+      /** A search is no answer to a clause that only mentions what could be found. */
+      named:
+        !tool.searches || tool.parameters.some((param) => Array.from(param.seeks ?? []).some((noun) => own.has(noun)))
     }
   })
   const top = Math.max(...found.map(({ score }) => score))
   return found
     .filter(
-      ({ core, score, segments, tool }) =>
+      ({ core, named, score, segments, tool, wanted }) =>
         segments.length > 0 &&
         score >= enough &&
-        (score >= top * 0.28 || covered(scene, tool, segments)) &&
+        (wanted || named || found.every((other) => other.tool === tool || other.segments.length === 0)) &&
+        (wanted || score >= top * 0.28 || covered(scene, tool, segments)) &&
         (core > 0 || score >= 1.5 || force)
     )
     .sort((a, b) => a.segments[0]! - b.segments[0]!)
