@@ -62,11 +62,11 @@ export interface Annotations {
  */
 export interface Tool<in P, out A, out E = never, out R = never, out F = never> extends Pipeable {
   readonly [TypeId]: {
-    readonly _P: (_: P) => void
-    readonly _A: () => A
-    readonly _E: () => E
-    readonly _R: () => R
-    readonly _F: () => F
+    readonly _Params: (_: P) => void
+    readonly _Result: () => A
+    readonly _Fatal: () => E
+    readonly _Services: () => R
+    readonly _Failure: () => F
   }
   readonly name: string
   readonly description: string
@@ -129,11 +129,11 @@ export type ServicesOf<T extends Any> = T extends Tool<never, unknown, unknown, 
 export const isTool = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
 
 const variance = {
-  _P: () => {},
-  _A: () => undefined as never,
-  _E: () => undefined as never,
-  _R: () => undefined as never,
-  _F: () => undefined as never
+  _Params: () => {},
+  _Result: () => undefined as never,
+  _Fatal: () => undefined as never,
+  _Services: () => undefined as never,
+  _Failure: () => undefined as never
 }
 
 const proto = {

@@ -50,7 +50,7 @@ describe("ToolNames", () => {
         assert.deepStrictEqual(names.map(map.fromProvider), names)
         assert.deepStrictEqual(mapped, names.map(ToolNames.make(names).toProvider))
       }),
-      { numRuns: 300 }
+      { numRuns: 100 }
     )
   })
 

@@ -179,9 +179,9 @@ describe("events", () => {
       const seen: Array<readonly [string, string | undefined, boolean]> = []
       const replay: Step.Service = {
         run: (options) =>
-          Effect.sync(() => {
+          Effect.suspend(() => {
             seen.push([options.kind, options.hash?.(), options.success === (ToolRunner.Outcome as unknown)])
-            return outcome as never
+            return Effect.succeed(outcome as never)
           }),
         isSuspended: () => false
       }

@@ -105,7 +105,7 @@ describe("calls side by side", () => {
   it.effect.prop(
     "give one outcome each, in the order of the calls, whatever becomes of them and when",
     {
-      plans: FastCheck.array(plan(["succeed", "fail", "lose", "hang", "interrupt"]), { maxLength: 12 }),
+      plans: FastCheck.array(plan(["succeed", "fail", "lose", "hang", "interrupt"]), { maxLength: 10 }),
       atOnce: concurrency
     },
     ({ atOnce, plans }) =>
@@ -125,7 +125,7 @@ describe("calls side by side", () => {
         }
         assert.strictEqual(pairsExactly(recorded), plans.length)
       }).pipe(Effect.provide(layer())),
-    { fastCheck: { numRuns: 60 } }
+    { fastCheck: { numRuns: 30 } }
   )
 
   it.effect.prop(
@@ -148,6 +148,6 @@ describe("calls side by side", () => {
         assert.isAtLeast(announced, 1)
         assert.isAtMost(announced, all.length)
       }).pipe(Effect.provide(layer())),
-    { fastCheck: { numRuns: 60 } }
+    { fastCheck: { numRuns: 30 } }
   )
 })
