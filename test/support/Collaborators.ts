@@ -9,12 +9,13 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as Guard from "../../src/guard/Guard.js"
 import type { Message, ToolDefinition } from "../../src/llm/LlmClient.js"
+import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import { StorageError } from "../../src/memory/MemoryError.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import type { Session, SessionTurn } from "../../src/session/Session.js"
-import { SessionNotFoundError } from "../../src/session/SessionError.js"
+import { SessionNotFoundError, SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import type { SkillDefinition, SkillResult } from "../../src/skill/SkillDefinition.js"
 import type { SkillError } from "../../src/skill/SkillError.js"
@@ -246,3 +247,7 @@ export const said = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
     (message) =>
       `${message.role}: ${typeof message.content === "string" ? message.content : JSON.stringify(message.content)}`
   )
+
+export const sessionDown = new SessionStorageError({ message: "the disk is full" })
+
+export const overloaded = new LlmUnavailableError({ message: "overloaded", provider: "test", status: 503 })

@@ -1,0 +1,98 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import { SessionId, UserId } from "../../src/domain/Ids.js"
+import { SessionStorageError } from "../../src/session/SessionError.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as Runs from "../support/Runs.js"
+
+const agent = Agent.make("a", { system: "You help." })
+
+describe("SessionStage", () => {
+  it.effect("an unknown session is created, a known one goes on with its last turns", () => {
+    const sessions = Collaborators.sessions()
+    return Effect.gen(function* () {
+      const first = yield* AgentExecutor.run(agent, { input: "one", sessionId: "s", userId: "ada" })
+      assert.strictEqual(first.sessionId, "s")
+      assert.strictEqual(sessions.kept.get("s")?.userId, "ada")
+      const { events } = yield* Runs.record(
+        AgentExecutor.stream(agent, {
+          input: "two",
+          sessionId: "s",
+          userId: "ada",
+          history: [{ role: "user", content: "aside" }]
+        })
+      )
+      assert.deepStrictEqual(Collaborators.said((yield* TestModel.requests)[1]!.messages), [
+        "system: You help.",
+        "user: one",
+        "assistant: 1",
+        "user: aside",
+        "user: two"
+      ])
+      assert.deepInclude(Runs.of(events, "MemoryRecalled")[0], { source: "session", count: 2 })
+      assert.strictEqual(Runs.of(events, "Finished")[0]?.sessionId, "s")
+    }).pipe(Effect.provide(Runs.layer(["1", "2"], { sessions: sessions.layer })))
+  })
+
+  it.effect("the session's system prompt wins over the agent's", () => {
+    const sessions = Collaborators.sessions()
+    return Effect.gen(function* () {
+      yield* sessions.service.create({ id: SessionId.make("s"), systemPrompt: "Be short." })
+      yield* AgentExecutor.run(agent, { input: "one", sessionId: "s" })
+      assert.strictEqual(Collaborators.said((yield* TestModel.requests)[0]!.messages)[0], "system: Be short.")
+    }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+  })
+
+  it.effect("somebody else's session is not found, read or written", () => {
+    const sessions = Collaborators.sessions()
+    return Effect.gen(function* () {
+      yield* sessions.service.create({ id: SessionId.make("s"), userId: UserId.make("ada") })
+      const error = yield* Effect.flip(AgentExecutor.run(agent, { input: "mine", sessionId: "s", userId: "eve" }))
+      assert.strictEqual(error._tag, "SessionNotFoundError")
+      assert.deepStrictEqual(sessions.turns("s"), [])
+      assert.strictEqual((yield* TestModel.requests).length, 0)
+    }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+  })
+
+  it.effect("a session that cannot be read fails the run", () => {
+    const down = new SessionStorageError({ message: "the disk is full" })
+    const sessions = Collaborators.sessions({ get: () => down })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(agent, { input: "one", sessionId: "s" }))
+      assert.strictEqual(error._tag, "SessionStorageError")
+    }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+  })
+
+  it.effect("ids that are not valid are refused before anything is asked", () => {
+    const sessions = Collaborators.sessions()
+    return Effect.gen(function* () {
+      for (const ids of [{ sessionId: "" }, { userId: "a\u0000b" }, { sessionId: "x".repeat(257) }]) {
+        const error = yield* Effect.flip(AgentExecutor.run(agent, { input: "one", ...ids }))
+        assert.strictEqual(error._tag, "AgentConfigurationError")
+      }
+      assert.strictEqual(sessions.kept.size, 0)
+    }).pipe(Effect.provide(Runs.layer([], { sessions: sessions.layer })))
+  })
+
+  it.effect("a message that was never answered is told apart for the model", () => {
+    const sessions = Collaborators.sessions()
+    return Effect.gen(function* () {
+      yield* Effect.exit(AgentExecutor.run(agent, { input: "one", sessionId: "s" }))
+      yield* AgentExecutor.run(agent, { input: "two", sessionId: "s" })
+      assert.deepStrictEqual(Collaborators.said((yield* TestModel.requests)[1]!.messages).slice(1), [
+        "user: one",
+        "assistant: (no answer: failed)",
+        "user: two"
+      ])
+    }).pipe(
+      Effect.provide(
+        Runs.layer([{ fail: Collaborators.overloaded }, "2"], {
+          sessions: sessions.layer
+        })
+      )
+    )
+  })
+})
