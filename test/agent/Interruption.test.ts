@@ -1,0 +1,190 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Supervisor from "effect/Supervisor"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as YieldingScheduler from "../support/YieldingScheduler.js"
+
+/** Everything a run may leave behind. */
+interface Traces {
+  acquired: number
+  released: number
+  readonly events: Array<AgentEvent>
+  readonly kept: Array<MemoryEntry>
+  readonly model: TestModel.Observer
+}
+
+const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+
+/** Answers by what stands in the conversation, so that any number of runs can share it. */
+const model = TestModel.make((request) => {
+  const asked = request.messages.findLast((message) => message.role === "user")
+  const text = typeof asked?.content === "string" ? asked.content : ""
+  const results = request.messages.filter((message) => message.role === "tool").length
+  const turn = (): TestModel.Turn => {
+    if (results > 0 || text === "sub") return { text: ["all ", "done"], usage }
+    switch (text) {
+      case "parallel":
+        return { calls: [{ name: "held" }, { name: "quick" }, { name: "failing" }, { name: "held" }], usage }
+      case "nested":
+        return {
+          text: "I ask",
+          calls: [{ name: "delegate_to_sub", params: { message: "sub" } }, { name: "held" }],
+          usage
+        }
+      default:
+        return { text: "first", calls: [{ name: "held" }], usage }
+    }
+  }
+  return Effect.as(Effect.yieldNow(), turn())
+})
+
+const make = (): {
+  readonly traces: Traces
+  readonly agent: Agent.Agent<string, never, AgentExecutor.AgentExecutor>
+  readonly layer: Layer.Layer<AgentExecutor.AgentExecutor>
+} => {
+  const traces: Traces = { acquired: 0, released: 0, events: [], kept: [], model: model.observer }
+  const held = Tool.make("held", {
+    description: "Holds something for a while",
+    handler: () =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => void traces.acquired++),
+        () => Effect.zipRight(Effect.yieldNow(), Effect.succeed("held")),
+        () => Effect.sync(() => void traces.released++)
+      )
+  })
+  const quick = Tool.make("quick", { description: "Is quick", handler: () => Effect.succeed("quick") })
+  const failing = Tool.make("failing", {
+    description: "Fails",
+    parameters: { why: Schema.optional(Schema.String) },
+    handler: () => Effect.zipRight(Effect.yieldNow(), Effect.fail(new Error("no")))
+  })
+  const sub = Agent.make("sub", { tools: [quick] })
+  const agent = Agent.make("main", { tools: [held, quick, failing, AgentTool.make(sub)] })
+  const memory = Layer.succeed(WorkingMemory.WorkingMemory, {
+    assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
+    add: (entry) => Effect.sync(() => void traces.kept.push(entry)),
+    addAll: (entries) => Effect.sync(() => void traces.kept.push(...entries)),
+    getContextEntries: () => Effect.succeed([]),
+    flush: () => Effect.void,
+    health: Effect.void
+  })
+  const log = Layer.succeed(RunLog.RunLog, {
+    enabled: true,
+    append: (events) =>
+      Effect.sync(() => {
+        for (const event of events) {
+          const known = traces.events.some((other) => other.runId === event.runId && other.seq === event.seq)
+          if (!known) traces.events.push(event)
+        }
+      }),
+    read: () => Effect.succeed([])
+  })
+  return {
+    traces,
+    agent,
+    layer: Agents.layerWith({ memory, log, config: { enableMetrics: false } }).pipe(
+      Layer.provide(LlmClient.layer(model))
+    )
+  }
+}
+
+/** Interrupts at the k-th yield; `undefined` runs to the end. */
+const attempt = async (
+  program: (
+    agent: Agent.Agent<string, never, AgentExecutor.AgentExecutor>
+  ) => Effect.Effect<unknown, unknown, AgentExecutor.AgentExecutor>,
+  at: number | undefined
+): Promise<{
+  readonly yields: number
+  readonly exit: Exit.Exit<unknown, unknown>
+  readonly problems: ReadonlyArray<string>
+}> => {
+  const { agent, layer, traces } = make()
+  const managed = ManagedRuntime.make(layer)
+  const runtime = await managed.runtime()
+  const supervisor = await Effect.runPromise(Supervisor.track)
+  let main: Fiber.RuntimeFiber<unknown, unknown> | undefined
+  const scheduler = YieldingScheduler.make((count) => {
+    if (count === at && main !== undefined) main.unsafeInterruptAsFork(main.id())
+  })
+  const exit = await new Promise<Exit.Exit<unknown, unknown>>((resolve) => {
+    main = Runtime.runFork(runtime)(Effect.supervised(Effect.withScheduler(program(agent), scheduler), supervisor), {
+      immediate: false
+    })
+    main.addObserver(resolve)
+  })
+  await managed.dispose()
+  const problems: Array<string> = []
+  const fibers = await Effect.runPromise(supervisor.value)
+  const running = fibers.filter((fiber) => fiber.unsafePoll() === null)
+  if (running.length > 0) problems.push(`${running.length} fibers run on`)
+  if (traces.acquired !== traces.released) problems.push(`${traces.acquired} acquired, ${traces.released} released`)
+  const active = await Effect.runPromise(traces.model.active)
+  if (active !== 0) problems.push(`${active} model calls are open`)
+  problems.push(...EventRecorder.violations(traces.events))
+  const last = traces.events.findLast((event) => event.agent === "main")
+  if (Exit.isFailure(exit)) {
+    if (!Cause.isInterrupted(exit.cause)) problems.push(`ended with ${Cause.pretty(exit.cause)}`)
+    if (last !== undefined && !(last._tag === "Error" && last.interrupted) && last._tag !== "Finished") {
+      problems.push(`the last event is ${last._tag}`)
+    }
+  }
+  const roles = traces.kept.map((entry) => `${entry.role}${entry.metadata["unanswered"] === undefined ? "" : "!"}`)
+  if (!["", "user,assistant", "user!"].includes(roles.join(","))) problems.push(`kept ${roles.join(",")}`)
+  return { yields: scheduler.count(), exit, problems }
+}
+
+const everywhere = async (program: Parameters<typeof attempt>[0]): Promise<number> => {
+  const whole = await attempt(program, undefined)
+  assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
+  assert.deepStrictEqual(whole.problems, [])
+  let interrupted = 0
+  for (let k = 1; ; k++) {
+    const { exit, problems } = await attempt(program, k)
+    assert.deepStrictEqual(problems, [], `interrupted at yield ${k} of ${whole.yields}`)
+    if (Exit.isFailure(exit)) interrupted++
+    else if (k > whole.yields) break
+  }
+  assert.isAbove(interrupted, whole.yields / 2)
+  return whole.yields
+}
+
+const request = (input: string) => ({ input, userId: "ada" })
+
+describe("interruption at every point", () => {
+  it("of run leaves nothing behind", { timeout: 120_000 }, () =>
+    everywhere((agent) => AgentExecutor.run(agent, request("single")))
+  )
+
+  it("of stream leaves nothing behind", { timeout: 120_000 }, () =>
+    everywhere((agent) => Stream.runDrain(AgentExecutor.stream(agent, request("single"))))
+  )
+
+  it("of parallel tools leaves nothing behind", { timeout: 120_000 }, () =>
+    everywhere((agent) => AgentExecutor.run(agent, request("parallel")))
+  )
+
+  it("of a nested agent leaves nothing behind", { timeout: 120_000 }, () =>
+    everywhere((agent) => AgentExecutor.run(agent, request("nested")))
+  )
+})
