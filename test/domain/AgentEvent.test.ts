@@ -1,0 +1,159 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
+import * as FastCheck from "effect/FastCheck"
+import * as Schema from "effect/Schema"
+import * as AgentEvent from "../../src/domain/AgentEvent.js"
+import { RunId } from "../../src/domain/Ids.js"
+import * as LlmError from "../../src/llm/LlmError.js"
+
+const meta = { runId: RunId.make("r"), agent: "a", seq: 0, at: 1 }
+
+const encode = Schema.encodeSync(AgentEvent.AgentEvent)
+const decode = Schema.decodeUnknownSync(AgentEvent.AgentEvent)
+const throughJson = (event: AgentEvent.AgentEvent) => decode(JSON.parse(JSON.stringify(encode(event))))
+
+const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof AgentEvent.Meta> } = {
+  Started: { _tag: "Started", input: "hi", strategy: "react", sessionId: "s", userId: "u" },
+  StepStarted: { _tag: "StepStarted", step: 1, name: "plan" },
+  TextDelta: { _tag: "TextDelta", text: "é👍\u0000" },
+  ReasoningDelta: { _tag: "ReasoningDelta", text: "r" },
+  Thought: { _tag: "Thought", step: 1, text: "t" },
+  Plan: {
+    _tag: "Plan",
+    steps: [{ id: "1", description: "d", tool: "t", dependsOn: ["0"], status: "skipped" }]
+  },
+  ToolCall: { _tag: "ToolCall", step: 1, id: "c", name: "n", params: { deep: [{ a: null }] } },
+  ToolResult: {
+    _tag: "ToolResult",
+    step: 1,
+    id: "c",
+    name: "n",
+    isFailure: true,
+    result: "x",
+    observation: "x",
+    truncated: false,
+    durationMs: 1.5,
+    attempts: 2,
+    error: { tag: "E", code: "C", message: "m", hint: "h" }
+  },
+  ApprovalRequested: { _tag: "ApprovalRequested", id: "a", toolCallId: "c", name: "n", params: [1], reason: "r" },
+  ApprovalResolved: { _tag: "ApprovalResolved", id: "a", toolCallId: "c", approved: false, reason: "r" },
+  Delegated: { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("r2"), message: "m" },
+  Critique: { _tag: "Critique", step: 1, text: "t", accepted: true, score: 0.5 },
+  NodeFinished: { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: { x: 1 } },
+  UsageReported: {
+    _tag: "UsageReported",
+    usage: { inputTokens: 1, outputTokens: 2, totalTokens: 3, reasoningTokens: 1, cachedInputTokens: 0 },
+    model: "m",
+    provider: "p",
+    role: "thinking",
+    costUsd: 0.001,
+    finishReason: "stop"
+  },
+  GuardTriggered: { _tag: "GuardTriggered", stage: "toolOutput", guard: "g", action: "redact", reason: "r" },
+  MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 2 },
+  Degraded: { _tag: "Degraded", stage: "memory", error: { tag: "E", message: "m" } },
+  Message: { _tag: "Message", text: "t", output: { n: 1 } },
+  Error: { _tag: "Error", error: { tag: "E", message: "m" }, interrupted: true },
+  Finished: { _tag: "Finished", reason: "limit", sessionId: "s", durationMs: 5 }
+}
+
+describe("AgentEvent", () => {
+  it("every kind survives JSON, with a parent and without", () => {
+    for (const body of Object.values(bodies)) {
+      for (const parent of [{}, { parentRunId: RunId.make("p") }]) {
+        const event = { ...meta, ...parent, ...body } as AgentEvent.AgentEvent
+        assert.deepStrictEqual(throughJson(event), event)
+      }
+    }
+  })
+
+  it("any event that the schema describes survives it", () => {
+    const plain = FastCheck.jsonValue()
+    FastCheck.assert(
+      FastCheck.property(Arbitrary.make(AgentEvent.TextDelta), plain, (event, params) => {
+        const finite = JSON.parse(JSON.stringify({ ...event, seq: 1, at: 2 }))
+        assert.deepStrictEqual(throughJson(finite), finite)
+        const call = { ...meta, _tag: "ToolCall", step: 1, id: "c", name: "n", params } as const
+        assert.deepStrictEqual(throughJson(call), JSON.parse(JSON.stringify(call)))
+      }),
+      { numRuns: 200 }
+    )
+  })
+
+  it("the table of this test knows every kind", () => {
+    const kinds = AgentEvent.AgentEvent.members.map((member) => member.fields._tag.literals[0])
+    assert.deepStrictEqual([...kinds].sort(), Object.keys(bodies).sort() as any)
+  })
+
+  it("fields that are absent may be undefined", () => {
+    const event = { ...meta, ...bodies.UsageReported, role: undefined, costUsd: undefined } as AgentEvent.AgentEvent
+    assert.notProperty(JSON.parse(JSON.stringify(encode(event))), "role")
+    throughJson(event)
+  })
+
+  it("what is no event is refused", () => {
+    for (const value of [
+      {},
+      { ...meta, _tag: "Unknown" },
+      { ...meta, _tag: "TextDelta" },
+      { ...meta, _tag: "TextDelta", text: "x", runId: "" },
+      { ...meta, ...bodies.Finished, reason: "tired" },
+      null
+    ]) {
+      assert.throws(() => decode(value))
+    }
+  })
+
+  it("the two that end a run are terminal", () => {
+    const terminal = Object.values(bodies).filter((body) =>
+      AgentEvent.isTerminal({ ...meta, ...body } as AgentEvent.AgentEvent)
+    )
+    assert.deepStrictEqual(
+      terminal.map((body) => body._tag),
+      ["Error", "Finished"]
+    )
+  })
+})
+
+describe("AgentEvent.errorInfo", () => {
+  it("takes tag, code, message and hint of an error, and nothing else", () => {
+    const error = new LlmError.LlmUnavailableError({
+      message: "down",
+      hint: "wait",
+      provider: "p",
+      cause: new Error("with sk-secret")
+    })
+    assert.deepStrictEqual(AgentEvent.errorInfo(error), {
+      tag: "LlmUnavailableError",
+      code: "LEX_ERR_LLM_108",
+      message: "down",
+      hint: "wait"
+    })
+    const plain = Object.assign(new TypeError("bad"), { secret: "sk-secret", cause: { key: "sk-secret" } })
+    assert.deepStrictEqual(AgentEvent.errorInfo(plain), { tag: "TypeError", message: "bad" })
+  })
+
+  it("says something of anything", () => {
+    assert.deepStrictEqual(AgentEvent.errorInfo("no"), { tag: "UnknownError", message: "no" })
+    assert.deepStrictEqual(AgentEvent.errorInfo(undefined), { tag: "UnknownError", message: "undefined" })
+    assert.deepStrictEqual(AgentEvent.errorInfo(Symbol("s")), { tag: "UnknownError", message: "Symbol(s)" })
+    assert.deepStrictEqual(AgentEvent.errorInfo({ _tag: "Empty", message: "" }), { tag: "Empty", message: "Empty" })
+    assert.deepStrictEqual(AgentEvent.errorInfo({ _tag: 1, code: 2, message: 3, hint: 4 }), {
+      tag: "UnknownError",
+      message: "UnknownError"
+    })
+    assert.deepStrictEqual(AgentEvent.errorInfo({}), { tag: "UnknownError", message: "UnknownError" })
+  })
+
+  it("bounds every field, and splits no character", () => {
+    const long = "👍".repeat(5000)
+    const info = AgentEvent.errorInfo({ _tag: `x${long}`, code: long, message: `x${long}`, hint: long })
+    assert.deepStrictEqual(
+      [info.tag.length, info.code?.length, info.message.length, info.hint?.length],
+      [127, 128, 1999, 2000]
+    )
+    assert.isTrue(Object.values(info).every((text) => encodeURIComponent(String(text)) !== ""))
+    assert.strictEqual(AgentEvent.errorInfo("y".repeat(5000)).message.length, 2000)
+  })
+})

@@ -1,0 +1,193 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import * as LlmError from "../../src/llm/LlmError.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+
+const ask = (text = "hi"): LlmClient.LlmRequest => ({ messages: [{ role: "user", content: text }] })
+
+const down = new LlmError.LlmUnavailableError({ message: "down", provider: "test" })
+
+const defect = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<string> =>
+  Effect.map(Effect.flip(Effect.sandbox(effect)), (cause) => {
+    const died = Cause.dieOption(cause)
+    return Option.isSome(died) ? String((died.value as Error).message) : assert.fail("it is no defect")
+  }) as Effect.Effect<string>
+
+const collect = (model: LlmClient.Service, request = ask()) => {
+  const parts: Array<LlmClient.LlmPart> = []
+  return Effect.map(
+    Effect.exit(model.complete(request, { onParts: (chunk) => Effect.sync(() => void parts.push(...chunk)) })),
+    (exit) => ({ exit, parts })
+  )
+}
+
+describe("TestModel", () => {
+  it.effect("answers from its list in order: texts, turns and functions of the request", () =>
+    Effect.gen(function* () {
+      const model = TestModel.make([
+        "one",
+        { text: ["t", "wo"], reasoning: "hm", usage: { totalTokens: 2 }, finishReason: "length" },
+        (request, index) => `${String(request.messages[0]!.content)} ${index}`,
+        () => Effect.succeed({ text: "four" })
+      ])
+      const answers = yield* Effect.forEach([1, 2, 3, 4], () => model.complete(ask()))
+      assert.deepStrictEqual(answers.map(LlmClient.text), ["one", "two", "hi 2", "four"])
+      assert.deepStrictEqual(answers[1], {
+        content: [
+          { type: "reasoning", text: "hm" },
+          { type: "text", text: "two" }
+        ],
+        finishReason: "length",
+        usage: { totalTokens: 2 },
+        model: "test-model",
+        provider: "test"
+      })
+    })
+  )
+
+  it.effect("one function answers everything", () =>
+    Effect.gen(function* () {
+      const model = TestModel.make((_request, index) => String(index), { model: "m", provider: "p" })
+      const answers = yield* Effect.forEach([1, 2, 3], () => model.complete(ask()))
+      assert.deepStrictEqual(answers.map(LlmClient.text), ["0", "1", "2"])
+      assert.deepStrictEqual(
+        [answers[0]!.model, answers[0]!.provider, model.model, model.provider],
+        ["m", "p", "m", "p"]
+      )
+      assert.strictEqual(yield* model.observer.remaining, 0)
+    })
+  )
+
+  it.effect("numbers calls without ids, and gives the reason for stopping", () =>
+    Effect.gen(function* () {
+      const model = TestModel.make([{ calls: [{ name: "a" }, { name: "b", id: "own" }] }, { calls: [{ name: "c" }] }])
+      const one = yield* model.complete(ask())
+      const two = yield* model.complete(ask())
+      assert.deepStrictEqual(
+        [...LlmClient.toolCalls(one), ...LlmClient.toolCalls(two)].map(({ id, name, params }) => [id, name, params]),
+        [
+          ["call_1", "a", {}],
+          ["own", "b", {}],
+          ["call_2", "c", {}]
+        ]
+      )
+      assert.strictEqual(one.finishReason, "tool-calls")
+    })
+  )
+
+  it.effect("a request beyond the script is a defect that says which", () =>
+    Effect.gen(function* () {
+      const model = TestModel.make(["one"])
+      yield* model.complete(ask())
+      const message = yield* defect(model.complete(ask("and now?")))
+      assert.match(message, /request 2 came, but the script has 1 turns.*and now\?/)
+      assert.match(yield* defect(TestModel.make([]).complete({ messages: [] })), /request 1 came/)
+    })
+  )
+
+  it.effect("a request that is not as expected is a defect, by false or by a throw", () =>
+    Effect.gen(function* () {
+      const refuse = TestModel.make([{ text: "x", expect: (request) => request.tools !== undefined }])
+      assert.match(yield* defect(refuse.complete(ask("which?"))), /request 1 is not as expected.*which\?/)
+      const throwing = TestModel.make([
+        {
+          text: "x",
+          expect: () => {
+            throw new Error("no tools")
+          }
+        }
+      ])
+      assert.match(yield* defect(throwing.complete(ask())), /no tools/)
+      const fine = TestModel.make([{ text: "x", expect: () => {} }])
+      assert.strictEqual(LlmClient.text(yield* fine.complete(ask())), "x")
+    })
+  )
+
+  it.effect("fails as it is told, after the parts before", () =>
+    Effect.gen(function* () {
+      const { exit, parts } = yield* collect(TestModel.make([{ text: ["a", "b"], fail: down }]))
+      assert.strictEqual(yield* Effect.flip(exit), down)
+      assert.deepStrictEqual(
+        parts.map((part) => part.type),
+        ["text-start", "text-delta", "text-delta", "text-end"]
+      )
+      const asEffect = TestModel.make([() => Effect.fail(down)])
+      assert.strictEqual(yield* Effect.flip(asEffect.complete(ask())), down)
+    })
+  )
+
+  it.effect("streams exactly the given parts, and assembles them", () =>
+    Effect.gen(function* () {
+      const given: ReadonlyArray<LlmClient.LlmPart> = [
+        { type: "response-metadata", id: "r1", modelId: "other" },
+        { type: "tool-call", id: "c", name: "t", params: { x: 1 } },
+        { type: "finish", reason: "stop", usage: {} }
+      ]
+      const { exit, parts } = yield* collect(TestModel.make([{ parts: given }]))
+      assert.deepStrictEqual(parts, given as Array<LlmClient.LlmPart>)
+      const response = yield* exit
+      assert.deepStrictEqual([response.id, response.model, response.finishReason], ["r1", "other", "stop"])
+    })
+  )
+
+  it.effect("the model of the request is the one that answers", () =>
+    Effect.gen(function* () {
+      const response = yield* TestModel.make(["x"]).complete({ ...ask(), settings: { model: "mine" } })
+      assert.strictEqual(response.model, "mine")
+    })
+  )
+
+  it.effect("waits in virtual time, before the answer and between its parts", () =>
+    Effect.gen(function* () {
+      const model = TestModel.make([{ text: ["a", "b"], delay: "10 seconds", partDelay: "1 second" }])
+      const times: Array<number> = []
+      const fiber = yield* Effect.fork(
+        model.complete(ask(), {
+          onParts: () =>
+            Effect.map(
+              Effect.clockWith((clock) => clock.currentTimeMillis),
+              (now) => void times.push(now)
+            )
+        })
+      )
+      yield* TestClock.adjust("9 seconds")
+      assert.lengthOf(times, 0)
+      yield* TestClock.adjust("10 seconds")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(times, [10_000, 11_000, 12_000, 13_000, 14_000])
+    })
+  )
+
+  it.effect("its observer knows what was asked, what is left and what is going on", () =>
+    Effect.gen(function* () {
+      const client = yield* LlmClient.LlmClient
+      const { active, remaining, requests } = yield* TestModel.TestModel
+      const fiber = yield* Effect.fork(client.complete(ask("slow")))
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual([yield* active, yield* remaining], [1, 1])
+      yield* Fiber.interrupt(fiber)
+      yield* client.complete(ask("quick"))
+      assert.deepStrictEqual([yield* active, yield* remaining], [0, 0])
+      assert.deepStrictEqual(
+        (yield* requests).map((request) => request.messages[0]!.content),
+        ["slow", "quick"]
+      )
+      assert.deepStrictEqual(yield* TestModel.requests, yield* requests)
+    }).pipe(Effect.provide(TestModel.layer([{ text: "a", delay: "1 minute" }, "b"])))
+  )
+
+  it.effect("every build of the layer begins the script anew", () =>
+    Effect.gen(function* () {
+      const layer = TestModel.layer(["a"])
+      for (let i = 0; i < 2; i++) {
+        const response = yield* Effect.provide(LlmClient.complete(ask()), layer)
+        assert.strictEqual(LlmClient.text(response), "a")
+      }
+    })
+  )
+})
