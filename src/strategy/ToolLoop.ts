@@ -185,18 +185,24 @@ const resultPart = (call: ToolCall, name: string, outcome: Outcome): ToolResultP
   providerExecuted: false
 })
 
+const namesOf = new WeakMap<Bound["definitions"], ReadonlyArray<string>>()
+
 /**
  * Names of the tools in text that a model writes: those it was told, and the tools' own where they are not merely spelled differently.
+ * Made once a set of definitions.
  *
  * @since 0.1.0
  * @category getters
  */
-export const writtenNames = (tools: Bound): ReadonlyArray<string> => {
-  const told = tools.definitions.map((definition) => definition.name)
-  return [
-    ...told,
-    ...tools.tools.map((tool) => tool.name).filter((name) => ReActAction.knownTool(name, told) === undefined)
-  ]
+export const writtenNames = ({ definitions, tools }: Bound): ReadonlyArray<string> => {
+  let names = namesOf.get(definitions)
+  if (names === undefined) {
+    const told = definitions.map((definition) => definition.name)
+    const own = tools.map((tool) => tool.name).filter((name) => ReActAction.knownTool(name, told) === undefined)
+    names = [...told, ...own]
+    namesOf.set(definitions, names)
+  }
+  return names
 }
 
 const NUDGE = "Your last answer was empty. Answer the question, or call a tool."

@@ -305,7 +305,7 @@ describe("spans of model calls", () => {
       const exit = yield* Effect.gen(function* () {
         const model = yield* ModelCall.bind(yield* task(over))
         return yield* Effect.exit(model.call({ messages }, { step: 4 }))
-      }).pipe(Effect.provide(Strategies.layer(script)), Effect.provide(layer), Effect.provideService(Run.Run, run))
+      }).pipe(Effect.provide(Layer.merge(Strategies.layer(script), layer)), Effect.provideService(Run.Run, run))
       return { all, exit }
     })
 
