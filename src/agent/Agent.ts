@@ -7,9 +7,11 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as JSONSchema from "effect/JSONSchema"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import type * as Governance from "../governance/Governance.js"
 import type * as Guard from "../guard/Guard.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -170,7 +172,12 @@ const toStrategy = (strategy: StrategyLike | undefined): Definition["strategy"] 
 
 /** OpenAI and others take letters, digits, `_` and `-`, at most 64. */
 const schemaName = (schema: Schema.Schema<any, any>, agent: string): string => {
-  const identifier = String(schema.ast.annotations[Symbol.for("effect/annotation/Identifier")] ?? `${agent}_output`)
+  // That of a class stands at the side it decodes to.
+  const { ast } = schema
+  const identifier = Option.getOrElse(
+    SchemaAST.getJSONIdentifier(SchemaAST.isTransformation(ast) ? ast.to : ast),
+    () => `${agent}_output`
+  )
   return identifier.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output"
 }
 

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as Guard from "../../src/guard/Guard.js"
-import type { Message, ToolDefinition } from "../../src/llm/LlmClient.js"
+import type { JsonSchema, LlmRequest, Message, ToolDefinition } from "../../src/llm/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import { StorageError } from "../../src/memory/MemoryError.js"
@@ -251,3 +251,20 @@ export const said = (messages: ReadonlyArray<Message>): ReadonlyArray<string> =>
 export const sessionDown = new SessionStorageError({ message: "the disk is full" })
 
 export const overloaded = new LlmUnavailableError({ message: "overloaded", provider: "test", status: 503 })
+
+/** The JSON format a request asks for. */
+export const formatOf = (request: LlmRequest): { readonly name: string; readonly schema: JsonSchema } => {
+  const format = request.responseFormat
+  if (format?.type !== "json") throw new Error("the request asks for no JSON")
+  return format
+}
+
+/** References of a JSON Schema that lead nowhere from its top. */
+export const danglingReferences = (schema: JsonSchema): ReadonlyArray<string> =>
+  Array.from(JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g), (match) => match[1]!).filter((reference) => {
+    const path = reference
+      .slice(2)
+      .split("/")
+      .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    return path.reduce((value: any, key) => value?.[key], schema) === undefined
+  })

@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as Runs from "../support/Runs.js"
+
+const refused = new RunLog.RunLogError({ operation: "append", message: "the log is closed" })
+const agent = Agent.make("a")
+
+const lastOf = (events: ReadonlyArray<AgentEvent>) => {
+  const last = events.at(-1)
+  return last?._tag === "Error" ? (last.interrupted ? "interrupted" : last.error.tag) : last?._tag
+}
+
+describe("Outlet", () => {
+  it.effect("the log gets every event that a reader gets, and that run folds", () => {
+    const log = Collaborators.log()
+    return Effect.gen(function* () {
+      const { events } = yield* Runs.record(AgentExecutor.stream(agent, "hi"))
+      assert.deepStrictEqual(log.events, events)
+      log.events.length = 0
+      const response = yield* AgentExecutor.run(agent, "hi")
+      assert.deepStrictEqual(EventRecorder.violations(log.events), [])
+      assert.strictEqual(log.events[0]?.runId, response.runId)
+      assert.strictEqual(lastOf(log.events), "Finished")
+    }).pipe(Effect.provide(Runs.layer(["1", "2"], { log: log.layer })))
+  })
+
+  it.effect("the log gets the end of runs that fail, are interrupted or lose their reader", () => {
+    const log = Collaborators.log()
+    return Effect.gen(function* () {
+      yield* Effect.flip(AgentExecutor.run(agent, "hi"))
+      assert.strictEqual(lastOf(log.events), "LlmUnavailableError")
+      const running = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(running)
+      assert.strictEqual(lastOf(log.events), "interrupted")
+      log.events.length = 0
+      yield* Stream.runDrain(Stream.take(AgentExecutor.stream(agent, "hi"), 1))
+      assert.strictEqual(lastOf(log.events), "interrupted")
+      assert.deepStrictEqual(EventRecorder.violations(log.events), [])
+    }).pipe(
+      Effect.provide(
+        Runs.layer(
+          [{ fail: Collaborators.overloaded }, { text: "late", delay: "1 hour" }, { text: "late", delay: "1 hour" }],
+          {
+            log: log.layer
+          }
+        )
+      )
+    )
+  })
+
+  it.effect("a log that fails costs no run anything, and is offered all of it again at the end", () => {
+    const offered: Array<ReadonlyArray<AgentEvent>> = []
+    const log = Collaborators.log({
+      append: (events) =>
+        Effect.zipRight(
+          Effect.sync(() => offered.push(events)),
+          refused
+        )
+    })
+    return Effect.gen(function* () {
+      const { events, exit } = yield* Runs.record(AgentExecutor.stream(agent, "hi"))
+      assert.isTrue(Exit.isSuccess(exit))
+      assert.strictEqual(offered.length, 2)
+      assert.deepStrictEqual(offered.at(-1), events)
+    }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
+  })
+
+  it.effect("a log that hangs holds a run once in the middle and once at the end, 5 seconds each", () => {
+    const log = Collaborators.log({ append: () => Effect.never })
+    return Effect.gen(function* () {
+      const running = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
+      yield* TestClock.adjust("5 seconds")
+      assert.isNull(running.unsafePoll())
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* Fiber.join(running)).message, "1")
+    }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
+  })
+
+  it.effect("a log that hangs does not keep an interruption waiting for longer than 5 seconds", () => {
+    const log = Collaborators.log({ append: () => Effect.never })
+    return Effect.gen(function* () {
+      const running = yield* Effect.fork(AgentExecutor.run(agent, "hi"))
+      yield* TestClock.adjust("1 second")
+      const interruption = yield* Effect.fork(Fiber.interrupt(running))
+      yield* TestClock.adjust("5 seconds")
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.join(interruption)))
+    }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
+  })
+
+  it.effect("events of calls that run side by side reach a slow log in their order, each once", () => {
+    const written: Array<AgentEvent> = []
+    let writers = 0
+    let most = 0
+    const log = Collaborators.log({
+      append: (events) =>
+        Effect.gen(function* () {
+          writers++
+          most = Math.max(most, writers)
+          yield* Effect.sleep("10 millis")
+          written.push(...events)
+          writers--
+        })
+    })
+    const wait = Tool.make("wait", {
+      description: "Waits",
+      handler: (_params, call) => Effect.as(Effect.sleep(`${call.id.length} millis`), call.id)
+    })
+    return Effect.gen(function* () {
+      const running = yield* Effect.fork(AgentExecutor.run(Agent.make("a", { tools: [wait] }), "hi"))
+      yield* TestClock.adjust("1 minute")
+      yield* Fiber.join(running)
+      assert.deepStrictEqual(EventRecorder.violations(written), [])
+      assert.strictEqual(most, 1)
+    }).pipe(
+      Effect.provide(
+        Runs.layer([{ calls: ["a", "bbbbb", "ccc", "dd"].map((id) => ({ id, name: "wait" })) }, "done"], {
+          log: log.layer
+        })
+      )
+    )
+  })
+
+  it.effect("a write that is cut off by an interruption is made again at the end", () => {
+    const written: Array<AgentEvent> = []
+    return Effect.gen(function* () {
+      const begun = yield* Deferred.make<void>()
+      let first = true
+      const log = Collaborators.log({
+        append: (events) =>
+          Effect.suspend(() => {
+            if (!first) return Effect.sync(() => void written.push(...events))
+            first = false
+            return Effect.zipRight(Deferred.succeed(begun, undefined), Effect.never)
+          })
+      })
+      const running = yield* Effect.fork(
+        Effect.provide(AgentExecutor.run(agent, "hi"), Runs.layer(["1"], { log: log.layer }))
+      )
+      yield* Deferred.await(begun)
+      yield* Fiber.interrupt(running)
+      assert.deepStrictEqual(EventRecorder.tags(written), ["Started", "Error"])
+    })
+  })
+
+  it.effect("without a log nothing is collected for it", () => {
+    const log = Collaborators.log({ enabled: false, append: () => Effect.dieMessage("nobody asked for it") })
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* AgentExecutor.run(agent, "hi")).message, "1")
+    }).pipe(Effect.provide(Runs.layer(["1"], { log: log.layer })))
+  })
+})
