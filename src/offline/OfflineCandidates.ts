@@ -268,6 +268,12 @@ const trimmed = (
   return { text, label }
 }
 
+/** The description says the word of the parameter itself, and not of where it comes from: "the number, as it stands on the order". */
+const isOwn = (param: Schema.Parameter, word: string): boolean =>
+  Language.words(param.shape.description.split(/[,;(]|\b(?:as|that|which|from|found|on the|in the)\b/i)[0] ?? "")
+    .map(Language.stem)
+    .includes(word)
+
 /** `order 1042` is no tracking id: the noun before says what the number identifies. */
 const labelsOther = (
   param: Schema.Parameter,
@@ -284,13 +290,12 @@ const labelsOther = (
     noun.sentence !== mention.sentence ||
     Language.isStopWord(noun.lower) ||
     Language.isGeneric(noun.lower) ||
-    noun.capital ||
+    (noun.capital && scene.tokens[i - 1]?.sentence === noun.sentence) ||
     /^(?:who|what|which|that|i|you|we|they|he|she|it|to)$/.test(scene.tokens[i - 1]?.lower ?? "")
   )
     return false
-  return ![Language.stem(noun.lower)].some(
-    (word) => param.key.includes(word) || param.about.has(word) || tool.has(word)
-  )
+  const word = noun.stem
+  return !param.key.includes(word) && !(param.about.has(word) && isOwn(param, word)) && !tool.has(word)
 }
 
 /** "1042 parcels" counts, "1042 late" does not. */
@@ -374,7 +379,7 @@ export const fitText = (
     )
       score -= 2
     score += kind === "code" || kind === "number" ? 1.8 : 0.5
-    if (labelsOther(param, mention, scope, tool)) score -= 3
+    if (labelsOther(param, mention, scope, tool)) score -= 4
     const label = scope.scene.tokens[mention.from - 1]
     if (label?.kind === "word" && !Language.isStopWord(label.lower) && param.key.includes(label.stem)) score += 1.5
   }

@@ -15,9 +15,11 @@ import * as Language from "./OfflineLanguage.js"
 import type { Scene } from "./OfflineMentions.js"
 import * as Mentions from "./OfflineMentions.js"
 import * as Plan from "./OfflinePlan.js"
+import * as Render from "./OfflineRender.js"
 import * as Schema from "./OfflineSchema.js"
 import * as Selection from "./OfflineSelection.js"
 import * as Shapes from "./OfflineShape.js"
+import * as Wishes from "./OfflineWishes.js"
 
 /**
  * @since 0.1.0
@@ -218,14 +220,16 @@ const corrections = (
   called: ReadonlySet<string>
 ): ReadonlyArray<Call> => {
   const { outcomes } = situation.now
+  const toolNames = new Set(situation.tools.map((tool) => tool.name))
   return situation.tools.flatMap((tool) => {
     const mine = outcomes.filter((outcome) => outcome.name === tool.name)
-    const failed = mine.filter((outcome) => outcome.isFailure)
+    const names = tool.parameters.map((param) => param.name)
+    const failed = mine.filter((outcome) => outcome.isFailure && Answer.isRefusal(outcome.result, names))
     const intended = Math.max(1, wanted.filter((one) => one.tool === tool).length)
     if (failed.length === 0 || mine.length > intended) return []
     return failed.flatMap((outcome) => {
       const message = Answer.errorText(outcome.result)
-      const params = Json.correct(tool.parameters, outcome.params, message, situation.scene)
+      const params = Json.correct(tool.parameters, outcome.params, message, situation.scene, toolNames)
       const call = params === undefined ? undefined : { name: tool.name, params }
       return call !== undefined && Shapes.conforms(tool.shape, call.params) && !called.has(key(call)) ? [call] : []
     })
@@ -261,6 +265,33 @@ const forced = (situation: Situation, wanted: ReadonlyArray<Wanted>): ReadonlyAr
   return [{ name: first.tool.name, params: filled.params }]
 }
 
+/** A change that was asked for and that no tool makes: what was read instead does not stand in for it silently. */
+const impossible = (situation: Situation): string | undefined => {
+  const { now, scene, tools } = situation
+  if (now.outcomes.some((outcome) => tools.some((tool) => tool.name === outcome.name && tool.mutates))) return undefined
+  for (let index = 0; index < Math.min(scene.segments.length, 20); index++) {
+    for (const verb of Wishes.commands(scene, index)) {
+      if (!Schema.isChange(verb) || tools.some((tool) => tool.words.has(verb))) continue
+      const word = scene.tokens.find((token) => token.stem === verb)?.lower ?? verb
+      return `I have no tool that could ${word} it; this is what I found.`
+    }
+  }
+  return undefined
+}
+
+/** A call of this request was to bring the id and did not: then there is none, and the user need not know it either. */
+const isPromised = (situation: Situation, param: Schema.Parameter): boolean =>
+  param.topic === "id" &&
+  situation.now.outcomes.some((outcome) =>
+    situation.tools.some(
+      (tool) =>
+        tool.name === outcome.name &&
+        Schema.specific(param).length > 0 &&
+        Schema.specific(param).every((word) => tool.words.has(word)) &&
+        !tool.parameters.some((own) => own.name === param.name)
+    )
+  )
+
 const withTools = (situation: Situation, parallel: boolean): Decision => {
   const { now } = situation
   const called = new Set(now.outcomes.map(key))
@@ -291,11 +322,14 @@ const withTools = (situation: Situation, parallel: boolean): Decision => {
     }
   }
   const lines: Array<string> = []
+  const unable = now.outcomes.length > 0 ? impossible(situation) : undefined
+  if (unable !== undefined) lines.push(unable)
   if (now.outcomes.length > 0) lines.push(Answer.compose(situation.text, now.outcomes))
   const failed = now.outcomes.some((outcome) => outcome.isFailure)
   const asked = stuck
     .flatMap((one) => one.missing)
     .filter((param, index, all) => all.findIndex((other) => other.name === param.name) === index)
+    .filter((param) => !isPromised(situation, param))
   if (asked.length > 0 && !failed && now.rounds < maxRounds) lines.push(Answer.ask(asked))
   if (lines.length > 0) return { text: lines.join("\n"), calls: [] }
   const pointed =
@@ -305,7 +339,7 @@ const withTools = (situation: Situation, parallel: boolean): Decision => {
           situation.past.flatMap((exchange) => exchange.outcomes),
           now.request
         )
-  return pointed === undefined ? plain(situation) : { text: Answer.render(pointed.value, now.request), calls: [] }
+  return pointed === undefined ? plain(situation) : { text: Render.render(pointed.value, now.request), calls: [] }
 }
 
 const inOrder = (one: Wanted): { readonly [key: string]: unknown } =>
@@ -353,7 +387,7 @@ const spoken = (decision: Decision): Decision => {
   const text =
     call === undefined
       ? `THOUGHT: I can answer now.\nFINAL_ANSWER: ${harmless(decision.text)}`
-      : `THOUGHT: I need ${Answer.label(call.name)} for this.\nACTION: ${call.name}\nACTION_INPUT: ${JSON.stringify(call.params)}`
+      : `THOUGHT: I need ${Render.label(call.name)} for this.\nACTION: ${call.name}\nACTION_INPUT: ${JSON.stringify(call.params)}`
   return { text, calls: [] }
 }
 

@@ -48,6 +48,7 @@ export interface Dialogue {
 
 const maxTools = 512
 const maxMessages = 400
+const maxJson = 200_000
 
 const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
   typeof u === "object" && u !== null && !Array.isArray(u)
@@ -143,6 +144,9 @@ interface Draft {
   reply: string
 }
 
+/** Many tools return their JSON as text. */
+const valueOf = (text: string): unknown => (/^\s*[[{]/.test(text) ? (parse(text) ?? text) : text)
+
 /** Results that report an error in band: `{ "error": … }` alone or beside a negative verdict. */
 const reportsError = (result: unknown): boolean =>
   isRecord(result) &&
@@ -167,7 +171,8 @@ export const read = (request: LlmRequest): Dialogue => {
     if (exchanges.length === 0) exchanges.push({ request: "", outcomes: [], rounds: 0, reply: "" })
     return exchanges[exchanges.length - 1]!
   }
-  const settle = (id: string, name: string, result: unknown, isFailure: boolean) => {
+  const settle = (id: string, name: string, told: unknown, isFailure: boolean) => {
+    const result = typeof told === "string" && told.length <= maxJson ? valueOf(told) : told
     const call = waiting.get(id)
     current().outcomes.push({
       name: call?.name ?? name,

@@ -192,7 +192,13 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
-const proposals = (param: Schema.Parameter, old: unknown, message: string, scene: Scene): ReadonlyArray<unknown> => {
+const proposals = (
+  param: Schema.Parameter,
+  old: unknown,
+  message: string,
+  scene: Scene,
+  taboo: ReadonlySet<string>
+): ReadonlyArray<unknown> => {
   const found: Array<unknown> = []
   const text = typeof old === "string" || typeof old === "number" ? String(old) : ""
   const quoted = Array.from(message.matchAll(/["'`]([^"'`\n]{1,60})["'`]/g), (match) => match[1]!)
@@ -201,10 +207,16 @@ const proposals = (param: Schema.Parameter, old: unknown, message: string, scene
       message
     )
   const listed =
-    after === null ? [] : after[1]!.split(/,|\||\bor\b|\band\b/).map((part) => part.replace(/[[\]"'`()]/g, "").trim())
+    after === null
+      ? []
+      : after[1]!.split(/,|\||\bor\b|\band\b|\bactual\b/).map((part) => part.replace(/[[\]"'`()]/g, "").trim())
   const options = Array.from(new Set([...listed, ...quoted])).filter(
     (option) =>
-      option !== "" && option !== text && option.length <= 60 && option.toLowerCase() !== param.name.toLowerCase()
+      option !== "" &&
+      option !== text &&
+      option.length <= 60 &&
+      option.toLowerCase() !== param.name.toLowerCase() &&
+      !taboo.has(option)
   )
   const prefix =
     /(?:start(?:s|ing)? with|prefix(?:ed)?(?: with)?|begin(?:s|ning)? with)\s*:?\s*["'`]?([\p{L}\p{N}_#-]{1,20})/iu.exec(
@@ -219,13 +231,14 @@ const proposals = (param: Schema.Parameter, old: unknown, message: string, scene
   const near = options
     .map((option) => ({
       option,
-      said: Language.words(option).some((word) => said.has(Language.stem(word))),
+      said: Language.words(option).every((word) => said.has(Language.stem(word))),
       far: distance(option.toLowerCase().slice(0, 60), text.toLowerCase().slice(0, 60))
     }))
     .filter(
       (option) =>
         (option.said && Language.words(option.option).length <= 3) ||
-        (text !== "" && option.far <= Math.max(1, text.length / 3))
+        // The neighbour of a number is another number, never a typing error.
+        (text !== "" && !/\d/.test(option.option) && option.far <= Math.max(1, Math.ceil(text.length / 3)))
     )
     .sort((a, b) => Number(b.said) - Number(a.said) || a.far - b.far)
   found.push(
@@ -236,13 +249,13 @@ const proposals = (param: Schema.Parameter, old: unknown, message: string, scene
   const others = Arguments.candidates(param, { scene }, new Map(), noWords)
     .slice()
     .sort((a, b) => b.score - a.score)
-  found.push(...others.filter((candidate) => candidate.score >= 0.75).map((candidate) => candidate.value))
+  found.push(...others.filter((candidate) => candidate.score >= 2).map((candidate) => candidate.value))
   return found
 }
 
 /**
  * Other arguments after a refusal: the parameters that the message names, or the only one, get the value the message or the text
- * suggests. Undefined if there is none.
+ * suggests: an option of the message only if the text says it or all but says it, and none of `taboo`. Undefined if there is none.
  *
  * @since 0.1.0
  * @category combinators
@@ -251,7 +264,8 @@ export const correct = (
   params: ReadonlyArray<Schema.Parameter>,
   old: { readonly [key: string]: unknown },
   message: string,
-  scene: Scene
+  scene: Scene,
+  taboo: ReadonlySet<string> = noWords
 ): { readonly [key: string]: unknown } | undefined => {
   const heard = message.slice(0, 2_000)
   const spoken = Language.words(heard)
@@ -263,7 +277,7 @@ export const correct = (
   let changed = false
   for (const param of named.length > 0 ? named : params.length === 1 ? params : []) {
     const before = JSON.stringify(old[param.name])
-    const next = proposals(param, old[param.name], heard, scene).find(
+    const next = proposals(param, old[param.name], heard, scene, taboo).find(
       (proposal) =>
         proposal !== undefined && JSON.stringify(proposal) !== before && Shapes.conforms(param.shape, proposal)
     )

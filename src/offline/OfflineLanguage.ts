@@ -96,7 +96,8 @@ const imperatives = set(
  * @since 0.1.0
  * @category predicates
  */
-export const isStopWord = (lower: string): boolean => stopWords.has(lower)
+export const isStopWord = (lower: string): boolean =>
+  stopWords.has(lower) || (lower.includes("'") && stopWords.has(lower.slice(0, lower.indexOf("'"))))
 
 /**
  * @since 0.1.0

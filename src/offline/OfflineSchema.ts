@@ -245,6 +245,26 @@ const infinitive = (word: string): string =>
 const isSought = (param: Parameter): boolean =>
   isFreeText(param.shape) && (param.topic === "any" || param.topic === "content")
 
+const identifying = new Set(["id", "identifi", "code", "number", "no", "ref", "referenc", "key"])
+
+/**
+ * The stems of an id's name that say whose it is: `tracking_number` is of tracking.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const specific = (param: Parameter): ReadonlyArray<string> => param.key.filter((word) => !identifying.has(word))
+
+/**
+ * The stem is of a verb that changes something.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isChange = (stem: string): boolean => changes.has(stem)
+
+const changes = new Set(Array.from(mutating, Language.stem))
+
 const profiles = new WeakMap<ToolDefinition, ToolProfile>()
 
 /**

@@ -287,3 +287,196 @@ describe("OfflineModel, for everyday requests", () => {
     })
   }
 })
+
+type Handlers = { readonly [name: string]: (params: any) => unknown }
+
+/** Plays one request to its answer: the calls of all turns, and the answer. */
+const play = (request: string, tools: ReadonlyArray<ToolDefinition>, handlers: Handlers) => {
+  const messages: Array<LlmClient.Message> = [{ role: "user", content: request }]
+  const calls: Array<Call> = []
+  for (let round = 0; round < 10; round++) {
+    const response = OfflineModel.respond({ messages, tools })
+    const pending = LlmClient.toolCalls(response)
+    if (pending.length === 0) return { calls, said: LlmClient.text(response) }
+    messages.push(LlmClient.assistantMessage(response))
+    calls.push(...pending.map(({ name, params }) => [name, params as Params] as const))
+    messages.push({
+      role: "tool",
+      content: pending.map(({ id, name, params }) => {
+        const result = handlers[name]!(params)
+        const isFailure = result instanceof Error
+        return {
+          type: "tool-result",
+          id,
+          name,
+          isFailure,
+          result: isFailure ? result.message : result,
+          providerExecuted: false
+        }
+      })
+    })
+  }
+  return assert.fail("still calling after ten rounds")
+}
+
+const failed = (name: string, message: string) => new Error(`Error: "${name}" failed: ${message}`)
+const invalid = (name: string, issues: string) =>
+  new Error(`Error: The arguments of "${name}" are not valid: ${issues}. Correct the arguments and call the tool again`)
+
+const order = {
+  order_id: "1042",
+  status: "shipped",
+  carrier: "Nordpost",
+  estimated_delivery: "2031-04-09",
+  tracking_number: "NP7001",
+  customer: "Ida Holm",
+  items: [
+    { sku: "T-9", name: "Kettle", quantity: 1, price: 34.5 },
+    { sku: "T-4", name: "Mug", quantity: 4, price: 6 }
+  ],
+  total: 58.5,
+  currency: "EUR"
+}
+
+describe("OfflineModel, after a call", () => {
+  it("never takes a tool's name or words of an error for an argument", () => {
+    for (const message of [
+      failed("lookup_order", "There is no order 9999"),
+      failed("lookup_order", 'Order id "7777" is not valid, expected one of "1042", "1043"'),
+      invalid("lookup_order", 'order_id: Expected a string matching the pattern ^\\d{4}$, actual "9999"'),
+      invalid("lookup_order", 'order_id: must be one of ["1042","1043"]'),
+      invalid("lookup_order", 'order_id: must be one of ["9998","9990"]')
+    ]) {
+      const { calls } = play("Where is order 9999?", outfitter, { lookup_order: () => message })
+      assert.deepStrictEqual(calls, [["lookup_order", { order_id: "9999" }]], message.message)
+    }
+  })
+
+  it("corrects a refused argument to the option that the user all but said", () => {
+    const paint = tool("paint_wall", "Paints a wall", { shade: text("Shade of the paint") })
+    for (const refused of [
+      invalid("paint_wall", 'shade: must be one of ["ochre","umber"]'),
+      invalid("paint_wall", 'shade: Expected "ochre" | "umber", actual "ocher"')
+    ]) {
+      const { calls } = play("Paint a wall in the shade 'ocher'", [paint], {
+        paint_wall: ({ shade }) => (shade === "ochre" ? { painted: true } : refused)
+      })
+      assert.deepStrictEqual(
+        calls.map(([, params]) => params["shade"]),
+        ["ocher", "ochre"]
+      )
+    }
+  })
+
+  it("explains failures in plain words, without the tool's name or advice to a model", () => {
+    const say = (error: Error) => play("Where is order 9999?", outfitter, { lookup_order: () => error }).said
+    assert.strictEqual(say(failed("lookup_order", "There is no order 9999")), "There is no order 9999.")
+    for (const error of [
+      failed("lookup_order", "connection reset"),
+      invalid("lookup_order", "order_id: is too long"),
+      new Error('Error: "lookup_order" did not end within 500 ms and was stopped'),
+      new Error(
+        'Error: "lookup_order" was not allowed: busy. Do not call it again with the same arguments; find another way or tell the user'
+      )
+    ]) {
+      assert.notMatch(say(error), /lookup_order|call (?:it|the tool) again|"/, error.message)
+      assert.isAbove(say(error).length, 20)
+    }
+  })
+
+  it("says both what was found and what was not", () => {
+    const { calls, said } = play("Where are orders 9999 and 1042?", outfitter, {
+      lookup_order: ({ order_id }) =>
+        order_id === "1042" ? order : failed("lookup_order", `There is no order ${order_id}`)
+    })
+    assert.strictEqual(calls.length, 2)
+    assert.include(said, "There is no order 9999")
+    assert.include(said, "shipped")
+  })
+
+  it("looks up what another tool needs, and does not ask the user for it", () => {
+    const handlers: Handlers = {
+      lookup_order: () => ({ order_id: "1042", status: "packed" }),
+      track_shipment: () => assert.fail("there is nothing to track")
+    }
+    const { calls, said } = play("Track the parcel of order 1042", outfitter, handlers)
+    assert.deepStrictEqual(calls, [["lookup_order", { order_id: "1042" }]])
+    assert.include(said, "packed")
+    assert.notInclude(said, "please tell me")
+    const found = play("Track the parcel of order 1042", outfitter, {
+      lookup_order: () => order,
+      track_shipment: ({ tracking_number }) => ({ tracking_number, last_scan: "Malmö" })
+    })
+    assert.deepStrictEqual(found.calls[1], ["track_shipment", { tracking_number: "NP7001" }])
+    assert.include(found.said, "Malmö")
+  })
+
+  it("says when no tool makes the change that was asked for", () => {
+    const { said } = play("Cancel order 1042 please", outfitter, { lookup_order: () => order })
+    assert.match(said, /^I have no tool that could cancel it/)
+    assert.include(said, "shipped")
+    assert.notInclude(play("Where is order 1042?", outfitter, { lookup_order: () => order }).said, "no tool")
+  })
+
+  it("answers the field asked about first, with currency and readable dates", () => {
+    const answer = (question: string) => play(question, outfitter, { lookup_order: () => order }).said
+    assert.match(answer("What is the total of order 1042?"), /^The total is 58\.50 EUR\./)
+    assert.match(answer("When does order 1042 arrive?"), /^The estimated delivery is 9 April 2031\./)
+    assert.match(answer("Where is order 1042?"), /^The status is shipped\. The carrier is Nordpost\./)
+    assert.match(answer("Who is the customer of order 1042?"), /^The customer is Ida Holm\./)
+    assert.match(
+      answer("Which items are in order 1042?"),
+      /^Items: Kettle \(quantity 1, price 34\.50 EUR\); Mug \(quantity 4, price 6 EUR\)\./
+    )
+  })
+
+  it("lists records in a line each, the top few, within the limit that was set", () => {
+    const stock = Array.from({ length: 9 }, (_, index) => ({
+      sku: `S-${index}`,
+      name: `Lamp ${index}`,
+      description: "A lamp with a very long description that nobody wants to read in a list of lamps",
+      price: 20 + 10 * index,
+      currency: "EUR"
+    }))
+    const many = play("Find lamps", outfitter, { search_products: () => stock }).said
+    assert.match(many, /^I found 9:\n1\. Lamp 0: price 20 EUR\n2\. /)
+    assert.strictEqual(many.split("\n").length, 7)
+    assert.include(many, "and 4 more")
+    const few = play("Find lamps under 35 EUR", outfitter, { search_products: () => stock }).said
+    assert.match(few, /^I found 2:/)
+    const none = play("Find lamps under 5 EUR", outfitter, { search_products: () => stock }).said
+    assert.match(none, /none within that limit/)
+    assert.strictEqual(
+      play("Find lamps", outfitter, { search_products: () => [] }).said,
+      "Nothing was found for lamps."
+    )
+  })
+
+  it("never shows the braces of JSON", () => {
+    for (const result of [
+      JSON.stringify(order),
+      `${JSON.stringify({ order_id: "1042", nested: { deep: [{ a: { b: 1 } }] } }).slice(0, 40)}… (truncated)`,
+      { nested: { deep: [{ a: { b: { c: { d: { e: 1 } } } } }] }, status: "open" },
+      { found: false },
+      new Error('{"error":{"code":404,"detail":{"id":"9999"}}}'),
+      []
+    ]) {
+      const { said } = play("Where is order 1042?", outfitter, { lookup_order: () => result })
+      assert.notMatch(said, /[{}]/, said)
+      assert.isAbove(said.length, 10)
+    }
+  })
+
+  it("decides within five milliseconds over twenty tools", () => {
+    const tools = [...outfitter, ...library, ...clinic, ...inn]
+    const requests = domains.flatMap(([, , rows]) => rows.map(([request]) => request))
+    for (const request of requests) made(request, tools)
+    const times = requests.map((request) => {
+      const started = performance.now()
+      made(request, tools)
+      return performance.now() - started
+    })
+    times.sort((a, b) => a - b)
+    assert.isBelow(times[Math.floor(times.length / 2)]!, 5)
+  })
+})

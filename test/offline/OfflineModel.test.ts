@@ -313,7 +313,7 @@ describe("OfflineModel", () => {
 
     it("answers from fields the question names first", () => {
       const { said } = play(["What is the fee of parcel 501?"], handlers)
-      assert.match(said[0]!, /^The fee is 7\.5 EUR\./)
+      assert.match(said[0]!, /^The fee is 7\.50 EUR\./)
     })
 
     it("picks the item a superlative asks for", () => {
