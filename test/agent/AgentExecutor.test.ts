@@ -1,0 +1,165 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Metric from "effect/Metric"
+import * as Schema from "effect/Schema"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentEvent from "../../src/domain/AgentEvent.js"
+import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
+import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import type * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as Runs from "../support/Runs.js"
+
+class Broken extends Schema.TaggedError<Broken>()("Broken", { part: Schema.String }) {}
+
+const echo = Tool.make("echo", {
+  description: "Says it again",
+  parameters: { text: Schema.String },
+  handler: ({ text }) => Effect.succeed(text)
+})
+const broken = Tool.make("broken", {
+  description: "Breaks",
+  handler: () => Effect.fail(new Broken({ part: "gear" })),
+  fatal: true
+})
+const script: ReadonlyArray<TestModel.Turn> = [
+  { reasoning: "hm", text: "let me see", calls: [{ name: "echo", params: { text: "a" } }, { name: "nothing" }] },
+  { text: ["it ", "is ", "a"] }
+]
+const agent = Agent.make("a", { system: "You help.", tools: [echo, broken] })
+
+const untimed = ({ durationMs: _d, runId: _r, ...rest }: AgentResponse.AgentResponse<unknown>) =>
+  JSON.parse(JSON.stringify(rest))
+
+/** The same run both ways, each over a fresh model. */
+const both = <O, E>(agent: Agent.Agent<O, E>, script: Parameters<typeof Runs.layer>[0]) =>
+  Effect.gen(function* () {
+    const log = Collaborators.log()
+    const request = { input: "hi", userId: "ada" }
+    const run = yield* Effect.exit(AgentExecutor.run(agent, request)).pipe(
+      Effect.provide(Runs.layer(script, { log: log.layer }))
+    )
+    const recording = yield* Runs.record(AgentExecutor.stream(agent, request)).pipe(Effect.provide(Runs.layer(script)))
+    return { run, logged: log.events, ...recording }
+  })
+
+const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
+  EventRecorder.tags(events).filter((tag) => tag !== "TextDelta" && tag !== "ReasoningDelta")
+
+describe("AgentExecutor", () => {
+  it.effect("run and stream tell the same events but for the deltas, and fold to the same response", () =>
+    Effect.gen(function* () {
+      const { events, exit, logged, run } = yield* both(agent, script)
+      assert.isTrue(Exit.isSuccess(exit))
+      if (!Exit.isSuccess(run)) return assert.fail("the run failed")
+      assert.deepStrictEqual(EventRecorder.violations(events), [])
+      assert.deepStrictEqual(EventRecorder.violations(logged), [])
+      assert.deepStrictEqual(told(events), EventRecorder.tags(logged))
+      assert.deepStrictEqual(
+        Runs.of(events, "TextDelta").map((event) => event.text),
+        ["let me see", "it ", "is ", "a"]
+      )
+      assert.deepStrictEqual(untimed(AgentResponse.fromEvents(events)), untimed(run.value))
+      assert.deepStrictEqual(untimed(AgentResponse.fromEvents(logged)), untimed(run.value))
+      assert.strictEqual(run.value.message, "it is a")
+      assert.strictEqual(run.value.output, "it is a")
+    })
+  )
+
+  it.effect("a typed answer is encoded in the events and decoded in the response", () =>
+    Effect.gen(function* () {
+      const { events, run } = yield* both(Agent.make("a", { output: Schema.Struct({ at: Schema.Date }) }), [
+        '{"at": "2020-01-01T00:00:00.000Z"}'
+      ])
+      if (!Exit.isSuccess(run)) return assert.fail("the run failed")
+      assert.instanceOf(run.value.output.at, Date)
+      assert.deepStrictEqual(Runs.of(events, "Message")[0]?.output, { at: "2020-01-01T00:00:00.000Z" })
+    })
+  )
+
+  it.effect("a failure is the last event and then the error itself, the same both ways", () =>
+    Effect.gen(function* () {
+      for (const [turns, tag] of [
+        [[{ fail: Collaborators.overloaded }], "LlmUnavailableError"],
+        [[{ calls: [{ name: "broken" }] }], "Broken"]
+      ] as const) {
+        const { events, exit, logged, run } = yield* both(agent, turns)
+        assert.deepStrictEqual(EventRecorder.violations(events), [])
+        assert.deepInclude(events.at(-1), { _tag: "Error", interrupted: false })
+        assert.strictEqual(Runs.of(events, "Error")[0]?.error.tag, tag)
+        assert.strictEqual((yield* Effect.flip(exit))._tag, tag)
+        assert.strictEqual((yield* Effect.flip(run))._tag, tag)
+        assert.deepStrictEqual(told(events), EventRecorder.tags(logged))
+      }
+    })
+  )
+
+  it.effect("what is wrong with an agent or its configuration is a run of two events", () =>
+    Effect.gen(function* () {
+      const bad = Agent.make("a", { strategy: "none such" })
+      const { events, exit, run } = yield* both(bad, [])
+      assert.deepStrictEqual(EventRecorder.tags(events), ["Started", "Error"])
+      assert.strictEqual((yield* Effect.flip(exit))._tag, "AgentConfigurationError")
+      assert.strictEqual((yield* Effect.flip(run))._tag, "AgentConfigurationError")
+      const disabled = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), "hi")).pipe(
+        Effect.provide(Runs.layer([], { config: { enabled: false } }))
+      )
+      assert.deepStrictEqual(EventRecorder.tags(disabled.events), ["Started", "Error"])
+    })
+  )
+
+  it.effect("every event of a run can be encoded and read back", () =>
+    Effect.gen(function* () {
+      const { events } = yield* both(agent, script)
+      for (const event of events) {
+        const encoded = JSON.parse(JSON.stringify(Schema.encodeSync(AgentEvent.AgentEvent)(event)))
+        const read = Schema.decodeUnknownSync(AgentEvent.AgentEvent)(encoded)
+        assert.deepStrictEqual(JSON.parse(JSON.stringify(read)), JSON.parse(JSON.stringify(event)))
+      }
+    })
+  )
+
+  it.effect("runs have ids of their own, and one effect run twice is two runs", () =>
+    Effect.gen(function* () {
+      const once = AgentExecutor.run(Agent.make("a"), "hi")
+      const [one, two] = [yield* once, yield* once]
+      assert.notStrictEqual(one.runId, two.runId)
+      assert.strictEqual(one.message, "1")
+      assert.strictEqual(two.message, "2")
+      assert.strictEqual(two.modelCalls, 1)
+    }).pipe(Effect.provide(Runs.layer(["1", "2"])))
+  )
+
+  it.effect("failures are counted by their kind", () =>
+    Effect.gen(function* () {
+      const counter = Metric.counter(AgentMetrics.METRIC_AGENT_EXECUTIONS_ERRORS, { incremental: true }).pipe(
+        Metric.tagged("agent", "failing"),
+        Metric.tagged("error_type", "Broken")
+      )
+      const before = (yield* Metric.value(counter)).count
+      yield* Effect.flip(AgentExecutor.run(Agent.make("failing", { tools: [broken] }), "hi"))
+      assert.strictEqual((yield* Metric.value(counter)).count, before + 1)
+    }).pipe(Effect.provide(Runs.layer([{ calls: [{ name: "broken" }] }])))
+  )
+
+  it.effect("health says how model, memory and sessions are", () =>
+    Effect.gen(function* () {
+      const report = yield* Effect.flatMap(AgentExecutor.AgentExecutor, (executor) => executor.health)
+      assert.strictEqual(report.status, "unhealthy")
+      assert.deepStrictEqual(
+        report.parts.map((part) => [part.name, part.status]),
+        [
+          ["llm", "healthy"],
+          ["memory", "unhealthy"],
+          ["sessions", "healthy"]
+        ]
+      )
+    }).pipe(
+      Effect.provide(Runs.layer([], { memory: Collaborators.memory({ health: Collaborators.storageError }).layer }))
+    )
+  )
+})

@@ -1,0 +1,146 @@
+import { assert, describe, it } from "@effect/vitest"
+import type * as ConfigError from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { expectTypeOf, test } from "vitest"
+import * as Agent from "../../src/agent/Agent.js"
+import type * as AgentConfig from "../../src/agent/AgentConfig.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
+import * as Guard from "../../src/guard/Guard.js"
+import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as Runs from "../support/Runs.js"
+
+class Db extends Context.Tag("test/Db")<Db, { readonly name: string }>() {}
+class Redis extends Context.Tag("test/Redis")<Redis, { readonly url: string }>() {}
+class NoDb extends Schema.TaggedError<NoDb>()("NoDb", {}) {}
+class NoRedis extends Schema.TaggedError<NoRedis>()("NoRedis", {}) {}
+
+const sessions = Layer.effect(
+  SessionManager.SessionManager,
+  Effect.flatMap(Db, (db) =>
+    db.name === "" ? Effect.fail(new NoDb()) : Effect.succeed(Collaborators.sessions().service)
+  )
+)
+const memory = Layer.effect(
+  WorkingMemory.WorkingMemory,
+  Effect.flatMap(Redis, (redis) =>
+    redis.url === "" ? Effect.fail(new NoRedis()) : Effect.succeed(Collaborators.memory().service)
+  )
+)
+
+test("the plain executor needs a model and cannot fail to be built", () => {
+  expectTypeOf(Agents.layer()).toEqualTypeOf<Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>>()
+  expectTypeOf(Agents.layerWith({})).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
+  >()
+  expectTypeOf(Agents.layerConfig()).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, ConfigError.ConfigError, LlmClient.LlmClient>
+  >()
+})
+
+test("what given layers fail with and require shows in the executor's layer", () => {
+  expectTypeOf(Agents.layerWith({ sessions, memory })).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, NoDb | NoRedis, LlmClient.LlmClient | Db | Redis>
+  >()
+  expectTypeOf(Agents.layerWith({ sessions, config: { maxIterations: 2 } })).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, NoDb, LlmClient.LlmClient | Db>
+  >()
+  expectTypeOf(Agents.layerWith({ log: RunLog.layerMemory() })).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
+  >()
+  expectTypeOf(Agents.layerConfig({ memory })).toEqualTypeOf<
+    Layer.Layer<AgentExecutor.AgentExecutor, NoRedis | ConfigError.ConfigError, LlmClient.LlmClient | Redis>
+  >()
+})
+
+test("misspelt collaborators and fields of the configuration are refused", () => {
+  // @ts-expect-error there is no such collaborator
+  Agents.layerWith({ sessions, sesions: sessions })
+  // @ts-expect-error a layer of something else
+  Agents.layerWith({ sessions: memory })
+  // @ts-expect-error there is no such field
+  Agents.layer({ maxIteration: 1 } satisfies Partial<AgentConfig.AgentConfig>)
+  // @ts-expect-error the configuration comes from the environment
+  Agents.layerConfig({ memory, config: {} })
+})
+
+describe("Agents", () => {
+  it.effect("an ambient model does not replace the executor's", () =>
+    Effect.gen(function* () {
+      const ambient = TestModel.make(["ambient"])
+      const router = ModelRouter.fromTable(ambient, new Map())
+      const runs = Effect.all([
+        AgentExecutor.run(Agent.make("a"), "hi"),
+        AgentExecutor.run(Agent.make("a", { role: "thinking" }), "hi")
+      ])
+      const responses = yield* runs.pipe(
+        Effect.provideService(LlmClient.LlmClient, ambient),
+        Effect.provideService(ModelRouter.ModelRouter, router)
+      )
+      assert.deepStrictEqual(
+        responses.map((response) => response.message),
+        ["own", "own"]
+      )
+      assert.deepStrictEqual(yield* ambient.observer.requests, [])
+    }).pipe(Effect.provide(Runs.layer(["own", "own"])))
+  )
+
+  it.effect("ambient sessions, memory and guards change nothing", () => {
+    const own = Collaborators.memory()
+    const other = Collaborators.memory()
+    const blocks = Collaborators.guard("all", ["input"], () => false)
+    return Effect.gen(function* () {
+      const response = yield* AgentExecutor.run(Agent.make("a"), { input: "hi", userId: "ada" }).pipe(
+        Effect.provide(Layer.merge(other.layer, GuardPipeline.layerGuards([blocks])))
+      )
+      assert.strictEqual(response.message, "own")
+      assert.strictEqual(own.entries().length, 2)
+      assert.deepStrictEqual(other.entries(), [])
+    }).pipe(Effect.provide(Runs.layer(["own"], { memory: own.layer })))
+  })
+
+  it.effect("tools and guards find their own requirements, those of the caller", () =>
+    Effect.gen(function* () {
+      const where = Tool.make("where", {
+        description: "Names the database",
+        handler: () => Effect.map(Db, (db) => db.name)
+      })
+      const guard = Guard.make({
+        name: "named",
+        stages: ["output"],
+        check: (text) => Effect.map(Redis, (redis) => Guard.redact("named", `${text} at ${redis.url}`))
+      })
+      const agent = Agent.make("a", { tools: [where], guards: [guard] })
+      const response = yield* AgentExecutor.run(agent, "hi").pipe(
+        Effect.provideService(Db, { name: "orders" }),
+        Effect.provideService(Redis, { url: "local" })
+      )
+      assert.strictEqual(response.toolCalls[0]?.result, "orders")
+      assert.strictEqual(response.message, "done at local")
+    }).pipe(Effect.provide(Runs.layer([{ calls: [{ name: "where" }] }, "done"])))
+  )
+
+  it.effect("own strategies are found by name", () =>
+    Effect.gen(function* () {
+      const strategies = StrategyRegistry.layer({
+        echo: () => StrategyRegistry.builtIn["react"]!({ maxIterations: 1 })
+      })
+      const run = (strategy: string) =>
+        Effect.provide(AgentExecutor.run(Agent.make("a", { strategy }), "hi"), Runs.layer(["ok"], { strategies }))
+      assert.strictEqual((yield* run("echo")).message, "ok")
+      assert.include((yield* Effect.flip(run("eco"))).message, 'did you mean "echo"')
+    })
+  )
+})
