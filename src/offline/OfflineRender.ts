@@ -60,9 +60,9 @@ export const prose = (text: string): string =>
     ? text
         .replace(/"([^"\n]{1,60})"\s*:\s*/g, (_, key: string) => `${label(key)}: `)
         .replace(/[{}[\]"]/g, " ")
-        .replace(/[ \t]+(?=[,;.:])/g, "")
-        .replace(/,(?=\S)/g, ", ")
         .replace(/[ \t]{2,}/g, " ")
+        .replace(/[ \t](?=[,;.:])/g, "")
+        .replace(/,(?=\S)/g, ", ")
         .trim()
     : text
 

@@ -177,6 +177,13 @@ const idFit = (scene: Scene, index: number, tool: ToolProfile, mention: Mention)
 
 type Evidence = ReadonlyArray<ReadonlyArray<number>>
 
+const bonus = (tool: ToolProfile, commands: ReadonlySet<string>): number => {
+  let best = 0
+  for (const verb of commands)
+    best = Math.max(best, tool.acts.has(verb) ? 0.8 : tool.mutates && tool.core.has(verb) ? 0.5 : 0)
+  return best
+}
+
 /**
  * What a clause asks for beside its words, for each tool: what it says as something to be done, something to be found, and what it names
  * by number alone.
@@ -185,7 +192,7 @@ const hints = (scene: Scene, tools: ReadonlyArray<ToolProfile>, words: Evidence)
   scene.segments.map((_, index) => {
     const own = words[index]!
     const commands = Wishes.commands(scene, index)
-    const done = tools.map((tool) => (Array.from(commands).some((verb) => tool.acts.has(verb)) ? 0.8 : 0))
+    const done = tools.map((tool) => bonus(tool, commands))
     const pointed = Wishes.pointsAt(scene, index)
     const heard = Math.max(0, ...own.map((score, at) => score + done[at]!))
     if (pointed !== undefined) {
@@ -198,7 +205,7 @@ const hints = (scene: Scene, tools: ReadonlyArray<ToolProfile>, words: Evidence)
     const others = Math.max(0, ...own.map((score, at) => (tools[at]!.searches ? 0 : score + done[at]!)))
     if (others >= 0.85 || !Wishes.isWish(scene, index) || Wishes.sought(scene, index, new Set()) === undefined)
       return done
-    return done.map((bonus, at) => (tools[at]!.searches ? bonus + 0.7 : bonus))
+    return done.map((score, at) => (tools[at]!.searches ? score + 0.7 : score))
   })
 
 /**

@@ -27,7 +27,7 @@ const isCommanded = (scene: Scene, index: number, from: number): boolean => {
   while (at >= from && /^(?:a|an|the|my|our|this|that)$/.test(scene.tokens[at]!.lower)) at--
   if (at < from) return false
   const before = scene.tokens[at]!
-  if (/^(?:want|wants|need|needs|like|wish)$/.test(before.lower)) return true
+  if (/^(?:want|wants|need|needs|like|wish|get|request)$/.test(before.lower)) return true
   if (at < index - 1) return false
   if (!asksFor.has(before.lower)) return before.lower === "to" || modal.has(before.lower)
   const earlier = scene.tokens[at - 1]
@@ -86,7 +86,7 @@ export const isWish = (scene: Scene, index: number): boolean => {
 
 const skipped = set(
   "search searching find finding browse looking look list something anything everything stuff kind kinds sort sorts type types " +
-    "recommend suggest thanks please got price prices cost costs check seeking"
+    "cheapest priciest newest latest oldest best biggest largest smallest recommend suggest thanks please got price prices cost costs check seeking"
 )
 
 /** The words right after "do you", "can I", "want to" are verbs, and not what is looked for. */
@@ -115,6 +115,18 @@ export interface Span {
   readonly text: string
 }
 
+/** "a down jacket", "an over bed table": after an article a preposition belongs to what it stands before. */
+const isPartOfName = (scene: Scene, index: number, from: number): boolean => {
+  const next = scene.tokens[index + 1]
+  return (
+    index > from &&
+    /^(?:down|up|off|out|over|under|after|before|on|in)$/.test(scene.tokens[index]!.lower) &&
+    /^(?:a|an|any|some)$/.test(scene.tokens[index - 1]!.lower) &&
+    next?.kind === "word" &&
+    !Language.isStopWord(next.lower)
+  )
+}
+
 const begin = (scene: Scene, from: number, to: number): number => {
   let at = from
   while (at < to) {
@@ -123,7 +135,7 @@ const begin = (scene: Scene, from: number, to: number): number => {
       token.kind === "symbol" ||
       (token.kind === "word" &&
         (Language.isStopWord(token.lower) || skipped.has(token.lower) || isVerb(scene, at, from)))
-    if (!empty) break
+    if (!empty || isPartOfName(scene, at, from)) break
     at++
   }
   return at

@@ -281,6 +281,79 @@ describe("OfflineModel, for everyday requests", () => {
     assert.isAtLeast(results.length, 60)
     assert.isAtMost(failures.length, results.length / 10, shown)
   })
+  it("does not depend on the order of the tools, nor on what they and their subjects are called", () => {
+    const names: { readonly [word: string]: string } = {
+      order: "glork",
+      parcel: "vorn",
+      shipment: "vornage",
+      track: "quist",
+      tracks: "quists",
+      tracking: "quisting",
+      products: "plimps",
+      product: "plimp",
+      jacket: "flibber",
+      jackets: "flibbers",
+      tent: "tronk",
+      tents: "tronks",
+      stoves: "drabs",
+      return: "snarf",
+      returns: "snarfs",
+      policy: "canon",
+      postage: "wump",
+      shop: "blarn",
+      lookup: "frimble",
+      customer: "yulp",
+      price: "zent"
+    }
+    const say = (said: string) =>
+      said.replace(/[A-Za-z]+/g, (word) => {
+        const other = names[word.toLowerCase()]
+        return other === undefined ? word : /^[A-Z]/.test(word) ? other.charAt(0).toUpperCase() + other.slice(1) : other
+      })
+    const rename = (name: string) => name.split("_").map(say).join("_")
+    const renamed = outfitter.map(({ description, name, parameters }): ToolDefinition => {
+      const properties = parameters["properties"] as { readonly [key: string]: { readonly description: string } }
+      return {
+        name: rename(name),
+        description: say(description),
+        parameters: {
+          ...parameters,
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([key, schema]) => [
+              rename(key),
+              JSON.parse(
+                say(JSON.stringify(schema).replaceAll('"description"', '"§"')).replaceAll('"§"', '"description"')
+              )
+            ])
+          ),
+          required: (parameters["required"] as ReadonlyArray<string>).map(rename)
+        }
+      }
+    })
+    const wrong = outfitterRows
+      .filter(([, , must]) => must === "must")
+      .flatMap(([request, expected]) => {
+        const other = expected.map(
+          ([name, params]) =>
+            [
+              rename(name),
+              Object.fromEntries(
+                Object.entries(params).map(([key, value]) => [
+                  rename(key),
+                  typeof value === "string" ? say(value) : value
+                ])
+              )
+            ] as const
+        )
+        return [
+          [request, made(request, outfitter.slice().reverse()), expected] as const,
+          [say(request), made(say(request), renamed), other] as const
+        ]
+      })
+      .filter(([, got, expected]) => !agrees(got, expected))
+    assert.deepStrictEqual(wrong, [])
+  })
+
   for (const { expected, got, request } of results.filter(({ must }) => must)) {
     it(`understands: ${request}`, () => {
       assert.isTrue(agrees(got, expected), JSON.stringify(got))
