@@ -24,11 +24,7 @@ import * as Collaborators from "../support/Collaborators.js"
 
 type Partial_ = Partial<AgentConfig.AgentConfig>
 
-const layer = (
-  config: Partial_,
-  script: Parameters<typeof TestModel.layer>[0],
-  rest: Agents.Replaceable = {}
-) =>
+const layer = (config: Partial_, script: Parameters<typeof TestModel.layer>[0], rest: Agents.Replaceable = {}) =>
   Layer.provideMerge(
     Agents.layerWith({ ...rest, config }) as Layer.Layer<AgentExecutor.AgentExecutor, never, TestModel.TestModel | any>,
     TestModel.layer(script)

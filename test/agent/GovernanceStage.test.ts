@@ -98,7 +98,12 @@ describe("GovernanceStage", () => {
         }
       })
       const { events, exit } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), "hi")).pipe(
-        Effect.provide(Runs.layer([], { governance: Layer.succeed(Governance.Governance, governance.service) }))
+        Effect.provide(
+          Runs.layer([], {
+            governance: Layer.succeed(Governance.Governance, governance.service),
+            config: { enableMetrics: false }
+          })
+        )
       )
       assert.deepStrictEqual(EventRecorder.tags(events), ["Started", "Error"])
       assert.strictEqual(Runs.of(events, "Error")[0]?.error.tag, "Defect")
