@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
+import * as Parallel from "../internal/Parallel.js"
 
 /**
  * What a durable layer needs to record an effect: its kind (`llm`, `tool`, …), a fingerprint of its input (computed on demand), and
@@ -118,21 +119,23 @@ export const forEach = <A, B, E, R>(
   if (items.length === 0) return Effect.succeed([])
   if (items.length === 1) return Effect.map(f(first as A, 0), (b) => [b])
   return Effect.flatMap(Step, (step) => {
-    const concurrency = options?.concurrency ?? "unbounded"
-    if (step === identity) return Effect.forEach(items, f, { concurrency })
+    const given = options?.concurrency ?? "unbounded"
+    const concurrency = given === "unbounded" ? items.length : given
+    if (step === identity) return Parallel.forEach(items, f, concurrency)
     return Effect.flatMap(Place, (place) => {
       const fork = place.fork()
-      return Effect.forEach(
-        items,
-        (item, index) => Effect.exit(Effect.provideService(f(item, index), Place, fork(index))),
-        { concurrency }
-      ).pipe(
-        Effect.flatMap((exits) => {
+      return Effect.flatMap(
+        Parallel.forEach(
+          items,
+          (item, index) => Effect.exit(Effect.provideService(f(item, index), Place, fork(index))),
+          concurrency
+        ),
+        (exits) => {
           const failed = exits.find(Exit.isFailure)
           return failed === undefined
             ? Effect.succeed(exits.map((exit) => (exit as Exit.Success<B, E>).value))
             : Effect.failCause(failed.cause)
-        })
+        }
       )
     })
   })

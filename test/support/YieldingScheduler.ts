@@ -37,7 +37,9 @@ export const make = (onYield: (count: number) => void): YieldingScheduler => {
       }
       skip.set(fiber, 2)
       count++
-      onYield(count)
+      // When the fiber has yielded, as any other fiber would: not from within its own operation.
+      const at = count
+      queue.push(() => onYield(at))
       // Any priority, 0 too, would wrap the yield into operations of its own.
       return undefined as unknown as number
     },

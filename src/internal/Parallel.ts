@@ -1,0 +1,82 @@
+/**
+ * Several effects at once, stopped together.
+ *
+ * `Effect.forEach` with `concurrency` waits for ever when its fiber is interrupted between being told to start and starting the work
+ * (effect 3.22): the workers are then told that nothing is left to do, and nobody says that it is done. A run must end wherever it is
+ * interrupted, so this one forks its own workers and waits for them.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+
+/**
+ * Results in the order of the items; at most `concurrency` (at least 1) effects at a time, begun in that order. The first failure stops
+ * the rest, and so does an interruption of the caller; either way every effect has ended when this one has. Changes of fiber refs by the
+ * effects are kept on success.
+ */
+export const forEach = <A, B, E, R>(
+  items: ReadonlyArray<A>,
+  f: (item: A, index: number) => Effect.Effect<B, E, R>,
+  concurrency: number
+): Effect.Effect<Array<B>, E, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      const results: Array<B> = new Array(items.length)
+      const fibers: Array<Fiber.RuntimeFiber<void, E>> = []
+      const count = Math.min(items.length, Math.max(1, concurrency))
+      let next = 0
+      const work: Effect.Effect<void, E, R> = Effect.suspend(() => {
+        const index = next++
+        if (index >= items.length) return Effect.void
+        return Effect.flatMap(f(items[index] as A, index), (result) => {
+          results[index] = result
+          return work
+        })
+      })
+      const start: Effect.Effect<void, never, R> = Effect.suspend(() =>
+        fibers.length === count
+          ? Effect.void
+          : Effect.flatMap(Effect.forkDaemon(restore(work)), (fiber) => {
+              fibers.push(fiber)
+              return start
+            })
+      )
+      // Ends when all workers have, or one has failed.
+      const settled = Effect.async<Exit.Exit<void, E>>((resume) => {
+        let running = fibers.length
+        for (const fiber of fibers) {
+          fiber.addObserver((exit) => {
+            running--
+            if (running === 0 || Exit.isFailure(exit)) resume(Effect.succeed(exit))
+          })
+        }
+      })
+      const stop = Fiber.interruptAll(fibers)
+      return Effect.flatMap(
+        start,
+        (): Effect.Effect<Array<B>, E, R> =>
+          Effect.matchCauseEffect(restore(settled), {
+            onFailure: (interruption) => Effect.zipRight(stop, Effect.failCause(interruption)),
+            onSuccess: (exit) =>
+              Exit.isSuccess(exit)
+                ? Effect.as(
+                    Effect.forEach(fibers, (fiber) => fiber.inheritAll, { discard: true }),
+                    results
+                  )
+                : Effect.flatMap(stop, () => Effect.failCause(causeOf(fibers, exit.cause)))
+          })
+      )
+    })
+  )
+
+/** The first failure, and what else failed by itself before it was stopped. */
+const causeOf = <E>(fibers: ReadonlyArray<Fiber.RuntimeFiber<void, E>>, first: Cause.Cause<E>): Cause.Cause<E> => {
+  let cause = first
+  for (const fiber of fibers) {
+    const exit = fiber.unsafePoll()
+    if (exit === null || Exit.isSuccess(exit) || exit.cause === first || Cause.isInterruptedOnly(exit.cause)) continue
+    cause = Cause.parallel(cause, exit.cause)
+  }
+  return cause
+}
