@@ -175,16 +175,18 @@ const traces = (agent: Agent.Agent<unknown, unknown, AgentExecutor.AgentExecutor
       },
       context: (f) => f()
     })
-    const run = Effect.gen(function* () {
-      const executor = yield* AgentExecutor.AgentExecutor
-      if (!live) return yield* Effect.exit(executor.run(agent, { input: "hi", userId: "ada" }))
-      const events: Array<AgentEvent.AgentEvent> = []
-      return yield* Effect.exit(
-        Stream.runForEach(executor.stream(agent, { input: "hi", userId: "ada" }), (event) =>
-          Effect.sync(() => void events.push(event))
+    const run: Effect.Effect<Exit.Exit<unknown, unknown>, never, AgentExecutor.AgentExecutor> = Effect.gen(
+      function* () {
+        const executor = yield* AgentExecutor.AgentExecutor
+        if (!live) return yield* Effect.exit(executor.run(agent, { input: "hi", userId: "ada" }))
+        const events: Array<AgentEvent.AgentEvent> = []
+        return yield* Effect.exit(
+          Stream.runForEach(executor.stream(agent, { input: "hi", userId: "ada" }), (event) =>
+            Effect.sync(() => void events.push(event))
+          )
         )
-      )
-    })
+      }
+    )
     const exit = yield* run.pipe(
       Effect.withTracer(tracer),
       Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
