@@ -108,11 +108,14 @@ describe("Parallel.forEach", () => {
     })
   )
 
-  it.scoped("keeps changes of fiber refs", () =>
+  it.scoped("keeps changes of fiber refs as Effect.forEach does", () =>
     Effect.gen(function* () {
-      const ref = yield* FiberRef.make(0, { join: (a, b) => a + b })
-      yield* Parallel.forEach([1, 2], (item) => FiberRef.set(ref, item), 2)
-      assert.strictEqual(yield* FiberRef.get(ref), 3)
+      const ours = yield* FiberRef.make("")
+      const theirs = yield* FiberRef.make("")
+      yield* Parallel.forEach(["a", "b"], (item) => FiberRef.set(ours, item), 2)
+      yield* Effect.forEach(["a", "b"], (item) => FiberRef.set(theirs, item), { concurrency: 2 })
+      assert.strictEqual(yield* FiberRef.get(ours), yield* FiberRef.get(theirs))
+      assert.notStrictEqual(yield* FiberRef.get(ours), "")
     })
   )
 
