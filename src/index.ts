@@ -48,6 +48,13 @@ export * as AgentMetrics from "./observability/AgentMetrics.js"
 export * as AgentResponse from "./domain/AgentResponse.js"
 
 /**
+ * An agent as a tool of another one.
+ *
+ * @since 0.1.0
+ */
+export * as AgentTool from "./agent/AgentTool.js"
+
+/**
  * Ready compositions of the executor.
  *
  * @since 0.1.0
@@ -96,6 +103,13 @@ export * as ChatCompletions from "./provider/ChatCompletions.js"
  * @since 0.1.0
  */
 export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
+
+/**
+ * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
+ *
+ * @since 0.1.0
+ */
+export * as CostEstimator from "./llm/CostEstimator.js"
 
 /**
  * Books what the run cost, whether it succeeded or not.
@@ -261,6 +275,13 @@ export * as LlmLimits from "./llm/LlmLimits.js"
  * @since 0.1.0
  */
 export * as LlmRedaction from "./llm/LlmRedaction.js"
+
+/**
+ * The usual care around a model, in the right order: each try under its own time limits, failed ones repeated.
+ *
+ * @since 0.1.0
+ */
+export * as LlmResilience from "./llm/LlmResilience.js"
 
 /**
  * The schema of a whole answer: what caches, recordings and durable runs store and read back. Both sides are the plain

@@ -23,28 +23,31 @@ export const stage: Stage = {
       const startedAt = clock.unsafeCurrentTimeMillis()
       const { agent, run } = state
       const strategy = agent.definition.strategy?.name ?? "react"
-      const started = run.emit({
-        _tag: "Started",
-        input: state.input,
-        strategy,
-        ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
-        ...(state.userId === undefined ? {} : { userId: state.userId })
-      })
-      const answered = Effect.flatMap(Effect.zipRight(started, next(state)), (answer) =>
-        Effect.as(
-          run.emit({
-            _tag: "Message",
-            text: answer.text,
-            ...(answer.output === undefined ? {} : { output: answer.output })
-          }),
-          answer
-        )
-      )
-      return Effect.onExit(answered, (exit) =>
-        Effect.map(StepModule.Step, (step) => {
-          if (step.isSuspended()) return
-          Strategy.terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt, state.notes.session?.id)
+      // Uninterruptible up to the run itself: a run has both its first and its last event, or none.
+      return Effect.uninterruptibleMask((restore) => {
+        const wait = run.unsafeEmit({
+          _tag: "Started",
+          input: state.input,
+          strategy,
+          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
+          ...(state.userId === undefined ? {} : { userId: state.userId })
         })
-      )
+        const answered = Effect.flatMap(next(state), (answer) =>
+          Effect.as(
+            run.emit({
+              _tag: "Message",
+              text: answer.text,
+              ...(answer.output === undefined ? {} : { output: answer.output })
+            }),
+            answer
+          )
+        )
+        return Effect.onExit(restore(wait === undefined ? answered : Effect.zipRight(wait, answered)), (exit) =>
+          Effect.map(StepModule.Step, (step) => {
+            if (step.isSuspended()) return
+            Strategy.terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt, state.notes.session?.id)
+          })
+        )
+      })
     })
 }

@@ -27,6 +27,13 @@ export * as AgentError from "./AgentError.js"
 export * as AgentExecutor from "./AgentExecutor.js"
 
 /**
+ * An agent as a tool of another one.
+ *
+ * @since 0.1.0
+ */
+export * as AgentTool from "./AgentTool.js"
+
+/**
  * Ready compositions of the executor.
  *
  * @since 0.1.0

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { nearest } from "../internal/Nearest.js"
 import type { Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmConfigurationError } from "../llm/LlmError.js"
@@ -105,30 +106,15 @@ export interface Options {
   readonly settings?: ModelSettings | undefined
 }
 
-/** The number of insertions, deletions and replacements between two short texts. */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[b.length]!
-}
-
-const nearest = (name: string): ProviderName =>
-  names.reduce((best, candidate) => (distance(name, candidate) < distance(name, best) ? candidate : best))
-
 const isKnown = (name: string): name is ProviderName => (names as ReadonlyArray<string>).includes(name)
 
 const unknown = (given: string): LlmConfigurationError => {
   const shown = given.slice(0, 40)
+  const similar = nearest(shown, names)
   return new LlmConfigurationError({
     provider: shown,
     message: `The provider ${JSON.stringify(shown)} is unknown. Known are ${names.join(", ")}.`,
-    hint: `Did you mean ${nearest(shown)}?`
+    ...(similar === undefined ? {} : { hint: `Did you mean ${similar}?` })
   })
 }
 

@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import { nearest } from "../internal/Nearest.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as ReAct from "./ReAct.js"
 import type { Strategy } from "./Strategy.js"
@@ -65,33 +66,6 @@ export class StrategyRegistry extends Context.Tag("effect-lexigram/strategy/Stra
 export const builtIn: { readonly [name: string]: Factory } = {
   [FunctionCalling.NAME]: FunctionCalling.make,
   [ReAct.NAME]: ReAct.make
-}
-
-const distance = (a: string, b: string): number => {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      current.push(Math.min((previous[j] as number) + 1, (current[j - 1] as number) + 1, substitution))
-    }
-    previous = current
-  }
-  return previous[b.length] as number
-}
-
-const nearest = (name: string, names: ReadonlyArray<string>): string | undefined => {
-  const given = name.slice(0, 64).toLowerCase()
-  let best: string | undefined
-  let least = Math.max(2, Math.floor(given.length / 3)) + 1
-  for (const candidate of names) {
-    const d = distance(given, candidate.toLowerCase())
-    if (d < least) {
-      least = d
-      best = candidate
-    }
-  }
-  return best
 }
 
 /**

@@ -17,6 +17,7 @@ import type * as Tracer from "effect/Tracer"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
+import { nearest } from "../internal/Nearest.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as Run from "../observability/Run.js"
@@ -37,7 +38,6 @@ import {
   ToolTimeoutError,
   ToolValidationError
 } from "./ToolError.js"
-import * as ToolNames from "./ToolNames.js"
 import type { Bound } from "./ToolSet.js"
 
 /**
@@ -200,7 +200,7 @@ const failureText = (error: ToolError): string =>
 const notFound = (name: string, tools: Bound): ToolNotFoundError => {
   const availableTools = tools.definitions.map((definition) => definition.name)
   const shown = name.slice(0, 128)
-  const similar = ToolNames.nearest(shown, availableTools)
+  const similar = nearest(shown, availableTools)
   return new ToolNotFoundError({
     toolName: shown,
     availableTools,

@@ -53,14 +53,4 @@ describe("ToolNames", () => {
       { numRuns: 100 }
     )
   })
-
-  it("the nearest name is the one probably meant, or none", () => {
-    const known = ["get_weather", "search_web", "検索", "___", "rm"]
-    assert.strictEqual(ToolNames.nearest("getWeather", known), "get_weather")
-    assert.strictEqual(ToolNames.nearest("serach_web", known), "search_web")
-    assert.strictEqual(ToolNames.nearest("weather", known), "get_weather")
-    assert.strictEqual(ToolNames.nearest("検索", known), "検索")
-    for (const name of ["", "___", "delete_everything", "x"]) assert.isUndefined(ToolNames.nearest(name, known))
-    assert.isUndefined(ToolNames.nearest("search", []))
-  })
 })

@@ -1,0 +1,46 @@
+/** The name that was probably meant. */
+
+const MAX = 64
+
+/** The number of insertions, deletions and replacements between two short texts. */
+const distance = (a: string, b: string): number => {
+  let before = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (before[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(swap, (before[j] as number) + 1, (row[j - 1] as number) + 1))
+    }
+    before = row
+  }
+  return before[b.length] as number
+}
+
+const letters = (name: string): string =>
+  name
+    .slice(0, MAX)
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, "")
+
+/**
+ * The known name that a given one was probably meant to be: the same letters, one within the other, or close by edits (a third of its
+ * length at most). `undefined` when none is near. Looks at the first 64 characters.
+ */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
+  const given = letters(name)
+  if (given === "") return undefined
+  let best: string | undefined
+  let least = Math.floor(given.length / 3) + 1
+  for (const candidate of known) {
+    const other = letters(candidate)
+    if (other === given) return candidate
+    if (other === "") continue
+    const contained = Math.min(other.length, given.length) > 3 && (other.includes(given) || given.includes(other))
+    const d = contained ? 0 : Math.abs(other.length - given.length) < least ? distance(given, other) : least
+    if (d < least) {
+      least = d
+      best = candidate
+    }
+  }
+  return best
+}
