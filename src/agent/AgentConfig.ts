@@ -94,8 +94,28 @@ export const defaults: AgentConfig = {
 
 const validate = ParseResult.validateEither(AgentConfig, { errors: "all" })
 
-const check = (partial: Partial<AgentConfig> | undefined) =>
-  Either.mapLeft(validate({ ...defaults, ...partial }), ParseResult.ArrayFormatter.formatIssueSync)
+/**
+ * Fields as code gives them: times in any form that `Duration` takes.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = {
+  readonly [K in keyof AgentConfig]?: Duration.Duration extends AgentConfig[K]
+    ? Duration.DurationInput | Exclude<AgentConfig[K], Duration.Duration> | undefined
+    : AgentConfig[K] | undefined
+}
+
+const times = ["toolTimeout", "llmTimeout", "runTimeout"] as const
+
+const check = (options: Options | undefined) => {
+  const given: Record<string, unknown> = { ...defaults, ...options }
+  for (const name of times) {
+    if (given[name] !== undefined)
+      given[name] = Option.getOrElse(Duration.decodeUnknown(given[name]), () => given[name])
+  }
+  return Either.mapLeft(validate(given), ParseResult.ArrayFormatter.formatIssueSync)
+}
 
 /**
  * The defaults with some fields replaced; `Left` names every field that is out of bounds.
@@ -103,8 +123,8 @@ const check = (partial: Partial<AgentConfig> | undefined) =>
  * @since 0.1.0
  * @category constructors
  */
-export const make = (partial?: Partial<AgentConfig> | undefined): Either.Either<AgentConfig, string> =>
-  Either.mapLeft(check(partial), (issues) =>
+export const make = (options?: Options | undefined): Either.Either<AgentConfig, string> =>
+  Either.mapLeft(check(options), (issues) =>
     issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")
   )
 
@@ -125,8 +145,7 @@ export class Settings extends Context.Tag("effect-lexigram/agent/AgentConfig/Set
  * @since 0.1.0
  * @category layers
  */
-export const layer = (partial?: Partial<AgentConfig> | undefined): Layer.Layer<Settings> =>
-  Layer.sync(Settings, () => make(partial))
+export const layer = (options?: Options | undefined): Layer.Layer<Settings> => Layer.sync(Settings, () => make(options))
 
 const env = (name: string) => `${ENV_PREFIX}${name}`
 
@@ -176,7 +195,7 @@ export const config: Effect.Effect<AgentConfig, ConfigError.ConfigError> = Effec
     const value = yield* Config.option(field as Config.Config<unknown>)
     if (Option.isSome(value)) partial[name] = value.value
   }
-  const made = check(partial as Partial<AgentConfig>)
+  const made = check(partial as Options)
   if (Either.isRight(made)) return made.right
   return yield* Effect.fail(
     made.left

@@ -8,6 +8,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -21,6 +22,9 @@ import { GuardPipelineError, ToolObservationBlockedError, ToolObservationGuardEr
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
+import * as Spanned from "../internal/Spanned.js"
+import type * as CostEstimatorModule from "../llm/CostEstimator.js"
+import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -284,11 +288,42 @@ interface Prepared {
   readonly settings: ModelSettings.ModelSettings
 }
 
+type SettingsOf = (
+  definition: Agent.Definition,
+  given: ModelSettings.ModelSettings | undefined,
+  config: AgentConfig.AgentConfig
+) => Either.Either<ModelSettings.ModelSettings, string>
+
+/** Settings of a run, checked; those of an agent alone once an agent. */
+const makeSettings = (): SettingsOf => {
+  const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
+  const make: SettingsOf = (definition, given, config) => {
+    const settings = ModelSettings.merge(
+      { temperature: config.defaultTemperature, maxTokens: config.defaultMaxTokens },
+      ModelSettings.merge(definition.settings, given)
+    )
+    const valid = validateSettings(settings)
+    return Either.isLeft(valid)
+      ? Either.left(`The model settings are not valid: ${issuesOf(valid.left)}`)
+      : Either.right(settings)
+  }
+  return (definition, given, config) => {
+    if (given !== undefined) return make(definition, given, config)
+    let made = known.get(definition)
+    if (made === undefined) {
+      made = make(definition, given, config)
+      known.set(definition, made)
+    }
+    return made
+  }
+}
+
 const prepare = (
   agent: Agent.Any,
   request: AgentRequest,
   config: Either.Either<AgentConfig.AgentConfig, string>,
-  strategies: StrategyRegistry.Service
+  strategies: StrategyRegistry.Service,
+  settings: SettingsOf
 ): Either.Either<Prepared, AgentConfigurationError> => {
   const { definition, name } = agent
   if (Either.isLeft(config))
@@ -310,13 +345,8 @@ const prepare = (
   }
   if (definition.output?.problem !== undefined)
     return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
-  const settings = ModelSettings.merge(
-    { temperature: config.right.defaultTemperature, maxTokens: config.right.defaultMaxTokens },
-    ModelSettings.merge(definition.settings, request.settings)
-  )
-  const valid = validateSettings(settings)
-  if (Either.isLeft(valid))
-    return Either.left(misconfigured(name, `The model settings are not valid: ${issuesOf(valid.left)}`))
+  const made = settings(definition, request.settings, config.right)
+  if (Either.isLeft(made)) return Either.left(misconfigured(name, made.left))
   const given = definition.strategy ?? defaultStrategy
   const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
   if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
@@ -335,7 +365,7 @@ const prepare = (
   }
   return Either.right({
     strategy: strategy.right,
-    settings,
+    settings: made.right,
     sessionId: sessionId === undefined ? undefined : Either.getOrUndefined(sessionId),
     userId: userId === undefined ? undefined : Either.getOrUndefined(userId)
   })
@@ -382,13 +412,16 @@ const answered = (state: State, strategy: Strategy<unknown, unknown>, task: Task
 const make = (
   config: Either.Either<AgentConfig.AgentConfig, string>,
   collaborators: Collaborators,
-  log: RunLog.Service
+  log: RunLog.Service,
+  estimator: CostEstimatorModule.Service | undefined
 ): Service => {
   // What the layer was given wins inside a run: an ambient client must not replace it unseen.
   const own = Context.make(LlmClient.LlmClient, collaborators.client).pipe(
     Context.add(ModelRouter.ModelRouter, collaborators.router),
-    Context.add(ToolRunner.ToolRunner, collaborators.runner)
+    Context.add(ToolRunner.ToolRunner, collaborators.runner),
+    (context) => (estimator === undefined ? context : Context.add(context, CostEstimator, estimator))
   )
+  const settings = makeSettings()
 
   const reason = (strategy: Strategy<unknown, unknown>) => (state: State) => {
     const { agent, uses } = state
@@ -414,8 +447,10 @@ const make = (
     const { maxModelCalls, maxToolCalls } = definition.limits
     const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined
     const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
-    return Effect.mapInputContext(answered(state, strategy, task), (current: Context.Context<any>) => {
-      let context = Context.merge(current, own)
+    const program = answered(state, strategy, task)
+    if (!limitsModel && maxToolCalls === undefined && !guardsTools && definition.module === undefined) return program
+    return Effect.mapInputContext(program, (current: Context.Context<any>) => {
+      let context = current
       if (limitsModel) {
         context = Context.add(context, ModelCall.ModelCallInterceptors, [
           ...Context.get(current, ModelCall.ModelCallInterceptors),
@@ -435,30 +470,32 @@ const make = (
     })
   }
 
-  const spanned = (state: State, effect: Effect.Effect<Answer, unknown, unknown>) => {
-    if (!state.run.telemetry.tracing) return effect
-    return Effect.useSpan(
+  /** The run's span, and what it adds to the context, in one. */
+  const within = (
+    state: State,
+    services: Context.Context<any>,
+    effect: Effect.Effect<Answer, unknown, unknown>
+  ): Effect.Effect<Answer, unknown, unknown> => {
+    if (!state.run.telemetry.tracing) {
+      return Effect.mapInputContext(effect, (current: Context.Context<any>) => Context.merge(current, services))
+    }
+    return Spanned.run(
       `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
       {
-        captureStackTrace: false,
         attributes: Telemetry.execute({
           agent: state.agent.name,
           messageLength: state.input.length,
           ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
         })
       },
-      (span) =>
-        Effect.withParentSpan(
-          Effect.onExit(effect, () =>
-            Effect.sync(() => {
-              const progress = state.progress()
-              span.attribute(Telemetry.attribute.steps, progress.steps.length)
-              span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
-              span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
-            })
-          ),
-          span
-        )
+      () => effect,
+      (_exit, span) => {
+        const progress = state.progress()
+        span.attribute(Telemetry.attribute.steps, progress.steps.length)
+        span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
+        span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
+      },
+      services
     )
   }
 
@@ -480,7 +517,7 @@ const make = (
     parent: Run.Service
   ): Effect.Effect<Answer, unknown, unknown> => {
     const request: AgentRequest = typeof given === "string" ? { input: given } : given
-    const prepared = prepare(agent, request, config, collaborators.strategies)
+    const prepared = prepare(agent, request, config, collaborators.strategies, settings)
     const { definition } = agent
     return Effect.gen(function* () {
       const clock = yield* Effect.clock
@@ -513,17 +550,23 @@ const make = (
       }
       const program = Either.isLeft(prepared)
         ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
-        : spanned(state, staged(prepared.right.strategy)(state))
-      return yield* Effect.provideService(program, Run.Run, run).pipe(
-        Effect.mapError((error) => unwrap(state, error)),
-        Effect.onExit(() => outlet.flush)
+        : staged(prepared.right.strategy)(state)
+      const whole = Effect.mapError(within(state, Context.add(own, Run.Run, run), program), (error) =>
+        unwrap(state, error)
       )
+      return yield* outlet.flush === undefined ? whole : Effect.onExit(whole, () => outlet.flush ?? Effect.void)
     })
   }
 
+  const composed = new WeakMap<Strategy<unknown, unknown>, (state: State) => Effect.Effect<Answer, unknown, unknown>>()
   const staged = (strategy: Strategy<unknown, unknown>) => {
-    const within = compose(inner)(reason(strategy))
-    return compose(outer)((state) => timed(state, within(state)))
+    let run = composed.get(strategy)
+    if (run === undefined) {
+      const inside = compose(inner)(reason(strategy))
+      run = compose(outer)((state) => timed(state, inside(state)))
+      composed.set(strategy, run)
+    }
+    return run
   }
 
   const finished = (agent: Agent.Any, outlet: Outlet.Outlet) => (answer: Answer) => {
@@ -601,7 +644,9 @@ export const layer: Layer.Layer<
         skillExecutor: yield* SkillExecutor.SkillExecutor,
         skillTools: new WeakMap()
       },
-      yield* RunLog.RunLog
+      yield* RunLog.RunLog,
+      // Prices that the layer was given; without any, those in context when an agent runs.
+      Option.getOrUndefined(Context.getOption(yield* Effect.context<never>(), CostEstimator))
     )
   })
 )

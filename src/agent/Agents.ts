@@ -96,7 +96,7 @@ const compose = (
  * @category layers
  */
 export const layer = (
-  config?: Partial<AgentConfig.AgentConfig> | undefined
+  config?: AgentConfig.Options | undefined
 ): Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient> =>
   compose(AgentConfig.layer(config), {}) as Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
 
@@ -118,7 +118,7 @@ export const layer = (
  * ```
  */
 export const layerWith = <const L extends Replaceable>(
-  options: L & NothingElse<L, "config"> & { readonly config?: Partial<AgentConfig.AgentConfig> | undefined }
+  options: L & NothingElse<L, "config"> & { readonly config?: AgentConfig.Options | undefined }
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layer(options.config), options)
 

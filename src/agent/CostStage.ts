@@ -16,16 +16,17 @@ import { conclude, type Stage } from "./Stage.js"
  */
 export const stage: Stage = {
   name: "cost",
-  wrap: (state, next) =>
-    Effect.onExit(next(state), () =>
+  wrap: (state, next) => {
+    const own = state.agent.definition.governance
+    const governance = own ?? state.uses.governance
+    // What a run inside a run cost is part of what the outer one cost, and booked there.
+    const elsewhere = own === undefined && state.run.parentRunId !== undefined
+    if (elsewhere || governance.enabled === false) return next(state)
+    return Effect.onExit(next(state), () =>
       Effect.flatMap(StepModule.Step, (step) => {
         if (step.isSuspended()) return Effect.void
         const { costUsd, usage } = state.progress()
         if (costUsd === undefined) return Effect.void
-        const own = state.agent.definition.governance
-        // What a run inside a run cost is part of what the outer one cost, and booked there.
-        if (own === undefined && state.run.parentRunId !== undefined) return Effect.void
-        const governance = own ?? state.uses.governance
         const model = state.settings.model ?? state.uses.client.model
         return conclude(
           governance.trackCost({
@@ -38,4 +39,5 @@ export const stage: Stage = {
         )
       })
     )
+  }
 }

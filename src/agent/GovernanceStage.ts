@@ -17,6 +17,7 @@ export const stage: Stage<GovernanceError> = {
   name: "governance",
   wrap: (state, next) => {
     const governance = state.agent.definition.governance ?? state.uses.governance
+    if (governance.enabled === false) return next(state)
     const model = state.settings.model ?? state.uses.client.model
     return Effect.flatMap(
       governance.checkRequest({

@@ -102,13 +102,14 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
  */
 export const stage: Stage = {
   name: "memorySave",
-  wrap: (state, next) =>
-    Effect.onExit(next(state), (exit) =>
+  wrap: (state, next) => {
+    if (state.sessionId === undefined && ownerOf(state) === undefined) return next(state)
+    return Effect.onExit(next(state), (exit) =>
       Effect.flatMap(StepModule.Step, (step) => {
         const text = state.notes.keep
         if (text === undefined || step.isSuspended()) return Effect.void
-        if (state.notes.session === undefined && ownerOf(state) === undefined) return Effect.void
         return conclude(save(state, text, exit), { state, stage: "memory save" })
       })
     )
+  }
 }

@@ -21,8 +21,8 @@ import type * as RunLog from "../observability/RunLog.js"
 export interface Outlet {
   readonly sink: Run.Sink
   readonly progress: () => AgentResponse.AgentResponse<unknown>
-  /** Writes what the log has not got yet. Never fails, and ends in time whatever the log does. */
-  readonly flush: Effect.Effect<void>
+  /** Writes what the log has not got yet; absent without a log. Never fails, and ends in time whatever the log does. */
+  readonly flush: Effect.Effect<void> | undefined
 }
 
 const patience = 5000
@@ -89,7 +89,7 @@ export const make = (options: {
     // A run inside a run speaks through the outer one's sink, which logs and waits for both.
     return {
       progress: fold.response,
-      flush: Effect.void,
+      flush: undefined,
       sink: {
         live: reader !== undefined || parent.live,
         push: (event) => {
@@ -104,7 +104,7 @@ export const make = (options: {
   const writer = log.enabled ? makeWriter(log) : undefined
   return {
     progress: fold.response,
-    flush: writer?.flush ?? Effect.void,
+    flush: writer?.flush,
     sink: {
       live: reader !== undefined,
       push: (event) => {

@@ -161,6 +161,8 @@ export interface TrackCost {
  * @category models
  */
 export interface Service {
+  /** `false`: allows everything and books nothing, so that nobody need ask. Absent means that it is in force. */
+  readonly enabled?: boolean | undefined
   /**
    * Decides about a run before its first model call: model access first, then rates, then budget; the first denial wins. A denial is a
    * value, never a failure. It counts as one request against the rate, so a second check of the same run counts again.
@@ -227,6 +229,7 @@ const allowed = Effect.succeed(allow())
  * @category layers
  */
 export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
+  enabled: false,
   checkRequest: () => allowed,
   checkBudget: () => Effect.succeed(true),
   reserve: (request) => Effect.succeed({ id: "untracked", ...request }),

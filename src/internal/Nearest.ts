@@ -24,13 +24,14 @@ const letters = (name: string): string =>
 
 /**
  * The known name that a given one was probably meant to be: the same letters, one within the other, or close by edits (a third of its
- * length at most). `undefined` when none is near. Looks at the first 64 characters.
+ * length at most, or two). `undefined` when none is near. Looks at the first 64 characters.
  */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const given = letters(name)
   if (given === "") return undefined
   let best: string | undefined
-  let least = Math.floor(given.length / 3) + 1
+  // Two letters that changed places are two edits.
+  let least = Math.max(given.length < 4 ? 0 : 2, Math.floor(given.length / 3)) + 1
   for (const candidate of known) {
     const other = letters(candidate)
     if (other === given) return candidate

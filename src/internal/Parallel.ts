@@ -25,19 +25,20 @@ export const forEach = <A, B, E, R>(
       const results: Array<B> = new Array(items.length)
       const fibers: Array<Fiber.RuntimeFiber<void, E>> = []
       const count = Math.min(items.length, Math.max(1, concurrency))
-      let next = 0
-      const work: Effect.Effect<void, E, R> = Effect.suspend(() => {
-        const index = next++
-        if (index >= items.length) return Effect.void
-        return Effect.flatMap(f(items[index] as A, index), (result) => {
-          results[index] = result
-          return work
-        })
-      })
+      // Each worker has an item of its own to begin with; what is left goes to whoever is free.
+      let next = count
+      const work = (index: number): Effect.Effect<void, E, R> =>
+        Effect.flatMap(
+          Effect.suspend(() => f(items[index] as A, index)),
+          (result) => {
+            results[index] = result
+            return next < items.length ? work(next++) : Effect.void
+          }
+        )
       const start: Effect.Effect<void, never, R> = Effect.suspend(() =>
         fibers.length === count
           ? Effect.void
-          : Effect.flatMap(Effect.forkDaemon(restore(work)), (fiber) => {
+          : Effect.flatMap(Effect.forkDaemon(restore(work(fibers.length))), (fiber) => {
               fibers.push(fiber)
               return start
             })

@@ -12,13 +12,14 @@ import * as Tracer from "effect/Tracer"
 
 /**
  * Runs the effect in a span (without a stack trace). `onExit` sees every exit, interruption included, before the span ends; it must not
- * throw.
+ * throw. `services` are put into the context beside the span.
  */
 export const run = <A, E, R>(
   name: string,
   options: Tracer.SpanOptions,
   effect: (span: Tracer.Span) => Effect.Effect<A, E, R>,
-  onExit?: (exit: Exit.Exit<A, E>, span: Tracer.Span) => void
+  onExit?: ((exit: Exit.Exit<A, E>, span: Tracer.Span) => void) | undefined,
+  services?: Context.Context<any> | undefined
 ): Effect.Effect<A, E, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(Effect.makeSpan(name, { ...options, captureStackTrace: false }), (span) =>
@@ -31,7 +32,10 @@ export const run = <A, E, R>(
           return Effect.zipRight(FiberRef.set(FiberRef.currentContext, outer), exit)
         }
         return Effect.zipRight(
-          FiberRef.set(FiberRef.currentContext, Context.add(outer, Tracer.ParentSpan, span)),
+          FiberRef.set(
+            FiberRef.currentContext,
+            Context.add(services === undefined ? outer : Context.merge(outer, services), Tracer.ParentSpan, span)
+          ),
           Effect.matchCauseEffect(restore(Effect.suspend(() => effect(span))), {
             onFailure: (cause) => end(Exit.failCause(cause)),
             onSuccess: (value) => end(Exit.succeed(value))

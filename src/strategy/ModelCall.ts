@@ -14,6 +14,7 @@ import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
 import * as Spanned from "../internal/Spanned.js"
+import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
@@ -129,6 +130,7 @@ export const bind = (
     const { client } = resolved
     const run = yield* Run.Run
     const interceptors = yield* ModelCallInterceptors
+    const estimator = yield* CostEstimator
     const step = yield* Step.Step
     const recorded = Step.isRecording(step)
     const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
@@ -179,7 +181,12 @@ export const bind = (
             provider: response.provider ?? client.provider,
             finishReason: response.finishReason,
             model: response.model ?? model,
-            role
+            role,
+            costUsd: estimator.estimate({
+              provider: response.provider ?? client.provider,
+              model: response.model ?? model,
+              usage: response.usage
+            })
           })
           return wait === undefined ? Effect.succeed(response) : Effect.as(wait, response)
         }

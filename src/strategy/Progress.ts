@@ -11,10 +11,10 @@ import { stringify } from "../tool/Observation.js"
  */
 export interface CircleDetector {
   /**
-   * Notes a call and what it showed; gives back how often that call has shown just this, without anything else in between. Work and
-   * memory depend on the call alone, not on how many there were.
+   * Notes a call and what it showed; gives back in how many steps that call has shown just this, without anything else in between. Equal
+   * calls of one step count once. Work and memory depend on the call alone, not on how many there were.
    */
-  readonly note: (name: string, params: unknown, observation: string) => number
+  readonly note: (step: number, name: string, params: unknown, observation: string) => number
 }
 
 /**
@@ -22,16 +22,18 @@ export interface CircleDetector {
  * @category constructors
  */
 export const makeCircleDetector = (): CircleDetector => {
-  const seen = new Map<string, { observation: string; count: number }>()
+  const seen = new Map<string, { observation: string; count: number; step: number }>()
   return {
-    note: (name, params, observation) => {
+    note: (step, name, params, observation) => {
       const call = `${name}\u0000${stringify(params) ?? ""}`
       const last = seen.get(call)
       if (last === undefined) {
-        seen.set(call, { observation, count: 1 })
+        seen.set(call, { observation, count: 1, step })
         return 1
       }
-      last.count = last.observation === observation ? last.count + 1 : 1
+      if (last.observation !== observation) last.count = 1
+      else if (last.step !== step) last.count++
+      last.step = step
       last.observation = observation
       return last.count
     }

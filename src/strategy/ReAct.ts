@@ -132,7 +132,7 @@ const textProgram =
         const outcome = yield* runner.run(task.tools, call, resolved.toolOptions(step))
         toolCalls += 1
         messages = [...messages, said, { role: "user", content: ReActText.observation(outcome.observation) }]
-        const stuck = ToolLoop.checkProgress(NAME, resolved, detector, call, outcome)
+        const stuck = ToolLoop.checkProgress(NAME, resolved, detector, step, call, outcome)
         if (stuck !== undefined) {
           if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
           return yield* stuck

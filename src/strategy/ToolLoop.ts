@@ -162,10 +162,11 @@ export const checkProgress = (
   strategyName: string,
   resolved: Resolved,
   detector: Progress.CircleDetector,
+  step: number,
   call: ToolCall,
   outcome: Outcome
 ): NoProgressError | undefined => {
-  const repeats = detector.note(outcome.name, call.params, outcome.observation)
+  const repeats = detector.note(step, outcome.name, call.params, outcome.observation)
   if (repeats < resolved.noProgressAfter) return undefined
   return new NoProgressError({
     strategyName,
@@ -298,7 +299,7 @@ export const program =
         messages = [...messages, assistant, observed]
 
         for (let i = 0; i < outcomes.length; i++) {
-          const stuck = checkProgress(config.name, resolved, detector, calls[i]!, outcomes[i]!)
+          const stuck = checkProgress(config.name, resolved, detector, step, calls[i]!, outcomes[i]!)
           if (stuck !== undefined) {
             if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
             return yield* stuck
