@@ -4,8 +4,11 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as StepModule from "../observability/Step.js"
+import type { Answer } from "../strategy/Strategy.js"
 import * as Strategy from "../strategy/Strategy.js"
 import type { Stage } from "./Stage.js"
 
@@ -19,35 +22,46 @@ import type { Stage } from "./Stage.js"
 export const stage: Stage = {
   name: "events",
   wrap: (state, next) =>
-    Clock.clockWith((clock) => {
+    Effect.withFiberRuntime((fiber) => {
+      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+      const step = Context.get(fiber.currentContext as Context.Context<StepModule.Step>, StepModule.Step)
       const startedAt = clock.unsafeCurrentTimeMillis()
-      const { agent, run } = state
-      const strategy = agent.definition.strategy?.name ?? "react"
+      const { agent, run, uses } = state
+      const model = state.settings.model ?? uses.client.model
+      const ended = (exit: Exit.Exit<Answer, unknown>): void => {
+        if (step.isSuspended()) return
+        Strategy.terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt, state.notes.session?.id)
+      }
       // Uninterruptible up to the run itself: a run has both its first and its last event, or none.
       return Effect.uninterruptibleMask((restore) => {
         const wait = run.unsafeEmit({
           _tag: "Started",
           input: state.input,
-          strategy,
-          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
-          ...(state.userId === undefined ? {} : { userId: state.userId })
+          strategy: agent.definition.strategy?.name ?? "react",
+          provider: uses.client.provider,
+          model,
+          sessionId: state.sessionId,
+          userId: state.userId
         })
-        const answered = Effect.flatMap(next(state), (answer) =>
-          Effect.as(
-            run.emit({
-              _tag: "Message",
-              text: answer.text,
-              ...(answer.output === undefined ? {} : { output: answer.output })
-            }),
-            answer
-          )
+        const answered = Effect.flatMap(
+          Effect.suspend(() => next(state)),
+          (answer) => {
+            const said = run.unsafeEmit({ _tag: "Message", text: answer.text, output: answer.output })
+            return said === undefined ? Effect.succeed(answer) : Effect.as(said, answer)
+          }
         )
-        return Effect.onExit(restore(wait === undefined ? answered : Effect.zipRight(wait, answered)), (exit) =>
-          Effect.map(StepModule.Step, (step) => {
-            if (step.isSuspended()) return
-            Strategy.terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt, state.notes.session?.id)
-          })
-        )
+        return Effect.matchCauseEffect(restore(wait === undefined ? answered : Effect.zipRight(wait, answered)), {
+          onFailure: (cause) => {
+            const exit = Exit.failCause(cause)
+            ended(exit)
+            return exit
+          },
+          onSuccess: (answer) => {
+            const exit = Exit.succeed(answer)
+            ended(exit)
+            return exit
+          }
+        })
       })
     })
 }

@@ -5,11 +5,13 @@
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
+import * as Spanned from "../internal/Spanned.js"
 import * as StepModule from "../observability/Step.js"
 import { Fatality } from "../tool/ToolRunner.js"
 import type { Stage } from "./Stage.js"
@@ -30,22 +32,22 @@ export const stage: Stage = {
   wrap: (state, next) => {
     const metrics = state.run.metrics
     if (metrics === undefined) return next(state)
-    return Clock.clockWith((clock) => {
+    return Effect.withFiberRuntime((fiber) => {
+      const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+      const step = Context.get(fiber.currentContext as Context.Context<StepModule.Step>, StepModule.Step)
       const startedAt = clock.unsafeCurrentTimeMillis()
-      return Effect.onExit(next(state), (exit) =>
-        Effect.map(StepModule.Step, (step) => {
-          if (step.isSuspended()) return
-          const progress = state.progress()
-          metrics.executed({
-            durationMs: clock.unsafeCurrentTimeMillis() - startedAt,
-            tokens: Usage.total(progress.usage),
-            steps: progress.steps.length,
-            toolCalls: progress.toolCalls.length,
-            failedToolCalls: progress.toolCalls.filter((call) => call.isFailure === true).length
-          })
-          if (Exit.isFailure(exit)) metrics.failed(errorType(exit.cause))
+      return Spanned.watch(next(state), (exit) => {
+        if (step.isSuspended()) return
+        const progress = state.progress()
+        metrics.executed({
+          durationMs: clock.unsafeCurrentTimeMillis() - startedAt,
+          tokens: Usage.total(progress.usage),
+          steps: progress.steps.length,
+          toolCalls: progress.toolCalls.length,
+          failedToolCalls: progress.toolCalls.filter((call) => call.isFailure === true).length
         })
-      )
+        if (Exit.isFailure(exit)) metrics.failed(errorType(exit.cause))
+      })
     })
   }
 }

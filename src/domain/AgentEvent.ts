@@ -87,7 +87,7 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
   Schema.Struct({ _tag: Schema.Literal(tag), ...fields, ...meta }).annotations({ identifier: `${NAME}/${tag}` })
 
 /**
- * The run began. `strategy` is how it will reason.
+ * The run began. `strategy` is how it will reason; `provider` and `model` are those of the default client.
  *
  * @since 0.1.0
  * @category schemas
@@ -95,6 +95,8 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
 export const Started = event("Started", {
   input: Schema.String,
   strategy: Schema.String,
+  provider: Schema.optional(Schema.String),
+  model: Schema.optional(Schema.String),
   sessionId: Schema.optional(Schema.String),
   userId: Schema.optional(Schema.String)
 })

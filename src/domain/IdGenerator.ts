@@ -4,7 +4,6 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -21,19 +20,19 @@ export interface Service {
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0")
 
-/** UUID version 7 (RFC 9562): 48 bits of milliseconds, then 74 random bits. */
-const uuid7 = (millis: number, a: number, b: number, c: number): string => {
+/** UUID version 7 (RFC 9562): 48 bits of milliseconds, then 74 random bits, 42 of them in `high`. */
+const uuid7 = (millis: number, high: number, low: number): string => {
   const time = hex(millis % 0x1000000000000, 12)
-  const low = hex(c, 8)
-  return `${time.slice(0, 8)}-${time.slice(8)}-${hex(0x7000 | (a & 0xfff), 4)}-${hex(0x8000 | (b & 0x3fff), 4)}-${hex(b >>> 16, 4)}${low}`
+  const rest = Math.floor(high / 0x1000)
+  return `${time.slice(0, 8)}-${time.slice(8)}-${hex(0x7000 | (high % 0x1000), 4)}-${hex(0x8000 | (rest % 0x4000), 4)}-${hex(Math.floor(rest / 0x4000), 4)}${hex(low, 8)}`
 }
 
-const word = Random.nextRange(0, 0x100000000)
+const bits = (count: number) => Effect.map(Random.nextRange(0, 2 ** count), Math.floor)
+const high = bits(42)
+const low = bits(32)
 
-const next: Effect.Effect<string> = Effect.zipWith(
-  Clock.currentTimeMillis,
-  Effect.all([word, word, word]),
-  (millis, [a, b, c]) => uuid7(millis, a >>> 0, b >>> 0, c >>> 0)
+const next: Effect.Effect<string> = Effect.clockWith((clock) =>
+  Effect.flatMap(high, (a) => Effect.map(low, (b) => uuid7(clock.unsafeCurrentTimeMillis(), a, b)))
 )
 
 /**
