@@ -121,109 +121,122 @@ export const bind = (
   task: Task,
   options?: { readonly timeout?: Duration.DurationInput | undefined; readonly role?: string | undefined }
 ): Effect.Effect<Model, never, LlmClient.LlmClient | ModelRouter> =>
-  Effect.gen(function* () {
+  Effect.withFiberRuntime((fiber) => {
+    // One look at the context: asking for each service by an effect of its own costs as much as a model call.
+    const context = fiber.currentContext as Context.Context<LlmClient.LlmClient | ModelRouter>
     const role = options?.role ?? task.role
-    const resolved =
-      role === undefined
-        ? { client: yield* LlmClient.LlmClient, settings: ModelSettings.empty }
-        : yield* Effect.flatMap(ModelRouter, (router) => router.resolve(role))
-    const { client } = resolved
-    const run = yield* Run.Run
-    const interceptors = yield* ModelCallInterceptors
-    const estimator = yield* CostEstimator
-    const step = yield* Step.Step
-    const recorded = Step.isRecording(step)
-    const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
-    const base = ModelSettings.merge(task.settings, resolved.settings)
-    const millis = Duration.toMillis(options?.timeout ?? task.limits.llmTimeout ?? defaultTimeout)
-    const whole = Number.isFinite(millis) ? millis : undefined
-    const onTimeout = (_phase: Deadline.Phase, timeoutMs: number) =>
-      new LlmTimeoutError({
-        provider: client.provider,
-        ...(client.model === undefined ? {} : { model: client.model }),
-        phase: "whole",
-        timeoutMs,
-        message: `The model did not answer within ${timeoutMs} ms`,
-        hint: "Raise the strategy's `llmTimeout`, or use a faster model"
-      })
-
-    const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
-      Deadline.run(() => client.complete(request, onParts === undefined ? undefined : { onParts }), {
-        whole,
-        onTimeout
-      })
-
-    const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
-      let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>
-        send(request, onParts)
-      for (let i = interceptors.length - 1; i >= 0; i--) {
-        const inner = next
-        const interceptor = interceptors[i] as ModelCallInterceptor
-        next = (request) => interceptor(request, inner)
-      }
-      return next(request)
-    }
-
-    const call: Model["call"] = (given, callOptions) => {
-      const settings = given.settings === undefined ? base : ModelSettings.merge(base, given.settings)
-      const request: LlmClient.LlmRequest = { ...given, settings }
-      const deltas = callOptions.deltas ?? textDeltas
-      const onParts: LlmClient.OnParts | undefined = run.live ? (parts) => run.emitAll(deltas(parts)) : undefined
-      const model = settings.model ?? client.model
-      const work = intercepted(request, onParts)
-      const effect = Effect.flatMap(
-        recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
-        (answered) => {
-          const response = uniqueCalls(answered, callOptions.step)
-          const wait = run.unsafeEmit({
-            _tag: "UsageReported",
-            usage: response.usage,
-            provider: response.provider ?? client.provider,
-            finishReason: response.finishReason,
-            model: response.model ?? model,
-            role,
-            costUsd: estimator.estimate({
-              provider: response.provider ?? client.provider,
-              model: response.model ?? model,
-              usage: response.usage
-            })
-          })
-          return wait === undefined ? Effect.succeed(response) : Effect.as(wait, response)
-        }
-      )
-      if (!run.telemetry.tracing) return effect
-      return Spanned.run(
-        spanName,
-        {
-          kind: "client",
-          attributes: Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
-        },
-        (span) => {
-          Telemetry.llmRequest(
-            { model, temperature: settings.temperature, maxTokens: settings.maxTokens },
-            (key, value) => span.attribute(key, value)
-          )
-          if (run.telemetry.content) {
-            span.attribute(Telemetry.attribute.genAiInputMessages, JSON.stringify(request.messages))
-          }
-          return effect
-        },
-        (exit, span) => {
-          if (Exit.isFailure(exit)) {
-            const failure = Cause.failureOption(exit.cause)
-            if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
-            return
-          }
-          const response = exit.value
-          Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
-          if (run.telemetry.content) {
-            span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
-          }
-        }
-      )
-    }
-    return { client, call }
+    return role === undefined
+      ? Effect.succeed(
+          ready(task, options, context, undefined, Context.get(context, LlmClient.LlmClient), task.settings)
+        )
+      : Effect.map(Context.get(context, ModelRouter).resolve(role), ({ client, settings }) =>
+          ready(task, options, context, role, client, ModelSettings.merge(task.settings, settings))
+        )
   })
+
+const ready = (
+  task: Task,
+  options: { readonly timeout?: Duration.DurationInput | undefined } | undefined,
+  context: Context.Context<never>,
+  role: string | undefined,
+  client: LlmClient.Service,
+  base: ModelSettings.ModelSettings
+): Model => {
+  const run = Context.get(context as Context.Context<Run.Run>, Run.Run)
+  const interceptors = Context.get(context as Context.Context<ModelCallInterceptors>, ModelCallInterceptors)
+  const estimator = Context.get(context as Context.Context<CostEstimator>, CostEstimator)
+  const step = Context.get(context as Context.Context<Step.Step>, Step.Step)
+  const recorded = Step.isRecording(step)
+  const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
+  const millis = Duration.toMillis(options?.timeout ?? task.limits.llmTimeout ?? defaultTimeout)
+  const whole = Number.isFinite(millis) ? millis : undefined
+  const onTimeout = (_phase: Deadline.Phase, timeoutMs: number) =>
+    new LlmTimeoutError({
+      provider: client.provider,
+      ...(client.model === undefined ? {} : { model: client.model }),
+      phase: "whole",
+      timeoutMs,
+      message: `The model did not answer within ${timeoutMs} ms`,
+      hint: "Raise the strategy's `llmTimeout`, or use a faster model"
+    })
+
+  const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
+    Deadline.run(() => client.complete(request, onParts === undefined ? undefined : { onParts }), {
+      whole,
+      onTimeout
+    })
+
+  const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
+    let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>
+      send(request, onParts)
+    for (let i = interceptors.length - 1; i >= 0; i--) {
+      const inner = next
+      const interceptor = interceptors[i] as ModelCallInterceptor
+      next = (request) => interceptor(request, inner)
+    }
+    return next(request)
+  }
+
+  const call: Model["call"] = (given, callOptions) => {
+    const settings = given.settings === undefined ? base : ModelSettings.merge(base, given.settings)
+    const request: LlmClient.LlmRequest = { ...given, settings }
+    const deltas = callOptions.deltas ?? textDeltas
+    const onParts: LlmClient.OnParts | undefined = run.live ? (parts) => run.emitAll(deltas(parts)) : undefined
+    const model = settings.model ?? client.model
+    const work = intercepted(request, onParts)
+    const effect = Effect.flatMap(
+      recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
+      (answered) => {
+        const response = uniqueCalls(answered, callOptions.step)
+        const wait = run.unsafeEmit({
+          _tag: "UsageReported",
+          usage: response.usage,
+          provider: response.provider ?? client.provider,
+          finishReason: response.finishReason,
+          model: response.model ?? model,
+          role,
+          costUsd: estimator.estimate({
+            provider: response.provider ?? client.provider,
+            model: response.model ?? model,
+            usage: response.usage
+          })
+        })
+        return wait === undefined ? Effect.succeed(response) : Effect.as(wait, response)
+      }
+    )
+    if (!run.telemetry.tracing) return effect
+    return Spanned.run(
+      spanName,
+      {
+        kind: "client",
+        attributes: Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
+      },
+      (span) => {
+        Telemetry.llmRequest(
+          { model, temperature: settings.temperature, maxTokens: settings.maxTokens },
+          (key, value) => span.attribute(key, value)
+        )
+        if (run.telemetry.content) {
+          span.attribute(Telemetry.attribute.genAiInputMessages, JSON.stringify(request.messages))
+        }
+        return effect
+      },
+      (exit, span) => {
+        if (Exit.isFailure(exit)) {
+          const failure = Cause.failureOption(exit.cause)
+          if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
+          return
+        }
+        const response = exit.value
+        Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+        if (run.telemetry.content) {
+          span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+        }
+      }
+    )
+  }
+  return { client, call }
+}
 
 /**
  * The messages a strategy begins with: system prompt (left out when empty), history, the user's message.
