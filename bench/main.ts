@@ -1,9 +1,11 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent` one group of rows.
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held` one group of rows.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
@@ -318,8 +320,59 @@ const concurrentRow = async () => {
   rows.push(
     makeRow(label, "bare Effect floor", "s wall", kinds.floor.wall, { ...expected, metrics: total * (2 + 3 * steps) }),
     makeRow(label, "effect-lexigram", "s wall", kinds.library.wall, { ...expected, metrics: total * (5 + 3 * steps) }),
-    makeRow(label, "bare Effect floor", "kB heap a run", kinds.floor.memory, expected),
-    makeRow(label, "effect-lexigram", "kB heap a run", kinds.library.memory, expected)
+    makeRow(label, "bare Effect floor", "kB peak heap a run", kinds.floor.memory, expected),
+    makeRow(label, "effect-lexigram", "kB peak heap a run", kinds.library.memory, expected)
+  )
+}
+
+/** What a run keeps while its model thinks: live heap after a collection, all runs waiting. */
+const heldRow = async () => {
+  const total = quick ? 2_000 : 10_000
+  const agent = Agent.make("bench", { tools: [add], strategy: FunctionCalling.make() })
+  const held = (subject: "floor" | "library") => async (): Promise<Sample> => {
+    let waiting = 0
+    const latch = Deferred.unsafeMake<void>(FiberId.none)
+    const client: LlmClient.Service = {
+      provider: "bench",
+      model: "bench",
+      complete: () =>
+        Effect.suspend(() => {
+          waiting++
+          return Effect.as(Deferred.await(latch), {
+            content: [{ type: "text", text: "done" }],
+            finishReason: "stop",
+            usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
+          } satisfies LlmClient.LlmResponse)
+        })
+    }
+    const runtime = executor(client)
+    const one =
+      subject === "floor"
+        ? Effect.asVoid(Floor.run(client, "go", agent.definition.tools.definitions))
+        : Effect.asVoid(AgentExecutor.run(agent, "go"))
+    await runtime.runPromise(Effect.void)
+    globalThis.gc?.()
+    const before = process.memoryUsage().heapUsed
+    const all = runtime.runPromise(
+      Effect.forEach(
+        Array.from({ length: total }, (_, index) => index),
+        () => one as Effect.Effect<void, unknown, AgentExecutor.AgentExecutor>,
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+    while (waiting < total) await new Promise((resolve) => setTimeout(resolve, 5))
+    globalThis.gc?.()
+    const value = (process.memoryUsage().heapUsed - before) / total / 1000
+    Deferred.unsafeDone(latch, Effect.void)
+    await all
+    await runtime.dispose()
+    return { value, counts: { waiting } }
+  }
+  const samples = await interleave({ floor: held("floor"), library: held("library") }, { warmup: 1, runs: 3 })
+  const label = `${total} runs waiting for their model`
+  rows.push(
+    makeRow(label, "bare Effect floor", "kB held a run", samples["floor"]!, { waiting: total }),
+    makeRow(label, "effect-lexigram", "kB held a run", samples["library"]!, { waiting: total })
   )
 }
 
@@ -336,7 +389,12 @@ const print = () => {
 }
 
 const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length)
-for (const [name, measureRow] of Object.entries({ step: stepRow, delta: deltaRow, concurrent: concurrentRow })) {
+for (const [name, measureRow] of Object.entries({
+  step: stepRow,
+  delta: deltaRow,
+  concurrent: concurrentRow,
+  held: heldRow
+})) {
   if (only === undefined || only === name) await measureRow()
 }
 print()
