@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as SecretText from "../internal/SecretText.js"
 import { RunId } from "./Ids.js"
 import { Usage } from "./Usage.js"
 
@@ -364,14 +365,15 @@ const textOf = (fields: Record<string, unknown>, name: string): string | undefin
 }
 
 /**
- * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000; causes and other fields
- * stay behind.
+ * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with whatever looks like a
+ * key taken out; causes and other fields stay behind.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const errorInfo = (error: unknown): ErrorInfo => {
-  if (typeof error !== "object" || error === null) return { tag: "UnknownError", message: cut(String(error), 2000) }
+  if (typeof error !== "object" || error === null)
+    return { tag: "UnknownError", message: SecretText.redact(cut(String(error), 2000)) }
   const fields = error as Record<string, unknown>
   const tag = cut(textOf(fields, "_tag") ?? textOf(fields, "name") ?? "UnknownError", 128)
   const code = textOf(fields, "code")
@@ -379,7 +381,7 @@ export const errorInfo = (error: unknown): ErrorInfo => {
   return {
     tag,
     ...(code === undefined ? {} : { code: cut(code, 128) }),
-    message: cut(textOf(fields, "message") ?? tag, 2000),
-    ...(hint === undefined ? {} : { hint: cut(hint, 2000) })
+    message: SecretText.redact(cut(textOf(fields, "message") ?? tag, 2000)),
+    ...(hint === undefined ? {} : { hint: SecretText.redact(cut(hint, 2000)) })
   }
 }

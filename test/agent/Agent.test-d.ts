@@ -125,7 +125,8 @@ test("catchTag takes one failure away, of the agent or of the executor", () => {
     Exclude<AgentExecutor.ExecutorError, { readonly _tag: "BudgetExceededError" }>
   >()
   // @ts-expect-error no run fails with this
-  AgentExecutor.run(all, "hi").pipe(EffectModule.catchTag("Nothing", () => EffectModule.void))
+  const never = AgentExecutor.run(all, "hi").pipe(EffectModule.catchTag("Nothing", () => EffectModule.void))
+  expectTypeOf(never).toBeObject()
 })
 
 test("what carries failures inside never shows", () => {

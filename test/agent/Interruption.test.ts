@@ -76,7 +76,7 @@ const make = (): {
   const failing = Tool.make("failing", {
     description: "Fails",
     parameters: { why: Schema.optional(Schema.String) },
-    handler: () => Effect.zipRight(Effect.yieldNow(), Effect.fail(new Error("no")))
+    handler: () => Effect.zipRight(Effect.yieldNow(), Effect.fail("no"))
   })
   const sub = Agent.make("sub", { tools: [quick] })
   const agent = Agent.make("main", { tools: [held, quick, failing, AgentTool.make(sub)] })

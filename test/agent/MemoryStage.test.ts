@@ -94,10 +94,7 @@ describe("MemoryStage", () => {
       assert.strictEqual(lines.length, 2)
       assert.include(lines[0], "the disk is full")
       assert.include(lines[0], "AgentExecutor")
-    }).pipe(
-      Effect.provide(Logger.replace(Logger.defaultLogger, logger)),
-      Effect.provide(Runs.layer(["1"], { memory: memory.layer }))
-    )
+    }).pipe(Effect.provide([Logger.replace(Logger.defaultLogger, logger), Runs.layer(["1"], { memory: memory.layer })]))
   })
 
   it.effect("an agent's own memory stands in for the executor's", () => {

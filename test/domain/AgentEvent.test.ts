@@ -156,4 +156,11 @@ describe("AgentEvent.errorInfo", () => {
     assert.isTrue(Object.values(info).every((text) => encodeURIComponent(String(text)) !== ""))
     assert.strictEqual(AgentEvent.errorInfo("y".repeat(5000)).message.length, 2000)
   })
+
+  it("what looks like a key does not stay in a message or hint", () => {
+    const key = "sk-proj-abcdefghijklmnopqrstuvwx"
+    const info = AgentEvent.errorInfo({ _tag: "Odd", message: `refused ${key}`, hint: `use another than ${key}` })
+    assert.notInclude(JSON.stringify(info), "abcdefghijkl")
+    assert.include(info.message, "refused")
+  })
 })

@@ -34,7 +34,7 @@ describe("ModelRouter", () => {
       for (const role of [...ModelRouter.roles, "my own", "__proto__", "constructor"]) {
         assert.deepStrictEqual(yield* ModelRouter.resolve(role), { client: standard, settings: {} })
       }
-    }).pipe(Effect.provide(ModelRouter.layerDefault), Effect.provide(Standard))
+    }).pipe(Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, Standard)))
   )
 
   it.effect("a role has its client and settings; others fall back", () =>
@@ -59,7 +59,7 @@ describe("ModelRouter", () => {
         })
         assert.deepStrictEqual(yield* ModelRouter.resolve("solver"), { client: standard, settings: {} })
         assert.deepStrictEqual(yield* ModelRouter.resolve("toString"), { client: standard, settings: {} })
-      }).pipe(Effect.provide(layer), Effect.provide(Standard))
+      }).pipe(Effect.provide(Layer.provideMerge(layer, Standard)))
     })
   )
 
@@ -86,7 +86,7 @@ describe("ModelRouter", () => {
             { built: 1, closed: 0 }
           ]
         )
-      }).pipe(Effect.provide(layer), Effect.provide(Standard))
+      }).pipe(Effect.provide(Layer.provideMerge(layer, Standard)))
       assert.deepStrictEqual(
         [shared.counts, single.counts],
         [
@@ -103,8 +103,7 @@ describe("ModelRouter", () => {
         Effect.succeed({ ...inner, provider: `around ${inner.provider}` })
       )
       const { client } = yield* ModelRouter.resolve("thinking").pipe(
-        Effect.provide(ModelRouter.layer({ roles: { thinking: { client: wrapped } } })),
-        Effect.provide(Standard)
+        Effect.provide(Layer.provideMerge(ModelRouter.layer({ roles: { thinking: { client: wrapped } } }), Standard))
       )
       assert.strictEqual(client.provider, "around standard")
     })
@@ -119,7 +118,7 @@ describe("ModelRouter", () => {
         }
       )
       const error = yield* Effect.flip(
-        ModelRouter.resolve("thinking").pipe(Effect.provide(layer), Effect.provide(Standard))
+        ModelRouter.resolve("thinking").pipe(Effect.provide(Layer.provideMerge(layer, Standard)))
       )
       assert.strictEqual(error._tag, "LlmConfigurationError")
     })
