@@ -60,7 +60,10 @@ const act = Tool.make("act", {
     )
 })
 
-const agent = Agent.make("many", { tools: [act], strategy: FunctionCalling.make({ toolConcurrency: 3, noProgressAfter: false }) })
+const agent = Agent.make("many", {
+  tools: [act],
+  strategy: FunctionCalling.make({ toolConcurrency: 3, noProgressAfter: false })
+})
 
 const callOf = ({ after, kind }: Plan, turn: number, index: number): TestModel.Call => {
   const key = `${turn}.${index}`
