@@ -9,16 +9,14 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as ParseResult from "effect/ParseResult"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId, SessionId, UserId } from "../domain/Ids.js"
+import { RunId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
-import { GuardPipelineError, ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
+import type { ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
@@ -45,7 +43,7 @@ import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
 import * as AgentConfig from "./AgentConfig.js"
-import { AgentConfigurationError, RunLimitExceededError } from "./AgentError.js"
+import type { AgentConfigurationError, RunLimitExceededError } from "./AgentError.js"
 import * as CostStage from "./CostStage.js"
 import * as EventsStage from "./EventsStage.js"
 import * as GovernanceStage from "./GovernanceStage.js"
@@ -56,6 +54,8 @@ import * as MemoryStage from "./MemoryStage.js"
 import * as MetricsStage from "./MetricsStage.js"
 import * as Outlet from "./Outlet.js"
 import * as OutputGuardStage from "./OutputGuardStage.js"
+import * as RunInterceptors from "./RunInterceptors.js"
+import * as RunPreparation from "./RunPreparation.js"
 import * as SessionStage from "./SessionStage.js"
 import * as SkillStage from "./SkillStage.js"
 import type { Collaborators, ErrorOf, State } from "./Stage.js"
@@ -163,216 +163,6 @@ export const stream = <O, E, R>(
 
 const capacity = 64
 
-const limitError = (
-  state: State,
-  limitType: RunLimitExceededError["limitType"],
-  limit: number,
-  used: number
-): RunLimitExceededError =>
-  new RunLimitExceededError({
-    agentName: state.agent.name,
-    limitType,
-    limit,
-    used,
-    partial: state.progress(),
-    message: `The run of "${state.agent.name}" reached its limit of ${limit} ${limitType === "time" ? "ms" : limitType}`,
-    hint: "Raise the limit, or use what `partial` holds"
-  })
-
-const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
-
-/** No model call is begun once the run's tokens or calls are used up; those of runs it started count. */
-const modelLimits = (state: State, maxTokens: number | undefined): ModelCall.ModelCallInterceptor => {
-  const { maxModelCalls } = state.agent.definition.limits
-  // Begun and not reported yet: strategies may call models side by side.
-  let open = 0
-  return (request, next) =>
-    Effect.suspend(() => {
-      const progress = state.progress()
-      const tokens = Usage.total(progress.usage)
-      if (maxTokens !== undefined && tokens >= maxTokens) return fatal(limitError(state, "tokens", maxTokens, tokens))
-      const used = progress.modelCalls + open
-      if (maxModelCalls !== undefined && used >= maxModelCalls) {
-        return fatal(limitError(state, "model-calls", maxModelCalls, used))
-      }
-      open++
-      return Effect.ensuring(
-        next(request),
-        Effect.sync(() => void open--)
-      )
-    })
-}
-
-const toolLimits =
-  (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
-  (call, next) =>
-    Effect.flatMap(Run.Run, (run) => {
-      if (run.runId !== state.run.runId) return next(call)
-      // The call itself is among those the events know of.
-      const used = state.progress().toolCalls.length
-      return used > maxToolCalls ? fatal(limitError(state, "tool-calls", maxToolCalls, used)) : next(call)
-    })
-
-const toolGuards =
-  (state: State): ToolRunner.ToolInterceptor =>
-  (call, next) =>
-    Effect.gen(function* () {
-      // Runs inside this one have guards of their own.
-      if ((yield* Run.Run).runId !== state.run.runId) return yield* next(call)
-      const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
-      let guarded = call
-      if (GuardChecks.isGuarded(state, "toolInput")) {
-        const text = typeof call.params === "string" ? call.params : (JSON.stringify(call.params) ?? "{}")
-        const verdict = yield* asFatal(GuardChecks.check(state, "toolInput", text, context))
-        if (verdict.blocked) return refusedCall(call, verdict.by.guardName)
-        if (verdict.text !== text) guarded = { ...call, params: verdict.text }
-      }
-      const outcome = yield* next(guarded)
-      if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
-      const verdict = yield* asFatal(
-        Effect.mapError(GuardChecks.check(state, "toolOutput", outcome.observation, context), (error) =>
-          error instanceof GuardPipelineError
-            ? new ToolObservationGuardError({ toolName: call.name, message: error.message, cause: error })
-            : error
-        )
-      )
-      if (verdict.blocked) {
-        return yield* fatal(
-          new ToolObservationBlockedError({
-            toolName: call.name,
-            message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
-          })
-        )
-      }
-      return verdict.text === outcome.observation
-        ? outcome
-        : { ...outcome, observation: verdict.text, result: verdict.text }
-    })
-
-const asFatal = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, ToolRunner.Fatality> =>
-  Effect.mapError(effect, (error) =>
-    error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
-  )
-
-const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outcome => {
-  const text = `Error: the call was blocked by the guard "${guard}". Do not repeat it with the same arguments`
-  return {
-    id: call.id,
-    name: call.name,
-    isFailure: true,
-    result: text,
-    observation: text,
-    truncated: false,
-    attempts: 0,
-    error: { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text }
-  }
-}
-
-const decodeSessionId = Schema.decodeUnknownEither(SessionId)
-const decodeRunId = Schema.decodeUnknownEither(RunId)
-const decodeUserId = Schema.decodeUnknownEither(UserId)
-const validateSettings = ParseResult.validateEither(ModelSettings.ModelSettings, { errors: "all" })
-
-const issuesOf = (issue: ParseResult.ParseIssue): string =>
-  ParseResult.ArrayFormatter.formatIssueSync(issue)
-    .map((one) => `${one.path.join(".")}: ${one.message}`)
-    .join("; ")
-
-const misconfigured = (agentName: string, message: string, hint?: string) =>
-  new AgentConfigurationError({ agentName, message, ...(hint === undefined ? {} : { hint }) })
-
-interface Prepared {
-  readonly strategy: Strategy<unknown, unknown>
-  readonly sessionId: SessionId | undefined
-  readonly userId: UserId | undefined
-  readonly settings: ModelSettings.ModelSettings
-}
-
-type SettingsOf = (
-  definition: Agent.Definition,
-  given: ModelSettings.ModelSettings | undefined,
-  config: AgentConfig.AgentConfig
-) => Either.Either<ModelSettings.ModelSettings, string>
-
-/** Settings of a run, checked; those of an agent alone once an agent. */
-const makeSettings = (): SettingsOf => {
-  const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
-  const make: SettingsOf = (definition, given, config) => {
-    const settings = ModelSettings.merge(
-      { temperature: config.defaultTemperature, maxTokens: config.defaultMaxTokens },
-      ModelSettings.merge(definition.settings, given)
-    )
-    const valid = validateSettings(settings)
-    return Either.isLeft(valid)
-      ? Either.left(`The model settings are not valid: ${issuesOf(valid.left)}`)
-      : Either.right(settings)
-  }
-  return (definition, given, config) => {
-    if (given !== undefined) return make(definition, given, config)
-    let made = known.get(definition)
-    if (made === undefined) {
-      made = make(definition, given, config)
-      known.set(definition, made)
-    }
-    return made
-  }
-}
-
-const prepare = (
-  agent: Agent.Any,
-  request: AgentRequest,
-  config: Either.Either<AgentConfig.AgentConfig, string>,
-  strategies: StrategyRegistry.Service,
-  settings: SettingsOf
-): Either.Either<Prepared, AgentConfigurationError> => {
-  const { definition, name } = agent
-  if (Either.isLeft(config))
-    return Either.left(misconfigured(name, `The configuration of agents is not valid: ${config.left}`))
-  if (!config.right.enabled) {
-    return Either.left(misconfigured(name, "Agents are disabled", `Set ${AgentConfig.ENV_PREFIX}ENABLED to true`))
-  }
-  if (name.trim() === "") return Either.left(misconfigured(name, "The agent has an empty name"))
-  const problem = definition.tools.problems[0]
-  if (problem !== undefined) {
-    return Either.left(
-      new AgentConfigurationError({
-        agentName: name,
-        message: problem.message,
-        cause: problem,
-        ...(problem.hint === undefined ? {} : { hint: problem.hint })
-      })
-    )
-  }
-  if (definition.output?.problem !== undefined)
-    return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
-  const made = settings(definition, request.settings, config.right)
-  if (Either.isLeft(made)) return Either.left(misconfigured(name, made.left))
-  const given = definition.strategy ?? defaultStrategy
-  const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
-  if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
-  const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
-  const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
-  const runId = request.runId === undefined ? undefined : decodeRunId(request.runId)
-  const ids: ReadonlyArray<Either.Either<string, unknown> | undefined> = [sessionId, userId, runId]
-  if (ids.some((id) => id !== undefined && Either.isLeft(id))) {
-    return Either.left(
-      misconfigured(
-        name,
-        "The session id, user id or run id is not valid",
-        "Ids have 1 to 256 characters and no control characters"
-      )
-    )
-  }
-  return Either.right({
-    strategy: strategy.right,
-    settings: made.right,
-    sessionId: sessionId === undefined ? undefined : Either.getOrUndefined(sessionId),
-    userId: userId === undefined ? undefined : Either.getOrUndefined(userId)
-  })
-}
-
-const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
-
 /** What a spread leaves behind of an error. */
 const unlisted = (error: Error): { readonly message: string; readonly cause?: unknown } =>
   error.cause === undefined ? { message: error.message } : { message: error.message, cause: error.cause }
@@ -421,7 +211,7 @@ const make = (
     Context.add(ToolRunner.ToolRunner, collaborators.runner),
     (context) => (estimator === undefined ? context : Context.add(context, CostEstimator, estimator))
   )
-  const settings = makeSettings()
+  const settings = RunPreparation.makeSettings()
 
   const reason = (strategy: Strategy<unknown, unknown>) => (state: State) => {
     const { agent, uses } = state
@@ -454,14 +244,14 @@ const make = (
       if (limitsModel) {
         context = Context.add(context, ModelCall.ModelCallInterceptors, [
           ...Context.get(current, ModelCall.ModelCallInterceptors),
-          modelLimits(state, maxTokens)
+          RunInterceptors.modelLimits(state, maxTokens)
         ])
       }
       if (maxToolCalls !== undefined || guardsTools) {
         context = Context.add(context, ToolRunner.ToolInterceptors, [
           ...Context.get(current, ToolRunner.ToolInterceptors),
-          ...(maxToolCalls === undefined ? [] : [toolLimits(state, maxToolCalls)]),
-          ...(guardsTools ? [toolGuards(state)] : [])
+          ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
+          ...(guardsTools ? [RunInterceptors.toolGuards(state)] : [])
         ])
       }
       return definition.module === undefined
@@ -505,7 +295,7 @@ const make = (
     if (!Number.isFinite(millis)) return effect
     return Deadline.run(() => effect, {
       whole: millis,
-      onTimeout: (_phase, limit) => limitError(state, "time", limit, limit)
+      onTimeout: (_phase, limit) => RunInterceptors.limitError(state, "time", limit, limit)
     })
   }
 
@@ -517,11 +307,11 @@ const make = (
     parent: Run.Service
   ): Effect.Effect<Answer, unknown, unknown> => {
     const request: AgentRequest = typeof given === "string" ? { input: given } : given
-    const prepared = prepare(agent, request, config, collaborators.strategies, settings)
+    const prepared = RunPreparation.prepare(agent, request, config, collaborators.strategies, settings)
     const { definition } = agent
     return Effect.gen(function* () {
       const clock = yield* Effect.clock
-      const given = request.runId === undefined ? undefined : decodeRunId(request.runId)
+      const given = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
       const runId = given !== undefined && Either.isRight(given) ? given.right : RunId.make(yield* IdGenerator.generate)
       const { captureContent, enableMetrics, enableTracing } = collaborators.config
       const run = Run.make({

@@ -1,8 +1,9 @@
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type * as Fiber from "effect/Fiber"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Runtime from "effect/Runtime"
@@ -18,9 +19,11 @@ import * as LlmClient from "../../src/llm/LlmClient.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
+import * as ChatCompletions from "../../src/provider/ChatCompletions.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
+import * as ChatServer from "../support/ChatServer.js"
 import * as YieldingScheduler from "../support/YieldingScheduler.js"
 
 /** Everything a run may leave behind. */
@@ -186,5 +189,44 @@ describe("interruption at every point", () => {
 
   it("of a nested agent leaves nothing behind", { timeout: 120_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("nested")))
+  )
+})
+
+describe("interruption of a request that is under way", () => {
+  const caller = Agent.make("caller")
+
+  const withServer = Effect.gen(function* () {
+    const server = yield* ChatServer.make
+    yield* server.script(ChatServer.silence)
+    const layer = Agents.layer().pipe(
+      Layer.provide(ChatCompletions.layer({ baseUrl: server.baseUrl, model: "m" })),
+      Layer.provide(FetchHttpClient.layer)
+    )
+    return { server, layer }
+  })
+
+  it.scopedLive("closes it when the run's fiber is interrupted", () =>
+    Effect.gen(function* () {
+      const { layer, server } = yield* withServer
+      const fiber = yield* Effect.fork(Effect.provide(AgentExecutor.run(caller, "hi"), layer))
+      yield* server.received(1)
+      yield* Fiber.interrupt(fiber)
+      yield* server.left(1)
+      assert.strictEqual(server.open(), 0)
+    })
+  )
+
+  it.scopedLive("closes it when the reader of the stream stops", () =>
+    Effect.gen(function* () {
+      const { layer, server } = yield* withServer
+      const events = yield* AgentExecutor.stream(caller, "hi").pipe(
+        Stream.interruptWhen(server.received(1)),
+        Stream.runCollect,
+        Effect.provide(layer)
+      )
+      assert.strictEqual(Array.from(events)[0]?._tag, "Started")
+      yield* server.left(1)
+      assert.strictEqual(server.open(), 0)
+    })
   )
 })

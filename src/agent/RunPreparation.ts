@@ -1,0 +1,123 @@
+/**
+ * What can be found wrong with an agent, a request or a configuration before a run begins.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import type { Strategy } from "../strategy/Strategy.js"
+import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import type * as Agent from "./Agent.js"
+import * as AgentConfig from "./AgentConfig.js"
+import { AgentConfigurationError } from "./AgentError.js"
+import type { AgentRequest } from "./AgentExecutor.js"
+
+const decodeSessionId = Schema.decodeUnknownEither(SessionId)
+export const decodeRunId = Schema.decodeUnknownEither(RunId)
+const decodeUserId = Schema.decodeUnknownEither(UserId)
+const validateSettings = ParseResult.validateEither(ModelSettings.ModelSettings, { errors: "all" })
+
+const issuesOf = (issue: ParseResult.ParseIssue): string =>
+  ParseResult.ArrayFormatter.formatIssueSync(issue)
+    .map((one) => `${one.path.join(".")}: ${one.message}`)
+    .join("; ")
+
+const misconfigured = (agentName: string, message: string, hint?: string) =>
+  new AgentConfigurationError({ agentName, message, ...(hint === undefined ? {} : { hint }) })
+
+export interface Prepared {
+  readonly strategy: Strategy<unknown, unknown>
+  readonly sessionId: SessionId | undefined
+  readonly userId: UserId | undefined
+  readonly settings: ModelSettings.ModelSettings
+}
+
+export type SettingsOf = (
+  definition: Agent.Definition,
+  given: ModelSettings.ModelSettings | undefined,
+  config: AgentConfig.AgentConfig
+) => Either.Either<ModelSettings.ModelSettings, string>
+
+/** Settings of a run, checked; those of an agent alone once an agent. */
+export const makeSettings = (): SettingsOf => {
+  const known = new WeakMap<Agent.Definition, Either.Either<ModelSettings.ModelSettings, string>>()
+  const make: SettingsOf = (definition, given, config) => {
+    const settings = ModelSettings.merge(
+      { temperature: config.defaultTemperature, maxTokens: config.defaultMaxTokens },
+      ModelSettings.merge(definition.settings, given)
+    )
+    const valid = validateSettings(settings)
+    return Either.isLeft(valid)
+      ? Either.left(`The model settings are not valid: ${issuesOf(valid.left)}`)
+      : Either.right(settings)
+  }
+  return (definition, given, config) => {
+    if (given !== undefined) return make(definition, given, config)
+    let made = known.get(definition)
+    if (made === undefined) {
+      made = make(definition, given, config)
+      known.set(definition, made)
+    }
+    return made
+  }
+}
+
+/** What a run needs before it begins, or why it cannot. */
+export const prepare = (
+  agent: Agent.Any,
+  request: AgentRequest,
+  config: Either.Either<AgentConfig.AgentConfig, string>,
+  strategies: StrategyRegistry.Service,
+  settings: SettingsOf
+): Either.Either<Prepared, AgentConfigurationError> => {
+  const { definition, name } = agent
+  if (Either.isLeft(config))
+    return Either.left(misconfigured(name, `The configuration of agents is not valid: ${config.left}`))
+  if (!config.right.enabled) {
+    return Either.left(misconfigured(name, "Agents are disabled", `Set ${AgentConfig.ENV_PREFIX}ENABLED to true`))
+  }
+  if (name.trim() === "") return Either.left(misconfigured(name, "The agent has an empty name"))
+  const problem = definition.tools.problems[0]
+  if (problem !== undefined) {
+    return Either.left(
+      new AgentConfigurationError({
+        agentName: name,
+        message: problem.message,
+        cause: problem,
+        ...(problem.hint === undefined ? {} : { hint: problem.hint })
+      })
+    )
+  }
+  if (definition.output?.problem !== undefined)
+    return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
+  const made = settings(definition, request.settings, config.right)
+  if (Either.isLeft(made)) return Either.left(misconfigured(name, made.left))
+  const given = definition.strategy ?? defaultStrategy
+  const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
+  if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
+  const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
+  const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
+  const runId = request.runId === undefined ? undefined : decodeRunId(request.runId)
+  const ids: ReadonlyArray<Either.Either<string, unknown> | undefined> = [sessionId, userId, runId]
+  if (ids.some((id) => id !== undefined && Either.isLeft(id))) {
+    return Either.left(
+      misconfigured(
+        name,
+        "The session id, user id or run id is not valid",
+        "Ids have 1 to 256 characters and no control characters"
+      )
+    )
+  }
+  return Either.right({
+    strategy: strategy.right,
+    settings: made.right,
+    sessionId: sessionId === undefined ? undefined : Either.getOrUndefined(sessionId),
+    userId: userId === undefined ? undefined : Either.getOrUndefined(userId)
+  })
+}
+
+const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
