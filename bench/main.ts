@@ -179,7 +179,6 @@ const streamModel = (deltas: number, perChunk: number, counts: { model: number }
       counts.model++
       let text = ""
       for (let sent = 0; sent < deltas; sent += perChunk) {
-        yield* Effect.yieldNow()
         yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
         const parts: Array<LlmClient.LlmPart> = []
         for (let i = 0; i < perChunk; i++) {
@@ -192,9 +191,12 @@ const streamModel = (deltas: number, perChunk: number, counts: { model: number }
     })
 })
 
-const deltaRow = async () => {
-  const deltas = 20_000
-  const perChunk = 8
+const deltaRows = async () => {
+  for (const perChunk of [8, 32]) await deltaRow(perChunk)
+}
+
+const deltaRow = async (perChunk: number) => {
+  const deltas = 25_600
   const model = streamModel(deltas, perChunk, counts)
   const quiet = Agent.make("bench", { strategy: FunctionCalling.make() })
   const runtime = executor(model)
@@ -235,11 +237,11 @@ const deltaRow = async () => {
     )
   const samples = await interleave({ source, library }, { warmup, runs })
   rows.push(
-    makeRow("streamed delta, 8 a chunk", "the socket alone", "µs CPU", samples["source"]!, {
+    makeRow(`streamed delta, ${perChunk} a chunk`, "the socket alone", "µs CPU", samples["source"]!, {
       model: 1,
       events: deltas
     }),
-    makeRow("streamed delta, 8 a chunk", "effect-lexigram, end to end", "µs CPU", samples["library"]!, {
+    makeRow(`streamed delta, ${perChunk} a chunk`, "effect-lexigram, end to end", "µs CPU", samples["library"]!, {
       model: 1,
       events: deltas,
       text: String(deltas * 5)
@@ -391,7 +393,7 @@ const print = () => {
 const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length)
 for (const [name, measureRow] of Object.entries({
   step: stepRow,
-  delta: deltaRow,
+  delta: deltaRows,
   concurrent: concurrentRow,
   held: heldRow
 })) {
