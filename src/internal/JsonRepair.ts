@@ -149,7 +149,7 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
  * @since 0.1.0
  * @category models
  */
-export interface Balanced {
+interface Balanced {
   /** Where the value ends, exclusive. */
   readonly end: number
   /** Its text, line breaks and tabs inside strings escaped, as models often forget to. */

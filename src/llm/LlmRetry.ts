@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { errorInfo } from "../domain/AgentEvent.js"
+import * as Handed from "../internal/Handed.js"
 import * as Run from "../observability/Run.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
@@ -107,21 +108,10 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
     model: inner.model,
     complete: (request, completeOptions) =>
       Effect.suspend(() => {
-        let handed = false
-        const onParts = completeOptions?.onParts
-        const watched: LlmClient.CompleteOptions | undefined =
-          onParts === undefined
-            ? completeOptions
-            : {
-                ...completeOptions,
-                onParts: (parts) => {
-                  if (parts.length > 0) handed = true
-                  return onParts(parts)
-                }
-              }
+        const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
         const call = (attempt: number): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
-          Effect.catchAll(inner.complete(request, watched), (error) => {
-            if (handed || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
+          Effect.catchAll(inner.complete(request, handed.options), (error) => {
+            if (handed.begun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
             return Effect.flatMap(delay(error, attempt), (delayMs) => {
               const retry: Retry = { attempt, delayMs, error }
               const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))

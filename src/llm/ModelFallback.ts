@@ -7,6 +7,7 @@ import type * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Handed from "../internal/Handed.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as ModelSettings from "./ModelSettings.js"
@@ -117,24 +118,13 @@ export const make = (chain: Chain, options?: Options | undefined): LlmClient.Ser
     model: first.settings?.model ?? first.client.model,
     complete: (request, completeOptions) =>
       Effect.suspend(() => {
-        let handed = false
-        const onParts = completeOptions?.onParts
-        const watched: LlmClient.CompleteOptions | undefined =
-          onParts === undefined
-            ? completeOptions
-            : {
-                ...completeOptions,
-                onParts: (parts) => {
-                  if (parts.length > 0) handed = true
-                  return onParts(parts)
-                }
-              }
+        const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
         const ask = (entry: Entry, index: number): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
-          const call = entry.client.complete(requestFor(entry, first.client.provider, request), watched)
+          const call = entry.client.complete(requestFor(entry, first.client.provider, request), handed.options)
           const next = entries[index + 1]
           if (next === undefined) return call
           return Effect.catchAll(call, (error) =>
-            handed || !when(error)
+            handed.begun() || !when(error)
               ? Effect.fail(error)
               : Effect.zipRight(onFallback({ error, from: entry.client, to: next.client }), ask(next, index + 1))
           )
