@@ -21,6 +21,9 @@ const histogram = (name: string, ...labels: ReadonlyArray<MetricLabel.MetricLabe
   Metric.fromMetricKey(MetricKey.taggedWithLabels(MetricKey.histogram(name, boundaries), labels))
 const runs = counter("floor.executions", agent)
 const duration = histogram("floor.duration_ms", agent)
+const tokens = histogram("floor.tokens", agent)
+const steps = histogram("floor.steps", agent)
+const toolCalls = histogram("floor.tool_calls_of_a_run", agent)
 const calls = counter("floor.tool_calls", agent, tool)
 const success = counter("floor.tool_success", agent, tool)
 const toolDuration = histogram("floor.tool_ms", agent, tool)
@@ -47,6 +50,7 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
     const startedAt = clock.unsafeCurrentTimeMillis()
     return Effect.gen(function* () {
       yield* emit({ _tag: "Started", input })
+      let used = 0
       let messages: ReadonlyArray<LlmClient.Message> = [{ role: "user", content: input }]
       for (let step = 1; ; step++) {
         yield* emit({ _tag: "StepStarted", step })
@@ -73,6 +77,7 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
               return response
             })
         )
+        used += response.usage.totalTokens ?? 0
         yield* emit({ _tag: "UsageReported", usage: response.usage })
         const call = response.content.find((part) => part.type === "tool-call")
         if (call === undefined) {
@@ -81,6 +86,13 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
           yield* emit({ _tag: "Finished" })
           yield* Metric.increment(runs)
           yield* Metric.update(duration, clock.unsafeCurrentTimeMillis() - startedAt)
+          yield* Metric.update(tokens, used)
+          yield* Metric.update(steps, step)
+          yield* Metric.update(toolCalls, step - 1)
+          const span = yield* Effect.orDie(Effect.currentSpan)
+          span.attribute("agent.steps", step)
+          span.attribute("agent.tokens", used)
+          span.attribute("agent.tool_calls", step - 1)
           return { text, events }
         }
         yield* emit({ _tag: "ToolCall", step, id: call.id, name: call.name, params: call.params })
@@ -118,5 +130,15 @@ export const run = (client: LlmClient.Service, input: string, tools: ReadonlyArr
           }
         ]
       }
-    }).pipe(Effect.withSpan("agent.execute.bench", { captureStackTrace: false, attributes: { "agent.name": "bench" } }))
+    }).pipe(
+      Effect.withSpan("agent.execute.bench", {
+        captureStackTrace: false,
+        attributes: {
+          "agent.name": "bench",
+          "agent.message_length": input.length,
+          "gen_ai.operation.name": "invoke_agent",
+          "gen_ai.agent.name": "bench"
+        }
+      })
+    )
   })

@@ -156,7 +156,7 @@ const stepRow = async () => {
     makeRow("step", "bare Effect floor", "µs CPU", samples["floor"]!, {
       ...expected,
       spans: spanCount,
-      metrics: 2 * runsPerSample + 3 * all
+      metrics: 5 * runsPerSample + 3 * all
     }),
     makeRow("step", "effect-lexigram, 1 tool", "µs CPU", samples["one"]!, {
       ...expected,
@@ -300,7 +300,7 @@ const concurrentRow = async () => {
     floor: { wall: [] as Array<Sample>, memory: [] as Array<Sample> },
     library: { wall: [] as Array<Sample>, memory: [] as Array<Sample> }
   }
-  for (let round = 0; round < (quick ? 2 : 4); round++) {
+  for (let round = 0; round < (quick ? 2 : 6); round++) {
     for (const [name, program, metrics] of [
       ["floor", floor, "floor."],
       ["library", library, "agent."]
@@ -320,7 +320,7 @@ const concurrentRow = async () => {
   }
   const label = `${total} concurrent runs of 3 steps, model sleeps 10 ms`
   rows.push(
-    makeRow(label, "bare Effect floor", "s wall", kinds.floor.wall, { ...expected, metrics: total * (2 + 3 * steps) }),
+    makeRow(label, "bare Effect floor", "s wall", kinds.floor.wall, { ...expected, metrics: total * (5 + 3 * steps) }),
     makeRow(label, "effect-lexigram", "s wall", kinds.library.wall, { ...expected, metrics: total * (5 + 3 * steps) }),
     makeRow(label, "bare Effect floor", "kB peak heap a run", kinds.floor.memory, expected),
     makeRow(label, "effect-lexigram", "kB peak heap a run", kinds.library.memory, expected)
