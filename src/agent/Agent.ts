@@ -6,14 +6,12 @@
 
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as JSONSchema from "effect/JSONSchema"
-import * as Option from "effect/Option"
-import * as ParseResult from "effect/ParseResult"
+import type * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
-import * as SchemaAST from "effect/SchemaAST"
 import type * as Governance from "../governance/Governance.js"
 import type * as Guard from "../guard/Guard.js"
+import * as OutputSchema from "../internal/OutputSchema.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import type { OutputSpec, Strategy } from "../strategy/Strategy.js"
@@ -170,59 +168,17 @@ const isArray = (tools: Tools): tools is ReadonlyArray<Tool.Any> => Array.isArra
 const toStrategy = (strategy: StrategyLike | undefined): Definition["strategy"] =>
   typeof strategy === "string" ? { _tag: "Named", name: strategy, options: {} } : strategy
 
-/** OpenAI and others take letters, digits, `_` and `-`, at most 64. */
-const schemaName = (schema: Schema.Schema<any, any>, agent: string): string => {
-  // That of a class stands at the side it decodes to.
-  const { ast } = schema
-  const identifier = Option.getOrElse(
-    SchemaAST.getJSONIdentifier(SchemaAST.isTransformation(ast) ? ast.to : ast),
-    () => `${agent}_output`
-  )
-  return identifier.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output"
-}
-
-/** Providers want an object at the top: anything else travels as its only field. References hold from the top, wrapped or not. */
-const jsonSchemaOf = (schema: Schema.Schema<any, any, never>) => {
-  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
-  const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })
-  const { $id: _, ...body } = root as { readonly [key: string]: unknown }
-  const wrapped = body["type"] !== "object"
-  const top = wrapped
-    ? { type: "object", properties: { value: body }, required: ["value"], additionalProperties: false }
-    : body
-  return { wrapped, jsonSchema: Object.keys(definitions).length === 0 ? top : { ...top, $defs: definitions } }
-}
-
 const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retries: number): Output => {
-  let made: ReturnType<typeof jsonSchemaOf> = { wrapped: false, jsonSchema: { type: "object", properties: {} } }
-  let problem: string | undefined
-  try {
-    made = jsonSchemaOf(schema)
-  } catch (error) {
-    problem = `its output schema has no JSON Schema: ${error instanceof Error ? error.message.slice(0, 300) : "unknown reason"}`
-  }
-  const { jsonSchema, wrapped } = made
-  const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
-  const encode = ParseResult.encodeUnknown(schema)
-  const explain = (issue: ParseResult.ParseIssue): string =>
-    ParseResult.ArrayFormatter.formatIssueSync(issue)
-      .slice(0, 20)
-      .map((one) => (one.path.length === 0 ? one.message : `${one.path.join(".")}: ${one.message}`))
-      .join("; ")
+  const { decode, encode, jsonSchema, problem, read } = OutputSchema.make(schema)
   return {
     problem,
     decode,
     spec: {
-      name: schemaName(schema, agent),
+      name: OutputSchema.nameOf(schema, `${agent}_output`),
       retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),
       jsonSchema,
-      decode: (value) => {
-        const inner =
-          wrapped && typeof value === "object" && value !== null && Object.hasOwn(value, "value")
-            ? (value as { readonly value: unknown }).value
-            : value
-        return Effect.mapError(Effect.flatMap(decode(inner), encode), explain)
-      }
+      decode: (value) =>
+        Effect.flatMap(read(value), (decoded) => Effect.mapError(encode(decoded), OutputSchema.explain))
     }
   }
 }

@@ -24,7 +24,6 @@ import * as Spanned from "../internal/Spanned.js"
 import type * as CostEstimatorModule from "../llm/CostEstimator.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
-import type { LlmError } from "../llm/LlmError.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
@@ -36,7 +35,7 @@ import * as SessionManager from "../session/SessionManager.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import * as ModelCall from "../strategy/ModelCall.js"
-import type { Answer, Strategy, Task } from "../strategy/Strategy.js"
+import type { Answer, Strategy, StrategyBaseError, Task } from "../strategy/Strategy.js"
 import { MaxIterationsExceededError, NoProgressError } from "../strategy/StrategyError.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
@@ -93,9 +92,7 @@ export type ExecutorError =
   | RunLimitExceededError
   | ToolObservationBlockedError
   | ToolObservationGuardError
-  | LlmError
-  | MaxIterationsExceededError
-  | NoProgressError
+  | Exclude<StrategyBaseError, ToolRunner.Fatality>
 
 /**
  * What an agent is asked. `history` are earlier messages that no session keeps; `settings` win over the agent's.

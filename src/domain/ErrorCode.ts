@@ -31,6 +31,8 @@ export const table = {
   LEX_ERR_AGT_104: "RunLimitExceededError",
   LEX_ERR_AGT_105: "NoProgressError",
   LEX_ERR_AGT_106: "RunLogError",
+  LEX_ERR_AGT_107: "StrategyReplyError",
+  LEX_ERR_AGT_108: "PlanError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",
@@ -44,6 +46,9 @@ export const table = {
   LEX_ERR_LLM_109: "LlmMalformedResponseError",
   LEX_ERR_LLM_110: "LlmConfigurationError",
   LEX_ERR_LLM_111: "CacheBackendError",
+  LEX_ERR_PROMPT_001: "PromptError",
+  LEX_ERR_PROMPT_100: "PromptTemplateError",
+  LEX_ERR_PROMPT_101: "PromptLibraryError",
   LEX_ERR_SKILL_001: "SkillError",
   LEX_ERR_SKILL_002: "SkillNotFoundError",
   LEX_ERR_SKILL_003: "SkillAlreadyRegisteredError",
@@ -80,7 +85,12 @@ export const table = {
   LEX_ERR_GOV_006: "RateLimitExceededError",
   LEX_ERR_GOV_007: "ModelAccessDeniedError",
   LEX_ERR_GOV_008: "GovernancePersistenceError",
-  LEX_ERR_GOV_010: "ResourceExhaustedError"
+  LEX_ERR_GOV_010: "ResourceExhaustedError",
+  LEX_ERR_GRAPH_001: "GraphError",
+  LEX_ERR_GRAPH_100: "GraphCompileError",
+  LEX_ERR_GRAPH_101: "GraphStepLimitError",
+  LEX_ERR_GRAPH_102: "GraphNodeTimeoutError",
+  LEX_ERR_GRAPH_106: "GraphDefectError"
 } as const
 
 /**

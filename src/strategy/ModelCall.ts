@@ -65,6 +65,8 @@ export interface CallOptions {
   readonly step: number
   /** Turns parts of the answer into live events; by default text into `TextDelta` and reasoning into `ReasoningDelta`. */
   readonly deltas?: ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) | undefined
+  /** Sees the parts as they arrive, whoever reads the run: with it the answer is always streamed. */
+  readonly onParts?: LlmClient.OnParts | undefined
 }
 
 /**
@@ -181,7 +183,12 @@ const ready = (
     const settings = given.settings === undefined ? base : ModelSettings.merge(base, given.settings)
     const request: LlmClient.LlmRequest = { ...given, settings }
     const deltas = callOptions.deltas ?? textDeltas
-    const onParts: LlmClient.OnParts | undefined = run.live ? (parts) => run.emitAll(deltas(parts)) : undefined
+    const seen = callOptions.onParts
+    const onParts: LlmClient.OnParts | undefined = !run.live
+      ? seen
+      : seen === undefined
+        ? (parts) => run.emitAll(deltas(parts))
+        : (parts) => Effect.zipRight(run.emitAll(deltas(parts)), seen(parts))
     const model = settings.model ?? client.model
     const work = intercepted(request, onParts)
     const effect = Effect.flatMap(
@@ -252,8 +259,13 @@ export const openingMessages = (task: Task, system: string = task.system): Reado
 // The first line takes no line break: two places for one would make blank lines a matter of quadratic time.
 const fence = /^\s*```[a-zA-Z]*[ \t\r]*\n([\s\S]*?)\n?```\s*$/
 
-/** JSON as models write it: bare, fenced, or inside a sentence. */
-const readJson = (text: string): Either.Either<unknown, string> => {
+/**
+ * JSON as models write it: bare, fenced, or inside a sentence. `Left` says why there is none.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const readJson = (text: string): Either.Either<unknown, string> => {
   const inner = fence.exec(text)?.[1] ?? text
   const strict = JsonRepair.decode(inner)
   if (Either.isRight(strict)) return Either.right(strict.right)

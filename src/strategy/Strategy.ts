@@ -12,6 +12,8 @@ import * as Stream from "effect/Stream"
 import { type AgentEvent, errorInfo, type FinishReason } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId } from "../domain/Ids.js"
+import { GraphStepLimitError } from "../graph/GraphError.js"
+import * as StateGraph from "../graph/StateGraph.js"
 import * as EventSink from "../internal/EventSink.js"
 import type { JsonSchema, LlmClient, Message } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
@@ -20,7 +22,13 @@ import type { ModelSettings } from "../llm/ModelSettings.js"
 import * as Run from "../observability/Run.js"
 import type { Fatality, ToolRunner } from "../tool/ToolRunner.js"
 import type { Bound } from "../tool/ToolSet.js"
-import type { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
+import * as Reasoning from "./Reasoning.js"
+import {
+  MaxIterationsExceededError,
+  type NoProgressError,
+  type PlanError,
+  type StrategyReplyError
+} from "./StrategyError.js"
 
 /**
  * What every strategy may fail with.
@@ -28,7 +36,13 @@ import type { MaxIterationsExceededError, NoProgressError } from "./StrategyErro
  * @since 0.1.0
  * @category models
  */
-export type StrategyBaseError = LlmError | MaxIterationsExceededError | NoProgressError | Fatality
+export type StrategyBaseError =
+  | LlmError
+  | MaxIterationsExceededError
+  | NoProgressError
+  | StrategyReplyError
+  | PlanError
+  | Fatality
 
 /**
  * What every strategy may use.
@@ -112,6 +126,8 @@ export interface Strategy<out E = never, out R = never> {
   readonly program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
   /** The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it. */
   readonly execute: (task: Task) => Stream.Stream<AgentEvent, E | StrategyBaseError, R | StrategyServices>
+  /** The graph that runs, where the strategy is one. */
+  readonly graph?: StateGraph.Compiled<any, any, any, any, any> | undefined
 }
 
 /**
@@ -170,6 +186,64 @@ export const make = <E, R>(
       })
     )
 })
+
+/**
+ * A strategy drawn as a graph: what every graph strategy exports, so that nodes can be wrapped or replaced before it is made.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface GraphDefinition<out N extends string, in out S, in out I, out E = never, out R = never> {
+  readonly name: string
+  readonly graph: StateGraph.StateGraph<N, S, I, E, R>
+  /** The state a task begins with. */
+  readonly start: (task: Task) => S
+  /** The answer in the state a run ended with. */
+  readonly answer: (state: S) => Effect.Effect<Answer, E, R>
+  /** Options of its steps. */
+  readonly options?: Reasoning.Options | undefined
+  /** Super-steps at most; default no limit: strategies have limits of their own. */
+  readonly maxSteps?: number | undefined
+}
+
+/**
+ * A strategy of a graph. Its nodes get at their run through the `Reasoning` service; a `NodeFinished` event tells of each that ended. The
+ * graph is compiled here, once for all runs; one that cannot be is thrown as `GraphCompileError` (`StateGraph.compile` gives it typed).
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromGraph = <N extends string, S, I, E, R>(
+  definition: GraphDefinition<N, S, I, E, R>
+): Strategy<Exclude<E, StrategyBaseError>, Exclude<R, StrategyServices | Reasoning.Reasoning>> => {
+  const { answer, graph, name, options, start } = definition
+  const compiled = StateGraph.unsafeCompile(graph)
+  const maxSteps = definition.maxSteps ?? Number.POSITIVE_INFINITY
+  const program = (task: Task) =>
+    Effect.flatMap(Reasoning.make(name, task, options), (reasoning) =>
+      StateGraph.invoke(compiled, start(task), {
+        maxSteps,
+        concurrency: reasoning.concurrency,
+        onNode: ({ graph, node, step, update }) =>
+          reasoning.run.emit({ _tag: "NodeFinished", graph, node, step, update })
+      }).pipe(
+        Effect.catchIf(
+          (error): error is GraphStepLimitError => error instanceof GraphStepLimitError,
+          (error) =>
+            new MaxIterationsExceededError({
+              strategyName: name,
+              maxIterations: error.limit,
+              currentIteration: error.limit,
+              message: `No answer after ${error.limit} steps of the graph`,
+              hint: "Raise `maxSteps`"
+            })
+        ),
+        Effect.flatMap(answer),
+        Effect.provideService(Reasoning.Reasoning, reasoning)
+      )
+    )
+  return { ...make(name, program as (task: Task) => Effect.Effect<Answer, any, any>), graph: compiled }
+}
 
 /**
  * The last event of a run that ended like this.

@@ -64,12 +64,66 @@ export class OutputValidationError extends Schema.TaggedError<OutputValidationEr
 }) {}
 
 /**
+ * A step of the strategy got no reply it could work with, however often the model was told why: no text at all, or text without the shape
+ * the step needs.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyReplyError extends Schema.TaggedError<StrategyReplyError>(
+  "effect-lexigram/strategy/StrategyError/StrategyReplyError"
+)("StrategyReplyError", {
+  ...fields("LEX_ERR_AGT_107"),
+  /** The step's prompt: `PlanAndSolveAgent/PlanStep`. */
+  prompt: Schema.String,
+  /** The last reply, at most 2,000 characters. */
+  text: Schema.String,
+  issues: Schema.String,
+  attempts: Schema.Number
+}) {}
+
+/**
+ * One thing that is wrong with a plan.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PlanIssue = Schema.Struct({
+  reason: Schema.Literal("empty", "malformed", "duplicate", "unknown-tool", "missing-reference", "cycle", "too-long"),
+  /** The task it stands in, as the plan names it. */
+  task: Schema.optional(Schema.String),
+  message: Schema.String
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PlanIssue extends Schema.Schema.Type<typeof PlanIssue> {}
+
+/**
+ * A plan that cannot be carried out: nothing of it was run.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PlanError extends Schema.TaggedError<PlanError>("effect-lexigram/strategy/StrategyError/PlanError")(
+  "PlanError",
+  { ...fields("LEX_ERR_AGT_108"), issues: Schema.NonEmptyArray(PlanIssue) }
+) {}
+
+/**
  * Any failure of a strategy of its own.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const StrategyError = Schema.Union(MaxIterationsExceededError, NoProgressError, OutputValidationError)
+export const StrategyError = Schema.Union(
+  MaxIterationsExceededError,
+  NoProgressError,
+  OutputValidationError,
+  StrategyReplyError,
+  PlanError
+)
 /**
  * @since 0.1.0
  * @category models

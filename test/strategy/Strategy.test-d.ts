@@ -7,16 +7,21 @@ import type * as LlmError from "../../src/llm/LlmError.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
-import type { MaxIterationsExceededError, NoProgressError } from "../../src/strategy/StrategyError.js"
+import type {
+  MaxIterationsExceededError,
+  NoProgressError,
+  PlanError,
+  StrategyReplyError
+} from "../../src/strategy/StrategyError.js"
 import type * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
 import type { Fatality } from "../../src/tool/ToolRunner.js"
 
-interface PlanError {
-  readonly _tag: "PlanError"
+interface PlannerError {
+  readonly _tag: "PlannerError"
 }
 class Planner extends Context.Tag("test/Planner")<Planner, { readonly plan: string }>() {}
 
-declare const planError: PlanError
+declare const plannerError: PlannerError
 declare const limit: MaxIterationsExceededError
 declare const llm: LlmError.LlmUnavailableError
 
@@ -37,16 +42,22 @@ expectTypeOf(plain).toEqualTypeOf<Strategy.Strategy<never, never>>()
 const planning = Strategy.make("planning", () =>
   Effect.gen(function* () {
     const { plan } = yield* Planner
-    if (plan === "") return yield* Effect.fail(planError)
+    if (plan === "") return yield* Effect.fail(plannerError)
     return answer
   })
 )
-expectTypeOf(planning).toEqualTypeOf<Strategy.Strategy<PlanError, Planner>>()
+expectTypeOf(planning).toEqualTypeOf<Strategy.Strategy<PlannerError, Planner>>()
 
 declare const task: Strategy.Task
 type StreamOf<S extends Strategy.Any> = ReturnType<S["execute"]>
 expectTypeOf<Effect.Effect.Error<ReturnType<typeof planning.program>>>().toEqualTypeOf<
-  PlanError | LlmError.LlmError | MaxIterationsExceededError | NoProgressError | Fatality
+  | PlannerError
+  | LlmError.LlmError
+  | MaxIterationsExceededError
+  | NoProgressError
+  | PlanError
+  | StrategyReplyError
+  | Fatality
 >()
 expectTypeOf<Effect.Effect.Context<ReturnType<typeof planning.program>>>().toEqualTypeOf<
   Planner | Strategy.StrategyServices

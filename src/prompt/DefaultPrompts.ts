@@ -1,0 +1,37 @@
+/**
+ * Every step that ships with the library.
+ *
+ * @since 0.1.0
+ */
+import * as AdaptivePrompts from "./AdaptivePrompts.js"
+import * as LatsPrompts from "./LatsPrompts.js"
+import * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
+import * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
+import * as PlanExecutePrompts from "./PlanExecutePrompts.js"
+import type { PromptStep } from "./PromptStep.js"
+import * as ReActPrompts from "./ReActPrompts.js"
+import * as ReflectionPrompts from "./ReflectionPrompts.js"
+import * as ReflexionPrompts from "./ReflexionPrompts.js"
+import * as ReWooPrompts from "./ReWooPrompts.js"
+import * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
+import * as StormPrompts from "./StormPrompts.js"
+import * as SupervisorPrompts from "./SupervisorPrompts.js"
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const steps: ReadonlyArray<PromptStep> = [
+  ...ReActPrompts.steps,
+  ...ReflectionPrompts.steps,
+  ...PlanAndSolvePrompts.steps,
+  ...ReflexionPrompts.steps,
+  ...LlmCompilerPrompts.steps,
+  ...ReWooPrompts.steps,
+  ...LatsPrompts.steps,
+  ...SelfDiscoveryPrompts.steps,
+  ...StormPrompts.steps,
+  ...PlanExecutePrompts.steps,
+  ...SupervisorPrompts.steps,
+  ...AdaptivePrompts.steps
+]

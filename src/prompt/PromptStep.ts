@@ -1,0 +1,122 @@
+/**
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ *
+ * @since 0.1.0
+ */
+import * as PromptTemplate from "./PromptTemplate.js"
+
+/**
+ * The variable that every step has besides its own: how the answer is to be written. It depends on whether the model is asked for JSON
+ * or for text.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const OUTPUT_FORMAT = "output_format"
+
+/**
+ * A step with its default prompt. `role` is the model role that answers it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PromptStep<out Variable extends string = string> {
+  readonly pattern: string
+  readonly name: string
+  readonly role: string
+  readonly variables: ReadonlyArray<Variable>
+  /** Variables that must stand in one of the halves, whoever writes them. */
+  readonly required: ReadonlyArray<Variable>
+  /** How the answer is written where text is asked for; what `{output_format}` stands for then. */
+  readonly textFormat: string
+  readonly system: PromptTemplate.PromptTemplate<Variable | typeof OUTPUT_FORMAT>
+  readonly user: PromptTemplate.PromptTemplate<Variable | typeof OUTPUT_FORMAT>
+}
+
+/**
+ * The parts of a system half; each but the first may be left out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sections {
+  /** Who the model is in this step, and what for. */
+  readonly role: string
+  readonly process?: ReadonlyArray<string> | undefined
+  /** Default `{output_format}`. */
+  readonly output?: string | undefined
+  readonly edgeCases?: ReadonlyArray<string> | undefined
+  readonly examples?: ReadonlyArray<string> | undefined
+}
+
+const section = (title: string, body: string | undefined): ReadonlyArray<string> =>
+  body === undefined || body === "" ? [] : [`## ${title}\n\n${body}`]
+
+const bullets = (lines: ReadonlyArray<string> | undefined): string | undefined =>
+  lines?.map((line) => `- ${line}`).join("\n")
+
+/**
+ * The system half as Markdown.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renderSections = (sections: Sections): string =>
+  [
+    ...section("Role", sections.role),
+    ...section("Process", sections.process?.map((line, index) => `${index + 1}. ${line}`).join("\n")),
+    ...section("Output Format", sections.output ?? `{${OUTPUT_FORMAT}}`),
+    ...section("Edge Cases", bullets(sections.edgeCases)),
+    ...section("Examples", sections.examples?.join("\n\n"))
+  ].join("\n\n")
+
+/**
+ * A step from its parts. Braces in the texts follow `PromptTemplate`; what is wrong with them is thrown: steps are constants.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { PromptStep } from "effect-lexigram"
+ *
+ * const Translate = PromptStep.make({
+ *   pattern: "TranslatorAgent",
+ *   name: "Translate",
+ *   role: "execution",
+ *   variables: ["text", "language"],
+ *   system: { role: "You translate texts.", output: "The translation alone." },
+ *   user: "Translate into {language}:\n\n{text}"
+ * })
+ * ```
+ */
+export const make = <const Variable extends string>(options: {
+  readonly pattern: string
+  readonly name: string
+  /** Default `thinking`. */
+  readonly role?: string | undefined
+  readonly variables: ReadonlyArray<Variable>
+  /** Default the first variable. */
+  readonly required?: ReadonlyArray<NoInfer<Variable>> | undefined
+  readonly textFormat?: string | undefined
+  readonly system: Sections | string
+  readonly user: string
+}): PromptStep<Variable> => {
+  const { name, pattern, variables } = options
+  const source = typeof options.system === "string" ? options.system : renderSections(options.system)
+  const known = [...variables, OUTPUT_FORMAT] as const
+  const half = (half: string, text: string) =>
+    PromptTemplate.unsafeMake<Variable | typeof OUTPUT_FORMAT>(text, {
+      variables: known,
+      where: `${pattern}/${name}/${half}`
+    })
+  return {
+    pattern,
+    name,
+    role: options.role ?? "thinking",
+    variables,
+    required: options.required ?? variables.slice(0, 1),
+    textFormat: options.textFormat ?? "",
+    system: half("system.md", source),
+    user: half("user.md", options.user)
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
+ * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
+ * are, and places inside values stay text.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import { PromptTemplateError } from "./PromptError.js"
+
+/**
+ * A template whose places are among `Variable`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PromptTemplate<out Variable extends string = string> {
+  /** As it was written. */
+  readonly source: string
+  /** The variables it uses, in the order of their first place. */
+  readonly variables: ReadonlyArray<Variable>
+  /** Texts and, between each two of them, the variable whose value stands there. */
+  readonly texts: ReadonlyArray<string>
+  readonly places: ReadonlyArray<Variable>
+}
+
+/**
+ * A value for each variable.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Values<Variable extends string> = { readonly [K in Variable]: string }
+
+const token = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+const list = (names: ReadonlyArray<string>): string => names.map((name) => `{${name.slice(0, 64)}}`).join(", ")
+
+/**
+ * Reads a template. A place that is not among `variables`, and one of `required` that has no place, are a `PromptTemplateError`. Without
+ * `variables` any name is taken.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <const Variable extends string = string>(
+  source: string,
+  options: {
+    readonly variables?: ReadonlyArray<Variable> | undefined
+    readonly required?: ReadonlyArray<NoInfer<Variable>> | undefined
+    /** Named in the error. */
+    readonly where?: string | undefined
+  } = {}
+): Either.Either<PromptTemplate<Variable>, PromptTemplateError> => {
+  const texts: Array<string> = []
+  const places: Array<Variable> = []
+  let text = ""
+  let from = 0
+  for (const match of source.matchAll(token)) {
+    text += source.slice(from, match.index)
+    from = match.index + match[0].length
+    if (match[1] === undefined) {
+      text += match[0][0]
+    } else {
+      texts.push(text)
+      places.push(match[1] as Variable)
+      text = ""
+    }
+  }
+  texts.push(text + source.slice(from))
+  const variables = Array.from(new Set(places))
+  const known = options.variables === undefined ? undefined : new Set<string>(options.variables)
+  const unknown = known === undefined ? [] : variables.filter((name) => !known.has(name))
+  const missing = (options.required ?? []).filter((name) => !variables.includes(name))
+  if (unknown.length === 0 && missing.length === 0) return Either.right({ source, variables, texts, places })
+  const where = options.where ?? ""
+  const problems = [
+    ...(unknown.length === 0 ? [] : [`it has no variable ${list(unknown)}`]),
+    ...(missing.length === 0 ? [] : [`${list(missing)} must stand in it`])
+  ]
+  return Either.left(
+    new PromptTemplateError({
+      where,
+      unknown,
+      missing,
+      message: `The prompt${where === "" ? "" : ` ${where}`} cannot be used: ${problems.join("; ")}`,
+      hint:
+        options.variables === undefined
+          ? "Give each variable a place"
+          : `Its variables are ${list(options.variables)}; write {{ and }} for braces around a word`
+    })
+  )
+}
+
+/**
+ * As `make`, for constants: what is wrong is thrown.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const unsafeMake = <const Variable extends string = string>(
+  source: string,
+  options?: Parameters<typeof make<Variable>>[1]
+): PromptTemplate<Variable> => Either.getOrThrowWith(make(source, options), (error) => error)
+
+/**
+ * The text with the values in place. A value that is not there, or is no text, is a `PromptTemplateError`: possible only where types
+ * were passed by.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const render = <Variable extends string>(
+  template: PromptTemplate<Variable>,
+  values: Values<Variable>
+): Either.Either<string, PromptTemplateError> => {
+  const missing = template.variables.filter((name) => !Object.hasOwn(values, name) || typeof values[name] !== "string")
+  return missing.length === 0
+    ? Either.right(unsafeRender(template, values))
+    : Either.left(
+        new PromptTemplateError({
+          where: "",
+          unknown: [],
+          missing,
+          message: `The prompt cannot be filled in: there is no text for ${list(missing)}`,
+          hint: "Give a string for each variable of the template"
+        })
+      )
+}
+
+/**
+ * As `render`, where the types hold.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const unsafeRender = <Variable extends string>(
+  template: PromptTemplate<Variable>,
+  values: Values<Variable>
+): string => {
+  const { places, texts } = template
+  let text = texts[0] ?? ""
+  for (let i = 0; i < places.length; i++) text += values[places[i] as Variable] + texts[i + 1]
+  return text
+}

@@ -1,0 +1,394 @@
+/**
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
+ * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { Body, FinishReason } from "../domain/AgentEvent.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import { LlmContentPolicyError, type LlmError } from "../llm/LlmError.js"
+import { ModelRouter } from "../llm/ModelRouter.js"
+import type { ModelSettings } from "../llm/ModelSettings.js"
+import * as Run from "../observability/Run.js"
+import * as PromptLibrary from "../prompt/PromptLibrary.js"
+import { OUTPUT_FORMAT, type PromptStep } from "../prompt/PromptStep.js"
+import type { Values } from "../prompt/PromptTemplate.js"
+import { type Fatality, type Outcome, type ToolCall, ToolRunner } from "../tool/ToolRunner.js"
+import * as ModelCall from "./ModelCall.js"
+import type { ReplyForm } from "./ReplyForm.js"
+import type { Answer, StrategyServices, Task } from "./Strategy.js"
+import { StrategyReplyError } from "./StrategyError.js"
+import * as ToolLoop from "./ToolLoop.js"
+
+/**
+ * Options that every strategy of steps has.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * How structured replies are asked for: `json` (default) by a JSON Schema, and as text from a model that refuses those; `text` in the
+   * text form of the step. Replies are read in either form.
+   */
+  readonly format?: "json" | "text" | undefined
+  /** How often a reply that cannot be used is asked for again, with what is wrong; default 2. */
+  readonly replyRetries?: number | undefined
+  /** Time for one model call; default that of the agent, then 120 s. */
+  readonly llmTimeout?: ToolLoop.LoopOptions["llmTimeout"]
+  /** Time for one attempt of a tool that does not say otherwise; default that of the agent, then 30 s. */
+  readonly toolTimeout?: ToolLoop.LoopOptions["toolTimeout"]
+  /** Attempts in all for a tool that does not say otherwise; default that of the agent, then 3. */
+  readonly toolMaxRetries?: number | undefined
+  /** Characters of an observation that reach the model; default that of the agent, then 10,000. */
+  readonly observationMaxChars?: number | undefined
+  /** Things of one step that run at once: tool calls, parts of a plan; default that of the agent, then 8. */
+  readonly toolConcurrency?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AskOptions {
+  /** The model role; default that of the prompt. */
+  readonly role?: string | undefined
+  /** Settings of this call; they win over those of the role and of the agent. */
+  readonly settings?: ModelSettings | undefined
+  /** Messages after the prompt: what was said about it already. */
+  readonly follow?: ReadonlyArray<LlmClient.Message> | undefined
+  /** Whether the agent's system prompt and the earlier turns come first; default true. */
+  readonly context?: boolean | undefined
+  /** What readers of the run see while the reply is written: `nothing` (default), `reasoning` as `ReasoningDelta`, `answer` as `TextDelta`. */
+  readonly show?: "nothing" | "reasoning" | "answer" | undefined
+  /** Sees the text as it arrives, in pieces; the call waits for its Effect. */
+  readonly onText?: ((text: string) => Effect.Effect<void>) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Reply {
+  readonly text: string
+  /** The step of the run it was, from 1. */
+  readonly step: number
+  readonly response: LlmClient.LlmResponse
+}
+
+/**
+ * A reply in the form it was asked for.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Formed<out A> extends Reply {
+  readonly value: A
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** The strategy. */
+  readonly name: string
+  readonly task: Task
+  readonly run: Run.Service
+  /** Things of one step that run at once. */
+  readonly concurrency: number
+  /** How many steps there were so far. */
+  readonly steps: () => number
+  /** Begins the next step of the run and gives back its number. `ask`, `askFor` and `finish` do so themselves. */
+  readonly begin: (name?: string | undefined) => Effect.Effect<number>
+  /**
+   * One model call, in a step of its own. A reply without text is asked for again, then fails with `StrategyReplyError`; one that a
+   * content filter cut is an `LlmContentPolicyError`.
+   */
+  readonly ask: <Variable extends string>(
+    prompt: PromptStep<Variable>,
+    values: Values<Variable>,
+    options?: AskOptions | undefined
+  ) => Effect.Effect<Reply, LlmError | Fatality | StrategyReplyError>
+  /** The same for a reply of a shape. What does not fit goes back to the model with what is wrong, then fails with `StrategyReplyError`. */
+  readonly askFor: <A, Variable extends string>(
+    prompt: PromptStep<Variable>,
+    values: Values<Variable>,
+    form: ReplyForm<A>,
+    options?: AskOptions | undefined
+  ) => Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError>
+  /** The last question of a run: its reply is shown as it is written and is the answer, in the shape the task asks for. */
+  readonly finish: <Variable extends string>(
+    prompt: PromptStep<Variable>,
+    values: Values<Variable>,
+    options?: AskOptions | undefined
+  ) => Effect.Effect<Answer, LlmError | Fatality | StrategyReplyError>
+  /** Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. */
+  readonly call: (call: ToolCall, step: number) => Effect.Effect<Outcome, Fatality>
+  /** An answer of a text that no more model call is needed for, in the shape the task asks for. */
+  readonly answer: (text: string, reason?: FinishReason | undefined) => Effect.Effect<Answer, LlmError | Fatality>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class Reasoning extends Context.Tag("effect-lexigram/strategy/Reasoning")<Reasoning, Service>() {}
+
+const jsonFormat = (form: ReplyForm<unknown>): string =>
+  `Answer with one JSON value that fits this JSON Schema, and nothing else:\n${JSON.stringify(form.jsonSchema)}`
+
+/** Clients that refused to be asked for JSON by a schema. */
+const withoutJson = new WeakSet<LlmClient.Service>()
+
+const join = (first: string, second: string): string =>
+  first === "" ? second : second === "" ? first : `${first}\n\n${second}`
+
+const deltas =
+  (show: AskOptions["show"]) =>
+  (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body> => {
+    if (show === undefined || show === "nothing") return []
+    const bodies: Array<Body> = []
+    for (const part of parts) {
+      if (part.type === "text-delta") {
+        if (part.delta !== "")
+          bodies.push({ _tag: show === "answer" ? "TextDelta" : "ReasoningDelta", text: part.delta })
+      } else if (part.type === "reasoning-delta" && part.delta !== "") {
+        bodies.push({ _tag: "ReasoningDelta", text: part.delta })
+      }
+    }
+    return bodies
+  }
+
+const textOf = (parts: ReadonlyArray<LlmClient.LlmPart>): string => {
+  let text = ""
+  for (const part of parts) if (part.type === "text-delta") text += part.delta
+  return text
+}
+
+/**
+ * Reasoning for one task.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  name: string,
+  task: Task,
+  options: Options = {}
+): Effect.Effect<Service, never, StrategyServices> =>
+  Effect.gen(function* () {
+    const run = yield* Run.Run
+    const runner = yield* ToolRunner
+    const prompts = yield* PromptLibrary.PromptLibrary
+    const context = yield* Effect.context<LlmClient.LlmClient | ModelRouter>()
+    const resolved = ToolLoop.resolve(options, task)
+    const attempts = 1 + Math.max(0, Math.floor(options.replyRetries ?? 2))
+    const models = new Map<string, ModelCall.Model>()
+    let steps = 0
+
+    const modelOf = (role: string): Effect.Effect<ModelCall.Model> => {
+      const known = models.get(role)
+      if (known !== undefined) return Effect.succeed(known)
+      return Effect.provide(
+        Effect.gen(function* () {
+          const { client, settings } = yield* (yield* ModelRouter).resolve(role)
+          const fallback = yield* LlmClient.LlmClient
+          // A role that nobody configured is the agent's own model, not the default one.
+          const own = client === fallback && Object.keys(settings).length === 0
+          const model = yield* ModelCall.bind(task, {
+            timeout: resolved.llmTimeout,
+            ...(own ? {} : { role })
+          })
+          models.set(role, model)
+          return model
+        }),
+        context
+      )
+    }
+
+    const begin = (step?: string) =>
+      Effect.suspend(() => {
+        const number = ++steps
+        const wait = run.unsafeEmit({
+          _tag: "StepStarted",
+          step: number,
+          ...(step === undefined ? {} : { name: step })
+        })
+        return wait === undefined ? Effect.succeed(number) : Effect.as(wait, number)
+      })
+
+    const messagesOf = (
+      prompt: PromptStep,
+      values: { readonly [key: string]: string },
+      outputFormat: string,
+      given: AskOptions
+    ): ReadonlyArray<LlmClient.Message> => {
+      const { system, user } = prompts.render(prompt, { ...values, [OUTPUT_FORMAT]: outputFormat })
+      const alone = given.context === false
+      const head = alone ? system : join(task.system, system)
+      return [
+        ...(head === "" ? [] : [{ role: "system" as const, content: head }]),
+        ...(alone ? [] : task.history),
+        { role: "user", content: user },
+        ...(given.follow ?? [])
+      ]
+    }
+
+    const request = (
+      model: ModelCall.Model,
+      step: number,
+      messages: ReadonlyArray<LlmClient.Message>,
+      format: { readonly name: string; readonly jsonSchema: LlmClient.JsonSchema } | undefined,
+      given: AskOptions
+    ) => {
+      const { onText } = given
+      return model.call(
+        {
+          messages,
+          ...(given.settings === undefined ? {} : { settings: given.settings }),
+          ...(format === undefined
+            ? {}
+            : { responseFormat: { type: "json" as const, name: format.name, schema: format.jsonSchema } })
+        },
+        {
+          step,
+          deltas: deltas(given.show),
+          ...(onText === undefined
+            ? {}
+            : {
+                onParts: (parts) => {
+                  const text = textOf(parts)
+                  return text === "" ? Effect.void : onText(text)
+                }
+              })
+        }
+      )
+    }
+
+    const filtered = (model: ModelCall.Model, prompt: PromptStep) =>
+      new LlmContentPolicyError({
+        provider: model.client.provider,
+        ...(model.client.model === undefined ? {} : { model: model.client.model }),
+        message: `A content filter cut the reply to ${prompt.pattern}/${prompt.name}`,
+        hint: "Change the task, or the prompt of this step"
+      })
+
+    const unusable = (prompt: PromptStep, text: string, issues: string) =>
+      new StrategyReplyError({
+        strategyName: name,
+        prompt: `${prompt.pattern}/${prompt.name}`,
+        text: text.slice(0, 2000),
+        issues: issues.slice(0, 2000),
+        attempts,
+        message: `${prompt.pattern}/${prompt.name} got no usable reply in ${attempts} attempts: ${issues.slice(0, 500)}`,
+        hint: "Use a stronger model for this role, another `format`, or raise `replyRetries`"
+      })
+
+    /** Asks until the reply can be read. */
+    const converse = <A>(
+      prompt: PromptStep,
+      values: { readonly [key: string]: string },
+      form: ReplyForm<A> | undefined,
+      read: (text: string) => Effect.Effect<A, string>,
+      given: AskOptions
+    ): Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError> =>
+      Effect.gen(function* () {
+        const model = yield* modelOf(given.role ?? prompt.role)
+        let json = form !== undefined && (options.format ?? "json") === "json" && !withoutJson.has(model.client)
+        const messages = () =>
+          messagesOf(
+            prompt,
+            values,
+            form === undefined ? prompt.textFormat : json ? jsonFormat(form) : prompt.textFormat || jsonFormat(form),
+            given
+          )
+        let conversation = messages()
+        let step = yield* begin(prompt.name)
+        for (let attempt = 1; ; attempt++) {
+          const sent = request(model, step, conversation, json ? form : undefined, given)
+          const response = yield* json
+            ? Effect.catchTag(sent, "LlmInvalidRequestError", (error) => {
+                json = false
+                conversation = messages()
+                return Effect.mapBoth(request(model, step, conversation, undefined, given), {
+                  onSuccess: (response) => {
+                    withoutJson.add(model.client)
+                    return response
+                  },
+                  // Refused for another reason, it is refused again.
+                  onFailure: (again) => (again._tag === "LlmInvalidRequestError" ? error : again)
+                })
+              })
+            : sent
+          const text = LlmClient.text(response).trim()
+          if (response.finishReason === "content-filter") return yield* filtered(model, prompt)
+          const value = yield* Effect.either(text === "" ? Effect.fail("the reply is empty") : read(text))
+          if (value._tag === "Right") return { text, step, response, value: value.right }
+          if (attempt >= attempts) return yield* unusable(prompt, text, value.left)
+          conversation = [
+            ...conversation,
+            ...(text === "" ? [] : [{ role: "assistant" as const, content: text }]),
+            {
+              role: "user",
+              content: `That reply cannot be used: ${value.left.slice(0, 2000)}. Write it again, whole, in the form that was asked for.`
+            }
+          ]
+          step = yield* begin(prompt.name)
+        }
+      })
+
+    const ask: Service["ask"] = (prompt, values, given = {}) =>
+      converse(prompt, values, undefined, (text) => Effect.succeed(text), given)
+
+    const user: LlmClient.Message = { role: "user", content: task.input }
+
+    const answer: Service["answer"] = (text, reason = "completed") =>
+      Effect.flatMap(modelOf("documentation"), (model) => {
+        const messages = ModelCall.openingMessages(task)
+        return ToolLoop.end(model, task, {
+          strategyName: name,
+          step: steps,
+          messages,
+          first: messages.length - 1,
+          text,
+          reason,
+          said: { role: "assistant", content: text }
+        })
+      })
+
+    const finish: Service["finish"] = (prompt, values, given = {}) =>
+      Effect.gen(function* () {
+        const { output } = task
+        const shown: AskOptions = { show: "answer", ...given }
+        if (output === undefined) {
+          const { response, text } = yield* ask(prompt, values, shown)
+          const said: LlmClient.Message = { role: "assistant", content: text }
+          return { text, reason: ToolLoop.finishReason(response.finishReason), messages: [user, said] }
+        }
+        const form: ReplyForm<string> = {
+          name: output.name,
+          jsonSchema: output.jsonSchema,
+          // Whether it fits is for `ToolLoop.end` to say: the task has retries of its own for that.
+          read: Effect.succeed
+        }
+        const { response, text } = yield* converse(prompt, values, form, Effect.succeed, shown)
+        return yield* answer(text, ToolLoop.finishReason(response.finishReason))
+      })
+
+    return {
+      name,
+      task,
+      run,
+      concurrency: resolved.toolConcurrency,
+      steps: () => steps,
+      begin,
+      ask,
+      askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),
+      finish,
+      call: (call, step) => runner.run(task.tools, call, resolved.toolOptions(step)),
+      answer
+    }
+  })
