@@ -275,7 +275,7 @@ const make = (
           ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
         })
       },
-      () => effect,
+      effect,
       (_exit, span) => {
         const progress = state.progress()
         span.attribute(Telemetry.attribute.steps, progress.steps.length)

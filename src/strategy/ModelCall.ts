@@ -212,35 +212,23 @@ const ready = (
       }
     )
     if (!run.telemetry.tracing) return effect
-    return Spanned.run(
-      spanName,
-      {
-        kind: "client",
-        attributes: Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
-      },
-      (span) => {
-        Telemetry.llmRequest(
-          { model, temperature: settings.temperature, maxTokens: settings.maxTokens },
-          (key, value) => span.attribute(key, value)
-        )
-        if (run.telemetry.content) {
-          span.attribute(Telemetry.attribute.genAiInputMessages, JSON.stringify(request.messages))
-        }
-        return effect
-      },
-      (exit, span) => {
-        if (Exit.isFailure(exit)) {
-          const failure = Cause.failureOption(exit.cause)
-          if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
-          return
-        }
-        const response = exit.value
-        Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
-        if (run.telemetry.content) {
-          span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
-        }
+    const attributes = Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
+    Telemetry.llmRequest({ model, temperature: settings.temperature, maxTokens: settings.maxTokens }, (key, value) => {
+      attributes[key] = value
+    })
+    if (run.telemetry.content) attributes[Telemetry.attribute.genAiInputMessages] = JSON.stringify(request.messages)
+    return Spanned.run(spanName, { kind: "client", attributes }, effect, (exit, span) => {
+      if (Exit.isFailure(exit)) {
+        const failure = Cause.failureOption(exit.cause)
+        if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
+        return
       }
-    )
+      const response = exit.value
+      Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+      if (run.telemetry.content) {
+        span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+      }
+    })
   }
   return { client, call }
 }

@@ -649,7 +649,7 @@ export const make = (options?: {
             const max = merged.maxResultChars ?? defaults.maxResultChars
             attributes[Telemetry.attribute.genAiToolArguments] = truncate(jsonOf(call.params), max).text
           }
-          return Spanned.run(`${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, { attributes }, () => body, onExit)
+          return Spanned.run(`${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, { attributes }, body, onExit)
         })
     }
   })
