@@ -1,0 +1,464 @@
+/**
+ * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
+ *
+ * A run goes in super-steps. All nodes that are due run in parallel, each sees the state as it was before the step; their updates are
+ * merged in the order in which the nodes are declared, field by field through the reducers; then the edges of the nodes that ran give
+ * the nodes of the next step. A run ends when no node is due.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { dual } from "effect/Function"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import * as Schedule from "effect/Schedule"
+import type * as Schema from "effect/Schema"
+import * as Deadline from "../internal/Deadline.js"
+import { GraphCompileError, GraphNodeTimeoutError, type GraphStepLimitError } from "./GraphError.js"
+import * as GraphRunner from "./GraphRunner.js"
+import * as GraphTables from "./GraphTables.js"
+
+/**
+ * The target that ends a branch of a run.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const END = "END"
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type END = typeof END
+
+/**
+ * Where a node runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeContext {
+  readonly graph: string
+  readonly node: string
+  /** The super-step, from 1. */
+  readonly step: number
+}
+
+/**
+ * What a node does: from the state to the fields that change. The state is never to be mutated; an update is seen from the next
+ * super-step on.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Handler<in out S, out E = never, out R = never> = (
+  state: S,
+  context: NodeContext
+) => Effect.Effect<Partial<S>, E, R>
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const NodeTypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph/Node")
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export type NodeTypeId = typeof NodeTypeId
+
+/**
+ * A handler with what surrounds it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Node<in out S, out E = never, out R = never> {
+  readonly [NodeTypeId]: NodeTypeId
+  readonly run: Handler<S, E, R>
+}
+
+/**
+ * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Branch<in S, out To extends string> {
+  readonly to: ReadonlyArray<To>
+  readonly when: (state: S) => To | ReadonlyArray<To>
+}
+
+/**
+ * What runs after a node: one target, several in parallel, or a branch.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Edge<S, To extends string> = To | ReadonlyArray<To> | Branch<S, To>
+
+/**
+ * How a field takes an update. Without a reducer the update replaces the value, and two parallel updates of one field are a defect.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Reducers<S> = { readonly [K in keyof S]?: (current: S[K], update: S[K]) => S[K] }
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const TypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph")
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export type TypeId = typeof TypeId
+
+/**
+ * An immutable definition. `N` are the names of its nodes, `S` its state and `I` the state's encoded form, `E` and `R` the union of what
+ * its nodes fail with and need.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface StateGraph<out N extends string, in out S, in out I, out E = never, out R = never> extends Pipeable {
+  readonly [TypeId]: TypeId
+  readonly name: string
+  readonly state: Schema.Schema<S, I>
+  readonly start: N
+  readonly nodes: ReadonlyMap<N, Node<S, E, R>>
+  readonly edges: ReadonlyMap<N, Edge<S, N | END>>
+  readonly reducers: Reducers<S>
+  readonly joins: ReadonlyMap<N, ReadonlyArray<N>>
+  /** Nodes that were wrapped or replaced and do not exist: found by `compile`. */
+  readonly unknown: ReadonlyArray<string>
+}
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const CompiledTypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGraph/Compiled")
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export type CompiledTypeId = typeof CompiledTypeId
+
+/**
+ * A graph that was checked and prepared: what runs. Compile it once; runs share it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Compiled<out N extends string, in out S, in out I, out E = never, out R = never> {
+  readonly [CompiledTypeId]: GraphTables.Tables
+  readonly name: string
+  readonly graph: StateGraph<N, S, I, E, R>
+}
+
+/**
+ * A node has finished; `update` is what it returned.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeFinished<out S> extends NodeContext {
+  readonly _tag: "NodeFinished"
+  readonly update: Partial<S>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface InvokeOptions<S> {
+  /** Super-steps at most; default 100. */
+  readonly maxSteps?: number | undefined
+  /** Nodes of one super-step that run at a time; default all. */
+  readonly concurrency?: number | "unbounded" | undefined
+  /** Called when a node has finished, while others may still run; the node counts as running until it returns. */
+  readonly onNode?: ((finished: NodeFinished<S>) => Effect.Effect<void>) | undefined
+}
+
+/**
+ * A node as its parts.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeParts<in out S> extends NodeOptions<any, any> {
+  readonly [NodeTypeId]?: undefined
+  readonly run: Handler<S, any, any>
+}
+
+type NodeInput<S> = Handler<S, any, any> | Node<S, any, any> | NodeParts<S>
+
+type HandlerError<F> = F extends (...args: any) => Effect.Effect<any, infer E, any> ? E : never
+
+type HandlerServices<F> = F extends (...args: any) => Effect.Effect<any, any, infer R> ? R : never
+
+type TimeoutError<T> = T extends { readonly timeout: infer D }
+  ? [D] extends [undefined]
+    ? never
+    : GraphNodeTimeoutError
+  : never
+
+type RetryServices<T> = T extends { readonly retry: infer Retry }
+  ? Retry extends Schedule.Schedule<any, any, infer R> | { readonly schedule: Schedule.Schedule<any, any, infer R> }
+    ? R
+    : never
+  : never
+
+type ErrorOf<T> = T extends { readonly run: infer F } ? HandlerError<F> | TimeoutError<T> : HandlerError<T>
+
+type ServicesOf<T> = T extends { readonly run: infer F } ? HandlerServices<F> | RetryServices<T> : HandlerServices<T>
+
+type Name<N> = Extract<keyof N, string>
+
+const nodeOf = <S, E, R>(run: Handler<S, E, R>): Node<S, E, R> => ({ [NodeTypeId]: NodeTypeId, run })
+
+const toNode = (given: NodeInput<any>): Node<any, any, any> => {
+  if (typeof given === "function") return nodeOf(given)
+  return given[NodeTypeId] === undefined ? node(given.run, given as NodeOptions<any, any> & { timeout: 0 }) : given
+}
+
+/**
+ * When a failed node is run again.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RetryOptions<in E, out R = never> {
+  /** Further runs at most. */
+  readonly times?: number | undefined
+  /** The waits between them; default none. */
+  readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
+  /** Which failures; default all but timeouts. */
+  readonly while?: ((error: E) => boolean) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeOptions<in E, out R = never> {
+  /** For each run of the handler. */
+  readonly timeout?: Duration.DurationInput | undefined
+  readonly retry?: Schedule.Schedule<unknown, E, R> | RetryOptions<E, R> | undefined
+}
+
+/**
+ * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A timeout is retried only
+ * where `retry.while` accepts it.
+ *
+ * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is inferred.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const node: {
+  <S, E, R, R2 = never>(
+    run: Handler<S, E, R>,
+    options: NodeOptions<E | GraphNodeTimeoutError, R2> & { readonly timeout: Duration.DurationInput }
+  ): Node<S, E | GraphNodeTimeoutError, R | R2>
+  <S, E, R, R2 = never>(
+    run: Handler<S, E, R>,
+    options?: NodeOptions<E, R2> & { readonly timeout?: undefined }
+  ): Node<S, E, R | R2>
+} = (run: Handler<any, any, any>, options?: NodeOptions<any, any>): Node<any, any, any> => {
+  const timed = options?.timeout === undefined ? run : withTimeout(run, Duration.toMillis(options.timeout))
+  return nodeOf(options?.retry === undefined ? timed : withRetry(timed, options.retry))
+}
+
+const withTimeout =
+  <S, E, R>(run: Handler<S, E, R>, timeoutMs: number): Handler<S, E | GraphNodeTimeoutError, R> =>
+  (state, context) =>
+    Deadline.run(() => run(state, context), {
+      whole: timeoutMs,
+      onTimeout: () =>
+        new GraphNodeTimeoutError({
+          message: `Node "${context.node}" of graph "${context.graph}" took longer than ${timeoutMs} ms`,
+          hint: "Raise the node's timeout, or do less in one node",
+          graph: context.graph,
+          node: context.node,
+          timeoutMs
+        })
+    })
+
+const isTimeout = (error: unknown): boolean => error instanceof GraphNodeTimeoutError
+
+const withRetry = <S, E, R, R2>(
+  run: Handler<S, E, R>,
+  retry: Schedule.Schedule<unknown, E, R2> | RetryOptions<E, R2>
+): Handler<S, E, R | R2> => {
+  const options: RetryOptions<E, R2> = Schedule.isSchedule(retry) ? { schedule: retry } : retry
+  const accepts = options.while ?? ((error: E) => !isTimeout(error))
+  const waits: Schedule.Schedule<unknown, E, R2> = options.schedule ?? Schedule.forever
+  const schedule = options.times === undefined ? waits : Schedule.intersect(waits, Schedule.recurs(options.times))
+  return (state, context) => {
+    const attempt = Effect.suspend(() => run(state, context))
+    // Nothing is set up before a first failure: a retry that is not needed costs nothing.
+    return Effect.catchAll(attempt, (first) =>
+      accepts(first)
+        ? Effect.flatMap(Schedule.driver(schedule), (driver) => {
+            const again = (error: E): Effect.Effect<Partial<S>, E, R | R2> =>
+              accepts(error)
+                ? Effect.matchEffect(driver.next(error), {
+                    onFailure: () => Effect.fail(error),
+                    onSuccess: () => Effect.catchAll(attempt, again)
+                  })
+                : Effect.fail(error)
+            return again(first)
+          })
+        : Effect.fail(first)
+    )
+  }
+}
+
+const Proto = {
+  [TypeId]: TypeId,
+  pipe() {
+    // biome-ignore lint/complexity/noArguments: what `pipeArguments` takes
+    return pipeArguments(this, arguments)
+  }
+}
+
+type Parts<N extends string, S, I, E, R> = Omit<StateGraph<N, S, I, E, R>, TypeId | "pipe">
+
+const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): StateGraph<N, S, I, E, R> =>
+  Object.assign(Object.create(Proto), parts)
+
+/**
+ * A graph of named nodes. Names, targets and updates are checked by type; the rest is checked by `compile`.
+ *
+ * `joins` declares nodes that wait: such a node runs once after all its sources have finished, however many steps each took. A source
+ * that a branch left out is not waited for: when nothing else is left to run, the node runs with what has come.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <S, I, const N extends { readonly [name: string]: NodeInput<S> }>(definition: {
+  readonly name: string
+  /** A struct: its fields are what updates may change. */
+  readonly state: Schema.Schema<S, I>
+  readonly nodes: N
+  readonly start: NoInfer<Name<N>>
+  readonly edges: { readonly [K in NoInfer<Name<N>>]: Edge<NoInfer<S>, NoInfer<Name<N>> | END> }
+  readonly reducers?: Reducers<NoInfer<S>> | undefined
+  readonly joins?: { readonly [K in NoInfer<Name<N>>]?: ReadonlyArray<NoInfer<Name<N>>> } | undefined
+}): StateGraph<Name<N>, S, I, ErrorOf<N[keyof N]>, ServicesOf<N[keyof N]>> =>
+  fromParts({
+    name: definition.name,
+    state: definition.state,
+    start: definition.start,
+    nodes: entries(definition.nodes, toNode),
+    edges: entries(definition.edges, (edge) => edge),
+    reducers: definition.reducers ?? {},
+    joins: entries<ReadonlyArray<string>, ReadonlyArray<string>>(definition.joins ?? {}, (sources) => sources),
+    unknown: []
+  }) as any
+
+const entries = <A, B>(record: { readonly [name: string]: A | undefined }, f: (value: A) => B): ReadonlyMap<any, B> => {
+  const map = new Map<string, B>()
+  for (const [name, value] of Object.entries(record)) if (value !== undefined) map.set(name, f(value))
+  return map
+}
+
+const change = <N extends string, S, I, E, R>(
+  self: StateGraph<N, S, I, E, R>,
+  name: N,
+  f: (node: Node<S, E, R>) => Node<S, E, R>
+): StateGraph<N, S, I, E, R> => {
+  const known = self.nodes.get(name)
+  if (known === undefined) return fromParts({ ...self, unknown: [...self.unknown, name] })
+  return fromParts({ ...self, nodes: new Map(self.nodes).set(name, f(known)) })
+}
+
+/**
+ * The graph with one node wrapped: `wrap` gets its handler and gives the one that takes its place, which may call it with another state,
+ * many times or not at all, and change its update.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wrapNode: {
+  <N extends string, S, I, E, R, E2, R2>(
+    name: NoInfer<N>,
+    wrap: (next: Handler<S, E, R>) => Handler<S, E2, R2>
+  ): (self: StateGraph<N, S, I, E, R>) => StateGraph<N, S, I, E | E2, R | R2>
+  <N extends string, S, I, E, R, E2, R2>(
+    self: StateGraph<N, S, I, E, R>,
+    name: NoInfer<N>,
+    wrap: (next: Handler<S, E, R>) => Handler<S, E2, R2>
+  ): StateGraph<N, S, I, E | E2, R | R2>
+} = dual(3, (self: StateGraph<string, any, any, any, any>, name: string, wrap: (next: Handler<any, any, any>) => any) =>
+  change(self, name, (node) => ({ ...node, run: wrap(node.run) }))
+)
+
+/**
+ * The graph with another handler in the place of a node's. What the old one could fail with stays in `E`.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const replaceNode: {
+  <N extends string, S, I, E, R, E2, R2>(
+    name: NoInfer<N>,
+    handler: Handler<S, E2, R2> | Node<S, E2, R2>
+  ): (self: StateGraph<N, S, I, E, R>) => StateGraph<N, S, I, E | E2, R | R2>
+  <N extends string, S, I, E, R, E2, R2>(
+    self: StateGraph<N, S, I, E, R>,
+    name: NoInfer<N>,
+    handler: Handler<NoInfer<S>, E2, R2> | Node<NoInfer<S>, E2, R2>
+  ): StateGraph<N, S, I, E | E2, R | R2>
+} = dual(3, (self: StateGraph<string, any, any, any, any>, name: string, handler: NodeInput<any>) =>
+  change(self, name, () => toNode(handler))
+)
+
+/**
+ * Checks a graph and prepares it for its runs. Everything that is wrong is in one error.
+ *
+ * @since 0.1.0
+ * @category destructors
+ */
+export const compile = <N extends string, S, I, E, R>(
+  graph: StateGraph<N, S, I, E, R>
+): Either.Either<Compiled<N, S, I, E, R>, GraphCompileError> => {
+  const issues = GraphTables.check(graph)
+  if (issues.length > 0) {
+    return Either.left(
+      new GraphCompileError({
+        message: `Graph "${graph.name}" cannot be run: ${issues.map((issue) => issue.message).join("; ")}`,
+        graph: graph.name,
+        issues
+      })
+    )
+  }
+  return Either.right({ [CompiledTypeId]: GraphTables.make(graph), name: graph.name, graph })
+}
+
+/**
+ * As `compile`, for graphs that are constants: throws the `GraphCompileError`.
+ *
+ * @since 0.1.0
+ * @category destructors
+ */
+export const unsafeCompile = <N extends string, S, I, E, R>(
+  graph: StateGraph<N, S, I, E, R>
+): Compiled<N, S, I, E, R> => Either.getOrThrowWith(compile(graph), (error) => error)
+
+/**
+ * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run.
+ *
+ * @since 0.1.0
+ * @category execution
+ */
+export const invoke = <N extends string, S, I, E, R>(
+  compiled: Compiled<N, S, I, E, R>,
+  initial: NoInfer<S>,
+  options?: InvokeOptions<NoInfer<S>> | undefined
+): Effect.Effect<S, E | GraphStepLimitError, R> => GraphRunner.run(compiled[CompiledTypeId], initial, options)
