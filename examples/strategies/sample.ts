@@ -1,0 +1,63 @@
+/** What every example of a strategy is made of: a task that shows what the strategy is for, and a model that answers from the request. */
+import { pathToFileURL } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
+import { Agent, AgentExecutor, AgentResponse, Agents, type LlmClient, type Strategy, type Tool } from "effect-lexigram"
+import { TestModel } from "effect-lexigram/testing"
+
+export interface Sample {
+  /** Why one would choose the strategy for such a task. */
+  readonly why: string
+  readonly task: string
+  readonly strategy: Strategy.Strategy<any, never>
+  readonly tools?: ReadonlyArray<Tool.Tool<any, any, never, never, any>> | undefined
+  /** The model: a text, or a turn with calls, for a request. It knows nothing but what the request holds. */
+  readonly model: (request: LlmClient.LlmRequest) => TestModel.Turn | string
+  /** Model calls it takes in general: `2 + cycles * 2`. */
+  readonly calls: string
+}
+
+const agent = (sample: Sample) => Agent.make("sample", { tools: sample.tools ?? [], strategy: sample.strategy })
+
+const short = (text: string, length = 160): string => {
+  const line = text.replace(/\s+/g, " ").trim()
+  return line.length > length ? `${line.slice(0, length)}…` : line
+}
+
+/** Runs it and gives back what came out. */
+export const measure = (sample: Sample) =>
+  Effect.map(Stream.runCollect(AgentExecutor.stream(agent(sample), sample.task)), (events) =>
+    AgentResponse.fromEvents(Array.from(events))
+  ).pipe(Effect.provide(Agents.layer().pipe(Layer.provide(TestModel.layer(sample.model)))))
+
+/** Runs it and prints what happens, when the module is the one that was started. */
+export const main = async (url: string, sample: Sample): Promise<void> => {
+  if (process.argv[1] === undefined || pathToFileURL(process.argv[1]).href !== url) return
+  console.log(`${sample.strategy.name}: ${sample.why}\n\nTask: ${sample.task}\n`)
+  const program = Stream.runForEach(AgentExecutor.stream(agent(sample), sample.task), (event) =>
+    Effect.sync(() => {
+      switch (event._tag) {
+        case "StepStarted":
+          return console.log(`step ${event.step}${event.name === undefined ? "" : ` ${event.name}`}`)
+        case "Plan":
+          return console.log(
+            event.steps.map((step) => `  [${step.status}] ${step.id} ${short(step.description)}`).join("\n")
+          )
+        case "Thought":
+          return console.log(`  thought: ${short(event.text)}`)
+        case "Critique":
+          return console.log(`  critique: ${short(event.text)}`)
+        case "ToolCall":
+          return console.log(`  ${event.name}(${short(JSON.stringify(event.params))})`)
+        case "ToolResult":
+          return console.log(`    = ${short(event.observation)}`)
+        case "Message":
+          return console.log(`\n${event.text}`)
+        default:
+          return
+      }
+    })
+  )
+  await Effect.runPromise(Effect.provide(program, Agents.layer().pipe(Layer.provide(TestModel.layer(sample.model)))))
+}
