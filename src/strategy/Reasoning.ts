@@ -18,7 +18,7 @@ import type { Values } from "../prompt/PromptTemplate.js"
 import { type Fatality, type Outcome, type ToolCall, ToolRunner } from "../tool/ToolRunner.js"
 import * as ModelCall from "./ModelCall.js"
 import type { ReplyForm } from "./ReplyForm.js"
-import type { Answer, StrategyServices, Task } from "./Strategy.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
 import { StrategyReplyError } from "./StrategyError.js"
 import * as ToolLoop from "./ToolLoop.js"
 
@@ -92,6 +92,17 @@ export interface Formed<out A> extends Reply {
  * @since 0.1.0
  * @category models
  */
+export interface InnerOptions {
+  /** What readers of the run see of its text while it is written: as `AskOptions.show`, but default `reasoning`. */
+  readonly show?: AskOptions["show"]
+  /** Sees its events as they are emitted. */
+  readonly onEvent?: ((event: Body) => void) | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface Service {
   /** The strategy. */
   readonly name: string
@@ -127,6 +138,15 @@ export interface Service {
   ) => Effect.Effect<Answer, LlmError | Fatality | StrategyReplyError>
   /** Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. */
   readonly call: (call: ToolCall, step: number) => Effect.Effect<Outcome, Fatality>
+  /**
+   * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several run at once, and ids
+   * of calls that an earlier one has used get a number behind them in its events.
+   */
+  readonly inner: <E, R>(
+    strategy: Strategy<E, R>,
+    task: Task,
+    options?: InnerOptions | undefined
+  ) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
   /** An answer of a text that no more model call is needed for, in the shape the task asks for. */
   readonly answer: (text: string, reason?: FinishReason | undefined) => Effect.Effect<Answer, LlmError | Fatality>
 }
@@ -343,6 +363,59 @@ export const make = (
     const ask: Service["ask"] = (prompt, values, given = {}) =>
       converse(prompt, values, undefined, (text) => Effect.succeed(text), given)
 
+    const callIds = new Set<string>()
+
+    const inner: Service["inner"] = (strategy, innerTask, given = {}) =>
+      Effect.suspend(() => {
+        const numbers = new Map<number, number>()
+        const ids = new Map<string, string>()
+        const { onEvent, show = "reasoning" } = given
+        const idOf = (id: string): string => {
+          let own = ids.get(id)
+          if (own === undefined) {
+            own = id
+            for (let n = 2; callIds.has(own); n++) own = `${id}_${n}`
+            callIds.add(own)
+            ids.set(id, own)
+          }
+          return own
+        }
+        const stepOf = (step: number): number => numbers.get(step) ?? steps
+        const translated = (body: Body): Body => {
+          switch (body._tag) {
+            case "StepStarted": {
+              numbers.set(body.step, ++steps)
+              return { ...body, step: steps }
+            }
+            case "Thought":
+            case "Critique":
+              return { ...body, step: stepOf(body.step) }
+            case "ToolCall":
+            case "ToolResult":
+              return { ...body, step: stepOf(body.step), id: idOf(body.id) }
+            case "ApprovalRequested":
+            case "ApprovalResolved":
+              return { ...body, toolCallId: idOf(body.toolCallId) }
+            case "TextDelta":
+              return show === "answer" ? body : { _tag: "ReasoningDelta", text: body.text }
+            default:
+              return body
+          }
+        }
+        const translate = (body: Body): Body => {
+          const event = translated(body)
+          onEvent?.(event)
+          return event
+        }
+        const current = show === "nothing" ? Run.quiet(run) : run
+        return Effect.provideService(strategy.program(innerTask), Run.Run, {
+          ...current,
+          emit: (body) => Effect.suspend(() => run.emit(translate(body))),
+          emitAll: (bodies) => Effect.suspend(() => run.emitAll(bodies.map(translate))),
+          unsafeEmit: (body) => run.unsafeEmit(translate(body))
+        })
+      })
+
     const user: LlmClient.Message = { role: "user", content: task.input }
 
     const answer: Service["answer"] = (text, reason = "completed") =>
@@ -388,7 +461,12 @@ export const make = (
       ask,
       askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),
       finish,
-      call: (call, step) => runner.run(task.tools, call, resolved.toolOptions(step)),
+      call: (call, step) =>
+        Effect.suspend(() => {
+          callIds.add(call.id)
+          return runner.run(task.tools, call, resolved.toolOptions(step))
+        }),
+      inner,
       answer
     }
   })
