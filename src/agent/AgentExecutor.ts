@@ -3,17 +3,20 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId } from "../domain/Ids.js"
+import { RunId, type TurnId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
 import type { ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
@@ -146,7 +149,9 @@ export const run = <O, E, R>(
   agent: Agent.Agent<O, E, R>,
   request: string | AgentRequest
 ): Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R | AgentExecutor> =>
-  Effect.flatMap(AgentExecutor, (executor) => executor.run(agent, request))
+  Effect.withFiberRuntime((fiber) =>
+    Context.get(fiber.currentContext as Context.Context<AgentExecutor>, AgentExecutor).run(agent, request)
+  )
 
 /**
  * @since 0.1.0
@@ -159,6 +164,11 @@ export const stream = <O, E, R>(
   Stream.unwrap(Effect.map(AgentExecutor, (executor) => executor.stream(agent, request)))
 
 const capacity = 64
+
+/** Ids that are seen to be valid without their schema. */
+const plain = /^[0-9A-Za-z_-]{1,256}$/
+
+const noTurns: ReadonlySet<TurnId> = new Set()
 
 /** What a spread leaves behind of an error. */
 const unlisted = (error: Error): { readonly message: string; readonly cause?: unknown } =>
@@ -209,6 +219,11 @@ const make = (
     (context) => (estimator === undefined ? context : Context.add(context, CostEstimator, estimator))
   )
   const settings = RunPreparation.makeSettings()
+  const telemetry: Run.TelemetryOptions = {
+    tracing: collaborators.config.enableTracing,
+    metrics: collaborators.config.enableMetrics,
+    content: collaborators.config.captureContent
+  }
 
   const reason = (strategy: Strategy<unknown, unknown>) => (state: State) => {
     const { agent, uses } = state
@@ -260,11 +275,12 @@ const make = (
   /** The run's span, and what it adds to the context, in one. */
   const within = (
     state: State,
-    services: Context.Context<any>,
     effect: Effect.Effect<Answer, unknown, unknown>
   ): Effect.Effect<Answer, unknown, unknown> => {
     if (!state.run.telemetry.tracing) {
-      return Effect.mapInputContext(effect, (current: Context.Context<any>) => Context.merge(current, services))
+      return Effect.mapInputContext(effect, (current: Context.Context<any>) =>
+        Context.add(Context.merge(current, own), Run.Run, state.run)
+      )
     }
     return Spanned.run(
       `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
@@ -282,7 +298,10 @@ const make = (
         span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
         span.attribute(Telemetry.attribute.toolCalls, progress.toolCalls.length)
       },
-      services
+      (services) => {
+        Spanned.copyInto(services, own)
+        services.set(Run.Run.key, state.run)
+      }
     )
   }
 
@@ -297,52 +316,75 @@ const make = (
   }
 
   /** One run over an outlet: everything `run` and `stream` share. */
-  const execute = (
+  const execute = <A>(
     agent: Agent.Any,
     given: string | AgentRequest,
     outlet: Outlet.Outlet,
-    parent: Run.Service
-  ): Effect.Effect<Answer, unknown, unknown> => {
+    fiber: Fiber.RuntimeFiber<unknown, unknown>,
+    parent: Run.Service,
+    finish: (answer: Answer) => Effect.Effect<A>
+  ): Effect.Effect<A, unknown, unknown> => {
     const request: AgentRequest = typeof given === "string" ? { input: given } : given
-    const prepared = RunPreparation.prepare(agent, request, config, collaborators.strategies, settings)
-    const { definition } = agent
-    return Effect.gen(function* () {
-      const clock = yield* Effect.clock
-      const given = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
-      const runId = given !== undefined && Either.isRight(given) ? given.right : RunId.make(yield* IdGenerator.generate)
-      const { captureContent, enableMetrics, enableTracing } = collaborators.config
-      const run = Run.make({
-        runId,
-        agent: agent.name,
-        clock,
-        sink: outlet.sink,
-        ...(Run.isCurrent(parent) ? { parent } : {}),
-        telemetry: { tracing: enableTracing, metrics: enableMetrics, content: captureContent }
-      })
+    const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
+    const { guards } = agent.definition
+    const begin = (runId: RunId, agentGuards: GuardPipeline.Service | undefined) => {
+      const prepared = RunPreparation.prepare(agent, request, config, collaborators.strategies, settings)
       const ready = Either.getOrUndefined(prepared)
-      const state: State = {
-        agent,
-        run,
-        uses: collaborators,
-        input: request.input,
-        system: definition.system,
-        history: request.history ?? [],
-        tools: yield* ToolSet.bind(definition.tools),
-        settings: ready?.settings ?? ModelSettings.empty,
-        sessionId: ready?.sessionId,
-        userId: ready?.userId,
-        agentGuards: definition.guards.length === 0 ? undefined : yield* GuardPipeline.fromGuards(definition.guards),
-        progress: outlet.progress,
-        notes: { session: undefined, shown: new Set(), keep: undefined, blocked: false }
-      }
+      const state = stateOf(agent, request, ready, runId, agentGuards, outlet, fiber, parent)
       const program = Either.isLeft(prepared)
         ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
         : staged(prepared.right.strategy)(state)
-      const whole = Effect.mapError(within(state, Context.add(own, Run.Run, run), program), (error) =>
-        unwrap(state, error)
-      )
-      return yield* outlet.flush === undefined ? whole : Effect.onExit(whole, () => outlet.flush ?? Effect.void)
-    })
+      const whole = Effect.matchCauseEffect(within(state, program), {
+        onFailure: (cause) => {
+          const failure = Cause.failureOrCause(cause)
+          return Either.isLeft(failure) ? Effect.fail(unwrap(state, failure.left)) : Effect.failCause(failure.right)
+        },
+        onSuccess: finish
+      })
+      return outlet.flush === undefined ? whole : Effect.onExit(whole, () => outlet.flush ?? Effect.void)
+    }
+    const guarded = (runId: RunId) =>
+      guards.length === 0
+        ? begin(runId, undefined)
+        : Effect.flatMap(GuardPipeline.fromGuards(guards), (agentGuards) => begin(runId, agentGuards))
+    return runId !== undefined && Either.isRight(runId)
+      ? guarded(runId.right)
+      : Effect.flatMap(IdGenerator.generate, (id) => guarded(plain.test(id) ? (id as RunId) : RunId.make(id)))
+  }
+
+  const stateOf = (
+    agent: Agent.Any,
+    request: AgentRequest,
+    prepared: RunPreparation.Prepared | undefined,
+    runId: RunId,
+    agentGuards: GuardPipeline.Service | undefined,
+    outlet: Outlet.Outlet,
+    fiber: Fiber.RuntimeFiber<unknown, unknown>,
+    parent: Run.Service
+  ): State => {
+    const { definition } = agent
+    return {
+      agent,
+      run: Run.make({
+        runId,
+        agent: agent.name,
+        clock: Context.get(fiber.currentDefaultServices, Clock.Clock),
+        sink: outlet.sink,
+        parent: Run.isCurrent(parent) ? parent : undefined,
+        telemetry
+      }),
+      uses: collaborators,
+      input: request.input,
+      system: definition.system,
+      history: request.history ?? [],
+      tools: ToolSet.bindTo(definition.tools, fiber.currentContext as Context.Context<any>),
+      settings: prepared?.settings ?? ModelSettings.empty,
+      sessionId: prepared?.sessionId,
+      userId: prepared?.userId,
+      agentGuards,
+      progress: outlet.progress,
+      notes: { session: undefined, shown: noTurns, keep: undefined, blocked: false }
+    }
   }
 
   const composed = new WeakMap<Strategy<unknown, unknown>, (state: State) => Effect.Effect<Answer, unknown, unknown>>()
@@ -366,9 +408,10 @@ const make = (
 
   return {
     run: (agent, request) =>
-      Effect.flatMap(Run.Run, (parent) => {
+      Effect.withFiberRuntime((fiber) => {
+        const parent = Context.get(fiber.currentContext, Run.Run)
         const outlet = Outlet.make({ log, parent })
-        return Effect.flatMap(execute(agent, request, outlet, parent), finished(agent, outlet))
+        return execute(agent, request, outlet, fiber, parent, finished(agent, outlet))
       }) as Effect.Effect<any, any, any>,
     stream: (agent, request) =>
       Stream.unwrapScoped(
@@ -377,7 +420,12 @@ const make = (
           const reader = EventSink.make<AgentEvent, any>({ capacity })
           const outlet = Outlet.make({ reader, log, parent })
           yield* Effect.forkScoped(
-            Effect.onExit(execute(agent, request, outlet, parent), (exit) => Effect.sync(() => reader.done(exit)))
+            Effect.onExit(
+              Effect.withFiberRuntime<Answer, unknown, unknown>((fiber) =>
+                execute(agent, request, outlet, fiber, parent, Effect.succeed)
+              ),
+              (exit) => Effect.sync(() => reader.done(exit))
+            )
           )
           return reader.stream
         })

@@ -6,7 +6,6 @@
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { errorInfo } from "../domain/AgentEvent.js"
@@ -32,11 +31,11 @@ export const stage: Stage = {
   wrap: (state, next) => {
     const metrics = state.run.metrics
     if (metrics === undefined) return next(state)
-    return Effect.withFiberRuntime((fiber) => {
+    return Spanned.watch(next(state), (fiber) => {
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
       const step = Context.get(fiber.currentContext as Context.Context<StepModule.Step>, StepModule.Step)
       const startedAt = clock.unsafeCurrentTimeMillis()
-      return Spanned.watch(next(state), (exit) => {
+      return (exit) => {
         if (step.isSuspended()) return
         const progress = state.progress()
         metrics.executed({
@@ -47,7 +46,7 @@ export const stage: Stage = {
           failedToolCalls: progress.toolCalls.filter((call) => call.isFailure === true).length
         })
         if (Exit.isFailure(exit)) metrics.failed(errorType(exit.cause))
-      })
+      }
     })
   }
 }

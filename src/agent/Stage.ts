@@ -124,8 +124,14 @@ export const compose =
     program: (state: State) => Effect.Effect<Answer, E, R>
   ): ((state: State) => Effect.Effect<Answer, E | ErrorOf<S>, R>) =>
     stages.reduceRight<(state: State) => Effect.Effect<Answer, any, any>>(
-      // Suspended: what a collaborator throws belongs to the run, behind its first event.
-      (next, stage) => (state) => Effect.suspend(() => stage.wrap(state, next)),
+      (next, stage) => (state) => {
+        // What a collaborator throws belongs to the run, behind its first event.
+        try {
+          return stage.wrap(state, next)
+        } catch (defect) {
+          return Effect.die(defect)
+        }
+      },
       program
     )
 

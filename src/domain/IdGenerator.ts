@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,22 +19,26 @@ export interface Service {
   readonly next: Effect.Effect<string>
 }
 
-const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0")
+/** The digits of a number below `limit`, a power of 16, with leading zeros. */
+const hex = (value: number, limit: number): string => (limit + value).toString(16).slice(1)
 
 /** UUID version 7 (RFC 9562): 48 bits of milliseconds, then 74 random bits, 42 of them in `high`. */
 const uuid7 = (millis: number, high: number, low: number): string => {
-  const time = hex(millis % 0x1000000000000, 12)
+  const time = hex(millis % 0x1000000000000, 0x1000000000000)
   const rest = Math.floor(high / 0x1000)
-  return `${time.slice(0, 8)}-${time.slice(8)}-${hex(0x7000 | (high % 0x1000), 4)}-${hex(0x8000 | (rest % 0x4000), 4)}-${hex(Math.floor(rest / 0x4000), 4)}${hex(low, 8)}`
+  return `${time.slice(0, 8)}-${time.slice(8)}-${(0x7000 | (high % 0x1000)).toString(16)}-${(0x8000 | (rest % 0x4000)).toString(16)}-${hex(Math.floor(rest / 0x4000), 0x10000)}${hex(low, 0x100000000)}`
 }
 
-const bits = (count: number) => Effect.map(Random.nextRange(0, 2 ** count), Math.floor)
-const high = bits(42)
-const low = bits(32)
-
-const next: Effect.Effect<string> = Effect.clockWith((clock) =>
-  Effect.flatMap(high, (a) => Effect.map(low, (b) => uuid7(clock.unsafeCurrentTimeMillis(), a, b)))
-)
+// One look at the fiber: asking for each service by an effect of its own costs more than the id.
+const next: Effect.Effect<string> = Effect.withFiberRuntime((fiber) => {
+  const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+  const random = Context.get(fiber.currentDefaultServices, Random.Random)
+  return Effect.flatMap(random.next, (high) =>
+    Effect.map(random.next, (low) =>
+      uuid7(clock.unsafeCurrentTimeMillis(), Math.floor(high * 2 ** 42), Math.floor(low * 2 ** 32))
+    )
+  )
+})
 
 /**
  * Where ids come from. Without a layer: UUID version 7 from `Clock` and `Random`.
@@ -65,4 +70,6 @@ export const layerSequential = (options?: { readonly prefix?: string | undefined
  * @since 0.1.0
  * @category accessors
  */
-export const generate: Effect.Effect<string> = Effect.flatMap(IdGenerator, (generator) => generator.next)
+export const generate: Effect.Effect<string> = Effect.withFiberRuntime(
+  (fiber) => Context.get(fiber.currentContext, IdGenerator).next
+)

@@ -227,7 +227,9 @@ export const run = <A, E, R, E2>(
     const watch = new Watch(clock, options)
     const scheduler = schedulerOf(clock)
     if (scheduler !== undefined && RuntimeFlags.interruptible(status.runtimeFlags) && hasNoChildren(parent)) {
-      return Effect.flatMap(scheduler, (scheduler) => inline(effect, options, watch, parent, scheduler))
+      return Exit.isExit(scheduler) && Exit.isSuccess(scheduler)
+        ? inline(effect, options, watch, parent, scheduler.value as Clock.ClockScheduler)
+        : Effect.flatMap(scheduler, (scheduler) => inline(effect, options, watch, parent, scheduler))
     }
     // Masked, because the effect may interrupt its own caller before the caller waits for it.
     return Effect.uninterruptibleMask((restore) =>

@@ -2,7 +2,6 @@
  * A span, the context that carries it and a look at the exit, in one: what `withSpan` and `onExit` do together, at a third of their price
  * on the path of every model and tool call.
  */
-import type * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -37,20 +36,12 @@ class SpanOptions implements Tracer.SpanOptions {
 const noLinks: ReadonlyArray<Tracer.SpanLink> = []
 const zero = BigInt(0)
 
-/** A context with one more service: copied by hand, because the constructor of `Map` makes a pair of every entry. */
-const adding = (
-  outer: Context.Context<never>,
-  services: Context.Context<any> | undefined,
-  key: string,
-  value: unknown
-): Context.Context<never> => {
-  const map = new Map<string, any>()
-  const copy = (service: unknown, key: string): void => void map.set(key, service)
-  outer.unsafeMap.forEach(copy)
-  services?.unsafeMap.forEach(copy)
-  map.set(key, value)
-  return Context.unsafeMake(map)
-}
+/** Puts all services of a context into a map: entry by entry, because the constructor of `Map` makes a pair of each. */
+export const copyInto = (services: Map<string, unknown>, context: Context.Context<never>): void =>
+  context.unsafeMap.forEach((service, key) => void services.set(key, service))
+
+/** The fiber that runs; only for what is called from inside an effect. */
+export const currentFiber = (): Fiber.RuntimeFiber<any, any> => Option.getOrThrow(Fiber.getCurrentFiber())
 
 const isPropagated = (span: Tracer.AnySpan): boolean => !Context.get(span.context, Tracer.DisablePropagation)
 
@@ -102,17 +93,17 @@ const enter = (
 
 /**
  * Runs the effect in a span (without a stack trace). `onExit` sees every exit, interruption included, before the span ends; it must not
- * throw. `services` are put into the context beside the span.
+ * throw. `provide` puts services into the context beside the span.
  */
 export const run = <A, E, R>(
   name: string,
   options: Options,
   effect: Effect.Effect<A, E, R>,
   onExit?: ((exit: Exit.Exit<A, E>, span: Tracer.Span) => void) | undefined,
-  services?: Context.Context<any> | undefined
+  provide?: ((services: Map<string, unknown>) => void) | undefined
 ): Effect.Effect<A, E, R> =>
   Effect.uninterruptibleMask((restore) => {
-    const fiber = Option.getOrThrow(Fiber.getCurrentFiber())
+    const fiber = currentFiber()
     const spanOptions = new SpanOptions(options.kind, options.attributes)
     const outer = fiber.currentContext
     const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
@@ -124,7 +115,11 @@ export const run = <A, E, R>(
         const left = enter(fiber, outer)
         return left === undefined ? exit : Effect.zipRight(left, exit)
       }
-      const entered = enter(fiber, adding(outer, services, Tracer.ParentSpan.key, span))
+      const services = new Map<string, unknown>()
+      copyInto(services, outer)
+      provide?.(services)
+      services.set(Tracer.ParentSpan.key, span)
+      const entered = enter(fiber, Context.unsafeMake(services))
       const body = restore(effect)
       return Effect.matchCauseEffect(entered === undefined ? body : Effect.zipRight(entered, body), {
         onFailure: (cause) => end(Exit.failCause(cause)),
@@ -135,22 +130,19 @@ export const run = <A, E, R>(
     return span === undefined ? Effect.flatMap(Effect.makeSpan(name, spanOptions), within) : within(span)
   })
 
-/** The same without a span. */
+/** The same without a span: `begin` gives back what sees the exit. */
 export const watch = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  onExit: (exit: Exit.Exit<A, E>) => void
+  begin: (fiber: Fiber.RuntimeFiber<any, any>) => (exit: Exit.Exit<A, E>) => void
 ): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.matchCauseEffect(restore(effect), {
-      onFailure: (cause: Cause.Cause<E>) => {
-        const exit = Exit.failCause(cause)
-        onExit(exit)
-        return exit
-      },
-      onSuccess: (value) => {
-        const exit = Exit.succeed(value)
-        onExit(exit)
-        return exit
-      }
+  Effect.uninterruptibleMask((restore) => {
+    const onExit = begin(currentFiber())
+    const end = (exit: Exit.Exit<A, E>): typeof exit => {
+      onExit(exit)
+      return exit
+    }
+    return Effect.matchCauseEffect(restore(effect), {
+      onFailure: (cause) => end(Exit.failCause(cause)),
+      onSuccess: (value) => end(Exit.succeed(value))
     })
-  )
+  })

@@ -643,7 +643,7 @@ export const make = (options?: {
               if (span !== undefined && (content || exit.value.isFailure)) annotate(span, exit.value, content)
             } else if (open && !recorder.isSuspended()) close(cutOff(call, name, exit.cause, progress.attempts))
           }
-          if (!tracing) return Spanned.watch(body, onExit)
+          if (!tracing) return Spanned.watch(body, () => onExit)
           const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
           if (content) {
             const max = merged.maxResultChars ?? defaults.maxResultChars

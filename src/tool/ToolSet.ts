@@ -159,22 +159,27 @@ export const fromRecord = (functions: { readonly [name: string]: PlainFunction }
  * @category conversions
  */
 export const bind = <E, R>(self: ToolSet<E, R>): Effect.Effect<Bound, never, R> =>
-  Effect.map(
-    Effect.context<R>(),
-    (captured): Bound => ({
-      tools: self.tools,
-      definitions: self.definitions,
-      names: self.names,
-      get: self.get,
-      provide: (effect) =>
-        // Inside the run that bound the set the current context has it all, and providing costs more than looking.
-        Effect.contextWithEffect((current: Context.Context<never>) =>
-          holds(current, captured)
-            ? (effect as Effect.Effect<any, any>)
-            : Effect.provide(effect as Effect.Effect<any, any, R>, Context.merge(captured, current))
-        )
-    })
-  )
+  Effect.map(Effect.context<R>(), (captured) => bindTo(self, captured))
+
+/**
+ * The same over a context at hand.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const bindTo = <E, R>(self: ToolSet<E, R>, captured: Context.Context<R>): Bound => ({
+  tools: self.tools,
+  definitions: self.definitions,
+  names: self.names,
+  get: self.get,
+  provide: (effect) =>
+    // Inside the run that bound the set the current context has it all, and providing costs more than looking.
+    Effect.withFiberRuntime<any, any>(({ currentContext: current }) =>
+      holds(current, captured)
+        ? (effect as Effect.Effect<any, any>)
+        : Effect.provide(effect as Effect.Effect<any, any, R>, Context.merge(captured, current))
+    )
+})
 
 const holds = (current: Context.Context<never>, captured: Context.Context<any>): boolean => {
   if (captured.unsafeMap === current.unsafeMap) return true
