@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Either from "effect/Either"
 import type { Body, FinishReason } from "../domain/AgentEvent.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { LlmContentPolicyError, type LlmError } from "../llm/LlmError.js"
@@ -65,6 +66,22 @@ export interface AskOptions {
   readonly show?: "nothing" | "reasoning" | "answer" | undefined
   /** Sees the text as it arrives, in pieces; the call waits for its Effect. */
   readonly onText?: ((text: string) => Effect.Effect<void>) | undefined
+  /** Asked before each model call of the question, those for a better reply included: what it fails with ends the question. */
+  readonly admit?: Effect.Effect<void, Fatality> | undefined
+}
+
+/**
+ * A question that may be answered by calls of tools, which the provider hands over: nothing runs them yet.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CallForm<out A> {
+  readonly tools: ReadonlyArray<LlmClient.ToolDefinition>
+  /** What `{output_format}` stands for. */
+  readonly format: string
+  /** A value out of a reply; `Left` says what is wrong in words the model can act on. Calls or text are there, maybe both. */
+  readonly read: (text: string, calls: ReadonlyArray<ToolCall>) => Either.Either<A, string>
 }
 
 /**
@@ -130,6 +147,13 @@ export interface Service {
     form: ReplyForm<A>,
     options?: AskOptions | undefined
   ) => Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError>
+  /** The same for a reply that calls tools natively, or is text. */
+  readonly askCalls: <A, Variable extends string>(
+    prompt: PromptStep<Variable>,
+    values: Values<Variable>,
+    form: CallForm<A>,
+    options?: AskOptions | undefined
+  ) => Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError>
   /** The last question of a run: its reply is shown as it is written and is the answer, in the shape the task asks for. */
   readonly finish: <Variable extends string>(
     prompt: PromptStep<Variable>,
@@ -148,7 +172,11 @@ export interface Service {
     options?: InnerOptions | undefined
   ) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
   /** An answer of a text that no more model call is needed for, in the shape the task asks for. */
-  readonly answer: (text: string, reason?: FinishReason | undefined) => Effect.Effect<Answer, LlmError | Fatality>
+  readonly answer: (
+    text: string,
+    reason?: FinishReason | undefined,
+    options?: Pick<AskOptions, "admit"> | undefined
+  ) => Effect.Effect<Answer, LlmError | Fatality>
 }
 
 /**
@@ -262,13 +290,15 @@ export const make = (
       step: number,
       messages: ReadonlyArray<LlmClient.Message>,
       format: { readonly name: string; readonly jsonSchema: LlmClient.JsonSchema } | undefined,
-      given: AskOptions
+      given: AskOptions,
+      tools?: ReadonlyArray<LlmClient.ToolDefinition> | undefined
     ) => {
       const { onText } = given
       return model.call(
         {
           messages,
           ...(given.settings === undefined ? {} : { settings: given.settings }),
+          ...(tools === undefined ? {} : { tools }),
           ...(format === undefined
             ? {}
             : { responseFormat: { type: "json" as const, name: format.name, schema: format.jsonSchema } })
@@ -312,8 +342,9 @@ export const make = (
       prompt: PromptStep,
       values: { readonly [key: string]: string },
       form: ReplyForm<A> | undefined,
-      read: (text: string) => Effect.Effect<A, string>,
-      given: AskOptions
+      read: (text: string, calls: ReadonlyArray<ToolCall>) => Effect.Effect<A, string>,
+      given: AskOptions,
+      native?: CallForm<A> | undefined
     ): Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError> =>
       Effect.gen(function* () {
         const model = yield* modelOf(given.role ?? prompt.role)
@@ -322,18 +353,27 @@ export const make = (
           messagesOf(
             prompt,
             values,
-            form === undefined ? prompt.textFormat : json ? jsonFormat(form) : prompt.textFormat || jsonFormat(form),
+            native !== undefined
+              ? native.format
+              : form === undefined
+                ? prompt.textFormat
+                : json
+                  ? jsonFormat(form)
+                  : prompt.textFormat || jsonFormat(form),
             given
           )
+        const { admit } = given
         let conversation = messages()
+        if (admit !== undefined) yield* admit
         let step = yield* begin(prompt.name)
         for (let attempt = 1; ; attempt++) {
-          const sent = request(model, step, conversation, json ? form : undefined, given)
+          const sent = request(model, step, conversation, json ? form : undefined, given, native?.tools)
           const response = yield* json
             ? Effect.catchTag(sent, "LlmInvalidRequestError", (error) => {
                 json = false
                 conversation = messages()
-                return Effect.mapBoth(request(model, step, conversation, undefined, given), {
+                const again = request(model, step, conversation, undefined, given)
+                return Effect.mapBoth(admit === undefined ? again : Effect.zipRight(admit, again), {
                   onSuccess: (response) => {
                     withoutJson.add(model.client)
                     return response
@@ -345,7 +385,10 @@ export const make = (
             : sent
           const text = LlmClient.text(response).trim()
           if (response.finishReason === "content-filter") return yield* filtered(model, prompt)
-          const value = yield* Effect.either(text === "" ? Effect.fail("the reply is empty") : read(text))
+          const calls = native === undefined ? [] : LlmClient.toolCalls(response)
+          const value = yield* Effect.either(
+            text === "" && calls.length === 0 ? Effect.fail("the reply is empty") : read(text, calls)
+          )
           if (value._tag === "Right") return { text, step, response, value: value.right }
           if (attempt >= attempts) return yield* unusable(prompt, text, value.left)
           conversation = [
@@ -356,6 +399,7 @@ export const make = (
               content: `That reply cannot be used: ${value.left.slice(0, 2000)}. Write it again, whole, in the form that was asked for.`
             }
           ]
+          if (admit !== undefined) yield* admit
           step = yield* begin(prompt.name)
         }
       })
@@ -418,10 +462,14 @@ export const make = (
 
     const user: LlmClient.Message = { role: "user", content: task.input }
 
-    const answer: Service["answer"] = (text, reason = "completed") =>
+    const answer: Service["answer"] = (text, reason = "completed", { admit } = {}) =>
       Effect.flatMap(modelOf("documentation"), (model) => {
         const messages = ModelCall.openingMessages(task)
-        return ToolLoop.end(model, task, {
+        const admitted: ModelCall.Model =
+          admit === undefined
+            ? model
+            : { ...model, call: (request, options) => Effect.zipRight(admit, model.call(request, options)) }
+        return ToolLoop.end(admitted, task, {
           strategyName: name,
           step: steps,
           messages,
@@ -448,7 +496,7 @@ export const make = (
           read: Effect.succeed
         }
         const { response, text } = yield* converse(prompt, values, form, Effect.succeed, shown)
-        return yield* answer(text, ToolLoop.finishReason(response.finishReason))
+        return yield* answer(text, ToolLoop.finishReason(response.finishReason), given)
       })
 
     return {
@@ -460,6 +508,7 @@ export const make = (
       begin,
       ask,
       askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),
+      askCalls: (prompt, values, form, given = {}) => converse(prompt, values, undefined, form.read, given, form),
       finish,
       call: (call, step) =>
         Effect.suspend(() => {
