@@ -90,6 +90,9 @@ export const table = {
   LEX_ERR_GRAPH_100: "GraphCompileError",
   LEX_ERR_GRAPH_101: "GraphStepLimitError",
   LEX_ERR_GRAPH_102: "GraphNodeTimeoutError",
+  LEX_ERR_GRAPH_103: "GraphWaitingError",
+  LEX_ERR_GRAPH_104: "GraphCheckpointError",
+  LEX_ERR_GRAPH_105: "CheckpointerError",
   LEX_ERR_GRAPH_106: "GraphDefectError"
 } as const
 

@@ -83,6 +83,90 @@ export class GraphNodeTimeoutError extends Schema.TaggedError<GraphNodeTimeoutEr
 }) {}
 
 /**
+ * What JSON can hold.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
+
+/**
+ * A wait for a value from outside.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Waiting = Schema.Struct({
+  name: Schema.String,
+  /** Empty where a node waits that runs in no thread. */
+  node: Schema.String,
+  /** The nodes that lead to the subgraph it is in, from the outside in. */
+  path: Schema.Array(Schema.String),
+  /** What the wait tells whoever is to answer. */
+  payload: Schema.optional(Schema.Unknown),
+  /** Why the value that was given was refused. */
+  problem: Schema.optional(Schema.String)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Waiting = typeof Waiting.Type
+
+/**
+ * A graph waits for values from outside: `StateGraph.resume` gives them.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GraphWaitingError extends Schema.TaggedError<GraphWaitingError>(
+  "effect-lexigram/graph/GraphError/GraphWaitingError"
+)("GraphWaitingError", {
+  ...ErrorCode.fields("LEX_ERR_GRAPH_103"),
+  waiting: Schema.Array(Waiting),
+  /** Where it waits; absent outside of a thread: there is nothing to resume then. */
+  threadId: Schema.optional(Schema.String),
+  checkpointId: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * A thread cannot be saved, resumed or read.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GraphCheckpointError extends Schema.TaggedError<GraphCheckpointError>(
+  "effect-lexigram/graph/GraphError/GraphCheckpointError"
+)("GraphCheckpointError", {
+  ...ErrorCode.fields("LEX_ERR_GRAPH_104"),
+  reason: Schema.Literal(
+    "unknown-thread",
+    "unknown-checkpoint",
+    "changed-graph",
+    "state",
+    "encoding",
+    "not-waiting",
+    "ambiguous"
+  ),
+  graph: Schema.String,
+  threadId: Schema.String,
+  checkpointId: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * Checkpoints could not be written or read.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class CheckpointerError extends Schema.TaggedError<CheckpointerError>(
+  "effect-lexigram/graph/GraphError/CheckpointerError"
+)("CheckpointerError", {
+  ...ErrorCode.fields("LEX_ERR_GRAPH_105"),
+  operation: Schema.Literal("put", "putWrites", "get", "list", "deleteThread")
+}) {}
+
+/**
  * A bug in a graph or in one of its nodes: an update that is none, two writes of one field at once, a branch to an undeclared target.
  * Never in the error channel: a defect.
  *
@@ -103,7 +187,14 @@ export class GraphDefectError extends Schema.TaggedError<GraphDefectError>(
  * @since 0.1.0
  * @category schemas
  */
-export const GraphError = Schema.Union(GraphCompileError, GraphStepLimitError, GraphNodeTimeoutError)
+export const GraphError = Schema.Union(
+  GraphCompileError,
+  GraphStepLimitError,
+  GraphNodeTimeoutError,
+  GraphWaitingError,
+  GraphCheckpointError,
+  CheckpointerError
+)
 /**
  * @since 0.1.0
  * @category models

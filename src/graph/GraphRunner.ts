@@ -4,13 +4,35 @@
  * @since 0.1.0
  * @internal
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Step from "../observability/Step.js"
-import { GraphStepLimitError } from "./GraphError.js"
+import { GraphStepLimitError, type Json } from "./GraphError.js"
 import * as GraphTables from "./GraphTables.js"
-import type { InvokeOptions, NodeFinished } from "./StateGraph.js"
+import type { NodeFinished, NodeStarted } from "./StateGraph.js"
 
 type Task = GraphTables.Task
+type Run = Effect.Effect<any, any, any>
+
+export interface Options {
+  readonly maxSteps?: number | undefined
+  readonly concurrency?: number | "unbounded" | undefined
+  readonly onStart?: ((started: NodeStarted) => Effect.Effect<void>) | undefined
+  readonly onNode?: ((finished: NodeFinished<any>) => Effect.Effect<void>) | undefined
+}
+
+/** What a node that runs a graph of its own, or waits, must know about the run it is in. */
+export interface Frame {
+  readonly graph: string
+  readonly node: string
+  /** Values that were given to the waits of this node. */
+  readonly answers: ReadonlyMap<string, Json>
+  readonly run: (tables: GraphTables.Tables, initial: any, options: Options) => Run
+}
+
+export class CurrentFrame extends Context.Reference<CurrentFrame>()("effect-lexigram/graph/GraphRunner/Frame", {
+  defaultValue: (): Frame => outside
+}) {}
 
 export const defaultMaxSteps = 100
 
@@ -29,29 +51,50 @@ export const limitError = (
     state
   })
 
-/** Runs a graph without keeping anything of it. */
-export const run = (
-  tables: GraphTables.Tables,
-  initial: any,
-  options: InvokeOptions<any> | undefined
-): Effect.Effect<any, any, any> => {
-  const limit = options?.maxSteps ?? defaultMaxSteps
-  const onNode = options?.onNode
-  const runTask = (task: Task, state: any, step: number): Effect.Effect<any, any, any> => {
-    const context = { graph: tables.name, node: task.name, step }
-    const ran = task.run(state, context)
-    if (onNode === undefined) return ran
-    return Effect.tap(ran, (update) => {
-      const finished: NodeFinished<any> = { _tag: "NodeFinished", ...context, update }
-      return onNode(finished)
-    })
+/** The options of a graph that runs in a node: its events carry the names of the nodes around it. */
+export const within = (task: Task, outer: Options, own: Options): Options => {
+  const { onNode, onStart } = outer
+  const below = (path: ReadonlyArray<string> | undefined) => (path === undefined ? [task.name] : [task.name, ...path])
+  return {
+    ...own,
+    onStart: onStart && ((started) => onStart({ ...started, path: below(started.path) })),
+    onNode: onNode && ((finished) => onNode({ ...finished, path: below(finished.path) } as NodeFinished<any>))
   }
-  const advance = (
-    state: any,
-    next: ReadonlyArray<Task>,
-    reached: GraphTables.Reached,
-    step: number
-  ): Effect.Effect<any, any, any> => {
+}
+
+/** Runs a graph without keeping anything of it, as if no graph were around it. */
+export const run = (tables: GraphTables.Tables, initial: any, options: Options): Run => {
+  if (!tables.nested) return loop(tables, initial, options, outside)
+  const observed = options.onNode !== undefined || options.onStart !== undefined
+  return Effect.flatMap(CurrentFrame, (frame) =>
+    observed || frame === outside
+      ? loop(tables, initial, options, frame)
+      : Effect.provideService(loop(tables, initial, options, frame), CurrentFrame, { ...frame, run })
+  )
+}
+
+const outside: Frame = { graph: "", node: "", answers: new Map(), run }
+
+const loop = (tables: GraphTables.Tables, initial: any, options: Options, frame: Frame): Run => {
+  const limit = options.maxSteps ?? defaultMaxSteps
+  const { onNode, onStart } = options
+  const runTask = (task: Task, state: any, step: number): Run => {
+    const context = { graph: tables.name, node: task.name, step }
+    if (onNode === undefined && onStart === undefined) return task.run(state, context)
+    const ran = Effect.suspend(() => task.run(state, context))
+    const placed = task.nested
+      ? Effect.provideService(ran, CurrentFrame, {
+          ...frame,
+          run: (nested, input, own) => run(nested, input, within(task, options, own))
+        })
+      : ran
+    const started =
+      onStart === undefined ? placed : Effect.zipRight(onStart({ _tag: "NodeStarted", ...context }), placed)
+    return onNode === undefined
+      ? started
+      : Effect.tap(started, (update) => onNode({ _tag: "NodeFinished", ...context, update }))
+  }
+  const advance = (state: any, next: ReadonlyArray<Task>, reached: GraphTables.Reached, step: number): Run => {
     if (next.length === 0) return Effect.succeed(state)
     if (step > limit) return limitError(tables, limit, next, state)
     if (next.length === 1) {
@@ -63,7 +106,7 @@ export const run = (
       })
     }
     return Effect.flatMap(
-      Step.forEach(next, (task) => runTask(task, state, step), { concurrency: options?.concurrency }),
+      Step.forEach(next, (task) => runTask(task, state, step), { concurrency: options.concurrency }),
       (updates) => {
         const merged = GraphTables.mergeAll(tables, next, state, updates)
         const route = GraphTables.route(tables, next, merged, reached)

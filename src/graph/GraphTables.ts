@@ -6,6 +6,7 @@
  */
 import * as SchemaAST from "effect/SchemaAST"
 import * as Nearest from "../internal/Nearest.js"
+import * as GraphCodec from "./GraphCodec.js"
 import { GraphDefectError, type GraphIssue } from "./GraphError.js"
 import type { Branch, Edge, Handler, StateGraph } from "./StateGraph.js"
 
@@ -21,6 +22,8 @@ export interface Task {
   /** Always the same targets; `undefined` where a branch decides. */
   readonly targets: Targets | undefined
   readonly branch: TaskBranch | undefined
+  /** It runs a graph of its own. */
+  readonly nested: boolean
 }
 
 /** `joins` are targets that wait for more than this source. */
@@ -30,7 +33,7 @@ export interface Targets {
 }
 
 interface TaskBranch {
-  readonly to: ReadonlyMap<string, Task | undefined>
+  readonly to: ReadonlyMap<string, Targets>
   readonly when: (state: any) => string | ReadonlyArray<string>
 }
 
@@ -42,12 +45,16 @@ export interface Tables {
   readonly reducers: ReadonlyMap<string, (current: any, update: any) => any>
   /** The sources each joining node waits for. */
   readonly joins: ReadonlyMap<Task, ReadonlySet<Task>>
+  /** Some node runs a graph of its own. */
+  readonly nested: boolean
+  readonly codec: GraphCodec.Codec
 }
 
 const END = "END"
 const reserved: ReadonlySet<string> = new Set([END, "__proto__", ""])
 
-const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> =>
+/** Whether the state decides where an edge leads. */
+export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> =>
   typeof edge === "object" && edge !== null && !Array.isArray(edge)
 
 /** All targets an edge can lead to, each once. */
@@ -186,8 +193,9 @@ type Draft = { -readonly [K in keyof Task]: Task[K] }
 /** The tables of a graph without issues. */
 export const make = (graph: Erased): Tables => {
   const tasks = new Map<string, Draft>()
-  for (const [name, { run }] of graph.nodes) {
-    tasks.set(name, { index: tasks.size, name, run, targets: undefined, branch: undefined })
+  for (const [name, { run, subgraph }] of graph.nodes) {
+    const nested = subgraph !== undefined
+    tasks.set(name, { index: tasks.size, name, run, targets: undefined, branch: undefined, nested })
   }
   const joins = new Map<Task, ReadonlySet<Task>>()
   for (const [name, sources] of graph.joins) {
@@ -195,9 +203,11 @@ export const make = (graph: Erased): Tables => {
   }
   for (const [name, edge] of graph.edges) {
     const task = tasks.get(name) as Draft
-    const to = new Map(targetsOf(edge).map((target) => [target, tasks.get(target)]))
+    const to = new Map(
+      targetsOf(edge).map((target) => [target, target === END ? nowhere : split(tasks.get(target) as Task, joins)])
+    )
     if (isBranch(edge)) task.branch = { to, when: edge.when }
-    else task.targets = split([...to.values()], joins)
+    else task.targets = together([...to.values()])
   }
   return {
     name: graph.name,
@@ -205,19 +215,26 @@ export const make = (graph: Erased): Tables => {
     start: tasks.get(graph.start) as Task,
     fields: new Set(fieldsOf(structOf(graph.state.ast) as SchemaAST.TypeLiteral)),
     reducers: new Map(Object.entries(graph.reducers).filter((entry) => entry[1] !== undefined)) as Tables["reducers"],
-    joins
+    joins,
+    nested: [...tasks.values()].some((task) => task.nested),
+    codec: GraphCodec.make(graph.state)
   }
 }
 
 const byIndex = (a: Task, b: Task): number => a.index - b.index
 
-const split = (targets: ReadonlyArray<Task | undefined>, joins: Tables["joins"]): Targets => {
-  const found = targets.filter((target) => target !== undefined)
-  return {
-    tasks: found.filter((task) => !joins.has(task)).sort(byIndex),
-    joins: found.filter((task) => joins.has(task))
-  }
-}
+const nowhere: Targets = { tasks: [], joins: [] }
+
+const split = (target: Task, joins: Tables["joins"]): Targets =>
+  joins.has(target) ? { tasks: [], joins: [target] } : { tasks: [target], joins: [] }
+
+const together = (all: ReadonlyArray<Targets>): Targets =>
+  all.length === 1
+    ? (all[0] as Targets)
+    : {
+        tasks: [...new Set(all.flatMap((targets) => targets.tasks))].sort(byIndex),
+        joins: [...new Set(all.flatMap((targets) => targets.joins))]
+      }
 
 const defect = (tables: Tables, task: Task, message: string): GraphDefectError =>
   new GraphDefectError({
@@ -265,6 +282,10 @@ export const merge = (tables: Tables, task: Task, state: State, update: Update):
   return next
 }
 
+/** The state with fields replaced from outside of any node: reducers have no say. */
+export const replace = (tables: Tables, state: State, update: Update): State =>
+  merge({ ...tables, reducers: new Map() }, tables.start, state, update)
+
 /** The state after a step of several nodes, their updates taken in the order of the tasks. */
 export const mergeAll = (
   tables: Tables,
@@ -294,33 +315,34 @@ const noTasks: ReadonlyArray<Task> = []
 export const begin = (tables: Tables): Route => ({ next: [tables.start], reached: nothingReached })
 
 /** Where the branch of a node leads, or a defect. */
-const chosen = (tables: Tables, task: Task, branch: TaskBranch, state: State): Targets => {
-  const given = branch.when(state)
-  const names = typeof given === "string" ? [given] : given
-  if (!Array.isArray(names)) throw defect(tables, task, "has a branch that named no target")
-  const targets: Array<Task | undefined> = []
-  for (const name of names) {
-    const target = branch.to.get(name)
-    if (target === undefined && !branch.to.has(name)) {
-      const known = [...branch.to.keys()].map(quote).join(", ")
+const chosen = (tables: Tables, task: Task, state: State): Targets => {
+  const { to, when } = task.branch as TaskBranch
+  const given = when(state)
+  const one = typeof given === "string" ? to.get(given) : undefined
+  if (one !== undefined) return one
+  const names: ReadonlyArray<unknown> = Array.isArray(given) ? given : [given]
+  if (names.length === 0) throw defect(tables, task, `branched nowhere: name a target, or "END"`)
+  return together(
+    names.map((name) => {
+      const targets = to.get(name as string)
+      if (targets !== undefined) return targets
+      const known = [...to.keys()].map(quote).join(", ")
       throw defect(tables, task, `branched to ${quote(String(name))}, which is not among its targets ${known}`)
-    }
-    targets.push(target)
-  }
-  return split(targets, tables.joins)
+    })
+  )
 }
 
 /** The next step after these tasks, in the order of declaration. */
 export const route = (tables: Tables, ran: ReadonlyArray<Task>, state: State, reached: Reached): Route => {
   const first = ran[0] as Task
   if (ran.length === 1 && reached.size === 0) {
-    const targets = first.targets ?? chosen(tables, first, first.branch as TaskBranch, state)
+    const targets = first.targets ?? chosen(tables, first, state)
     if (targets.joins.length === 0) return { next: targets.tasks, reached }
   }
   const next = new Set<Task>()
   const arrived = new Map(reached)
   for (const task of ran) {
-    const targets = task.targets ?? chosen(tables, task, task.branch as TaskBranch, state)
+    const targets = task.targets ?? chosen(tables, task, state)
     for (const target of targets.tasks) next.add(target)
     for (const join of targets.joins) arrived.set(join, new Set(arrived.get(join)).add(task))
   }

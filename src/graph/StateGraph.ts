@@ -11,13 +11,30 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
+import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as Deadline from "../internal/Deadline.js"
-import { GraphCompileError, GraphNodeTimeoutError, type GraphStepLimitError } from "./GraphError.js"
+import * as EventSink from "../internal/EventSink.js"
+import type { Checkpointer } from "./Checkpointer.js"
+import * as GraphCodec from "./GraphCodec.js"
+import * as GraphDiagram from "./GraphDiagram.js"
+import {
+  type CheckpointerError,
+  type GraphCheckpointError,
+  GraphCompileError,
+  GraphNodeTimeoutError,
+  type GraphStepLimitError,
+  GraphWaitingError,
+  type Json,
+  type Waiting
+} from "./GraphError.js"
+import * as GraphResume from "./GraphResume.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
+import * as GraphThread from "./GraphThread.js"
 
 /**
  * The target that ends a branch of a run.
@@ -77,6 +94,8 @@ export type NodeTypeId = typeof NodeTypeId
 export interface Node<in out S, out E = never, out R = never> {
   readonly [NodeTypeId]: NodeTypeId
   readonly run: Handler<S, E, R>
+  /** The graph that it runs. */
+  readonly subgraph?: Compiled<string, any, any, any, any> | undefined
 }
 
 /**
@@ -161,25 +180,62 @@ export interface Compiled<out N extends string, in out S, in out I, out E = neve
 }
 
 /**
- * A node has finished; `update` is what it returned.
+ * A node begins.
  *
  * @since 0.1.0
  * @category models
  */
-export interface NodeFinished<out S> extends NodeContext {
-  readonly _tag: "NodeFinished"
-  readonly update: Partial<S>
+export interface NodeStarted extends NodeContext {
+  readonly _tag: "NodeStarted"
+  /** The nodes that lead to the subgraph it is in, from the outside in; absent for a node of the graph itself. */
+  readonly path?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * A node has finished; `update` is what it returned. A node of a subgraph has a `path`, and an update of that graph's state.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type NodeFinished<S> = NodeContext & { readonly _tag: "NodeFinished" } & (
+    | { readonly path?: undefined; readonly update: Partial<S> }
+    | { readonly path: ReadonlyArray<string>; readonly update: { readonly [field: string]: unknown } }
+  )
+
+/**
+ * A run has ended in this state.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Finished<out S> {
+  readonly _tag: "Finished"
+  readonly graph: string
+  readonly state: S
 }
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface InvokeOptions<S> {
+export type GraphEvent<S> = NodeStarted | NodeFinished<S> | Finished<S>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions {
   /** Super-steps at most; default 100. */
   readonly maxSteps?: number | undefined
   /** Nodes of one super-step that run at a time; default all. */
   readonly concurrency?: number | "unbounded" | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface InvokeOptions<S> extends RunOptions {
   /** Called when a node has finished, while others may still run; the node counts as running until it returns. */
   readonly onNode?: ((finished: NodeFinished<S>) => Effect.Effect<void>) | undefined
 }
@@ -289,14 +345,14 @@ const withTimeout =
         })
     })
 
-const isTimeout = (error: unknown): boolean => error instanceof GraphNodeTimeoutError
-
 const withRetry = <S, E, R, R2>(
   run: Handler<S, E, R>,
   retry: Schedule.Schedule<unknown, E, R2> | RetryOptions<E, R2>
 ): Handler<S, E, R | R2> => {
   const options: RetryOptions<E, R2> = Schedule.isSchedule(retry) ? { schedule: retry } : retry
-  const accepts = options.while ?? ((error: E) => !isTimeout(error))
+  const wanted = options.while ?? ((error: E) => !(error instanceof GraphNodeTimeoutError))
+  // Trying again does not bring a value that has to come from outside.
+  const accepts = (error: E): boolean => !(error instanceof GraphWaitingError) && wanted(error)
   const waits: Schedule.Schedule<unknown, E, R2> = options.schedule ?? Schedule.forever
   const schedule = options.times === undefined ? waits : Schedule.intersect(waits, Schedule.recurs(options.times))
   return (state, context) => {
@@ -461,4 +517,192 @@ export const invoke = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
   initial: NoInfer<S>,
   options?: InvokeOptions<NoInfer<S>> | undefined
-): Effect.Effect<S, E | GraphStepLimitError, R> => GraphRunner.run(compiled[CompiledTypeId], initial, options)
+): Effect.Effect<S, E | GraphStepLimitError, R> => GraphRunner.run(compiled[CompiledTypeId], initial, options ?? {})
+
+/**
+ * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream interrupts the run.
+ *
+ * @since 0.1.0
+ * @category execution
+ */
+export const stream = <N extends string, S, I, E, R>(
+  compiled: Compiled<N, S, I, E, R>,
+  initial: NoInfer<S>,
+  options?: RunOptions | undefined
+): Stream.Stream<GraphEvent<S>, E | GraphStepLimitError, R> =>
+  Stream.unwrapScoped(
+    Effect.suspend(() => {
+      const sink = EventSink.make<GraphEvent<S>, E | GraphStepLimitError>({ capacity: 64 })
+      const tell = (event: GraphEvent<S>): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          sink.push(event)
+          return sink.settle() ?? Effect.void
+        })
+      return GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell }).pipe(
+        Effect.tap((state) => tell({ _tag: "Finished", graph: compiled.name, state })),
+        Effect.onExit((exit) => Effect.sync(() => sink.done(exit))),
+        Effect.forkScoped,
+        Effect.as(sink.stream)
+      )
+    })
+  )
+
+/**
+ * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the nodes around them; in a
+ * thread it is saved and resumed as part of the run.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const subgraph = <N extends string, Sub, I, E, R, S>(
+  compiled: Compiled<N, Sub, I, E, R>,
+  options: RunOptions & {
+    readonly input: (state: S) => NoInfer<Sub>
+    readonly output: (sub: NoInfer<Sub>, state: S) => Partial<S>
+  }
+): Node<S, E | GraphStepLimitError, R> => {
+  const { concurrency, input, maxSteps, output } = options
+  return {
+    [NodeTypeId]: NodeTypeId,
+    subgraph: compiled,
+    run: (state) =>
+      Effect.flatMap(GraphRunner.CurrentFrame, (frame) =>
+        Effect.map(
+          frame.run(compiled[CompiledTypeId], input(state), { maxSteps, concurrency }) as Effect.Effect<
+            Sub,
+            E | GraphStepLimitError,
+            R
+          >,
+          (sub) => output(sub, state)
+        )
+      )
+  }
+}
+
+/**
+ * Waits in a node for a value from outside, under a name that is unique in the node. The node fails with `GraphWaitingError`; in a thread
+ * the run stops there once the other nodes of its step have finished, and `resume` gives the value: then the node runs again from its
+ * start, and `wait` succeeds. So what a node does before it waits is done again.
+ *
+ * The value is given encoded, as JSON, and decoded by the schema; one that does not fit is refused, and the wait goes on with a
+ * `problem`. `payload`, JSON too, tells whoever is to answer what it is about.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const wait = <A, I>(
+  name: string,
+  schema: Schema.Schema<A, I>,
+  options?: { readonly payload?: unknown } | undefined
+): Effect.Effect<A, GraphWaitingError> =>
+  Effect.flatMap(GraphRunner.CurrentFrame, (frame) => {
+    const payload = options?.payload
+    const waiting = { name, node: frame.node, path: [], ...(payload === undefined ? {} : { payload }) }
+    const given = frame.answers.get(name)
+    if (given === undefined) return GraphThread.waitingError(frame.graph, [waiting])
+    return Effect.mapError(ParseResult.decodeUnknown(schema)(given), (error) =>
+      GraphThread.waitingError(frame.graph, [{ ...waiting, problem: GraphCodec.issues(error) }])
+    )
+  })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ThreadOptions<S> extends InvokeOptions<S> {
+  /** One run of a thread at a time: the checkpoints of two would mix. */
+  readonly threadId: string
+  /** Kept with every checkpoint of this run. */
+  readonly metadata?: { readonly [key: string]: Json } | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ResumeOptions<S> extends ThreadOptions<S> {
+  /** Where from; default the last checkpoint. From an earlier one a new line begins, and the old one is kept. */
+  readonly checkpointId?: string | undefined
+  /** The value that the graph waits for, encoded. */
+  readonly value?: unknown
+  /** Which wait the value is for, where there are several: its name, or `path/node/name`. */
+  readonly wait?: string | undefined
+  /** Fields of the state to replace before going on, not through reducers. Nodes that wait run again. */
+  readonly update?: Partial<S> | undefined
+}
+
+/**
+ * What a run in a thread can fail with besides its nodes' errors.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ThreadError = GraphStepLimitError | GraphCheckpointError | CheckpointerError
+
+/**
+ * A checkpoint of a thread. `next` is empty when the run had ended.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Snapshot<out N extends string, out S> {
+  readonly id: string
+  readonly parentId?: string | undefined
+  /** Super-steps finished. */
+  readonly step: number
+  readonly state: S
+  readonly next: ReadonlyArray<N>
+  readonly waiting: ReadonlyArray<Waiting>
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** `source` says what put it: `input`, `loop`, `wait`, `resume`, `update` or `fork`. */
+  readonly metadata: { readonly [key: string]: Json }
+}
+
+/**
+ * Runs a graph in a thread: where it stands is saved after every super-step, and after every node of a parallel one, so that `resume`
+ * can go on after a crash without running a finished node again. A thread may have had runs before: they stay in its history.
+ *
+ * @since 0.1.0
+ * @category threads
+ */
+export const invokeThread = <N extends string, S, I, E, R>(
+  compiled: Compiled<N, S, I, E, R>,
+  options: ThreadOptions<NoInfer<S>> & { readonly initial: NoInfer<S> }
+): Effect.Effect<S, E | ThreadError, R | Checkpointer> =>
+  GraphResume.invoke(compiled[CompiledTypeId], options.initial, options)
+
+/**
+ * Goes on with a thread: after a crash, with the value it waits for, with another state, or from a checkpoint of its past. A run that has
+ * ended gives its last state again. While it waits and gets no value, it fails with the same `GraphWaitingError`.
+ *
+ * @since 0.1.0
+ * @category threads
+ */
+export const resume = <N extends string, S, I, E, R>(
+  compiled: Compiled<N, S, I, E, R>,
+  options: ResumeOptions<NoInfer<S>>
+): Effect.Effect<S, E | ThreadError, R | Checkpointer> => GraphResume.resume(compiled[CompiledTypeId], options as any)
+
+/**
+ * The checkpoints of a thread, the last one first; empty for a thread that is not known.
+ *
+ * @since 0.1.0
+ * @category threads
+ */
+export const history = <N extends string, S, I, E, R>(
+  compiled: Compiled<N, S, I, E, R>,
+  threadId: string,
+  options?: { readonly limit?: number | undefined; readonly before?: string | undefined } | undefined
+): Effect.Effect<ReadonlyArray<Snapshot<N, S>>, GraphCheckpointError | CheckpointerError, Checkpointer> =>
+  GraphResume.history(compiled[CompiledTypeId], threadId, options)
+
+/**
+ * The graph as a Mermaid flowchart, drawn from what runs: branches are labelled edges, joins hexagons, subgraphs boxes.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toMermaid = (
+  graph: StateGraph<string, any, any, any, any> | Compiled<string, any, any, any, any>
+): string => GraphDiagram.mermaid(CompiledTypeId in graph ? graph.graph : graph)

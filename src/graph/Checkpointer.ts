@@ -1,0 +1,262 @@
+/**
+ * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as CanonicalJson from "../internal/CanonicalJson.js"
+import type { CheckpointerError, Json, Waiting } from "./GraphError.js"
+
+/**
+ * The update of one node, encoded: pairs of a field and its value.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Writes = ReadonlyArray<readonly [field: string, value: Json]>
+
+/**
+ * What a node of a super-step has written.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface NodeWrites {
+  readonly node: string
+  readonly writes: Writes
+}
+
+/**
+ * A value that was given to a wait: `path` are the nodes that lead to the subgraph it is in, from the outside in.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Answer {
+  readonly path: ReadonlyArray<string>
+  readonly node: string
+  readonly name: string
+  readonly value: Json
+}
+
+/**
+ * Where a subgraph stood when the graph around it stopped to wait; `call` counts the subgraphs one run of the node has run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Pin {
+  readonly node: string
+  readonly call: number
+  readonly namespace: string
+  readonly id: string
+}
+
+/**
+ * Where a run stands between two super-steps, or within one that waits.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Checkpoint {
+  readonly threadId: string
+  /** `""` for the graph of the thread; each run of a subgraph has one of its own. */
+  readonly namespace: string
+  /** Unique in its thread. */
+  readonly id: string
+  /** What it follows from; absent for the first. */
+  readonly parentId?: string | undefined
+  /** Super-steps finished. */
+  readonly step: number
+  /** Encoded by the schema of the state. */
+  readonly state: Json
+  /** Nodes of the step to come, or of the one under way. None: the run has ended. */
+  readonly next: ReadonlyArray<string>
+  /** Joins that have seen some of their sources. */
+  readonly reached: ReadonlyArray<{ readonly node: string; readonly sources: ReadonlyArray<string> }>
+  /** Nodes of `next` that have finished while others wait. */
+  readonly finished: ReadonlyArray<NodeWrites>
+  readonly waiting: ReadonlyArray<Waiting>
+  readonly answers: ReadonlyArray<Answer>
+  readonly pins: ReadonlyArray<Pin>
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** `source`, `graph`, and what the caller adds. */
+  readonly metadata: { readonly [key: string]: Json }
+}
+
+/**
+ * A checkpoint with the writes of nodes that have finished since.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Saved {
+  readonly checkpoint: Checkpoint
+  readonly writes: ReadonlyArray<NodeWrites>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ListOptions {
+  /** Default `""`, the graph of the thread. */
+  readonly namespace?: string | undefined
+  /** At most so many; default all. */
+  readonly limit?: number | undefined
+  /** Only those put before this one; none for an id that is not known. */
+  readonly before?: string | undefined
+  /** Only those whose metadata has these entries. */
+  readonly filter?: { readonly [key: string]: Json } | undefined
+}
+
+/**
+ * Ids and names are compared exactly, whatever they are made of. A checkpoint is never changed: the order in which checkpoints were put is
+ * their order.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. */
+  readonly put: (checkpoint: Checkpoint) => Effect.Effect<void, CheckpointerError>
+  /**
+   * Adds what a node has written to a checkpoint. A node's first writes count. Writes of a checkpoint that is not known are dropped.
+   */
+  readonly putWrites: (
+    threadId: string,
+    checkpointId: string,
+    node: string,
+    writes: Writes
+  ) => Effect.Effect<void, CheckpointerError>
+  /** The last checkpoint of a namespace (default `""`), or the one with this id. `None` when there is none. */
+  readonly get: (
+    threadId: string,
+    options?: { readonly namespace?: string | undefined; readonly id?: string | undefined } | undefined
+  ) => Effect.Effect<Option.Option<Saved>, CheckpointerError>
+  /** The last ones first; empty for a thread that is not known. */
+  readonly list: (
+    threadId: string,
+    options?: ListOptions | undefined
+  ) => Effect.Effect<ReadonlyArray<Checkpoint>, CheckpointerError>
+  /** Removes all of a thread, every namespace. No failure when there is none. */
+  readonly deleteThread: (threadId: string) => Effect.Effect<void, CheckpointerError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class Checkpointer extends Context.Tag("effect-lexigram/graph/Checkpointer")<Checkpointer, Service>() {}
+
+/**
+ * Keeps nothing: for runs whose journal is kept elsewhere, or nowhere.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<Checkpointer> = Layer.succeed(Checkpointer, {
+  put: () => Effect.void,
+  putWrites: () => Effect.void,
+  get: () => Effect.succeed(Option.none()),
+  list: () => Effect.succeed([]),
+  deleteThread: () => Effect.void
+})
+
+interface Row {
+  readonly namespace: string
+  readonly id: string
+  /** As text: what comes back is never what somebody else holds. */
+  readonly text: string
+  readonly writes: Map<string, string>
+}
+
+interface Thread {
+  readonly rows: Array<Row>
+  readonly byId: Map<string, number>
+}
+
+const read = (row: Row): Checkpoint => JSON.parse(row.text) as Checkpoint
+
+const has = (metadata: Checkpoint["metadata"], filter: NonNullable<ListOptions["filter"]>): boolean =>
+  Object.keys(filter).every(
+    (key) =>
+      Object.hasOwn(metadata, key) && CanonicalJson.stringify(metadata[key]) === CanonicalJson.stringify(filter[key])
+  )
+
+/**
+ * Keeps the last threads in memory.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: {
+  /** Threads that are kept; the one begun first goes first. Default 1,000. */
+  readonly maxThreads?: number | undefined
+}): Service => {
+  const maxThreads = Math.max(1, options?.maxThreads ?? 1000)
+  const threads = new Map<string, Thread>()
+  return {
+    put: (checkpoint) =>
+      Effect.sync(() => {
+        let thread = threads.get(checkpoint.threadId)
+        if (thread === undefined) {
+          thread = { rows: [], byId: new Map() }
+          threads.set(checkpoint.threadId, thread)
+          if (threads.size > maxThreads) threads.delete(threads.keys().next().value as string)
+        }
+        if (thread.byId.has(checkpoint.id)) return
+        thread.byId.set(checkpoint.id, thread.rows.length)
+        const { id, namespace } = checkpoint
+        thread.rows.push({ namespace, id, text: JSON.stringify(checkpoint), writes: new Map() })
+      }),
+    putWrites: (threadId, checkpointId, node, writes) =>
+      Effect.sync(() => {
+        const thread = threads.get(threadId)
+        const row = thread?.rows[thread.byId.get(checkpointId) ?? -1]
+        if (row !== undefined && !row.writes.has(node)) row.writes.set(node, JSON.stringify(writes))
+      }),
+    get: (threadId, getOptions) =>
+      Effect.sync(() => {
+        const thread = threads.get(threadId)
+        const namespace = getOptions?.namespace ?? ""
+        const id = getOptions?.id
+        const row =
+          id === undefined
+            ? thread?.rows.findLast((row) => row.namespace === namespace)
+            : thread?.rows[thread.byId.get(id) ?? -1]
+        if (row === undefined || row.namespace !== namespace) return Option.none()
+        const writes = Array.from(row.writes, ([node, text]): NodeWrites => ({ node, writes: JSON.parse(text) }))
+        return Option.some({ checkpoint: read(row), writes })
+      }),
+    list: (threadId, listOptions) =>
+      Effect.sync(() => {
+        const thread = threads.get(threadId)
+        const found: Array<Checkpoint> = []
+        if (thread === undefined) return found
+        const { before, filter } = listOptions ?? {}
+        const limit = listOptions?.limit ?? Number.POSITIVE_INFINITY
+        const namespace = listOptions?.namespace ?? ""
+        const end = before === undefined ? thread.rows.length : (thread.byId.get(before) ?? 0)
+        for (let i = end - 1; i >= 0 && found.length < limit; i--) {
+          const row = thread.rows[i] as Row
+          if (row.namespace !== namespace) continue
+          const checkpoint = read(row)
+          if (filter === undefined || has(checkpoint.metadata, filter)) found.push(checkpoint)
+        }
+        return found
+      }),
+    deleteThread: (threadId) => Effect.sync(() => void threads.delete(threadId))
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMemory = (options?: { readonly maxThreads?: number | undefined }): Layer.Layer<Checkpointer> =>
+  Layer.sync(Checkpointer, () => makeMemory(options))

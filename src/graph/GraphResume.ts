@@ -1,0 +1,158 @@
+/**
+ * From outside into a thread: a run is begun, resumed, or its past is read.
+ *
+ * @since 0.1.0
+ * @internal
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { type Answer, type Checkpoint, Checkpointer, type Saved, type Service } from "./Checkpointer.js"
+import * as GraphCodec from "./GraphCodec.js"
+import type { CheckpointerError, GraphCheckpointError, Json, Waiting } from "./GraphError.js"
+import type * as GraphRunner from "./GraphRunner.js"
+import * as GraphTables from "./GraphTables.js"
+import * as GraphThread from "./GraphThread.js"
+
+type Tables = GraphTables.Tables
+type Run<A> = Effect.Effect<A, any, any>
+
+interface Options extends GraphRunner.Options {
+  readonly threadId: string
+  readonly metadata?: { readonly [key: string]: Json } | undefined
+}
+
+interface ResumeOptions extends Options {
+  readonly checkpointId?: string | undefined
+  readonly value?: unknown
+  readonly wait?: string | undefined
+  readonly update?: { readonly [field: string]: unknown } | undefined
+}
+
+const threadOf = (checkpointer: Service, options: Options): GraphThread.Thread => ({
+  checkpointer,
+  threadId: options.threadId,
+  namespace: "",
+  metadata: options.metadata ?? {},
+  options
+})
+
+const stateOf = (run: Run<GraphThread.Position>): Run<any> => Effect.map(run, (position) => position.state)
+
+export const invoke = (tables: Tables, initial: any, options: Options): Run<any> =>
+  Effect.flatMap(Checkpointer, (checkpointer) => {
+    const thread = threadOf(checkpointer, options)
+    return stateOf(
+      Effect.flatMap(checkpointer.get(options.threadId), (last) =>
+        Effect.flatMap(
+          GraphThread.begin(tables, thread, initial, Option.isSome(last) ? last.value.checkpoint : undefined),
+          (position) => GraphThread.drive(tables, thread, position)
+        )
+      )
+    )
+  })
+
+/** Which wait a value is for, by its name or its full name. */
+const answerOf = (
+  tables: Tables,
+  checkpoint: Checkpoint,
+  value: unknown,
+  wait: string | undefined
+): Effect.Effect<Answer, GraphCheckpointError> => {
+  const fail = (reason: GraphCheckpointError["reason"], message: string, hint: string) =>
+    GraphThread.checkpointError(reason, tables.name, checkpoint.threadId, checkpoint.id, message, hint)
+  const fullName = (one: Waiting): string => [...one.path, one.node, one.name].join("/")
+  const names = checkpoint.waiting.map((one) => JSON.stringify(fullName(one))).join(", ")
+  const found = checkpoint.waiting.filter((one) => wait === undefined || wait === one.name || wait === fullName(one))
+  const [first, ...others] = found
+  if (first === undefined) {
+    return checkpoint.waiting.length === 0
+      ? fail("not-waiting", `Graph "${tables.name}" waits for nothing there`, "Resume it without a value")
+      : fail("not-waiting", `Graph "${tables.name}" does not wait for ${JSON.stringify(wait)}`, `It waits for ${names}`)
+  }
+  if (others.length > 0) {
+    const message = `Graph "${tables.name}" waits for several values: ${names}`
+    return fail("ambiguous", message, "Say with `wait` which one is given")
+  }
+  return Effect.mapBoth(GraphCodec.json(value), {
+    onSuccess: (json): Answer => ({ path: first.path, node: first.node, name: first.name, value: json }),
+    onFailure: (problem) => fail("encoding", `The value cannot be saved: ${problem}`, "Give it encoded, as JSON")
+  })
+}
+
+interface Found {
+  readonly saved: Saved
+  /** From any but the last checkpoint of a thread a new line begins. */
+  readonly isLast: boolean
+}
+
+/** The checkpoint to resume from. */
+const find = (
+  tables: Tables,
+  checkpointer: Service,
+  threadId: string,
+  checkpointId: string | undefined
+): Effect.Effect<Found, GraphCheckpointError | CheckpointerError> =>
+  Effect.gen(function* () {
+    const last = yield* checkpointer.get(threadId)
+    if (Option.isNone(last)) {
+      const message = `There is no thread ${JSON.stringify(threadId.slice(0, 100))}`
+      const hint = "Begin it with invokeThread, with a Checkpointer that keeps it"
+      return yield* GraphThread.checkpointError("unknown-thread", tables.name, threadId, undefined, message, hint)
+    }
+    if (checkpointId === undefined || checkpointId === last.value.checkpoint.id) {
+      return { saved: last.value, isLast: true }
+    }
+    const one = yield* checkpointer.get(threadId, { id: checkpointId })
+    if (Option.isNone(one)) {
+      const message = `The thread has no checkpoint ${JSON.stringify(checkpointId.slice(0, 100))}`
+      const hint = "StateGraph.history lists those it has"
+      return yield* GraphThread.checkpointError(
+        "unknown-checkpoint",
+        tables.name,
+        threadId,
+        checkpointId,
+        message,
+        hint
+      )
+    }
+    // Nodes that finished since belong to the line that went on from there.
+    return { saved: { ...one.value, writes: [] }, isLast: false }
+  })
+
+export const resume = (tables: Tables, options: ResumeOptions): Run<any> =>
+  Effect.gen(function* () {
+    const checkpointer = yield* Checkpointer
+    const thread = threadOf(checkpointer, options)
+    const { isLast, saved } = yield* find(tables, checkpointer, options.threadId, options.checkpointId)
+    let position = yield* GraphThread.restore(tables, saved)
+    const given =
+      options.value === undefined ? [] : [yield* answerOf(tables, saved.checkpoint, options.value, options.wait)]
+    if (given.length > 0) position = yield* GraphThread.answer(tables, thread, position, given)
+    if (options.update !== undefined) {
+      const state = GraphTables.replace(tables, position.state, options.update)
+      position = yield* GraphThread.update(tables, thread, position, state)
+    } else if (!isLast && given.length === 0) position = yield* GraphThread.fork(tables, thread, position)
+    return yield* stateOf(GraphThread.drive(tables, thread, position))
+  })
+
+export const history = (
+  tables: Tables,
+  threadId: string,
+  options: { readonly limit?: number | undefined; readonly before?: string | undefined } | undefined
+): Run<ReadonlyArray<any>> =>
+  Effect.gen(function* () {
+    const checkpointer = yield* Checkpointer
+    const checkpoints = yield* checkpointer.list(threadId, options)
+    return yield* Effect.forEach(checkpoints, (checkpoint) =>
+      Effect.map(GraphThread.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
+        id: checkpoint.id,
+        ...(checkpoint.parentId === undefined ? {} : { parentId: checkpoint.parentId }),
+        step: checkpoint.step,
+        state,
+        next: checkpoint.next,
+        waiting: checkpoint.waiting,
+        at: checkpoint.at,
+        metadata: checkpoint.metadata
+      }))
+    )
+  })
