@@ -444,12 +444,12 @@ const change = <N extends string, S, I, E, R>(
 export const wrapNode: {
   <N extends string, S, I, E, R, E2, R2>(
     name: NoInfer<N>,
-    wrap: (next: Handler<S, E, R>) => Handler<S, E2, R2>
+    wrap: (next: Handler<S, E, R>) => Handler<NoInfer<S>, E2, R2>
   ): (self: StateGraph<N, S, I, E, R>) => StateGraph<N, S, I, E | E2, R | R2>
   <N extends string, S, I, E, R, E2, R2>(
     self: StateGraph<N, S, I, E, R>,
     name: NoInfer<N>,
-    wrap: (next: Handler<S, E, R>) => Handler<S, E2, R2>
+    wrap: (next: Handler<S, E, R>) => Handler<NoInfer<S>, E2, R2>
   ): StateGraph<N, S, I, E | E2, R | R2>
 } = dual(3, (self: StateGraph<string, any, any, any, any>, name: string, wrap: (next: Handler<any, any, any>) => any) =>
   change(self, name, (node) => ({ ...node, run: wrap(node.run) }))
@@ -464,7 +464,7 @@ export const wrapNode: {
 export const replaceNode: {
   <N extends string, S, I, E, R, E2, R2>(
     name: NoInfer<N>,
-    handler: Handler<S, E2, R2> | Node<S, E2, R2>
+    handler: Handler<NoInfer<S>, E2, R2> | Node<NoInfer<S>, E2, R2>
   ): (self: StateGraph<N, S, I, E, R>) => StateGraph<N, S, I, E | E2, R | R2>
   <N extends string, S, I, E, R, E2, R2>(
     self: StateGraph<N, S, I, E, R>,

@@ -3,8 +3,16 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
 import { expectTypeOf, test } from "vitest"
-import type { GraphNodeTimeoutError, GraphStepLimitError } from "../../src/graph/GraphError.js"
+import type { Checkpointer } from "../../src/graph/Checkpointer.js"
+import type {
+  CheckpointerError,
+  GraphCheckpointError,
+  GraphNodeTimeoutError,
+  GraphStepLimitError,
+  GraphWaitingError
+} from "../../src/graph/GraphError.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 
 class Db extends Context.Tag("Db")<Db, { readonly load: Effect.Effect<number, Down> }>() {}
@@ -207,6 +215,33 @@ test("a node in parts knows the state", () => {
   expectTypeOf(inferred).toEqualTypeOf<StateGraph.StateGraph<"a", S, I, Other, Mail>>()
 })
 
+test("a wrapper or a new handler that writes some fields does not narrow the state", () => {
+  const changed = graph.pipe(
+    StateGraph.wrapNode(
+      "plan",
+      (next) => (state, context) => Effect.map(next(state, context), (update) => ({ n: (update.n ?? 0) + 1 }))
+    ),
+    StateGraph.replaceNode("act", () => Effect.succeed({ n: 1 })),
+    StateGraph.replaceNode(
+      "act",
+      StateGraph.node((_: S) => Effect.succeed({ n: 1 }))
+    )
+  )
+  expectTypeOf(changed).toEqualTypeOf<
+    StateGraph.StateGraph<"plan" | "act" | "done", S, I, Down | GraphNodeTimeoutError, Db>
+  >()
+  const direct = StateGraph.wrapNode(graph, "plan", (next) => (state, context) => {
+    expectTypeOf(state).toEqualTypeOf<S>()
+    return Effect.map(next(state, context), (update) => ({ n: (update.n ?? 0) + 1 }))
+  })
+  expectTypeOf(direct).toEqualTypeOf<
+    StateGraph.StateGraph<"plan" | "act" | "done", S, I, Down | GraphNodeTimeoutError, Db>
+  >()
+  expectTypeOf(StateGraph.replaceNode(graph, "plan", () => Effect.succeed({ n: 1 }))).toEqualTypeOf<
+    StateGraph.StateGraph<"plan" | "act" | "done", S, I, Down | GraphNodeTimeoutError, Db>
+  >()
+})
+
 test("wrapping and replacing add to the types, in a pipe and directly", () => {
   const wrapped = graph.pipe(
     StateGraph.wrapNode("plan", (next) => (state, context) => {
@@ -237,4 +272,79 @@ test("wrapping and replacing add to the types, in a pipe and directly", () => {
   StateGraph.replaceNode(graph, "plann", () => Effect.succeed({}))
   // @ts-expect-error a field of another type
   StateGraph.replaceNode(graph, "plan", () => Effect.succeed({ n: "1" }))
+})
+
+const Sub = Schema.Struct({ count: Schema.Number })
+const sub = StateGraph.unsafeCompile(
+  StateGraph.make({
+    name: "sub",
+    state: Sub,
+    nodes: { only: (state) => (state.count > 1 ? Effect.fail(new Other()) : Effect.succeed({ count: 1 })) },
+    start: "only",
+    edges: { only: "END" }
+  })
+)
+
+test("a subgraph brings its errors and its limit", () => {
+  const outer = StateGraph.make({
+    name: "outer",
+    state: State,
+    nodes: {
+      sub: StateGraph.subgraph(sub, {
+        input: (state: S) => ({ count: state.n }),
+        output: (inner, state) => {
+          expectTypeOf(inner).toEqualTypeOf<{ readonly count: number }>()
+          expectTypeOf(state).toEqualTypeOf<S>()
+          return { n: inner.count }
+        }
+      })
+    },
+    start: "sub",
+    edges: { sub: "END" }
+  })
+  expectTypeOf(outer).toEqualTypeOf<StateGraph.StateGraph<"sub", S, I, Other | GraphStepLimitError, never>>()
+  // @ts-expect-error an input of another type
+  StateGraph.subgraph(sub, { input: (state: S) => ({ count: state.text }), output: () => ({}) })
+})
+
+test("a graph that waits can fail with it, and threads need a checkpointer", () => {
+  const waiting = StateGraph.make({
+    name: "waiting",
+    state: State,
+    nodes: {
+      ask: () =>
+        Effect.map(StateGraph.wait("approval", Schema.NumberFromString), (n) => {
+          expectTypeOf(n).toEqualTypeOf<number>()
+          return { n }
+        })
+    },
+    start: "ask",
+    edges: { ask: "END" }
+  })
+  expectTypeOf(waiting).toEqualTypeOf<StateGraph.StateGraph<"ask", S, I, GraphWaitingError, never>>()
+  const compiled = StateGraph.unsafeCompile(waiting)
+  type ThreadError = GraphStepLimitError | GraphCheckpointError | CheckpointerError
+  expectTypeOf(StateGraph.invokeThread(compiled, { threadId: "t", initial: { n: 1, text: "" } })).toEqualTypeOf<
+    Effect.Effect<S, GraphWaitingError | ThreadError, Checkpointer>
+  >()
+  expectTypeOf(StateGraph.resume(compiled, { threadId: "t", value: "1", update: { n: 1 } })).toEqualTypeOf<
+    Effect.Effect<S, GraphWaitingError | ThreadError, Checkpointer>
+  >()
+  expectTypeOf(StateGraph.history(compiled, "t", { limit: 1 })).toEqualTypeOf<
+    Effect.Effect<ReadonlyArray<StateGraph.Snapshot<"ask", S>>, GraphCheckpointError | CheckpointerError, Checkpointer>
+  >()
+  // @ts-expect-error no field of the state
+  StateGraph.resume(compiled, { threadId: "t", update: { m: 1 } })
+})
+
+test("the events of a stream tell own nodes from those of subgraphs", () => {
+  const events = StateGraph.stream(StateGraph.unsafeCompile(graph), { n: 1, text: "" })
+  expectTypeOf(events).toEqualTypeOf<
+    Stream.Stream<StateGraph.GraphEvent<S>, Down | GraphNodeTimeoutError | GraphStepLimitError, Db>
+  >()
+  const update = (event: StateGraph.NodeFinished<S>) => {
+    if (event.path === undefined) expectTypeOf(event.update).toEqualTypeOf<Partial<S>>()
+    else expectTypeOf(event.update).toEqualTypeOf<{ readonly [field: string]: unknown }>()
+  }
+  expectTypeOf(update).toBeFunction()
 })
