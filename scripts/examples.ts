@@ -1,5 +1,5 @@
 /**
- * Runs every examples/*.ts in a process of its own: it must end by itself with code 0 and print something. No network key and no
+ * Runs every examples/*.ts and examples/strategies/*.ts in a process of its own: it must end by itself with code 0 and print something. No network key and no
  * setting of the environment reaches it, so that an example means the same everywhere.
  */
 import { spawn } from "node:child_process"
@@ -51,7 +51,10 @@ const run = async (file: string): Promise<Outcome> => {
 }
 
 const wanted = process.argv.slice(2)
-const files = Fs.readdirSync(Path.join(root, "examples"))
+const strategies = Fs.readdirSync(Path.join(root, "examples", "strategies"))
+  .filter((file) => file !== "sample.ts")
+  .map((file) => `strategies/${file}`)
+const files = [...Fs.readdirSync(Path.join(root, "examples")), ...strategies]
   .filter((file) => file.endsWith(".ts") && (wanted.length === 0 || wanted.some((part) => file.includes(part))))
   .sort()
 
