@@ -1,4 +1,11 @@
 /**
+ * What `AdaptiveAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as AdaptivePrompts from "./prompt/AdaptivePrompts.js"
+
+/**
  * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
  *
  * @since 0.1.0
@@ -119,6 +126,13 @@ export * as CostEstimator from "./llm/CostEstimator.js"
 export * as CostStage from "./agent/CostStage.js"
 
 /**
+ * Every step that ships with the library.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultPrompts from "./prompt/DefaultPrompts.js"
+
+/**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
  *
  * @since 0.1.0
@@ -159,6 +173,13 @@ export * as GovernanceError from "./governance/GovernanceError.js"
  * @since 0.1.0
  */
 export * as GovernanceStage from "./agent/GovernanceStage.js"
+
+/**
+ * How graphs fail.
+ *
+ * @since 0.1.0
+ */
+export * as GraphError from "./graph/GraphError.js"
 
 /**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
@@ -232,6 +253,13 @@ export * as JsonSchemaValidator from "./tool/JsonSchemaValidator.js"
 export * as LanguageModelClient from "./provider/LanguageModelClient.js"
 
 /**
+ * What `LATSAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as LatsPrompts from "./prompt/LatsPrompts.js"
+
+/**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
  *
  * @since 0.1.0
@@ -245,6 +273,13 @@ export * as LlmCache from "./llm/LlmCache.js"
  * @since 0.1.0
  */
 export * as LlmClient from "./llm/LlmClient.js"
+
+/**
+ * What `LLMCompilerAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as LlmCompilerPrompts from "./prompt/LlmCompilerPrompts.js"
 
 /**
  * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
@@ -414,11 +449,57 @@ export * as OutputGuardStage from "./agent/OutputGuardStage.js"
 export * as PartAssembler from "./llm/PartAssembler.js"
 
 /**
+ * What `PlanAndSolveAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as PlanAndSolvePrompts from "./prompt/PlanAndSolvePrompts.js"
+
+/**
+ * What `PlanExecuteAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as PlanExecutePrompts from "./prompt/PlanExecutePrompts.js"
+
+/**
  * Notices when a loop goes in circles: the same call with the same result, again and again.
  *
  * @since 0.1.0
  */
 export * as Progress from "./strategy/Progress.js"
+
+/**
+ * How prompts can be wrong.
+ *
+ * @since 0.1.0
+ */
+export * as PromptError from "./prompt/PromptError.js"
+
+/**
+ * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the step, the files of
+ * a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom instructions are appended to every system
+ * half, whichever layer it comes from, under a heading of their own.
+ *
+ * @since 0.1.0
+ */
+export * as PromptLibrary from "./prompt/PromptLibrary.js"
+
+/**
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ *
+ * @since 0.1.0
+ */
+export * as PromptStep from "./prompt/PromptStep.js"
+
+/**
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
+ * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
+ * are, and places inside values stay text.
+ *
+ * @since 0.1.0
+ */
+export * as PromptTemplate from "./prompt/PromptTemplate.js"
 
 /**
  * Model roles from the environment, each with the provider it names.
@@ -443,11 +524,11 @@ export * as Providers from "./provider/Providers.js"
 export * as ReAct from "./strategy/ReAct.js"
 
 /**
- * What a model is told about the ReAct protocol.
+ * What `ReActAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReActPrompt from "./prompt/ReActPrompt.js"
+export * as ReActPrompts from "./prompt/ReActPrompts.js"
 
 /**
  * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
@@ -457,6 +538,42 @@ export * as ReActPrompt from "./prompt/ReActPrompt.js"
  * @since 0.1.0
  */
 export * as ReActText from "./strategy/ReActText.js"
+
+/**
+ * What `REWOOAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReWooPrompts from "./prompt/ReWooPrompts.js"
+
+/**
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
+ * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ *
+ * @since 0.1.0
+ */
+export * as Reasoning from "./strategy/Reasoning.js"
+
+/**
+ * What `ReflectionAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReflectionPrompts from "./prompt/ReflectionPrompts.js"
+
+/**
+ * What `ReflexionAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
+
+/**
+ * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
+ *
+ * @since 0.1.0
+ */
+export * as ReplyForm from "./strategy/ReplyForm.js"
 
 /**
  * The current run: where strategies, tools and stages emit what happens.
@@ -471,6 +588,13 @@ export * as Run from "./observability/Run.js"
  * @since 0.1.0
  */
 export * as RunLog from "./observability/RunLog.js"
+
+/**
+ * What `SelfDiscoveryAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SelfDiscoveryPrompts from "./prompt/SelfDiscoveryPrompts.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
@@ -544,6 +668,13 @@ export * as SkillStage from "./agent/SkillStage.js"
 export * as Stage from "./agent/Stage.js"
 
 /**
+ * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
+ *
+ * @since 0.1.0
+ */
+export * as StateGraph from "./graph/StateGraph.js"
+
+/**
  * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in
  * the run, the same on every replay. Without a durable layer a step is the effect itself and costs one look-up.
  *
@@ -557,6 +688,13 @@ export * as Step from "./observability/Step.js"
  * @since 0.1.0
  */
 export * as StopCondition from "./strategy/StopCondition.js"
+
+/**
+ * What `STORMAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as StormPrompts from "./prompt/StormPrompts.js"
 
 /**
  * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
@@ -578,6 +716,13 @@ export * as StrategyError from "./strategy/StrategyError.js"
  * @since 0.1.0
  */
 export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
+
+/**
+ * What `SupervisorAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 
 /**
  * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
@@ -613,6 +758,13 @@ export * as ToolArguments from "./tool/ToolArguments.js"
  * @since 0.1.0
  */
 export * as ToolError from "./tool/ToolError.js"
+
+/**
+ * Tools as a prompt shows them.
+ *
+ * @since 0.1.0
+ */
+export * as ToolList from "./prompt/ToolList.js"
 
 /**
  * The loop of model and tools that `function_calling` and native `react` share.

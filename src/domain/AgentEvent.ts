@@ -211,7 +211,7 @@ export const Critique = event("Critique", {
   score: Schema.optional(Schema.Number)
 })
 /**
- * A node of a graph ended with this update of the state.
+ * A node of a graph ended with this update of the state; empty while output guards have still to judge the answer.
  *
  * @since 0.1.0
  * @category schemas

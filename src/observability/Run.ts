@@ -49,6 +49,8 @@ export interface Service {
   readonly depth: number
   /** True when the deltas of the model's answer are wanted. */
   readonly live: boolean
+  /** True while guards have still to judge what the run answers: nothing that may hold the answer is to be emitted before. */
+  readonly withheld: boolean
   /** Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any more. */
   readonly emit: (body: Body) => Effect.Effect<void>
   /** Several at once; they get consecutive numbers. */
@@ -105,6 +107,7 @@ export const make = (options: {
     agent,
     depth: options.parent === undefined ? 0 : options.parent.depth + 1,
     live: options.parent === undefined ? sink.live : sink.live && options.parent.live,
+    withheld: options.parent?.withheld ?? false,
     emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
@@ -137,6 +140,7 @@ const silent: Service = {
   agent: "",
   depth: 0,
   live: false,
+  withheld: false,
   emit: () => Effect.void,
   emitAll: () => Effect.void,
   unsafeEmit: () => undefined,
@@ -158,13 +162,14 @@ export class Run extends Context.Reference<Run>()("effect-lexigram/observability
 }) {}
 
 /**
- * The same run, whose answers, and those of runs it starts, are not streamed while the model writes them.
+ * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while the model writes
+ * them, and not shown in the updates of graphs.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const quiet = (run: Service): Service =>
-  run.live ? { ...run, live: false, child: (runId, agent) => quiet(run.child(runId, agent)) } : run
+  run.withheld ? run : { ...run, live: false, withheld: true, child: (runId, agent) => quiet(run.child(runId, agent)) }
 
 /**
  * True inside a run.

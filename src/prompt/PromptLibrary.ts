@@ -77,6 +77,8 @@ export interface Service {
     step: PromptStep<Variable>,
     values: PromptTemplate.Values<Variable | typeof OUTPUT_FORMAT>
   ) => Rendered
+  /** What is appended to every system half of a pattern, heading included; empty where there are no custom instructions. */
+  readonly instructions: (pattern: string) => string
   /** The same prompts with more on top: its overrides win, its instructions come after those there are. */
   readonly extend: (options: Options) => Either.Either<Service, PromptTemplateError | PromptLibraryError>
 }
@@ -173,6 +175,7 @@ const fromState = (state: State): Service => {
         user: PromptTemplate.unsafeRender(user, values)
       }
     },
+    instructions: ending,
     extend: (options) => Either.map(extend(state, options), fromState)
   }
 }

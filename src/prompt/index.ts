@@ -1,6 +1,129 @@
 /**
- * What a model is told about the ReAct protocol.
+ * What `AdaptiveAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReActPrompt from "./ReActPrompt.js"
+export * as AdaptivePrompts from "./AdaptivePrompts.js"
+
+/**
+ * Every step that ships with the library.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultPrompts from "./DefaultPrompts.js"
+
+/**
+ * What `LATSAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as LatsPrompts from "./LatsPrompts.js"
+
+/**
+ * What `LLMCompilerAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
+
+/**
+ * What `PlanAndSolveAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
+
+/**
+ * What `PlanExecuteAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as PlanExecutePrompts from "./PlanExecutePrompts.js"
+
+/**
+ * How prompts can be wrong.
+ *
+ * @since 0.1.0
+ */
+export * as PromptError from "./PromptError.js"
+
+/**
+ * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the step, the files of
+ * a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom instructions are appended to every system
+ * half, whichever layer it comes from, under a heading of their own.
+ *
+ * @since 0.1.0
+ */
+export * as PromptLibrary from "./PromptLibrary.js"
+
+/**
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ *
+ * @since 0.1.0
+ */
+export * as PromptStep from "./PromptStep.js"
+
+/**
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
+ * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
+ * are, and places inside values stay text.
+ *
+ * @since 0.1.0
+ */
+export * as PromptTemplate from "./PromptTemplate.js"
+
+/**
+ * What `ReActAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReActPrompts from "./ReActPrompts.js"
+
+/**
+ * What `REWOOAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReWooPrompts from "./ReWooPrompts.js"
+
+/**
+ * What `ReflectionAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReflectionPrompts from "./ReflectionPrompts.js"
+
+/**
+ * What `ReflexionAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as ReflexionPrompts from "./ReflexionPrompts.js"
+
+/**
+ * What `SelfDiscoveryAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
+
+/**
+ * What `STORMAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as StormPrompts from "./StormPrompts.js"
+
+/**
+ * What `SupervisorAgent` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SupervisorPrompts from "./SupervisorPrompts.js"
+
+/**
+ * Tools as a prompt shows them.
+ *
+ * @since 0.1.0
+ */
+export * as ToolList from "./ToolList.js"

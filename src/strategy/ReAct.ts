@@ -5,19 +5,39 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Body, FinishReason } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
+import * as StateGraph from "../graph/StateGraph.js"
 import * as ReActStream from "../internal/ReActStream.js"
-import * as LlmClient from "../llm/LlmClient.js"
-import * as Run from "../observability/Run.js"
-import * as ReActPrompt from "../prompt/ReActPrompt.js"
-import { ToolRunner } from "../tool/ToolRunner.js"
-import * as ModelCall from "./ModelCall.js"
+import type * as LlmClient from "../llm/LlmClient.js"
+import * as Step from "../observability/Step.js"
+import * as ReActPrompts from "../prompt/ReActPrompts.js"
+import * as ToolList from "../prompt/ToolList.js"
+import { Outcome } from "../tool/ToolRunner.js"
+import * as LoopTurn from "./LoopTurn.js"
 import * as Progress from "./Progress.js"
 import * as ReActText from "./ReActText.js"
-import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
+import * as Reasoning from "./Reasoning.js"
+import type { Answer, GraphDefinition, Strategy, StrategyBaseError } from "./Strategy.js"
 import * as StrategyModule from "./Strategy.js"
 import * as ToolLoop from "./ToolLoop.js"
+
+/**
+ * Where it comes from.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const PAPER = "Yao et al. 2022, ReAct: Synergizing Reasoning and Acting in Language Models (arXiv 2210.03629)"
+
+/**
+ * Its name in the prompt library.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const PATTERN = "ReActAgent"
 
 /**
  * The name in the registry.
@@ -38,8 +58,6 @@ export interface Options extends ToolLoop.LoopOptions {
    */
   readonly format?: "native" | "text" | undefined
 }
-
-const join = (system: string, rules: string): string => (system === "" ? rules : `${system}\n\n${rules}`)
 
 /**
  * Deltas of a completion in the text protocol: the final answer that `ReActText.parse` finds in the whole is text for the user, what
@@ -78,72 +96,201 @@ const makeDeltas = (
   }
 }
 
-const textProgram =
-  (options: Options) =>
-  (task: Task): Effect.Effect<Answer, StrategyBaseError, StrategyServices> =>
+const data = <A>(): Schema.Schema<A> => Schema.Unknown as unknown as Schema.Schema<A>
+
+/**
+ * Where a run stands. `messages` are those the model was sent, system prompt and history included; those of the run begin at `first`.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const State = Schema.Struct({
+  messages: Schema.Array(data<LlmClient.Message>()),
+  first: Schema.Number,
+  step: Schema.Number,
+  usage: Usage.Usage,
+  toolCalls: Schema.Number,
+  /** What a limit that asks for an answer would answer with. */
+  lastText: Schema.String,
+  /** Whether a model of native calls wrote one as text. */
+  writes: Schema.Boolean,
+  circles: Progress.Circles,
+  /** What the last reply meant. */
+  turn: data<LoopTurn.Turn>(),
+  outcomes: Schema.Array(Outcome),
+  answer: data<Answer | null>()
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type State = typeof State.Type
+
+const initial: State = {
+  messages: [],
+  first: 0,
+  step: 0,
+  usage: Usage.empty,
+  toolCalls: 0,
+  lastText: "",
+  writes: false,
+  circles: Progress.empty,
+  turn: { _tag: "Continues", messages: [] },
+  outcomes: [],
+  answer: null
+}
+
+const graph = (options: Options) => {
+  const inText = options.format === "text"
+  const prompt = inText ? ReActPrompts.ThoughtStep : ReActPrompts.ThoughtStepNative
+
+  const model = Effect.flatMap(Reasoning.Reasoning, (reasoning) => reasoning.model(reasoning.task.role ?? prompt.role))
+
+  const think = (state: State) =>
     Effect.gen(function* () {
-      const resolved = ToolLoop.resolve(options, task)
-      const run = yield* Run.Run
-      const runner = yield* ToolRunner
-      const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
-      const known = ToolLoop.writtenNames(task.tools)
-      const opening = ModelCall.openingMessages(task, join(task.system, ReActPrompt.text(task.tools.definitions)))
-      const first = opening.length - 1
-      const stop = [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])]
-      let messages = opening
-      let usage: Usage.Usage = Usage.empty
-      let toolCalls = 0
-      let lastText = ""
-      const detector = Progress.makeCircleDetector()
-
-      const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
-        ToolLoop.end(model, task, { strategyName: NAME, step, first, messages, text, reason, said })
-
-      for (let step = 1; step <= resolved.maxIterations; step++) {
-        yield* run.emit({ _tag: "StepStarted", step })
-        const response = yield* model.call({ messages, settings: { stop } }, { step, deltas: makeDeltas(known) })
-        usage = Usage.add(usage, response.usage)
-        const parsed = ReActText.parse(LlmClient.text(response), { tools: known })
-        const reason = ToolLoop.finishReason(response.finishReason)
-        const thought = parsed.thought.trim()
-        if (thought !== "") {
-          lastText = thought
-          yield* run.emit({ _tag: "Thought", step, text: thought })
-        }
-        const said: LlmClient.Message = { role: "assistant", content: parsed.cut.text }
-
-        if (parsed._tag === "FinalAnswer") return yield* answer(parsed.answer, reason, step, said)
-
-        if (parsed._tag === "Malformed") {
-          // Asked again, a filter would filter again.
-          if (reason === "content-filter" || (reason === "length" && parsed.reason === "empty")) {
-            return yield* answer(parsed.cut.text, reason, step, parsed.cut.text === "" ? undefined : said)
-          }
-          if (parsed.reason === "no-marker" && parsed.cut.text !== "") lastText = parsed.cut.text
-          messages = [
-            ...messages,
-            ...(parsed.cut.text === "" ? [] : [said]),
-            { role: "user", content: ReActText.observation(parsed.message) }
-          ]
-          continue
-        }
-
-        const call = { id: `text_${step}`, name: parsed.tool, params: ReActText.paramsOf(parsed) }
-        const outcome = yield* runner.run(task.tools, call, resolved.toolOptions(step))
-        toolCalls += 1
-        messages = [...messages, said, { role: "user", content: ReActText.observation(outcome.observation) }]
-        const stuck = ToolLoop.checkProgress(NAME, resolved, detector, step, call, outcome)
-        if (stuck !== undefined) {
-          if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
-          return yield* stuck
-        }
-        if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: [outcome] }) === true) {
-          return yield* answer(lastText, "stop-condition", step)
-        }
+      const reasoning = yield* Reasoning.Reasoning
+      const { run, task } = reasoning
+      const { call } = yield* model
+      const opening =
+        state.messages.length > 0
+          ? []
+          : inText || task.tools.definitions.length > 0
+            ? reasoning.opening(prompt, {
+                input: task.input,
+                history: "",
+                available_tools: ToolList.text(task.tools.definitions)
+              })
+            : reasoning.bare(PATTERN)
+      const messages = state.messages.length > 0 ? state.messages : opening
+      const toolNames = ToolLoop.writtenNames(task.tools)
+      const step = yield* reasoning.begin()
+      const response = yield* inText
+        ? call(
+            { messages, settings: { stop: [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])] } },
+            { step, deltas: makeDeltas(toolNames) }
+          )
+        : call(LoopTurn.nativeRequest(task, messages), { step })
+      const { lastText, thought, turn } = inText
+        ? LoopTurn.readText(response, { step, toolNames })
+        : LoopTurn.readNative(response, { step, toolNames, writes: state.writes })
+      if (thought !== "") yield* run.emit({ _tag: "Thought", step, text: thought })
+      return {
+        messages: opening,
+        step,
+        turn,
+        usage: Usage.add(state.usage, response.usage),
+        ...(opening.length === 0 ? {} : { first: opening.length - 1 }),
+        ...(lastText === undefined ? {} : { lastText }),
+        ...(turn._tag === "Acts" && turn.written ? { writes: true } : {})
       }
-      if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", resolved.maxIterations)
-      return yield* ToolLoop.exceeded(NAME, resolved)
     })
+
+  const act = (state: State) =>
+    Effect.gen(function* () {
+      const { call, concurrency } = yield* Reasoning.Reasoning
+      const calls = state.turn._tag === "Acts" ? state.turn.calls : []
+      const outcomes = yield* Step.forEach(calls, (one) => call(one, state.step), { concurrency })
+      return { outcomes, toolCalls: state.toolCalls + outcomes.length }
+    })
+
+  const conclude = (state: State, text: string, reason: FinishReason, said?: LlmClient.Message | undefined) =>
+    Effect.gen(function* () {
+      const { task } = yield* Reasoning.Reasoning
+      const { first, messages, step } = state
+      return yield* ToolLoop.end(yield* model, task, { strategyName: NAME, step, first, messages, text, reason, said })
+    })
+
+  const observe = (state: State) =>
+    Effect.gen(function* () {
+      const { task } = yield* Reasoning.Reasoning
+      const { lastText, outcomes, step, toolCalls, turn, usage } = state
+      const resolved = ToolLoop.resolve(options, task)
+      if (turn._tag !== "Acts") {
+        const messages = turn._tag === "Continues" ? turn.messages : []
+        return yield* atLimit(state, resolved, { messages })
+      }
+      const update = { messages: [turn.assistant, LoopTurn.observed(turn, outcomes)] }
+      let circles = state.circles
+      for (let i = 0; i < outcomes.length; i++) {
+        const { observation, name } = outcomes[i]!
+        const noted = Progress.note(circles, step, name, turn.calls[i]!.params, observation)
+        circles = noted.circles
+        if (noted.repeats < resolved.noProgressAfter) continue
+        if (resolved.onLimit === "fail") return yield* ToolLoop.stuck(NAME, name, noted.repeats)
+        return { ...update, answer: yield* conclude(after(state, update), lastText, "limit") }
+      }
+      if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true) {
+        return { ...update, answer: yield* conclude(after(state, update), lastText, "stop-condition") }
+      }
+      return yield* atLimit(state, resolved, { ...update, circles })
+    })
+
+  const atLimit = (state: State, resolved: ToolLoop.Resolved, update: Partial<State> & Pick<State, "messages">) =>
+    Effect.gen(function* () {
+      if (state.step < resolved.maxIterations) return update
+      if (resolved.onLimit === "fail") return yield* ToolLoop.exceeded(NAME, resolved)
+      return { ...update, answer: yield* conclude(after(state, update), state.lastText, "limit") }
+    })
+
+  const after = (state: State, update: Pick<State, "messages">): State => ({
+    ...state,
+    messages: [...state.messages, ...update.messages]
+  })
+
+  const finish = (state: State) =>
+    Effect.gen(function* () {
+      if (state.answer !== null || state.turn._tag !== "Answers") return {}
+      const { reason, said, text } = state.turn
+      return { answer: yield* conclude(state, text, reason, said) }
+    })
+
+  return StateGraph.make({
+    name: NAME,
+    state: State,
+    nodes: { thought_step: think, action_step: act, observation_step: observe, final_answer: finish },
+    start: "thought_step",
+    edges: {
+      thought_step: {
+        to: ["action_step", "observation_step", "final_answer"],
+        when: ({ turn }) =>
+          turn._tag === "Acts" ? "action_step" : turn._tag === "Answers" ? "final_answer" : "observation_step"
+      },
+      action_step: "observation_step",
+      observation_step: {
+        to: ["thought_step", "final_answer"],
+        when: ({ answer }) => (answer === null ? "thought_step" : "final_answer")
+      },
+      final_answer: "END"
+    },
+    reducers: { messages: (current, update) => (update.length === 0 ? current : [...current, ...update]) }
+  })
+}
+
+/**
+ * Its nodes.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Node = "thought_step" | "action_step" | "observation_step" | "final_answer"
+
+/**
+ * The strategy as a graph, for those who wrap or replace one of its nodes.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const definition = ({
+  format,
+  ...options
+}: Options = {}): GraphDefinition<Node, State, typeof State.Encoded, StrategyBaseError, Reasoning.Reasoning> => ({
+  name: NAME,
+  graph: graph({ ...options, format }),
+  start: () => initial,
+  answer: ({ answer }) =>
+    answer === null ? Effect.dieMessage("react ended without an answer") : Effect.succeed(answer),
+  options
+})
 
 /**
  * The default strategy.
@@ -151,15 +298,4 @@ const textProgram =
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy =>
-  StrategyModule.make(
-    NAME,
-    options.format === "text"
-      ? textProgram(options)
-      : ToolLoop.program({
-          name: NAME,
-          thoughts: true,
-          system: (task) => (task.tools.definitions.length === 0 ? task.system : join(task.system, ReActPrompt.NATIVE)),
-          options
-        })
-  )
+export const make = (options: Options = {}): Strategy => StrategyModule.fromGraph(definition(options))

@@ -129,6 +129,15 @@ export interface Service {
   readonly concurrency: number
   /** How many steps there were so far. */
   readonly steps: () => number
+  /** The model of a role, for calls that fit no prompt: the agent's own where nobody configured that role. */
+  readonly model: (role: string) => Effect.Effect<ModelCall.Model>
+  /** The messages of a prompt: the agent's system prompt with the step's, the earlier turns, the step's question. */
+  readonly opening: <Variable extends string>(
+    prompt: PromptStep<Variable>,
+    values: Values<Variable>
+  ) => ReadonlyArray<LlmClient.Message>
+  /** The messages of the task itself, without any prompt; custom instructions of the pattern are in its system message all the same. */
+  readonly bare: (pattern: string) => ReadonlyArray<LlmClient.Message>
   /** Begins the next step of the run and gives back its number. `ask`, `askFor` and `finish` do so themselves. */
   readonly begin: (name?: string | undefined) => Effect.Effect<number>
   /**
@@ -187,6 +196,9 @@ export class Reasoning extends Context.Tag("effect-lexigram/strategy/Reasoning")
 
 const jsonFormat = (form: ReplyForm<unknown>): string =>
   `Answer with one JSON value that fits this JSON Schema, and nothing else:\n${JSON.stringify(form.jsonSchema)}`
+
+/** What `{output_format}` stands for where a step has no form. */
+const PLAIN = "Plain text: the reply itself, without a preamble."
 
 /** Clients that refused to be asked for JSON by a schema. */
 const withoutJson = new WeakSet<LlmClient.Service>()
@@ -356,7 +368,7 @@ export const make = (
             native !== undefined
               ? native.format
               : form === undefined
-                ? prompt.textFormat
+                ? prompt.textFormat || PLAIN
                 : json
                   ? jsonFormat(form)
                   : prompt.textFormat || jsonFormat(form),
@@ -505,6 +517,9 @@ export const make = (
       run,
       concurrency: resolved.toolConcurrency,
       steps: () => steps,
+      model: modelOf,
+      opening: (prompt, values) => messagesOf(prompt, values, prompt.textFormat || PLAIN, {}),
+      bare: (pattern) => ModelCall.openingMessages(task, join(task.system, prompts.instructions(pattern))),
       begin,
       ask,
       askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),

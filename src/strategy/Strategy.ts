@@ -220,12 +220,13 @@ export const fromGraph = <N extends string, S, I, E, R>(
   const compiled = StateGraph.unsafeCompile(graph)
   const maxSteps = definition.maxSteps ?? Number.POSITIVE_INFINITY
   const program = (task: Task) =>
-    Effect.flatMap(Reasoning.make(name, task, options), (reasoning) =>
-      StateGraph.invoke(compiled, start(task), {
+    Effect.flatMap(Reasoning.make(name, task, options), (reasoning) => {
+      const { run } = reasoning
+      return StateGraph.invoke(compiled, start(task), {
         maxSteps,
         concurrency: reasoning.concurrency,
         onNode: ({ graph, node, step, update }) =>
-          reasoning.run.emit({ _tag: "NodeFinished", graph, node, step, update })
+          run.emit({ _tag: "NodeFinished", graph, node, step, update: run.withheld ? {} : update })
       }).pipe(
         Effect.catchIf(
           (error): error is GraphStepLimitError => error instanceof GraphStepLimitError,
@@ -241,7 +242,7 @@ export const fromGraph = <N extends string, S, I, E, R>(
         Effect.flatMap(answer),
         Effect.provideService(Reasoning.Reasoning, reasoning)
       )
-    )
+    })
   return { ...make(name, program as (task: Task) => Effect.Effect<Answer, any, any>), graph: compiled }
 }
 

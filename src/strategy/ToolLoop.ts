@@ -153,6 +153,21 @@ export const end = (
 }
 
 /**
+ * The failure of a loop that goes in circles.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const stuck = (strategyName: string, toolName: string, repeats: number): NoProgressError =>
+  new NoProgressError({
+    strategyName,
+    toolName,
+    repeats,
+    message: `"${toolName}" was called ${repeats} times with the same arguments and the same result`,
+    hint: "Give the tool a clearer description or result, or raise `noProgressAfter`"
+  })
+
+/**
  * Fails once a call has shown the same result too often.
  *
  * @since 0.1.0
@@ -168,13 +183,7 @@ export const checkProgress = (
 ): NoProgressError | undefined => {
   const repeats = detector.note(step, outcome.name, call.params, outcome.observation)
   if (repeats < resolved.noProgressAfter) return undefined
-  return new NoProgressError({
-    strategyName,
-    toolName: outcome.name,
-    repeats,
-    message: `"${outcome.name}" was called ${repeats} times with the same arguments and the same result`,
-    hint: "Give the tool a clearer description or result, or raise `noProgressAfter`"
-  })
+  return stuck(strategyName, outcome.name, repeats)
 }
 
 const resultPart = (call: ToolCall, name: string, outcome: Outcome): ToolResultPartEncoded => ({

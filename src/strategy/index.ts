@@ -37,6 +37,21 @@ export * as ReAct from "./ReAct.js"
 export * as ReActText from "./ReActText.js"
 
 /**
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
+ * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ *
+ * @since 0.1.0
+ */
+export * as Reasoning from "./Reasoning.js"
+
+/**
+ * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
+ *
+ * @since 0.1.0
+ */
+export * as ReplyForm from "./ReplyForm.js"
+
+/**
  * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
  *
  * @since 0.1.0

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
-import * as ReActPrompt from "../../src/prompt/ReActPrompt.js"
+import * as ReActPrompts from "../../src/prompt/ReActPrompts.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
 import * as ReActText from "../../src/strategy/ReActText.js"
 import * as StopCondition from "../../src/strategy/StopCondition.js"
@@ -40,14 +40,16 @@ describe("ReAct with native calls", () => {
         ran.of("Thought").map(({ step, text }) => [step, text]),
         [[1, "I add."]]
       )
-      assert.strictEqual(content(ran.requests[0], 0), `Be brief.\n\n${ReActPrompt.NATIVE}`)
-      assert.deepStrictEqual(EventRecorder.tags(ran.events).slice(0, 6), [
+      assert.strictEqual(content(ran.requests[0], 0), `Be brief.\n\n${ReActPrompts.ThoughtStepNative.system.source}`)
+      assert.deepStrictEqual(EventRecorder.tags(ran.events).slice(0, 8), [
         "StepStarted",
         "TextDelta",
         "UsageReported",
         "Thought",
+        "NodeFinished",
         "ToolCall",
-        "ToolResult"
+        "ToolResult",
+        "NodeFinished"
       ])
     })
   )
@@ -113,7 +115,7 @@ describe("ReAct as text", () => {
         assert.strictEqual((yield* ran.exit).text, "3")
         assert.strictEqual(content(ran.requests[1], -2), action)
         assert.strictEqual(content(ran.requests[1], -1), "OBSERVATION: 3")
-        assert.notInclude(JSON.stringify(ran.requests[1]), "5")
+        assert.notInclude(JSON.stringify(ran.requests[1]!.messages.slice(1)), "5")
         assert.notInclude(JSON.stringify(ran.events), "OBSERVATION: 5")
       })
   )
@@ -305,7 +307,12 @@ describe("ReAct as text", () => {
     it.effect("nobody who does not read along gets any", () =>
       Effect.gen(function* () {
         const ran = yield* text(["FINAL_ANSWER: 3"], { live: false })
-        assert.deepStrictEqual(EventRecorder.tags(ran.events), ["StepStarted", "UsageReported"])
+        assert.deepStrictEqual(EventRecorder.tags(ran.events), [
+          "StepStarted",
+          "UsageReported",
+          "NodeFinished",
+          "NodeFinished"
+        ])
       })
     )
 

@@ -4,11 +4,15 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import * as StateGraph from "../../src/graph/StateGraph.js"
+import * as PromptStep from "../../src/prompt/PromptStep.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
+import * as Reasoning from "../../src/strategy/Reasoning.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import { MaxIterationsExceededError } from "../../src/strategy/StrategyError.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
@@ -141,4 +145,106 @@ describe("Strategy.execute", () => {
       assert.notStrictEqual(one.events[0]!.runId, two.events[0]!.runId)
     })
   )
+})
+
+describe("Strategy.fromGraph", () => {
+  const State = Schema.Struct({ drafts: Schema.Array(Schema.String), text: Schema.String })
+  const Draft = PromptStep.make({
+    pattern: "TestAgent",
+    name: "Draft",
+    variables: ["task", "drafts"],
+    system: { role: "You draft." },
+    user: "{task} {drafts}"
+  })
+  const draft = (state: typeof State.Type) =>
+    Effect.gen(function* () {
+      const reasoning = yield* Reasoning.Reasoning
+      const { text } = yield* reasoning.ask(Draft, { task: reasoning.task.input, drafts: state.drafts.join(",") })
+      return { drafts: [...state.drafts, text] }
+    })
+  const definition = () => ({
+    name: "drafts",
+    graph: StateGraph.make({
+      name: "drafts",
+      state: State,
+      nodes: { draft, choose: (state) => Effect.succeed({ text: state.drafts.at(-1) ?? "" }) },
+      start: "draft",
+      edges: {
+        draft: { to: ["draft", "choose"], when: ({ drafts }) => (drafts.length < 2 ? "draft" : "choose") },
+        choose: "END"
+      }
+    }),
+    start: () => ({ drafts: [], text: "" }),
+    answer: ({ text }: typeof State.Type) => Effect.flatMap(Reasoning.Reasoning, (reasoning) => reasoning.answer(text))
+  })
+
+  it.effect("runs its nodes and says of each that it ended", () =>
+    Effect.gen(function* () {
+      const ran = yield* Strategies.run(Strategy.fromGraph(definition()), ["one", "two"])
+      assert.deepInclude(yield* ran.exit, { text: "two", reason: "completed" })
+      assert.deepStrictEqual(
+        ran.of("NodeFinished").map(({ graph, node, step, update }) => [graph, node, step, update]),
+        [
+          ["drafts", "draft", 1, { drafts: ["one"] }],
+          ["drafts", "draft", 2, { drafts: ["one", "two"] }],
+          ["drafts", "choose", 3, { text: "two" }]
+        ]
+      )
+      assert.deepStrictEqual(Strategies.shape(ran.requests[1]!.messages), [
+        [
+          "system",
+          "Be brief.\n\n## Role\n\nYou draft.\n\n## Output Format\n\nPlain text: the reply itself, without a preamble."
+        ],
+        ["user", "What is it? one"]
+      ])
+    })
+  )
+
+  it.effect("a wrapped node takes the place of the node", () =>
+    Effect.gen(function* () {
+      const given = definition()
+      const graph = StateGraph.wrapNode(
+        given.graph,
+        "choose",
+        (next) => (state, context) => Effect.map(next(state, context), ({ text }) => ({ text: `${text}!` }))
+      )
+      const ran = yield* Strategies.run(Strategy.fromGraph({ ...given, graph }), ["one", "two"])
+      assert.strictEqual((yield* ran.exit).text, "two!")
+    })
+  )
+
+  it.effect("is compiled once, however often it runs", () =>
+    Effect.gen(function* () {
+      const given = definition()
+      let reads = 0
+      const graph = new Proxy(given.graph, {
+        get: (target, key, receiver) => {
+          reads++
+          return Reflect.get(target, key, receiver)
+        }
+      })
+      const strategy = Strategy.fromGraph({ ...given, graph })
+      const once = reads
+      assert.isAbove(once, 0)
+      for (let i = 0; i < 100; i++) {
+        const ran = yield* Strategies.run(strategy, ["one", "two"])
+        assert.strictEqual((yield* ran.exit).text, "two")
+      }
+      assert.strictEqual(reads, once)
+    })
+  )
+
+  it.effect("the limit of its steps is a failure like any other", () =>
+    Effect.gen(function* () {
+      const ran = yield* Strategies.run(Strategy.fromGraph({ ...definition(), maxSteps: 2 }), ["one", "two"])
+      const error = yield* Effect.flip(ran.exit)
+      assert.deepInclude(error, { _tag: "MaxIterationsExceededError", strategyName: "drafts", maxIterations: 2 })
+    })
+  )
+
+  it("a graph that cannot be compiled is thrown", () => {
+    const given = definition()
+    const graph = StateGraph.replaceNode(given.graph, "chose" as "choose", () => Effect.succeed({ text: "" }))
+    assert.throws(() => Strategy.fromGraph({ ...given, graph }), /chose/)
+  })
 })
