@@ -27,6 +27,7 @@ import {
   MaxIterationsExceededError,
   type NoProgressError,
   type PlanError,
+  type StrategyConfigurationError,
   type StrategyReplyError
 } from "./StrategyError.js"
 
@@ -42,6 +43,7 @@ export type StrategyBaseError =
   | NoProgressError
   | StrategyReplyError
   | PlanError
+  | StrategyConfigurationError
   | Fatality
 
 /**

@@ -112,6 +112,20 @@ export class PlanError extends Schema.TaggedError<PlanError>("effect-lexigram/st
 ) {}
 
 /**
+ * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or run.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyConfigurationError extends Schema.TaggedError<StrategyConfigurationError>(
+  "effect-lexigram/strategy/StrategyError/StrategyConfigurationError"
+)("StrategyConfigurationError", {
+  ...fields("LEX_ERR_AGT_109"),
+  /** The option it is about, where it is about one. */
+  option: Schema.optional(Schema.String)
+}) {}
+
+/**
  * Any failure of a strategy of its own.
  *
  * @since 0.1.0
@@ -122,7 +136,8 @@ export const StrategyError = Schema.Union(
   NoProgressError,
   OutputValidationError,
   StrategyReplyError,
-  PlanError
+  PlanError,
+  StrategyConfigurationError
 )
 /**
  * @since 0.1.0

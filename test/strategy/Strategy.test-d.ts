@@ -11,6 +11,7 @@ import type {
   MaxIterationsExceededError,
   NoProgressError,
   PlanError,
+  StrategyConfigurationError,
   StrategyReplyError
 } from "../../src/strategy/StrategyError.js"
 import type * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
@@ -56,6 +57,7 @@ expectTypeOf<Effect.Effect.Error<ReturnType<typeof planning.program>>>().toEqual
   | MaxIterationsExceededError
   | NoProgressError
   | PlanError
+  | StrategyConfigurationError
   | StrategyReplyError
   | Fatality
 >()
