@@ -66,6 +66,8 @@ export interface AskOptions {
   readonly show?: "nothing" | "reasoning" | "answer" | undefined
   /** Sees the text as it arrives, in pieces; the call waits for its Effect. */
   readonly onText?: ((text: string) => Effect.Effect<void>) | undefined
+  /** What is wrong with a text, in words the model can act on; `undefined` when it can be used. Not asked for replies of a form. */
+  readonly check?: ((text: string) => string | undefined) | undefined
   /** Asked before each model call of the question, those for a better reply included: what it fails with ends the question. */
   readonly admit?: Effect.Effect<void, Fatality> | undefined
 }
@@ -417,7 +419,16 @@ export const make = (
       })
 
     const ask: Service["ask"] = (prompt, values, given = {}) =>
-      converse(prompt, values, undefined, (text) => Effect.succeed(text), given)
+      converse(
+        prompt,
+        values,
+        undefined,
+        (text) => {
+          const wrong = given.check?.(text)
+          return wrong === undefined ? Effect.succeed(text) : Effect.fail(wrong)
+        },
+        given
+      )
 
     const callIds = new Set<string>()
 
