@@ -549,7 +549,7 @@ export const stream = <N extends string, S, I, E, R>(
 
 /**
  * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the nodes around them; in a
- * thread it is saved and resumed as part of the run.
+ * thread it is saved and resumed as part of the run. The parameter of `input` needs its type.
  *
  * @since 0.1.0
  * @category constructors
@@ -558,7 +558,7 @@ export const subgraph = <N extends string, Sub, I, E, R, S>(
   compiled: Compiled<N, Sub, I, E, R>,
   options: RunOptions & {
     readonly input: (state: S) => NoInfer<Sub>
-    readonly output: (sub: NoInfer<Sub>, state: S) => Partial<S>
+    readonly output: (sub: NoInfer<Sub>, state: NoInfer<S>) => Partial<NoInfer<S>>
   }
 ): Node<S, E | GraphStepLimitError, R> => {
   const { concurrency, input, maxSteps, output } = options
