@@ -1,0 +1,256 @@
+/**
+ * The form of Reflexion that works on one text: generate, criticise, refine, until the critic has nothing to say.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { errorInfo } from "../domain/AgentEvent.js"
+import * as StateGraph from "../graph/StateGraph.js"
+import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
+import * as FunctionCalling from "./FunctionCalling.js"
+import * as Reasoning from "./Reasoning.js"
+import * as ReflexionActor from "./ReflexionActor.js"
+import * as ReplyForm from "./ReplyForm.js"
+import type * as Strategy from "./Strategy.js"
+import { MaxIterationsExceededError } from "./StrategyError.js"
+
+/**
+ * The token that ends the loop, alone on a line and in any case.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const NO_CHANGES_NEEDED = "NO_CHANGES_NEEDED"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options<out E = never, out R = never> extends Reasoning.Options {
+  /** Writes the first text; unset: a model call, or `FunctionCalling` where the task has tools. */
+  readonly inner?: Strategy.Strategy<E, R> | undefined
+  /** Rounds of critique and refinement at most; default 3. */
+  readonly maxIterations?: number | undefined
+  /** Temperature of the critic; default 0.3. */
+  readonly temperatureCritique?: number | undefined
+  /** Temperature of refinements; default 0.5. */
+  readonly temperatureRefine?: number | undefined
+  /** After the last round without the critic's consent: answer with the last text, marked `limit` (default), or fail. */
+  readonly onLimit?: "answer" | "fail" | undefined
+}
+
+/**
+ * A review. An accepted text has no problems worth naming.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Review = Schema.Struct({
+  accepted: Schema.Boolean.annotations({ description: "true when nothing needs to be changed" }),
+  problems: Schema.Array(Schema.String).annotations({ description: "Most serious first; empty when accepted" }),
+  score: Schema.optional(Schema.Number.pipe(Schema.between(0, 1)))
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Review extends Schema.Schema.Type<typeof Review> {}
+
+const isToken = (line: string): boolean =>
+  line.replace(/^[\s*_`"]{1,8}|[\s*_`".]{1,8}$/g, "").toUpperCase() === NO_CHANGES_NEEDED
+
+const readText = (text: string): Either.Either<Review, string> => {
+  const trimmed = text.trim()
+  if (trimmed === "" || /^(?:```|[[{])/.test(trimmed)) return Either.left("the review is no list of problems")
+  return Either.right(
+    trimmed.split("\n").some((line) => line.length < 64 && isToken(line))
+      ? { accepted: true, problems: [] }
+      : { accepted: false, problems: [trimmed] }
+  )
+}
+
+const review = ReplyForm.make({ name: "review", schema: Review, text: readText })
+
+/**
+ * The reply to the Critique step: JSON, or text in which `NO_CHANGES_NEEDED` alone on its line accepts. Inside a sentence it is a word
+ * like any other. A refusal to accept has to name a problem.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const reply: ReplyForm.ReplyForm<Review> = {
+  ...review,
+  read: (text) =>
+    Effect.filterOrFail(
+      review.read(text),
+      (read) => read.accepted || read.problems.some((problem) => problem.trim() !== ""),
+      () => "a text that is not accepted needs at least one problem to be named"
+    )
+}
+
+/**
+ * The state of a run.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const State = Schema.Struct({
+  /** The round, from 1; 0 before the first. */
+  iteration: Schema.Number,
+  text: Schema.String,
+  critique: Schema.String,
+  accepted: Schema.Boolean,
+  /** A critique or refinement failed: the text stays as it is. */
+  stopped: Schema.Boolean,
+  answer: Schema.optional(ReflexionActor.Answered)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface State extends Schema.Schema.Type<typeof State> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Node = "generate" | "critique" | "refine" | "final_output"
+
+/**
+ * The graph: `1 + 2 · rounds` model calls, one less when the critic accepts. The first call must succeed; where a later one fails the text
+ * stays as it is and a `Critique` event says why.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const definition = <E = never, R = never>(
+  name: string,
+  options: Options<E, R> = {}
+): Strategy.GraphDefinition<
+  Node,
+  State,
+  typeof State.Encoded,
+  E | Strategy.StrategyBaseError,
+  R | Strategy.StrategyServices | Reasoning.Reasoning
+> => {
+  const maxIterations = Math.max(1, Math.floor(options.maxIterations ?? 3))
+  const temperatureCritique = options.temperatureCritique ?? 0.3
+  const temperatureRefine = options.temperatureRefine ?? 0.5
+  // Rounds and their limit are the critic's, not those of the tools.
+  const calling = FunctionCalling.make({ ...options, maxIterations: undefined, onLimit: undefined })
+
+  /** Ends the loop with the text there is; what is fatal goes through. */
+  const keep = <A, E2 extends { readonly _tag: string }, R2>(what: string, effect: Effect.Effect<A, E2, R2>) =>
+    Effect.catchAll(effect, (error) =>
+      error._tag === "Fatality"
+        ? Effect.fail(error as Extract<E2, { readonly _tag: "Fatality" }>)
+        : Effect.flatMap(Reasoning.Reasoning, ({ run, steps }) =>
+            Effect.as(
+              run.emit({
+                _tag: "Critique",
+                step: steps(),
+                text: `The ${what} failed, the text stays as it is: ${errorInfo(error).message}`
+              }),
+              undefined
+            )
+          )
+    )
+
+  return {
+    name,
+    options,
+    start: () => ({ iteration: 0, text: "", critique: "", accepted: false, stopped: false }),
+    answer: (state) =>
+      state.answer === undefined
+        ? Effect.dieMessage("final_output did not run: the graph was changed so that it ends without it")
+        : Effect.succeed(state.answer),
+    graph: StateGraph.make({
+      name,
+      state: State,
+      start: "generate",
+      nodes: {
+        generate: () =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const { task } = reasoning
+            const values = { task: task.input }
+            if (options.inner !== undefined || task.tools.definitions.length > 0) {
+              const actor: Strategy.Strategy<E, R> = options.inner ?? calling
+              const plain = { ...task, output: undefined }
+              const { text } = yield* ReflexionActor.act(actor, plain, ReflexionPrompts.Generate, values)
+              return { text }
+            }
+            const { text } = yield* reasoning.ask(ReflexionPrompts.Generate, values, { show: "reasoning" })
+            return { text }
+          }),
+        critique: (state: State) =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const iteration = state.iteration + 1
+            const asked = reasoning.askFor(
+              ReflexionPrompts.Critique,
+              { task: reasoning.task.input, output: state.text },
+              reply,
+              { settings: { temperature: temperatureCritique } }
+            )
+            const replied = yield* keep("critique", asked)
+            if (replied === undefined) return { iteration, stopped: true }
+            const { accepted, problems, score } = replied.value
+            const critique =
+              problems.length === 1
+                ? (problems[0] as string)
+                : problems.map((problem, index) => `${index + 1}. ${problem}`).join("\n")
+            yield* reasoning.run.emit({
+              _tag: "Critique",
+              step: replied.step,
+              text: accepted ? NO_CHANGES_NEEDED : critique,
+              accepted,
+              ...(score === undefined ? {} : { score })
+            })
+            return { iteration, critique, accepted }
+          }),
+        refine: (state: State) =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const asked = reasoning.ask(
+              ReflexionPrompts.Refine,
+              { task: reasoning.task.input, output: state.text, critique: state.critique },
+              { settings: { temperature: temperatureRefine }, show: "reasoning" }
+            )
+            const replied = yield* keep("refinement", asked)
+            return replied === undefined ? { stopped: true } : { text: replied.text }
+          }),
+        final_output: (state: State) =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const isLimit = !state.accepted && !state.stopped
+            if (isLimit && options.onLimit === "fail") {
+              return yield* new MaxIterationsExceededError({
+                strategyName: name,
+                maxIterations,
+                currentIteration: state.iteration,
+                message: `The critic still finds problems after ${maxIterations} rounds`,
+                hint: 'Raise `maxIterations`, or take the last text with `onLimit: "answer"`'
+              })
+            }
+            const answer = yield* reasoning.answer(state.text, isLimit ? "limit" : "completed")
+            return { answer: yield* ReflexionActor.show(answer) }
+          })
+      },
+      edges: {
+        generate: "critique",
+        critique: {
+          to: ["refine", "final_output"],
+          when: (state) => (state.accepted || state.stopped ? "final_output" : "refine")
+        },
+        refine: {
+          to: ["critique", "final_output"],
+          when: (state) => (state.stopped || state.iteration >= maxIterations ? "final_output" : "critique")
+        },
+        final_output: StateGraph.END
+      }
+    })
+  }
+}
