@@ -8,7 +8,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
-import type { CheckpointerError, Json, Waiting } from "./GraphError.js"
+import type { CheckpointerError, Waiting } from "./GraphError.js"
+
+/**
+ * What JSON can hold.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
 /**
  * The update of one node, encoded: pairs of a field and its value.

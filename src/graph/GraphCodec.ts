@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
-import type { Writes } from "./Checkpointer.js"
-import type { Json } from "./GraphError.js"
+import type { Json, Writes } from "./Checkpointer.js"
 
 type State = { readonly [field: string]: unknown }
 

@@ -83,14 +83,6 @@ export class GraphNodeTimeoutError extends Schema.TaggedError<GraphNodeTimeoutEr
 }) {}
 
 /**
- * What JSON can hold.
- *
- * @since 0.1.0
- * @category models
- */
-export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
-
-/**
  * A wait for a value from outside.
  *
  * @since 0.1.0

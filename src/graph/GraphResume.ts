@@ -6,9 +6,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Answer, type Checkpoint, Checkpointer, type Saved, type Service } from "./Checkpointer.js"
+import { type Answer, type Checkpoint, Checkpointer, type Json, type Saved, type Service } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
-import type { CheckpointerError, GraphCheckpointError, Json, Waiting } from "./GraphError.js"
+import type { CheckpointerError, GraphCheckpointError, Waiting } from "./GraphError.js"
 import type * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
 import * as GraphThread from "./GraphThread.js"

@@ -7,7 +7,8 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Step from "../observability/Step.js"
-import { GraphStepLimitError, type Json } from "./GraphError.js"
+import type { Json } from "./Checkpointer.js"
+import { GraphStepLimitError } from "./GraphError.js"
 import * as GraphTables from "./GraphTables.js"
 import type { NodeFinished, NodeStarted } from "./StateGraph.js"
 
@@ -96,7 +97,7 @@ const loop = (tables: GraphTables.Tables, initial: any, options: Options, frame:
   }
   const advance = (state: any, next: ReadonlyArray<Task>, reached: GraphTables.Reached, step: number): Run => {
     if (next.length === 0) return Effect.succeed(state)
-    if (step > limit) return limitError(tables, limit, next, state)
+    if (!(step <= limit)) return limitError(tables, limit, next, state)
     if (next.length === 1) {
       const task = next[0] as Task
       return Effect.flatMap(runTask(task, state, step), (update) => {

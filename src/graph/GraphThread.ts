@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Step from "../observability/Step.js"
-import type { Answer, Checkpoint, NodeWrites, Pin, Saved, Service, Writes } from "./Checkpointer.js"
+import type { Answer, Checkpoint, Json, NodeWrites, Pin, Saved, Service, Writes } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
-import { GraphCheckpointError, GraphWaitingError, type Json, type Waiting } from "./GraphError.js"
+import { GraphCheckpointError, GraphWaitingError, type Waiting } from "./GraphError.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
 
@@ -192,19 +192,19 @@ const kept = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiti
 export const fork = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
   put(tables, thread, "fork", position.checkpoint, position, kept(position.checkpoint))
 
-/** The same place with another state; nodes that waited run again. */
-export const update = (tables: Tables, thread: Thread, position: Position, state: any): Run<Position> =>
-  put(
+/** The same place with another state; nodes that waited run again, their subgraphs from the start, unless they were given a value. */
+export const update = (tables: Tables, thread: Thread, position: Position, state: any): Run<Position> => {
+  const { answers, pins } = position.checkpoint
+  const answered = new Set(answers.map(topOf))
+  return put(
     tables,
     thread,
     "update",
     position.checkpoint,
     { ...position, state },
-    {
-      ...kept(position.checkpoint),
-      waiting: []
-    }
+    { answers, pins: pins.filter((pin) => answered.has(pin.node)) }
   )
+}
 
 export const waitingError = (
   graph: string,
@@ -234,7 +234,7 @@ export const drive = (tables: Tables, thread: Thread, from: Position): Run<Posit
   const advance = (position: Position): Run<Position> => {
     const { checkpoint, finished, next, state } = position
     if (next.length === 0) return Effect.succeed(position)
-    if (checkpoint.step >= last) return GraphRunner.limitError(tables, limit, next, state)
+    if (!(checkpoint.step < last)) return GraphRunner.limitError(tables, limit, next, state)
     const blocked = new Set(checkpoint.waiting.map(topOf))
     const due = next.filter((task) => !finished.has(task) && !blocked.has(task.name))
     if (due.length === 0 && blocked.size > 0) return suspend(position)

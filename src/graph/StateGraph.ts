@@ -13,24 +13,23 @@ import * as Either from "effect/Either"
 import { dual } from "effect/Function"
 import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
-import * as Schedule from "effect/Schedule"
+import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
-import type { Checkpointer } from "./Checkpointer.js"
+import type { Checkpointer, Json } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import * as GraphDiagram from "./GraphDiagram.js"
 import {
   type CheckpointerError,
   type GraphCheckpointError,
   GraphCompileError,
-  GraphNodeTimeoutError,
+  type GraphNodeTimeoutError,
   type GraphStepLimitError,
-  GraphWaitingError,
-  type Json,
+  type GraphWaitingError,
   type Waiting
 } from "./GraphError.js"
+import * as GraphNode from "./GraphNode.js"
 import * as GraphResume from "./GraphResume.js"
 import * as GraphRunner from "./GraphRunner.js"
 import * as GraphTables from "./GraphTables.js"
@@ -326,53 +325,8 @@ export const node: {
     options?: NodeOptions<E, R2> & { readonly timeout?: undefined }
   ): Node<S, E, R | R2>
 } = (run: Handler<any, any, any>, options?: NodeOptions<any, any>): Node<any, any, any> => {
-  const timed = options?.timeout === undefined ? run : withTimeout(run, Duration.toMillis(options.timeout))
-  return nodeOf(options?.retry === undefined ? timed : withRetry(timed, options.retry))
-}
-
-const withTimeout =
-  <S, E, R>(run: Handler<S, E, R>, timeoutMs: number): Handler<S, E | GraphNodeTimeoutError, R> =>
-  (state, context) =>
-    Deadline.run(() => run(state, context), {
-      whole: timeoutMs,
-      onTimeout: () =>
-        new GraphNodeTimeoutError({
-          message: `Node "${context.node}" of graph "${context.graph}" took longer than ${timeoutMs} ms`,
-          hint: "Raise the node's timeout, or do less in one node",
-          graph: context.graph,
-          node: context.node,
-          timeoutMs
-        })
-    })
-
-const withRetry = <S, E, R, R2>(
-  run: Handler<S, E, R>,
-  retry: Schedule.Schedule<unknown, E, R2> | RetryOptions<E, R2>
-): Handler<S, E, R | R2> => {
-  const options: RetryOptions<E, R2> = Schedule.isSchedule(retry) ? { schedule: retry } : retry
-  const wanted = options.while ?? ((error: E) => !(error instanceof GraphNodeTimeoutError))
-  // Trying again does not bring a value that has to come from outside.
-  const accepts = (error: E): boolean => !(error instanceof GraphWaitingError) && wanted(error)
-  const waits: Schedule.Schedule<unknown, E, R2> = options.schedule ?? Schedule.forever
-  const schedule = options.times === undefined ? waits : Schedule.intersect(waits, Schedule.recurs(options.times))
-  return (state, context) => {
-    const attempt = Effect.suspend(() => run(state, context))
-    // Nothing is set up before a first failure: a retry that is not needed costs nothing.
-    return Effect.catchAll(attempt, (first) =>
-      accepts(first)
-        ? Effect.flatMap(Schedule.driver(schedule), (driver) => {
-            const again = (error: E): Effect.Effect<Partial<S>, E, R | R2> =>
-              accepts(error)
-                ? Effect.matchEffect(driver.next(error), {
-                    onFailure: () => Effect.fail(error),
-                    onSuccess: () => Effect.catchAll(attempt, again)
-                  })
-                : Effect.fail(error)
-            return again(first)
-          })
-        : Effect.fail(first)
-    )
-  }
+  const timed = options?.timeout === undefined ? run : GraphNode.withTimeout(run, Duration.toMillis(options.timeout))
+  return nodeOf(options?.retry === undefined ? timed : GraphNode.withRetry(timed, options.retry))
 }
 
 const Proto = {
@@ -393,6 +347,28 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
  *
  * `joins` declares nodes that wait: such a node runs once after all its sources have finished, however many steps each took. A source
  * that a branch left out is not waited for: when nothing else is left to run, the node runs with what has come.
+ *
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ * import { StateGraph } from "effect-lexigram"
+ *
+ * const graph = StateGraph.make({
+ *   name: "essay",
+ *   state: Schema.Struct({ topic: Schema.String, drafts: Schema.Array(Schema.String), good: Schema.Boolean }),
+ *   nodes: {
+ *     write: (state) => Effect.succeed({ drafts: [`About ${state.topic}`] }),
+ *     judge: (state) => Effect.succeed({ good: state.drafts.length > 2 })
+ *   },
+ *   start: "write",
+ *   edges: { write: "judge", judge: { to: ["write", "END"], when: (state) => (state.good ? "END" : "write") } },
+ *   reducers: { drafts: (current, update) => [...current, ...update] }
+ * })
+ *
+ * const essay = StateGraph.unsafeCompile(graph)
+ *
+ * const program = StateGraph.invoke(essay, { topic: "graphs", drafts: [], good: false })
+ * ```
  *
  * @since 0.1.0
  * @category constructors
@@ -489,6 +465,7 @@ export const compile = <N extends string, S, I, E, R>(
     return Either.left(
       new GraphCompileError({
         message: `Graph "${graph.name}" cannot be run: ${issues.map((issue) => issue.message).join("; ")}`,
+        hint: "Every issue says what to change in the definition",
         graph: graph.name,
         issues
       })
@@ -627,7 +604,9 @@ export interface ResumeOptions<S> extends ThreadOptions<S> {
   readonly value?: unknown
   /** Which wait the value is for, where there are several: its name, or `path/node/name`. */
   readonly wait?: string | undefined
-  /** Fields of the state to replace before going on, not through reducers. Nodes that wait run again. */
+  /**
+   * Fields of the state to replace before going on, not through reducers. Nodes that wait run again, subgraphs in them from their start.
+   */
   readonly update?: Partial<S> | undefined
 }
 

@@ -741,6 +741,45 @@ describe("a wait", () => {
     )
   )
 
+  it.effect("in a subgraph asks anew when the state around it was edited, and only then", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph, ran } = nested()
+        yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial }))
+        ran.length = 0
+        yield* waitingOf(StateGraph.resume(graph, { threadId, update: { n: 1 } }))
+        assert.deepStrictEqual([...ran].sort(), ["ask", "first", "other"])
+        ran.length = 0
+        const options = { threadId, update: { n: 2 }, value: "A", wait: "answer" }
+        yield* waitingOf(StateGraph.resume(graph, options))
+        assert.deepStrictEqual(ran, ["ask"])
+        const end = yield* StateGraph.resume(graph, { threadId, value: "B" })
+        assert.deepStrictEqual(end, { n: 2, log: ["start1", "first1", "ask=A", "other=B", "last3", "side2", "end3"] })
+      })
+    )
+  )
+
+  it.effect("of a graph that a node runs by itself belongs to that node", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph: inner } = asking()
+        const graph = StateGraph.unsafeCompile(
+          StateGraph.make({
+            name: "around",
+            state: State,
+            nodes: { own: (state) => StateGraph.invoke(inner, state) },
+            start: "own",
+            edges: { own: "END" }
+          })
+        )
+        const error = yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial }))
+        assert.deepInclude(error.waiting[0], { name: "approval", node: "own", path: [] })
+        const end = yield* StateGraph.resume(graph, { threadId, value: { ok: true, amount: "7" } })
+        assert.deepStrictEqual(end, { n: 7, log: ["before1", "yes", "after3"] })
+      })
+    )
+  )
+
   it.effect("is not tried again by a node's retries", () =>
     withMemory(
       Effect.gen(function* () {
