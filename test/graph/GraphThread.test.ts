@@ -512,6 +512,8 @@ describe("a wait", () => {
           assert.include(error.waiting[0]?.problem, "does not fit")
           assert.notInclude(JSON.stringify(error), "secret")
         }
+        const asked = yield* waitingOf(StateGraph.resume(graph, { threadId, update: { n: 1 } }))
+        assert.notProperty(asked.waiting[0], "problem")
         const end = yield* StateGraph.resume(graph, { threadId, value: { ok: false, amount: "1" } })
         assert.deepStrictEqual(end.log, ["before1", "no", "after3"])
       })
@@ -755,6 +757,22 @@ describe("a wait", () => {
         assert.deepStrictEqual(ran, ["ask"])
         const end = yield* StateGraph.resume(graph, { threadId, value: "B" })
         assert.deepStrictEqual(end, { n: 2, log: ["start1", "first1", "ask=A", "other=B", "last3", "side2", "end3"] })
+      })
+    )
+  )
+
+  it.effect("in a subgraph stays where it is while another wait is answered", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph: given, ran } = nested()
+        const ask = () => Effect.map(StateGraph.wait("side", Schema.String), (answer) => ({ log: [`side=${answer}`] }))
+        const graph = StateGraph.unsafeCompile(StateGraph.replaceNode(given.graph, "side", ask))
+        yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial }))
+        yield* waitingOf(StateGraph.resume(graph, { threadId, value: "S", wait: "side" }))
+        yield* waitingOf(StateGraph.resume(graph, { threadId, value: "A", wait: "answer" }))
+        const end = yield* StateGraph.resume(graph, { threadId, value: "B" })
+        assert.deepStrictEqual(end.log, ["start1", "first1", "ask=A", "other=B", "last3", "side=S", "end3"])
+        assert.strictEqual(ran.filter((name) => name === "first").length, 1)
       })
     )
   )
