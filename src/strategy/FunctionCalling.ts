@@ -3,7 +3,17 @@
  *
  * @since 0.1.0
  */
-import type { Strategy } from "./Strategy.js"
+import * as Effect from "effect/Effect"
+import type { FinishReason } from "../domain/AgentEvent.js"
+import * as Usage from "../domain/Usage.js"
+import type * as LlmClient from "../llm/LlmClient.js"
+import * as Run from "../observability/Run.js"
+import * as Step from "../observability/Step.js"
+import { ToolRunner } from "../tool/ToolRunner.js"
+import * as LoopTurn from "./LoopTurn.js"
+import * as ModelCall from "./ModelCall.js"
+import * as Progress from "./Progress.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
 import * as StrategyModule from "./Strategy.js"
 import * as ToolLoop from "./ToolLoop.js"
 
@@ -21,11 +31,69 @@ export const NAME = "function_calling"
  */
 export interface Options extends ToolLoop.LoopOptions {}
 
+// A plain loop: as a graph it would be one node that leads to itself.
+const program =
+  (options: Options) =>
+  (task: Task): Effect.Effect<Answer, StrategyBaseError, StrategyServices> =>
+    Effect.gen(function* () {
+      const resolved = ToolLoop.resolve(options, task)
+      const run = yield* Run.Run
+      const runner = yield* ToolRunner
+      const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
+      const toolNames = ToolLoop.writtenNames(task.tools)
+      const opening = ModelCall.openingMessages(task)
+      const first = opening.length - 1
+      const detector = Progress.makeCircleDetector()
+      let messages = opening
+      let usage: Usage.Usage = Usage.empty
+      let toolCalls = 0
+      let lastText = ""
+      let writes = false
+      const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
+        ToolLoop.end(model, task, { strategyName: NAME, step, first, messages, text, reason, said })
+
+      for (let step = 1; step <= resolved.maxIterations; step++) {
+        const wait = run.unsafeEmit({ _tag: "StepStarted", step })
+        if (wait !== undefined) yield* wait
+        const response = yield* model.call(LoopTurn.nativeRequest(task, messages), { step })
+        usage = Usage.add(usage, response.usage)
+        const reading = LoopTurn.readNative(response, { step, toolNames, writes })
+        const { turn } = reading
+        if (reading.lastText !== undefined) lastText = reading.lastText
+        if (turn._tag === "Answers") return yield* answer(turn.text, turn.reason, step, turn.said)
+        if (turn._tag === "Continues") {
+          messages = [...messages, ...turn.messages]
+          continue
+        }
+        writes ||= turn.written
+        const { calls } = turn
+        const toolOptions = resolved.toolOptions(step)
+        const outcomes = yield* Step.forEach(calls, (call) => runner.run(task.tools, call, toolOptions), {
+          concurrency: resolved.toolConcurrency
+        })
+        toolCalls += outcomes.length
+        messages = [...messages, turn.assistant, LoopTurn.observed(turn, outcomes)]
+
+        for (let i = 0; i < outcomes.length; i++) {
+          const { name, observation } = outcomes[i]!
+          const repeats = detector.note(step, name, calls[i]!.params, observation)
+          if (repeats < resolved.noProgressAfter) continue
+          if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
+          return yield* ToolLoop.stuck(NAME, name, repeats)
+        }
+        if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true) {
+          return yield* answer(lastText, "stop-condition", step)
+        }
+      }
+      if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", resolved.maxIterations)
+      return yield* ToolLoop.exceeded(NAME, resolved)
+    })
+
 /**
- * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the answer.
+ * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the answer. Where a model
+ * that knows no native calls writes one as text in the ReAct form, it is run all the same.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy =>
-  StrategyModule.make(NAME, ToolLoop.program({ name: NAME, thoughts: false, system: (task) => task.system, options }))
+export const make = (options: Options = {}): Strategy => StrategyModule.make(NAME, program(options))

@@ -1,26 +1,20 @@
 /**
- * The loop of model and tools that `function_calling` and native `react` share.
+ * What every loop of model and tools has in common: its options, its limits, its end.
  *
  * @since 0.1.0
  */
-import type { ToolResultPartEncoded } from "@effect/ai/Prompt"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../domain/AgentEvent.js"
-import * as Usage from "../domain/Usage.js"
 import * as ReActAction from "../internal/ReActAction.js"
-import * as LlmClient from "../llm/LlmClient.js"
+import type * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
-import * as Run from "../observability/Run.js"
-import * as Step from "../observability/Step.js"
-import type { Fatality, Outcome, RunOptions, ToolCall } from "../tool/ToolRunner.js"
-import { ToolRunner } from "../tool/ToolRunner.js"
+import type { Fatality, RunOptions } from "../tool/ToolRunner.js"
 import type { Bound } from "../tool/ToolSet.js"
+import * as LoopTurn from "./LoopTurn.js"
 import * as ModelCall from "./ModelCall.js"
-import * as Progress from "./Progress.js"
-import * as ReActText from "./ReActText.js"
 import type { StopCondition } from "./StopCondition.js"
-import type { Answer, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
+import type { Answer, Task } from "./Strategy.js"
 import { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
 
 /**
@@ -101,8 +95,7 @@ export const resolve = (options: LoopOptions, task: Task): Resolved => {
  * @since 0.1.0
  * @category conversions
  */
-export const finishReason = (reason: LlmClient.FinishReason): FinishReason =>
-  reason === "length" || reason === "content-filter" ? reason : "completed"
+export const finishReason: (reason: LlmClient.FinishReason) => FinishReason = LoopTurn.finishReason
 
 /**
  * The failure of a loop that ends without an answer.
@@ -167,34 +160,6 @@ export const stuck = (strategyName: string, toolName: string, repeats: number): 
     hint: "Give the tool a clearer description or result, or raise `noProgressAfter`"
   })
 
-/**
- * Fails once a call has shown the same result too often.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const checkProgress = (
-  strategyName: string,
-  resolved: Resolved,
-  detector: Progress.CircleDetector,
-  step: number,
-  call: ToolCall,
-  outcome: Outcome
-): NoProgressError | undefined => {
-  const repeats = detector.note(step, outcome.name, call.params, outcome.observation)
-  if (repeats < resolved.noProgressAfter) return undefined
-  return stuck(strategyName, outcome.name, repeats)
-}
-
-const resultPart = (call: ToolCall, name: string, outcome: Outcome): ToolResultPartEncoded => ({
-  type: "tool-result",
-  id: call.id,
-  name,
-  isFailure: outcome.isFailure,
-  result: outcome.result,
-  providerExecuted: false
-})
-
 const namesOf = new WeakMap<Bound["definitions"], ReadonlyArray<string>>()
 
 /**
@@ -213,126 +178,4 @@ export const writtenNames = ({ definitions, tools }: Bound): ReadonlyArray<strin
     namesOf.set(definitions, names)
   }
   return names
-}
-
-const NUDGE = "Your last answer was empty. Answer the question, or call a tool."
-
-/**
- * Asks the model, runs the calls of its answer side by side, shows it the results, and again, until it answers without a call.
- *
- * `thoughts` makes the text that comes with calls a `Thought`. Where a model that knows no native calls writes one as text in the ReAct
- * form, it is run all the same.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const program =
-  (config: {
-    readonly name: string
-    readonly thoughts: boolean
-    readonly system: (task: Task) => string
-    readonly options: LoopOptions
-  }) =>
-  (task: Task): Effect.Effect<Answer, StrategyBaseError, StrategyServices> =>
-    Effect.gen(function* () {
-      const resolved = resolve(config.options, task)
-      const run = yield* Run.Run
-      const runner = yield* ToolRunner
-      const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
-      const tools = task.tools
-      const toolNames = writtenNames(tools)
-      const opening = ModelCall.openingMessages(task, config.system(task))
-      const first = opening.length - 1
-      let messages = opening
-      let usage: Usage.Usage = Usage.empty
-      let toolCallCount = 0
-      let lastText = ""
-      const detector = Progress.makeCircleDetector()
-      const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
-        end(model, task, { strategyName: config.name, step, first, messages, text, reason, said })
-      // A model that writes its calls as text writes its answer in the same form.
-      let writes = false
-
-      for (let step = 1; step <= resolved.maxIterations; step++) {
-        const wait = run.unsafeEmit({ _tag: "StepStarted", step })
-        if (wait !== undefined) yield* wait
-        const response = yield* model.call(
-          tools.definitions.length > 0
-            ? { messages, tools: tools.definitions }
-            : task.output !== undefined
-              ? {
-                  messages,
-                  responseFormat: { type: "json", name: task.output.name, schema: task.output.jsonSchema }
-                }
-              : { messages },
-          { step }
-        )
-        usage = Usage.add(usage, response.usage)
-        const text = LlmClient.text(response)
-        if (text !== "") lastText = text
-        const native = LlmClient.toolCalls(response)
-        const written = native.length === 0 && toolNames.length > 0 ? writtenCall(text, toolNames, step) : undefined
-
-        if (native.length === 0 && written === undefined) {
-          const said = LlmClient.assistantMessage(response)
-          if (response.finishReason === "pause") {
-            messages = [...messages, said]
-            continue
-          }
-          if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
-            // Reasoning alone is refused by providers that want to see what it led to.
-            const acted = response.content.some((part) => part.type === "tool-call" || part.type === "tool-result")
-            messages = [...messages, ...(acted ? [said] : []), { role: "user", content: NUDGE }]
-            continue
-          }
-          const reason = finishReason(response.finishReason)
-          const parsed = writes ? ReActText.parse(text, { tools: toolNames }) : undefined
-          return yield* answer(parsed?._tag === "FinalAnswer" ? parsed.answer : text, reason, step, said)
-        }
-
-        writes ||= written !== undefined
-        const assistant: LlmClient.Message =
-          written === undefined ? LlmClient.assistantMessage(response) : { role: "assistant", content: written.text }
-        const calls: ReadonlyArray<ToolCall> = written === undefined ? native : [written.call]
-        const thought = written === undefined ? text.trim() : written.thought
-        if (config.thoughts && thought !== "") yield* run.emit({ _tag: "Thought", step, text: thought })
-
-        const outcomes = yield* Step.forEach(calls, (call) => runner.run(tools, call, resolved.toolOptions(step)), {
-          concurrency: resolved.toolConcurrency
-        })
-        toolCallCount += outcomes.length
-        const observed: LlmClient.Message =
-          written === undefined
-            ? { role: "tool", content: outcomes.map((outcome, i) => resultPart(calls[i]!, native[i]!.name, outcome)) }
-            : { role: "user", content: ReActText.observation(outcomes[0]!.observation) }
-        messages = [...messages, assistant, observed]
-
-        for (let i = 0; i < outcomes.length; i++) {
-          const stuck = checkProgress(config.name, resolved, detector, step, calls[i]!, outcomes[i]!)
-          if (stuck !== undefined) {
-            if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
-            return yield* stuck
-          }
-        }
-        if (resolved.stopWhen?.({ step, usage, toolCalls: toolCallCount, text: lastText, last: outcomes }) === true) {
-          return yield* answer(lastText, "stop-condition", step)
-        }
-      }
-      if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", resolved.maxIterations)
-      return yield* exceeded(config.name, resolved)
-    })
-
-const writtenCall = (
-  text: string,
-  tools: ReadonlyArray<string>,
-  step: number
-): { readonly call: ToolCall; readonly thought: string; readonly text: string } | undefined => {
-  if (!/action/i.test(text)) return undefined
-  const parsed = ReActText.parse(text, { tools })
-  if (parsed._tag !== "Action" || !tools.includes(parsed.tool)) return undefined
-  return {
-    call: { id: `text_${step}`, name: parsed.tool, params: ReActText.paramsOf(parsed) },
-    thought: parsed.thought,
-    text: parsed.cut.text
-  }
 }
