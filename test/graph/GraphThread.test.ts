@@ -777,6 +777,54 @@ describe("a wait", () => {
     )
   )
 
+  it.effect("in the second of two runs of a subgraph by one node does not run the first again", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const ran: Array<string> = []
+        const inner = StateGraph.unsafeCompile(
+          StateGraph.make({
+            name: "inner",
+            state: State,
+            nodes: {
+              work: (state) => Effect.sync(() => ({ log: [`work${ran.push(`work${state.n}`)}`] })),
+              ask: (state) =>
+                state.n === 1
+                  ? Effect.succeed({})
+                  : Effect.map(StateGraph.wait("answer", Schema.String), (answer) => ({ log: [answer] }))
+            },
+            start: "work",
+            edges: { work: "ask", ask: "END" },
+            reducers: { log: append }
+          })
+        )
+        const graph = StateGraph.make({
+          name: "outer",
+          state: State,
+          nodes: {
+            sub: StateGraph.subgraph(inner, { input: (state: State) => state, output: (end) => ({ log: end.log }) })
+          },
+          start: "sub",
+          edges: { sub: "END" }
+        }).pipe(
+          StateGraph.wrapNode(
+            "sub",
+            (next) => (state, context) =>
+              Effect.gen(function* () {
+                const first = yield* next({ ...state, n: 1 }, context)
+                const second = yield* next({ ...state, n: 2 }, context)
+                return { log: [...(first.log ?? []), ...(second.log ?? [])] }
+              })
+          ),
+          StateGraph.unsafeCompile
+        )
+        yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial }))
+        const end = yield* StateGraph.resume(graph, { threadId, value: "A" })
+        assert.deepStrictEqual(end.log, ["work1", "work2", "A"])
+        assert.deepStrictEqual(ran, ["work1", "work2"])
+      })
+    )
+  )
+
   it.effect("of a graph that a node runs by itself belongs to that node", () =>
     withMemory(
       Effect.gen(function* () {
