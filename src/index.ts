@@ -112,6 +112,13 @@ export * as ChatCompletions from "./provider/ChatCompletions.js"
 export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
 
 /**
+ * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
+ *
+ * @since 0.1.0
+ */
+export * as Checkpointer from "./graph/Checkpointer.js"
+
+/**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
  *
  * @since 0.1.0

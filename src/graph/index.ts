@@ -1,4 +1,11 @@
 /**
+ * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
+ *
+ * @since 0.1.0
+ */
+export * as Checkpointer from "./Checkpointer.js"
+
+/**
  * How graphs fail.
  *
  * @since 0.1.0
