@@ -1,0 +1,409 @@
+/**
+ * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
+ * line by line, in time linear in the text.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import { PlanError } from "./StrategyError.js"
+
+/**
+ * One step of a plan.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Step {
+  /** `1`, `2`, …: the place in the plan, whatever number was written. */
+  readonly id: string
+  /** Without marker and tag. Sub-items and further lines stand in lines of their own. */
+  readonly description: string
+  readonly kind: "tool" | "reason"
+  /** The name behind `[TOOL:…]`, as it was written. */
+  readonly tool?: string | undefined
+  /** The number as it was written: `3`, `1.1`; absent for bullets and headings. */
+  readonly number?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PlanText {
+  /** At least one. */
+  readonly steps: ReadonlyArray<Step>
+  /** What stands before the first step, or before its `PLAN:` marker. */
+  readonly preamble: string
+  /** What stands behind the last step. */
+  readonly epilogue: string
+}
+
+/** How a line announces a step; of all in a text, those of the first kind that occurs are its steps. */
+type Marker = "label" | "numbered-heading" | "number" | "bullet" | "tag" | "heading"
+const markers: ReadonlyArray<Marker> = ["label", "numbered-heading", "number", "bullet", "tag", "heading"]
+
+interface Line {
+  readonly start: number
+  readonly end: number
+  readonly indent: number
+  /** Without the white space around it. */
+  readonly text: string
+  readonly marker: Marker | undefined
+  readonly number: string | undefined
+  /** The level of a heading; 0 for every other line. */
+  readonly level: number
+  /** What stands behind the marker. */
+  readonly rest: string
+}
+
+// What a line is, its beginning tells: no pattern looks further, however long the line.
+const HEAD = 240
+
+const heading = /^(#{1,6})[ \t]+/
+const bullet = /^(?:[-*+•‣▪◦·–—][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+•‣▪◦·–—]$)/
+const label =
+  /^step[ \t]{0,4}#?(\d{1,6}(?:\.\d{1,6}){0,6})(?:[ \t]{0,4}(?:[:.)、：]|[-–—](?=[ \t]))[ \t]*|(?=[*_`]{1,3}[ \t]{0,4}(?:[:：.)–—-]|$))|$)/i
+const number =
+  /^\(?(\d{1,6}(?:\.\d{1,6}){0,6})(?:[.)\]:、．：](?:[ \t]+|$|(?=[*_[`\p{L}]))|(?=[*_`]{1,3}[:.])|(?<=\.\d{1,6})[ \t]+)/u
+const emphasis = /^(?:\*{1,3}|_{1,3}|`)(?=[^\s*_`])/
+const tag =
+  /^[*_`]{0,3}\[[ \t]*(?:tool[ \t]{0,4}[:：=][ \t]{0,4}([^\][\n]{1,128})|(?:reason(?:ing)?|think|llm))[ \t]*\][*_`]{0,3}[:：]?[ \t]*/i
+const rule = /^(?:-[ \t]*){3,}$|^(?:\*[ \t]*){3,}$|^(?:_[ \t]*){3,}$|^={3,}$/
+const fence = /^(`{3,}|~{3,})/
+const planMarker =
+  /^(?:(?:the|my|our|here is the|here's the|final|new|revised|updated)[ \t]{1,4})?plan[*_`]{0,3}[ \t]{0,4}(?:[:：][*_`]{0,3}[ \t]*|$)/i
+
+const indentOf = (line: string): number => {
+  let indent = 0
+  for (let i = 0; i < line.length; i++) {
+    const char = line[i]
+    if (char === " ") indent++
+    else if (char === "\t") indent += 4
+    else break
+  }
+  return indent
+}
+
+/** A text from which an opening emphasis was taken: its closing one is taken too, or the opening one put back. */
+const closeEmphasis = (open: string, rest: string): string => {
+  if (open === "") return rest
+  if (rest.startsWith(open)) return rest.slice(open.length).replace(/^[ \t]{0,4}[:：.)–—-]?[ \t]*/, "")
+  if (rest.endsWith(open)) return rest.slice(0, -open.length).trimEnd()
+  return rest === "" ? rest : open + rest
+}
+
+const read = (text: string, start: number, end: number): Line => {
+  const raw = text.slice(start, end)
+  const indent = indentOf(raw)
+  const trimmed = raw.trim()
+  const plain = (marker: Marker | undefined, rest: string, level: number = 0, found?: string): Line => ({
+    start,
+    end,
+    indent,
+    text: trimmed,
+    marker,
+    number: found,
+    level,
+    rest
+  })
+  if (trimmed === "" || rule.test(trimmed.slice(0, HEAD))) return plain(undefined, "")
+  let rest = trimmed
+  const level = heading.exec(rest.slice(0, HEAD))?.[1]?.length ?? 0
+  if (level > 0) rest = rest.replace(heading, "")
+  const item = level === 0 && bullet.test(rest.slice(0, HEAD))
+  const bare = item ? rest.slice(bullet.exec(rest.slice(0, HEAD))![0].length) : rest
+  const open = emphasis.exec(bare.slice(0, HEAD))?.[0] ?? ""
+  const inner = bare.slice(open.length)
+  const head = inner.slice(0, HEAD)
+  const step = label.exec(head)
+  if (step !== null) return plain("label", closeEmphasis(open, inner.slice(step[0].length)), level, step[1])
+  if (item) return plain("bullet", bare)
+  const numbered = number.exec(head)
+  if (numbered !== null) {
+    const behind = closeEmphasis(open, inner.slice(numbered[0].length))
+    // "1. Step 1: x" is a step that is announced twice.
+    const twice = label.exec(behind.slice(0, HEAD))
+    if (twice !== null) return plain("label", behind.slice(twice[0].length), level, twice[1])
+    return plain(level > 0 ? "numbered-heading" : "number", behind, level, numbered[1])
+  }
+  if (level > 0) return plain("heading", rest, level)
+  return tag.test(trimmed.slice(0, HEAD)) ? plain("tag", trimmed) : plain(undefined, trimmed)
+}
+
+const readLines = (text: string): ReadonlyArray<Line> => {
+  const lines: Array<Line> = []
+  for (let start = 0; start <= text.length; ) {
+    const found = text.indexOf("\n", start)
+    const end = found < 0 ? text.length : found
+    lines.push(read(text, start, end))
+    start = end + 1
+  }
+  return lines
+}
+
+interface Fences {
+  /** For each line the number of the line that opened the fence it stands in, or -1. */
+  readonly inside: ReadonlyArray<number>
+  /** Lines that open or close one. */
+  readonly edges: ReadonlySet<number>
+}
+
+const findFences = (lines: ReadonlyArray<Line>): Fences => {
+  const inside: Array<number> = []
+  const edges = new Set<number>()
+  let opened = -1
+  let mark = ""
+  let indent = 0
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i]!
+    // What stands inside of an item ends with the item.
+    if (opened >= 0 && indent >= 2 && line.text !== "" && line.indent < 2) opened = -1
+    const found = fence.exec(line.text.slice(0, HEAD))?.[1]
+    if (opened < 0 && found !== undefined) {
+      opened = i
+      mark = found
+      indent = line.indent
+      edges.add(i)
+      inside.push(i)
+      continue
+    }
+    inside.push(opened)
+    if (opened >= 0 && found !== undefined && line.text === found && found.startsWith(mark)) {
+      edges.add(i)
+      opened = -1
+    }
+  }
+  return { inside, edges }
+}
+
+const withoutEmphasis = (line: Line): string => (line.level > 0 ? line.rest : line.text).replace(/^[*_`]{1,3}/, "")
+
+interface Beginning {
+  /** The line of the `PLAN:` marker, or -1. */
+  readonly marker: number
+  /** The step that stands on that line. */
+  readonly first: Line | undefined
+}
+
+/** The last `PLAN:` that steps follow. */
+const findBeginning = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>): Beginning => {
+  let followed = false
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const line = lines[i]!
+    if (inside[i] !== -1) continue
+    const isText = line.marker === undefined || line.marker === "heading"
+    const text = isText && line.indent < 2 ? withoutEmphasis(line) : ""
+    const match = planMarker.exec(text.slice(0, HEAD))
+    if (match !== null) {
+      const behind = text.slice(match[0].length)
+      const first = behind === "" ? undefined : read(behind, 0, behind.length)
+      const opens = first?.marker !== undefined && first.marker !== "heading"
+      if (followed || opens) return { marker: i, first: opens ? first : undefined }
+    }
+    if (!isText) followed = true
+  }
+  return { marker: -1, first: undefined }
+}
+
+interface Chosen {
+  readonly marker: Marker
+  readonly indent: number
+  /** The level of those that are headings, or 0. */
+  readonly level: number
+}
+
+/** The kind of marker that makes the steps: the first there is among those that stand furthest out. */
+const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
+  const items = lines.filter((line) => line.marker !== undefined && line.marker !== "heading")
+  if (items.length === 0) {
+    const counts = new Map<number, number>()
+    for (const { level } of lines) if (level > 0) counts.set(level, (counts.get(level) ?? 0) + 1)
+    // A single heading is a title.
+    const several = [...counts].filter(([, count]) => count > 1).sort((a, b) => b[1] - a[1] || b[0] - a[0])[0]
+    return several === undefined ? undefined : { marker: "heading", indent: 0, level: several[0] }
+  }
+  const indent = items.reduce((least, line) => Math.min(least, line.indent), Number.POSITIVE_INFINITY)
+  const outer = items.filter((line) => line.indent < indent + 2)
+  const marker = markers.find((one) => outer.some((line) => line.marker === one)) as Marker
+  return { marker, indent, level: outer.find((line) => line.marker === marker)?.level ?? 0 }
+}
+
+const hasParent = (parent: string | undefined, child: string | undefined): boolean =>
+  parent !== undefined && child?.startsWith(`${parent}.`) === true
+
+interface Draft {
+  readonly number: string | undefined
+  readonly lines: Array<string>
+}
+
+/** The lines of each step, and where the first begins and the last ends. */
+const collect = (text: string, lines: ReadonlyArray<Line>, { inside }: Fences, start: Beginning, chosen: Chosen) => {
+  const drafts: Array<Draft> = []
+  let current: Draft | undefined
+  let from = start.marker < 0 ? -1 : lines[start.marker]!.start
+  let to = 0
+  let blank = false
+  /** Behind a paragraph that is the last step's only if another step follows. */
+  let outside = false
+  /** Behind a title between steps: what follows it belongs to none of them. */
+  let between = false
+  let doubtful: Array<string> = []
+  const open = (line: Line, end: number) => {
+    if (current !== undefined) for (const one of doubtful) current.lines.push(one)
+    doubtful = []
+    current = { number: line.number, lines: [line.rest] }
+    drafts.push(current)
+    to = end
+    outside = false
+    between = false
+  }
+  const take = (step: Draft, content: string, end: number) => {
+    if (between) return
+    if (outside) doubtful.push(content)
+    else {
+      step.lines.push(content)
+      to = end
+    }
+  }
+  const opens = (line: Line): boolean =>
+    line.marker === chosen.marker &&
+    line.indent < chosen.indent + 2 &&
+    (chosen.marker !== "heading" || line.level === chosen.level) &&
+    !hasParent(current?.number, line.number)
+  if (start.first !== undefined) open(start.first, lines[start.marker]!.end)
+  for (let i = start.marker + 1; i < lines.length; i++) {
+    const line = lines[i]!
+    const fenced = inside[i]!
+    if (fenced < 0 && opens(line)) {
+      if (from < 0) from = line.start
+      open(line, line.end)
+      blank = false
+      continue
+    }
+    if (current === undefined) continue
+    if (fenced >= 0) {
+      // Verbatim, but for the indentation of the fence itself.
+      const raw = text.slice(line.start, line.end).trimEnd()
+      take(current, raw.slice(Math.min(lines[fenced]!.indent, raw.length - raw.trimStart().length)), line.end)
+      blank = line.text === ""
+    } else if (line.text === "" || (line.indent < 2 && line.marker === undefined && line.rest === "")) {
+      blank = true
+    } else {
+      const outer = line.indent < chosen.indent + 2
+      if (outer && line.level > 0 && (chosen.level === 0 || line.level <= chosen.level)) between = true
+      else if (outer && blank && line.marker === undefined) outside = true
+      take(current, line.text, line.end)
+      blank = false
+    }
+  }
+  return { drafts, from: Math.max(0, from), to }
+}
+
+const toStep = (id: string, text: string, number: string | undefined): Step | undefined => {
+  const found = tag.exec(text.slice(0, HEAD))
+  const description = found === null ? text : text.slice(found[0].length).trim()
+  const tool = found?.[1]?.replace(/^[\s"'`*]{1,8}|[\s"'`*]{1,8}$/g, "") ?? ""
+  if (description === "" && tool === "") return undefined
+  return {
+    id,
+    description: description === "" ? `Use ${tool}` : description,
+    ...(tool === "" ? { kind: "reason" } : { kind: "tool", tool }),
+    ...(number === undefined ? {} : { number })
+  }
+}
+
+/**
+ * One step from a text with or without a tag; `undefined` when it says nothing.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const step = (id: string, text: string): Step | undefined => toStep(id, text.trim(), undefined)
+
+const fail = (reason: "empty" | "malformed", message: string) =>
+  Either.left(
+    new PlanError({
+      strategyName: "",
+      issues: [{ reason, message }],
+      message: `There is no plan in the text: ${message}`,
+      hint: 'Write one step a line: "1. …", "Step 1: …", "- …" or "1. [TOOL:name] …"'
+    })
+  )
+
+const withoutLastFence = (text: string): string => {
+  const last = text.lastIndexOf("\n") + 1
+  return fence.test(text.slice(last, last + HEAD)) ? text.slice(0, last).trim() : text
+}
+
+const withoutFirstFence = (text: string): string => {
+  if (!fence.test(text.slice(0, HEAD))) return text
+  const end = text.indexOf("\n")
+  return end < 0 ? "" : text.slice(end).trim()
+}
+
+/**
+ * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings, numbers, bullets,
+ * bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`) belongs to the step above it. Where
+ * a text has a `PLAN:` that steps follow, the plan begins at the last one. Fenced text is part of its step; where all steps are fenced,
+ * the fence is taken off. Without a step that says something: a `PlanError` (its `strategyName` empty).
+ *
+ * @since 0.1.0
+ * @category conversions
+ * @example
+ * ```ts
+ * import { PlanText } from "effect-lexigram"
+ *
+ * PlanText.parse("PLAN:\n1. [TOOL:search] Find the capital\n2. [REASON] Compare")
+ * ```
+ */
+export const parse = (text: string): Either.Either<PlanText, PlanError> => {
+  let lines = readLines(text)
+  let fences = findFences(lines)
+  const isItem = (line: Line) => line.marker !== undefined && line.marker !== "heading"
+  const wrapped = !lines.some((line, i) => fences.inside[i] === -1 && isItem(line)) && lines.some(isItem)
+  if (wrapped) {
+    const { edges } = fences
+    lines = lines.map((line, i) => (edges.has(i) ? { ...line, text: "", rest: "", marker: undefined } : line))
+    fences = { inside: lines.map(() => -1), edges: new Set() }
+  }
+  const { inside } = fences
+  const start = findBeginning(lines, inside)
+  const chosen = choose([
+    ...(start.first === undefined ? [] : [start.first]),
+    ...lines.filter((_, i) => i > start.marker && inside[i] === -1)
+  ])
+  if (chosen === undefined) return fail("empty", "no line begins a step")
+  const { drafts, from, to } = collect(text, lines, fences, start, chosen)
+  const steps: Array<Step> = []
+  for (const draft of drafts) {
+    const made = toStep(String(steps.length + 1), draft.lines.join("\n").trim(), draft.number)
+    if (made !== undefined) steps.push(made)
+  }
+  if (steps.length === 0) return fail("malformed", "its steps say nothing")
+  const [preamble, epilogue] = [text.slice(0, from).trim(), text.slice(to).trim()]
+  return Either.right({
+    steps,
+    preamble: wrapped ? withoutLastFence(preamble) : preamble,
+    epilogue: wrapped ? withoutFirstFence(epilogue) : epilogue
+  })
+}
+
+/**
+ * The plan as text that `parse` reads back: each step behind its marker (default `1.`, `2.`, …) and tag, further lines indented below.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const print = (
+  steps: ReadonlyArray<Pick<Step, "description" | "tool">>,
+  options: { readonly marker?: ((index: number) => string) | undefined } = {}
+): string => {
+  const marker = options.marker ?? ((index) => `${index + 1}.`)
+  return steps
+    .map(({ description, tool }, index) => {
+      const [first = "", ...more] = description.split("\n")
+      const name = tool === undefined ? "[REASON]" : `[TOOL:${tool}]`
+      return [`${marker(index)} ${name} ${first}`.trim(), ...more.map((line) => `   ${line}`)].join("\n")
+    })
+    .join("\n")
+}

@@ -1,0 +1,347 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as PlanText from "../../src/strategy/PlanText.js"
+
+const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
+
+const parsed = (text: string): PlanText.PlanText => Either.getOrThrow(PlanText.parse(text))
+
+const described = (text: string): ReadonlyArray<string> => parsed(text).steps.map((step) => step.description)
+
+const numbers = (text: string) => parsed(text).steps.map((step) => [step.id, step.number])
+
+describe("PlanText.parse", () => {
+  it.each([
+    ["numbers with dots", lines("1. one", "2. two")],
+    ["numbers with brackets", lines("1) one", "2) two")],
+    ["numbers in brackets", lines("(1) one", "(2) two")],
+    ["numbers with colons", lines("1: one", "2: two")],
+    ["numbers in bold", lines("**1.** one", "**2.** two")],
+    ["numbers in bold with the dot outside", lines("**1**. one", "**2**. two")],
+    ["items in bold", lines("**1. one**", "**2. two**")],
+    ["steps", lines("Step 1: one", "Step 2: two")],
+    ["steps of another case", lines("STEP 1 - one", "step 2. two")],
+    ["steps in bold", lines("**Step 1:** one", "**Step 2**: two")],
+    ["steps that are headings", lines("### Step 1: one", "### Step 2: two")],
+    ["steps on lines of their own", lines("## Step 1", "one", "", "## Step 2", "two")],
+    ["steps behind bullets", lines("- Step 1: one", "- Step 2: two")],
+    ["steps behind numbers", lines("1. Step 1: one", "2. Step 2: two")],
+    ["dashes", lines("- one", "- two")],
+    ["stars", lines("* one", "* two")],
+    ["dots", lines("• one", "• two")],
+    ["boxes", lines("- [ ] one", "- [x] two")],
+    ["headings", lines("# Plan", "## one", "## two")],
+    ["numbered headings", lines("## 1. one", "## 2. two")],
+    ["tags alone", lines("[REASON] one", "[Reasoning]: two")],
+    ["a fence around all", lines("Here:", "```markdown", "1. one", "2. two", "```")],
+    ["indentation", lines("   1. one", "   2. two")],
+    ["blank lines", lines("1. one", "", "", "2. two", "")],
+    ["carriage returns", "1. one\r\n2. two\r\n"],
+    ["a first step behind the marker", lines("PLAN: 1. one", "2. two")]
+  ])("reads %s", (_name, text) => {
+    assert.deepStrictEqual(described(text), ["one", "two"])
+  })
+
+  it("tells tools from reasoning, whatever stands around the tag", () => {
+    const { steps } = parsed(
+      lines(
+        "PLAN:",
+        "1. [TOOL:search] Find the capital",
+        "2. **[tool: `get weather`]** Ask for it",
+        "3. [REASON] Compare",
+        "4. Sum up [TOOL:none]",
+        "5. [TOOL:]",
+        "6. [TOOL:clock]"
+      )
+    )
+    assert.deepStrictEqual(
+      steps.map(({ description, kind, tool }) => [kind, tool, description]),
+      [
+        ["tool", "search", "Find the capital"],
+        ["tool", "get weather", "Ask for it"],
+        ["reason", undefined, "Compare"],
+        ["reason", undefined, "Sum up [TOOL:none]"],
+        ["reason", undefined, "[TOOL:]"],
+        ["tool", "clock", "Use clock"]
+      ]
+    )
+  })
+
+  it("numbers the steps anew and keeps the numbers that were written", () => {
+    assert.deepStrictEqual(numbers(lines("1. a", "1. b", "7. c")), [
+      ["1", "1"],
+      ["2", "1"],
+      ["3", "7"]
+    ])
+    assert.deepStrictEqual(numbers("- a\n- b"), [
+      ["1", undefined],
+      ["2", undefined]
+    ])
+  })
+
+  it("joins sub-items and further lines to their step", () => {
+    assert.deepStrictEqual(
+      described(
+        lines(
+          "1. Gather",
+          "   - prices",
+          "   - dates",
+          "goes on",
+          "2. Add",
+          "- all",
+          "- of them",
+          "",
+          "   later",
+          "3. End"
+        )
+      ),
+      [lines("Gather", "- prices", "- dates", "goes on"), lines("Add", "- all", "- of them", "later"), "End"]
+    )
+  })
+
+  it("joins numbers below a step to it, and takes them for steps where there is none", () => {
+    assert.deepStrictEqual(described(lines("1. A", "1.1 B", "1.2. C", "2. D", "   2.1 E", "   1. F")), [
+      lines("A", "1.1 B", "1.2. C"),
+      lines("D", "2.1 E", "1. F")
+    ])
+    assert.deepStrictEqual(numbers(lines("1.1 A", "1.2 B", "2.1 C")), [
+      ["1", "1.1"],
+      ["2", "1.2"],
+      ["3", "2.1"]
+    ])
+  })
+
+  it("keeps what stands before and behind apart from the plan", () => {
+    const text = lines(
+      "I would do this.",
+      "- it is easy",
+      "",
+      "**Plan:**",
+      "1. one",
+      "2. two",
+      "",
+      "Shall I?",
+      "- yes",
+      "- no"
+    )
+    assert.deepStrictEqual(
+      [parsed(text).preamble, described(text), parsed(text).epilogue],
+      [lines("I would do this.", "- it is easy"), ["one", "two"], lines("Shall I?", "- yes", "- no")]
+    )
+    const fenced = parsed(lines("So:", "```", "1. one", "```", "Done."))
+    assert.deepStrictEqual([fenced.preamble, fenced.steps.length, fenced.epilogue], ["So:", 1, "Done."])
+  })
+
+  it("a paragraph between two steps belongs to the first, a title to none", () => {
+    assert.deepStrictEqual(described(lines("1. one", "", "Why: because", "", "2. two")), [
+      lines("one", "Why: because"),
+      "two"
+    ])
+    assert.deepStrictEqual(described(lines("## A", "1. one", "## B", "More:", "2. two", "## Notes", "- none")), [
+      "one",
+      "two"
+    ])
+  })
+
+  it("takes the last marker that a plan follows", () => {
+    assert.deepStrictEqual(
+      described(lines("Plan:", "1. old", "", "Revised plan:", "1. new", "2. newer", "", "Plan: complete")),
+      ["new", "newer"]
+    )
+  })
+
+  it("a fence inside a step is its text, numbers in it are not steps", () => {
+    assert.deepStrictEqual(described(lines("1. Run", "```py", "1. no", "  - no", "", "x", "```", "2. Next")), [
+      lines("Run", "```py", "1. no", "  - no", "", "x", "```"),
+      "Next"
+    ])
+    assert.deepStrictEqual(described(lines("1. Run", "   ```", "   1. no", "2. Next")), [
+      lines("Run", "```", "1. no"),
+      "Next"
+    ])
+    assert.deepStrictEqual(described(lines("1. Run", "```", "2. no")), [lines("Run", "```", "2. no")])
+  })
+
+  it("steps that say nothing are left out", () => {
+    assert.deepStrictEqual(described(lines("1. one", "2.", "3. three")), ["one", "three"])
+  })
+
+  it.each([
+    ["nothing", "", "empty"],
+    ["white space", " \n\t\n", "empty"],
+    ["a sentence", "I am sorry, but I cannot help with that.", "empty"],
+    ["a year", "In 2023. it was 1.5 litres", "empty"],
+    ["emphasis", "*one* and **two**", "empty"],
+    ["a title", "# Answer\n\nIt is 3.", "empty"],
+    ["rules", "---\n***\n- - -", "empty"],
+    ["bare numbers", "1.\n2.\n3)", "malformed"]
+  ])("%s is no plan", (_name, text, reason) => {
+    const result = PlanText.parse(text)
+    assert.isTrue(Either.isLeft(result))
+    if (Either.isLeft(result)) {
+      assert.deepStrictEqual(
+        [result.left._tag, result.left.issues.map((issue) => issue.reason)],
+        ["PlanError", [reason]]
+      )
+      assert.notInclude(result.left.message, "sorry")
+    }
+  })
+
+  it("names of prototypes are names", () => {
+    const { steps } = parsed(lines("1. [TOOL:__proto__] x", "2. __proto__", "3. [TOOL:constructor] y"))
+    assert.deepStrictEqual(
+      steps.map((step) => [step.tool, step.description]),
+      [
+        ["__proto__", "x"],
+        [undefined, "__proto__"],
+        ["constructor", "y"]
+      ]
+    )
+    assert.isUndefined(({} as { readonly tool?: unknown }).tool)
+  })
+
+  it("500 steps are 500 steps", () => {
+    const text = Array.from({ length: 500 }, (_, i) => `${i + 1}. do ${i}`).join("\n")
+    assert.deepStrictEqual(numbers(text).at(-1), ["500", "500"])
+  })
+
+  const hostile: ReadonlyArray<readonly [string, (n: number) => string]> = [
+    ["spaces", (n) => `1.${" ".repeat(n)}x`],
+    ["stars", (n) => `1. ${"*".repeat(n)}`],
+    ["emphasis", (n) => "**".repeat(n)],
+    ["brackets", (n) => `1. ${"[".repeat(n)}`],
+    ["open tags", (n) => `1. ${"[TOOL:".repeat(n)}`],
+    ["digits", (n) => "1".repeat(n)],
+    ["nested numbers", (n) => "1.".repeat(n)],
+    ["fences", (n) => "```\n".repeat(n)],
+    ["backticks", (n) => `${"``` ".repeat(n)}\n1. x`],
+    ["hashes", (n) => "# \n".repeat(n)],
+    ["dashes", (n) => "- ".repeat(n)],
+    ["blank lines", (n) => `1. x${"\n".repeat(n)}2. y`],
+    ["steps", (n) => "1. x\n".repeat(n)],
+    ["lines of one step", (n) => `1. x\n${"y\n".repeat(n)}`],
+    ["paragraphs of one step", (n) => `1. x\n\n${"y\n".repeat(n)}\n2. z`],
+    ["markers", (n) => "PLAN:\n".repeat(n)],
+    ["marker words", (n) => `plan${" ".repeat(n)}`],
+    ["labels", (n) => "Step ".repeat(n)],
+    ["tabs", (n) => "\t".repeat(n)],
+    ["one line", (n) => `1. ${"word ".repeat(n)}`]
+  ]
+
+  it.each(hostile)("%s take time linear in the text", (_name, make) => {
+    const text = make(96_000)
+    let best = Number.POSITIVE_INFINITY
+    for (let i = 0; i < 2; i++) {
+      const from = performance.now()
+      PlanText.parse(text)
+      best = Math.min(best, performance.now() - from)
+    }
+    // Quadratic work would be billions of characters.
+    assert.isBelow(best, 1000)
+  })
+})
+
+describe("PlanText.print", () => {
+  const line = FastCheck.oneof(
+    { weight: 3, arbitrary: FastCheck.string({ maxLength: 40 }) },
+    FastCheck.constantFrom(
+      "1. x",
+      "Step 2: y",
+      "- z",
+      "## h",
+      "```",
+      "~~~ts",
+      "PLAN:",
+      "[TOOL:x] y",
+      "[REASON]",
+      ": z",
+      "---",
+      "__proto__",
+      "**Step 1:** b",
+      "1.1 n"
+    )
+  ).map((text) => text.replace(/[\r\n\u2028\u2029]/g, " ").trim())
+  const description = FastCheck.array(
+    line.filter((text) => text !== ""),
+    { minLength: 1, maxLength: 4 }
+  ).map((rows) => rows.join("\n"))
+  const tool = FastCheck.option(FastCheck.stringMatching(/^[A-Za-z_][\w.-]{0,20}$/), { nil: undefined })
+  const plan = FastCheck.array(FastCheck.record({ description, tool }), { minLength: 1, maxLength: 12 })
+  const marker = FastCheck.constantFrom<(index: number) => string>(
+    (i) => `${i + 1}.`,
+    (i) => `${i + 1})`,
+    (i) => `(${i + 1})`,
+    () => "1.",
+    (i) => `Step ${i + 1}:`,
+    (i) => `**Step ${i + 1}:**`,
+    (i) => `### Step ${i + 1}:`,
+    (i) => `## ${i + 1}.`,
+    () => "-",
+    () => "*",
+    () => "•",
+    () => ""
+  )
+  const around = FastCheck.constantFrom(
+    (text: string) => text,
+    (text: string) => `Well.\n\nPLAN:\n${text}`,
+    (text: string) => `${text}\n\nThat is all.`,
+    (text: string) => text.replaceAll("\n", "\r\n")
+  )
+
+  it("what is printed reads back as it was, whatever the bullets and what stands around", () => {
+    FastCheck.assert(
+      FastCheck.property(plan, marker, around, (steps, marker, around) => {
+        const text = around(PlanText.print(steps, { marker }))
+        assert.deepStrictEqual(
+          parsed(text).steps.map(({ description, id, kind, tool }) => ({ description, id, kind, tool })),
+          steps.map(({ description, tool }, i) => ({
+            description,
+            id: String(i + 1),
+            kind: tool === undefined ? ("reason" as const) : ("tool" as const),
+            tool
+          }))
+        )
+      }),
+      { numRuns: 400 }
+    )
+  })
+
+  it("any text at all has a plan with steps that say something, or an error with issues", () => {
+    const piece = FastCheck.constantFrom(
+      "1. ",
+      "- ",
+      "\n",
+      "  ",
+      "```",
+      "#",
+      "**",
+      "[TOOL:",
+      "]",
+      "PLAN:",
+      "Step 1",
+      ":",
+      "x",
+      "1.1",
+      "\t"
+    )
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(FastCheck.oneof(piece, FastCheck.string({ maxLength: 5 })), { maxLength: 40 }),
+        (pieces) => {
+          const result = PlanText.parse(pieces.join(""))
+          if (Either.isLeft(result)) assert.isAbove(result.left.issues.length, 0)
+          else {
+            assert.isAbove(result.right.steps.length, 0)
+            for (const step of result.right.steps) {
+              assert.strictEqual(step.description, step.description.trim())
+              assert.notStrictEqual(step.description, "")
+              assert.strictEqual(step.kind === "tool", step.tool !== undefined)
+            }
+          }
+        }
+      ),
+      { numRuns: 500 }
+    )
+  })
+})
