@@ -1,0 +1,197 @@
+/**
+ * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
+ *
+ * @since 0.1.0
+ */
+
+/** A stretch of text, and whether it is code. */
+interface Stretch {
+  readonly text: string
+  readonly isCode: boolean
+}
+
+const fence = /^ {0,3}(`{3,})([^`]*)$/
+
+/** Code spans of one line: from a run of backticks to the next of the same length. */
+const spans = (line: string, into: Array<Stretch>): void => {
+  if (!line.includes("`")) {
+    into.push({ text: line, isCode: false })
+    return
+  }
+  const runs = [...line.matchAll(/`+/g)].map((match) => ({ at: match.index, length: match[0].length }))
+  const partners: Array<number | undefined> = new Array(runs.length)
+  const next = new Map<number, number>()
+  for (let i = runs.length - 1; i >= 0; i--) {
+    const { length } = runs[i]!
+    partners[i] = next.get(length)
+    next.set(length, i)
+  }
+  let from = 0
+  for (let i = 0; i < runs.length; i++) {
+    const partner = partners[i]
+    if (partner === undefined) continue
+    const end = runs[partner]!.at + runs[partner]!.length
+    into.push({ text: line.slice(from, runs[i]!.at), isCode: false })
+    into.push({ text: line.slice(runs[i]!.at, end), isCode: true })
+    from = end
+    i = partner
+  }
+  into.push({ text: line.slice(from), isCode: false })
+}
+
+/** A text as lines, each told whether it stands in a fenced block; fences belong to their block. */
+const linesOf = (text: string): ReadonlyArray<{ readonly line: string; readonly isFenced: boolean }> => {
+  let open = 0
+  return text.split("\n").map((line) => {
+    const match = fence.exec(line)
+    if (open > 0) {
+      if (match !== null && match[1]!.length >= open && match[2]!.trim() === "") open = 0
+      return { line, isFenced: true }
+    }
+    if (match === null) return { line, isFenced: false }
+    open = match[1]!.length
+    return { line, isFenced: true }
+  })
+}
+
+/**
+ * Maps the lines of a text that are not in fenced code; what gives `undefined` is left out. A block that is never closed is closed.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const mapLines = (text: string, f: (line: string) => string | undefined): string => {
+  const out: Array<string> = []
+  let open = 0
+  for (const { isFenced, line } of linesOf(text)) {
+    const mapped = isFenced ? line : f(line)
+    if (mapped !== undefined) out.push(mapped)
+    const match = isFenced ? fence.exec(line) : null
+    if (match === null) continue
+    if (open === 0) open = match[1]!.length
+    else if (match[1]!.length >= open && match[2]!.trim() === "") open = 0
+  }
+  if (open > 0) out.push("`".repeat(open))
+  return out.join("\n")
+}
+
+const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^)\s]*\))?|【\s?(\d+)(?:†[^】\n]*)?】)/g
+
+/** A definition like `[3]: https://…` makes a citation into a link of the model's own. */
+const definition = /^ {0,3}\[\d+\]:/
+
+const RANGE_MAX = 20
+
+const numbersOf = (list: string): ReadonlyArray<number> => {
+  const numbers: Array<number> = []
+  for (const part of list.split(/[,;]/)) {
+    const ends = part.split(/[–-]/).flatMap((end) => end.trim().split(/\s+/))
+    const given = ends.filter((end) => end !== "").map(Number)
+    const [from, to] = given
+    const isRange = given.length === 2 && /[–-]/.test(part) && to! > from! && to! - from! <= RANGE_MAX
+    if (isRange) for (let n = from!; n <= to!; n++) numbers.push(n)
+    else numbers.push(...given)
+  }
+  return numbers
+}
+
+const tail = /[\d\s,;–-]/
+
+/** Rewrites the citations of a text, number by number; a number that becomes `undefined` goes. */
+const rewrite = (text: string, f: (number: number) => number | undefined): string =>
+  mapLines(text, (line) => {
+    if (definition.test(line)) return undefined
+    const stretches: Array<Stretch> = []
+    spans(line, stretches)
+    let out = ""
+    // Whether what is written ends in a bracket that digits alone would make into a citation.
+    let isOpen = false
+    const write = (piece: string): void => {
+      let i = piece.length - 1
+      while (i >= 0 && tail.test(piece[i]!)) i--
+      if (i >= 0) isOpen = piece[i] === "["
+      out += piece
+    }
+    for (const stretch of stretches) {
+      if (stretch.isCode) {
+        write(stretch.text)
+        continue
+      }
+      let from = 0
+      for (const match of stretch.text.matchAll(citation)) {
+        const numbers = numbersOf(match[2] ?? match[3] ?? "")
+        if (numbers.length === 0) continue
+        write(stretch.text.slice(from, match.index))
+        from = match.index + match[0].length
+        const kept: Array<number> = []
+        for (const number of numbers) {
+          const becomes = f(number)
+          if (becomes !== undefined && !kept.includes(becomes)) kept.push(becomes)
+        }
+        if (kept.length > 0) write(`${match[1]}${kept.map((number) => `[${number}]`).join("")}`)
+        // What is left must not grow together into something else.
+        else if (isOpen) write("?")
+        else if (out.endsWith("`") && stretch.text[from] === "`") write(" ")
+      }
+      write(stretch.text.slice(from))
+    }
+    return out
+  })
+
+/**
+ * A text with the citations it may have.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Resolved {
+  readonly text: string
+  /** The numbers it cites, each once, in the order of their first place. */
+  readonly cited: ReadonlyArray<number>
+  /** The numbers taken out, in order, as often as they stood there. */
+  readonly removed: ReadonlyArray<number>
+}
+
+/**
+ * Takes out citations of anything but these numbers, and definitions of links under a number; writes the others one by one: `[1][2]`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const resolve = (text: string, allowed: ReadonlySet<number>): Resolved => {
+  const cited = new Set<number>()
+  const removed: Array<number> = []
+  const resolved = rewrite(text, (number) => {
+    if (allowed.has(number)) {
+      cited.add(number)
+      return number
+    }
+    removed.push(number)
+    return undefined
+  })
+  return { text: resolved, cited: [...cited], removed }
+}
+
+/**
+ * The numbers a text cites, each once, in the order of their first place.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const cited = (text: string): ReadonlyArray<number> => {
+  const found = new Set<number>()
+  rewrite(text, (number) => {
+    found.add(number)
+    return number
+  })
+  return [...found]
+}
+
+/**
+ * Writes other numbers in the place of those a text cites; one without another goes.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renumber = (text: string, numbers: ReadonlyMap<number, number>): string =>
+  rewrite(text, (number) => numbers.get(number))
