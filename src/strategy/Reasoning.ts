@@ -224,6 +224,12 @@ const deltas =
     return bodies
   }
 
+/** The model, each call of which has to be admitted. */
+const admittedBy = (model: ModelCall.Model, admit: AskOptions["admit"]): ModelCall.Model =>
+  admit === undefined
+    ? model
+    : { ...model, call: (request, options) => Effect.zipRight(admit, model.call(request, options)) }
+
 const textOf = (parts: ReadonlyArray<LlmClient.LlmPart>): string => {
   let text = ""
   for (const part of parts) if (part.type === "text-delta") text += part.delta
@@ -488,11 +494,7 @@ export const make = (
     const answer: Service["answer"] = (text, reason = "completed", { admit } = {}) =>
       Effect.flatMap(modelOf("documentation"), (model) => {
         const messages = ModelCall.openingMessages(task)
-        const admitted: ModelCall.Model =
-          admit === undefined
-            ? model
-            : { ...model, call: (request, options) => Effect.zipRight(admit, model.call(request, options)) }
-        return ToolLoop.end(admitted, task, {
+        return ToolLoop.end(admittedBy(model, admit), task, {
           strategyName: name,
           step: steps,
           messages,
@@ -518,8 +520,24 @@ export const make = (
           // Whether it fits is for `ToolLoop.end` to say: the task has retries of its own for that.
           read: Effect.succeed
         }
-        const { response, text } = yield* converse(prompt, values, form, Effect.succeed, shown)
-        return yield* answer(text, ToolLoop.finishReason(response.finishReason), given)
+        const { response, step, text } = yield* converse(prompt, values, form, Effect.succeed, shown)
+        // What does not fit is asked for again with the question before it: the task alone does not say what the answer is made of.
+        const shaped = yield* ModelCall.structured(
+          admittedBy(yield* modelOf(given.role ?? prompt.role), given.admit),
+          output,
+          {
+            strategyName: name,
+            step,
+            messages: messagesOf(prompt, values, jsonFormat(form), given),
+            text
+          }
+        )
+        return {
+          text: shaped.text,
+          output: shaped.output,
+          reason: ToolLoop.finishReason(response.finishReason),
+          messages: [user, { role: "assistant", content: shaped.text }]
+        }
       })
 
     return {

@@ -3,7 +3,8 @@ import * as Effect from "effect/Effect"
 import * as PromptStep from "../../src/prompt/PromptStep.js"
 import * as Reasoning from "../../src/strategy/Reasoning.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
-import { StrategyReplyError } from "../../src/strategy/StrategyError.js"
+import { OutputValidationError, StrategyReplyError } from "../../src/strategy/StrategyError.js"
+import { Fatality } from "../../src/tool/ToolRunner.js"
 import * as Strategies from "./Strategies.js"
 
 const Shout = PromptStep.make({
@@ -44,6 +45,44 @@ describe("ask", () => {
       const error = yield* Effect.flip(ran.exit)
       assert.instanceOf(error, StrategyReplyError)
       assert.deepInclude(error, { prompt: "TestAgent/Shout", text: "b", issues: "it is not loud enough", attempts: 2 })
+      assert.strictEqual(ran.remaining, 1)
+    })
+  )
+})
+
+describe("finish", () => {
+  const finishing = Strategy.make("finishing", (task) =>
+    Effect.gen(function* () {
+      const reasoning = yield* Reasoning.make("finishing", task)
+      return yield* reasoning.finish(Shout, { text: "the number is 7" })
+    })
+  )
+
+  it.effect("an output that does not fit is asked for again with the step's own question", () =>
+    Effect.gen(function* () {
+      const ran = yield* Strategies.run(finishing, ['{"x": 1}', '{"n": 7}'], {
+        task: { output: Strategies.outputSpec(1) }
+      })
+      const answer = yield* ran.exit
+      assert.deepStrictEqual([answer.output, answer.text], [{ n: 7 }, '{"n": 7}'])
+      assert.deepStrictEqual(
+        ran.requests[1]!.messages.map((message) => message.role),
+        ["system", "user", "assistant", "user"]
+      )
+      assert.strictEqual(ran.requests[1]!.messages[1]!.content, "the number is 7")
+      assert.deepStrictEqual(Strategies.shape(answer.messages), [
+        ["user", "What is it?"],
+        ["assistant", '{"n": 7}']
+      ])
+    })
+  )
+
+  it.effect("an output that never fits ends after the retries of the task", () =>
+    Effect.gen(function* () {
+      const ran = yield* Strategies.run(finishing, ["no", "no", "no"], { task: { output: Strategies.outputSpec(1) } })
+      const error = yield* Effect.flip(ran.exit)
+      assert.instanceOf(error, Fatality)
+      assert.instanceOf(error.error, OutputValidationError)
       assert.strictEqual(ran.remaining, 1)
     })
   )
