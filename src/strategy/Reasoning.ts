@@ -79,6 +79,7 @@ export interface AskOptions {
  * @category models
  */
 export interface CallForm<out A> {
+  /** None: the reply can only be text. */
   readonly tools: ReadonlyArray<LlmClient.ToolDefinition>
   /** What `{output_format}` stands for. */
   readonly format: string
@@ -318,7 +319,7 @@ export const make = (
         {
           messages,
           ...(given.settings === undefined ? {} : { settings: given.settings }),
-          ...(tools === undefined ? {} : { tools }),
+          ...(tools === undefined || tools.length === 0 ? {} : { tools }),
           ...(format === undefined
             ? {}
             : { responseFormat: { type: "json" as const, name: format.name, schema: format.jsonSchema } })

@@ -19,7 +19,11 @@ export const score = (value: number, reason = "because"): string => JSON.stringi
 
 export type Kind = "expand" | "evaluate" | "reflect" | "final"
 
-const text = (request: LlmClient.LlmRequest): string => String(request.messages.at(-1)!.content)
+/** The user half of the prompt: complaints about a reply come after it. */
+const text = (request: LlmClient.LlmRequest): string =>
+  String(
+    request.messages.find(({ content, role }) => role === "user" && String(content).startsWith("# Task\n"))?.content
+  )
 
 export const kindOf = (request: LlmClient.LlmRequest): Kind =>
   /^Number of actions to propose: /m.test(text(request))
