@@ -364,20 +364,18 @@ const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>
     Effect.suspend(() => {
       const { checkpoint } = position
       const call = calls++
-      const namespace = JSON.stringify([thread.namespace, checkpoint.id, task.name, call])
+      const namespace = `${thread.namespace}${JSON.stringify([checkpoint.id, task.name, call])}`
       const below: Thread = { ...thread, namespace, options: GraphRunner.within(task, thread.options, own) }
       const pin = checkpoint.pins.find((one) => one.node === task.name && one.call === call)
       const answers = checkpoint.answers.flatMap((given) =>
         given.path[0] === task.name ? [{ ...given, path: given.path.slice(1) }] : []
       )
-      const stop = (at: Checkpoint): void =>
-        void pins.push({ node: task.name, call, namespace: at.namespace, id: at.id })
       return enter(tables, below, input, pin).pipe(
         Effect.flatMap((entered) => answer(tables, below, entered, answers)),
         Effect.flatMap((answered) => drive(tables, below, answered)),
-        Effect.map((end) => {
-          stop(end.checkpoint)
-          return end.state
+        Effect.map(({ checkpoint: end, state }) => {
+          pins.push({ node: task.name, call, namespace: end.namespace, id: end.id })
+          return state
         }),
         Effect.mapError((error) => {
           if (!(error instanceof GraphWaitingError) || error.checkpointId === undefined) return error

@@ -137,7 +137,7 @@ test("wrong fields and types are compile errors", () => {
     reducers: { n: (current: string) => current }
   })
   // @ts-expect-error an initial state that lacks a field
-  StateGraph.invoke(StateGraph.unsafeCompile(graph), { n: 1 })
+  expectTypeOf(StateGraph.invoke(StateGraph.unsafeCompile(graph), { n: 1 })).toBeObject()
 })
 
 test("a branch sees the state and may name several targets", () => {
@@ -334,7 +334,7 @@ test("a graph that waits can fail with it, and threads need a checkpointer", () 
     Effect.Effect<ReadonlyArray<StateGraph.Snapshot<"ask", S>>, GraphCheckpointError | CheckpointerError, Checkpointer>
   >()
   // @ts-expect-error no field of the state
-  StateGraph.resume(compiled, { threadId: "t", update: { m: 1 } })
+  expectTypeOf(StateGraph.resume(compiled, { threadId: "t", update: { m: 1 } })).toBeObject()
 })
 
 test("the events of a stream tell own nodes from those of subgraphs", () => {
