@@ -1,0 +1,20 @@
+import { describe, expectTypeOf, it } from "vitest"
+import type { CacheBackend } from "../../src/llm/CacheBackend.js"
+import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
+import type * as Strategy from "../../src/strategy/Strategy.js"
+
+describe("SelfDiscovery", () => {
+  it("needs a cache backend only with a cache", () => {
+    expectTypeOf(SelfDiscovery.make()).toEqualTypeOf<Strategy.Strategy>()
+    expectTypeOf(SelfDiscovery.make({ solve: "structure" })).toEqualTypeOf<Strategy.Strategy>()
+    expectTypeOf(SelfDiscovery.make({ cache: { key: () => "kind" } })).toEqualTypeOf<
+      Strategy.Strategy<never, CacheBackend>
+    >()
+  })
+
+  it("takes names of modules that exist", () => {
+    SelfDiscovery.make({ modules: ["first_principles"] })
+    // @ts-expect-error there is no such module
+    SelfDiscovery.make({ modules: ["first_principle"] })
+  })
+})
