@@ -59,8 +59,7 @@ export const issues = (error: ParseResult.ParseIssue): string =>
     .map((issue) => `${at(issue.path)} does not fit`)
     .join(", ")
 
-// A field that may be undefined is lost in JSON: absent then means undefined.
-const decoding: SchemaAST.ParseOptions = { exact: false, errors: "all" }
+const decoding: SchemaAST.ParseOptions = { errors: "all" }
 
 interface FieldCodec {
   /** The state is needed where the schema cannot be taken apart. */

@@ -263,6 +263,67 @@ describe("a run in a thread", () => {
     )
   )
 
+  it.effect("runs as many nodes of a step at a time as it may", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const sleep = () => Effect.as(Effect.sleep(100), {})
+        const graph = StateGraph.unsafeCompile(
+          StateGraph.make({
+            name: "overlap",
+            state: State,
+            nodes: { start: () => Effect.succeed({}), a: sleep, b: sleep, c: sleep },
+            start: "start",
+            edges: { start: ["a", "b", "c"], a: "END", b: "END", c: "END" }
+          })
+        )
+        for (const [concurrency, expected] of [
+          [undefined, "Duration(100ms)"],
+          [2, "Duration(200ms)"]
+        ] as const) {
+          const run = StateGraph.invokeThread(graph, { threadId, initial, concurrency })
+          const fiber = yield* Effect.fork(Effect.timed(run))
+          yield* TestClock.adjust("1 second")
+          assert.strictEqual((yield* Fiber.join(fiber))[0].toString(), expected)
+        }
+      })
+    )
+  )
+
+  it.effect("keeps nothing of a graph that a node runs by itself", () =>
+    Effect.gen(function* () {
+      const { says } = recorder()
+      const memory = makeMemory()
+      const namespaces = new Set<string>()
+      const service: Service = {
+        ...memory,
+        put: (one) =>
+          Effect.zipRight(
+            Effect.sync(() => namespaces.add(one.namespace)),
+            memory.put(one)
+          )
+      }
+      const leaf = StateGraph.unsafeCompile(
+        StateGraph.make({ name: "leaf", state: State, nodes: { a: says("a") }, start: "a", edges: { a: "END" } })
+      )
+      const sub = StateGraph.subgraph(leaf, { input: (state: State) => state, output: (end) => end })
+      const inner = StateGraph.unsafeCompile(
+        StateGraph.make({ name: "inner", state: State, nodes: { sub }, start: "sub", edges: { sub: "END" } })
+      )
+      const graph = StateGraph.unsafeCompile(
+        StateGraph.make({
+          name: "outer",
+          state: State,
+          nodes: { own: (state) => StateGraph.invoke(inner, state) },
+          start: "own",
+          edges: { own: "END" }
+        })
+      )
+      const run = StateGraph.invokeThread(graph, { threadId, initial })
+      assert.deepStrictEqual((yield* Effect.provideService(run, Checkpointer, service)).log, ["a1"])
+      assert.deepStrictEqual([...namespaces], [""])
+    })
+  )
+
   it.effect("fails with what the storage fails with", () =>
     Effect.gen(function* () {
       const { says } = recorder()
