@@ -264,45 +264,189 @@ const without = (cause: Cause.Cause<never>, by: FiberId.FiberId): Cause.Cause<ne
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+/** Ends what runs now: cheaper than `queueMicrotask`, which makes a resource for async hooks each time. */
+const now: Promise<void> = Promise.resolve()
+
 /**
- * In the caller's own fiber, which is a third of the price: the timer interrupts the fiber under a name of its own, and that interruption
- * is taken back at the edge of the mask, before anything else can see it. Nothing can come late: the fiber takes in what was sent to it
- * before every operation, the one that takes back included, and by then the timer is stopped.
+ * Calls under one limit run out of time in the order they began: a single timer, for the oldest of them, watches them all. It is set at the
+ * end of what runs now, so that a call that ends before costs no timer.
  */
+class Queue {
+  private first: Inline<unknown> | undefined
+  private last: Inline<unknown> | undefined
+  private cancel: Clock.CancelToken | undefined
+  private isWaking = false
+
+  constructor(
+    private readonly scheduler: Clock.ClockScheduler,
+    private readonly onEmpty: (queue: Queue) => void
+  ) {}
+
+  add(call: Inline<unknown>): void {
+    call.previous = this.last
+    if (this.last === undefined) this.first = call
+    else this.last.next = call
+    this.last = call
+    if (this.cancel !== undefined || this.isWaking) return
+    this.isWaking = true
+    void now.then(this.wake)
+  }
+
+  private readonly wake = (): void => {
+    this.isWaking = false
+    if (this.cancel === undefined) this.look()
+  }
+
+  remove(call: Inline<unknown>): void {
+    const { next, previous } = call
+    if (previous === undefined) this.first = next
+    else previous.next = next
+    if (next === undefined) this.last = previous
+    else next.previous = previous
+    call.next = undefined
+    call.previous = undefined
+    if (this.first !== undefined) return
+    this.cancel?.()
+    this.cancel = undefined
+    this.onEmpty(this)
+  }
+
+  private look(): void {
+    for (let call = this.first; call !== undefined; call = this.first) {
+      const left = call.watch.check()
+      if (call.watch.timedOut === undefined) {
+        this.cancel = this.scheduler.unsafeSchedule(() => {
+          this.cancel = undefined
+          this.look()
+        }, wait(left))
+        return
+      }
+      this.remove(call)
+      call.expire()
+    }
+  }
+}
+
+/** Limits come from programs and are few; where they are not, those that are not in use are forgotten. */
+const keptQueues = 32
+const queuesOf = new WeakMap<Clock.Clock, Map<number, Queue>>()
+
+const queueOf = (clock: Clock.Clock, scheduler: Clock.ClockScheduler, limit: number): Queue => {
+  let queues = queuesOf.get(clock)
+  if (queues === undefined) {
+    queues = new Map()
+    queuesOf.set(clock, queues)
+  }
+  let queue = queues.get(limit)
+  if (queue === undefined) {
+    const known = queues
+    queue = new Queue(scheduler, (empty) => {
+      if (known.size > keptQueues && known.get(limit) === empty) known.delete(limit)
+    })
+    queues.set(limit, queue)
+  }
+  return queue
+}
+
+/**
+ * A deadline in the caller's own fiber, which is a third of the price: the timer interrupts the fiber under a name of its own, and that
+ * interruption is taken back at the edge of the mask, before anything else can see it. Nothing can come late: the fiber takes in what was
+ * sent to it before every operation, the one that takes back included, and by then nothing waits for the call any more.
+ */
+class Inline<out E2> {
+  private by: FiberId.FiberId | undefined
+  private readonly stop: () => void
+  next: Inline<unknown> | undefined
+  previous: Inline<unknown> | undefined
+
+  constructor(
+    private readonly fiber: Fiber.RuntimeFiber<unknown, unknown>,
+    scheduler: Clock.ClockScheduler,
+    readonly watch: Watch,
+    private readonly options: Options<E2>
+  ) {
+    this.stop = watch.beat === noBeat ? this.queued(scheduler) : this.timed(scheduler)
+  }
+
+  private queued(scheduler: Clock.ClockScheduler): () => void {
+    const queue = queueOf(this.watch.clock, scheduler, this.watch.whole)
+    queue.add(this)
+    return () => {
+      if (this.by === undefined) queue.remove(this)
+    }
+  }
+
+  private timed(scheduler: Clock.ClockScheduler): () => void {
+    const tick = (): void => {
+      const left = this.watch.check()
+      if (this.watch.timedOut === undefined) cancel = scheduler.unsafeSchedule(tick, wait(left))
+      else this.expire()
+    }
+    let cancel = scheduler.unsafeSchedule(tick, wait(this.watch.initial()))
+    return () => void cancel()
+  }
+
+  expire(): void {
+    this.by = FiberId.unsafeMake()
+    this.fiber.unsafeInterruptAsFork(this.by)
+  }
+
+  /** Stops the time. What the call comes to when it was up before; otherwise what the effect made of it stands. */
+  end(cause: Cause.Cause<unknown> | undefined): Effect.Effect<never, E2> | undefined {
+    this.stop()
+    const { by } = this
+    if (by === undefined) return undefined
+    return Effect.zipRight(
+      FiberRef.update(FiberRef.interruptedCause, (interrupted) => without(interrupted, by)),
+      expired(this.watch, cause, this.options)
+    )
+  }
+}
+
 const inline = <A, E, R, E2>(
   effect: (beat: Beat) => Effect.Effect<A, E, R>,
   options: Options<E2>,
   watch: Watch,
   parent: Fiber.RuntimeFiber<unknown, unknown>,
   scheduler: Clock.ClockScheduler
-): Effect.Effect<A, E | E2, R> => {
-  let by: FiberId.FiberId | undefined
-  let cancel: () => void = () => {}
-  const tick = (): void => {
-    const next = watch.check()
-    if (watch.timedOut === undefined) {
-      cancel = scheduler.unsafeSchedule(tick, wait(next))
-      return
-    }
-    by = FiberId.unsafeMake()
-    parent.unsafeInterruptAsFork(by)
-  }
-  const ended = (cause: Cause.Cause<E> | undefined): Effect.Effect<never, E | E2> | undefined => {
-    cancel()
-    if (by === undefined) return undefined
-    const own = by
-    return Effect.zipRight(
-      FiberRef.update(FiberRef.interruptedCause, (interrupted) => without(interrupted, own)),
-      expired(watch, cause, options)
-    )
-  }
-  return Effect.uninterruptibleMask((restore) => {
-    cancel = scheduler.unsafeSchedule(tick, wait(watch.initial()))
+): Effect.Effect<A, E | E2, R> =>
+  Effect.uninterruptibleMask((restore) => {
+    const deadline = new Inline(parent, scheduler, watch, options)
     return Effect.matchCauseEffect(restore(Effect.suspend(() => effect(watch.beat))), {
-      onSuccess: (value) => ended(undefined) ?? Effect.succeed(value),
-      onFailure: (cause) => ended(cause) ?? Effect.failCause(cause)
+      onSuccess: (value) => deadline.end(undefined) ?? Effect.succeed(value),
+      onFailure: (cause): Effect.Effect<never, E | E2> => deadline.end(cause) ?? Effect.failCause(cause)
     })
   })
+
+/**
+ * A deadline that runs from now on.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Armed<E> {
+  /** Stops it; called once, when the effect has ended. What the call comes to when the time was up before. */
+  readonly end: (cause: Cause.Cause<unknown> | undefined) => Effect.Effect<never, E> | undefined
+}
+
+/**
+ * The deadline alone, for a caller that has masked interruption around the effect and stands in one step with it. `undefined` where it
+ * cannot stand in the caller's own fiber: then `run` has to be used.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const arm = <E>(
+  fiber: Fiber.RuntimeFiber<unknown, unknown>,
+  isInterruptible: boolean,
+  options: Options<E>
+): Armed<E> | undefined => {
+  if (!isInterruptible || !hasNoChildren(fiber)) return undefined
+  const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+  const scheduler = schedulerOf(clock)
+  return scheduler !== undefined && Exit.isExit(scheduler) && Exit.isSuccess(scheduler)
+    ? new Inline(fiber, scheduler.value as Clock.ClockScheduler, new Watch(clock, options), options)
+    : undefined
 }
 
 const forked = <A, E, R, E2>(

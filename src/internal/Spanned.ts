@@ -2,6 +2,7 @@
  * A span, the context that carries it and a look at the exit, in one: what `withSpan` and `onExit` do together, at a third of their price
  * on the path of every model and tool call.
  */
+import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -11,7 +12,9 @@ import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as HashMap from "effect/HashMap"
 import * as Option from "effect/Option"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Tracer from "effect/Tracer"
+import * as Deadline from "./Deadline.js"
 
 /**
  * How a span begins.
@@ -91,6 +94,44 @@ const enter = (
   return undefined
 }
 
+const match = <A, E, R, B, E2, R2>(
+  effect: Effect.Effect<A, E, R>,
+  f: (exit: Exit.Exit<A, E>) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E2, R | R2> =>
+  Effect.matchCauseEffect(effect, {
+    onFailure: (cause) => f(Exit.failCause(cause)),
+    onSuccess: (value) => f(Exit.succeed(value))
+  })
+
+/** Inside a mask: `work` in a new span, which ends when `end` is called. */
+const spanned = <A, E, R>(
+  fiber: Fiber.RuntimeFiber<any, any>,
+  name: string,
+  options: Options,
+  provide: ((services: Map<string, unknown>) => void) | undefined,
+  work: (span: Tracer.Span, end: (exit: Exit.Exit<A, E>) => Effect.Effect<A, E>) => Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> => {
+  const spanOptions = new SpanOptions(options.kind, options.attributes)
+  const outer = fiber.currentContext
+  const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+  const timed = fiber.getFiberRef(FiberRef.currentTracerTimingEnabled)
+  const within = (span: Tracer.Span): Effect.Effect<A, E, R> => {
+    const services = new Map<string, unknown>()
+    copyInto(services, outer)
+    provide?.(services)
+    services.set(Tracer.ParentSpan.key, span)
+    const entered = enter(fiber, Context.unsafeMake(services))
+    const end = (exit: Exit.Exit<A, E>): Effect.Effect<A, E> => {
+      if (span.status._tag !== "Ended") span.end(timed ? clock.unsafeCurrentTimeNanos() : zero, exit)
+      const left = enter(fiber, outer)
+      return left === undefined ? exit : Effect.zipRight(left, exit)
+    }
+    return entered === undefined ? work(span, end) : Effect.flatMap(entered, () => work(span, end))
+  }
+  const span = plainSpan(fiber, name, spanOptions, timed ? clock.unsafeCurrentTimeNanos() : zero)
+  return span === undefined ? Effect.flatMap(Effect.makeSpan(name, spanOptions), within) : within(span)
+}
+
 /**
  * Runs the effect in a span (without a stack trace). `onExit` sees every exit, interruption included, before the span ends; it must not
  * throw. `provide` puts services into the context beside the span.
@@ -99,36 +140,82 @@ export const run = <A, E, R>(
   name: string,
   options: Options,
   effect: Effect.Effect<A, E, R>,
-  onExit?: ((exit: Exit.Exit<A, E>, span: Tracer.Span) => void) | undefined,
+  onExit: (exit: Exit.Exit<A, E>, span: Tracer.Span) => void,
   provide?: ((services: Map<string, unknown>) => void) | undefined
 ): Effect.Effect<A, E, R> =>
-  Effect.uninterruptibleMask((restore) => {
-    const fiber = currentFiber()
-    const spanOptions = new SpanOptions(options.kind, options.attributes)
-    const outer = fiber.currentContext
-    const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-    const timed = fiber.getFiberRef(FiberRef.currentTracerTimingEnabled)
-    const within = (span: Tracer.Span): Effect.Effect<A, E, R> => {
-      const end = (exit: Exit.Exit<A, E>): Effect.Effect<A, E> => {
-        onExit?.(exit, span)
-        if (span.status._tag !== "Ended") span.end(timed ? clock.unsafeCurrentTimeNanos() : zero, exit)
-        const left = enter(fiber, outer)
-        return left === undefined ? exit : Effect.zipRight(left, exit)
-      }
-      const services = new Map<string, unknown>()
-      copyInto(services, outer)
-      provide?.(services)
-      services.set(Tracer.ParentSpan.key, span)
-      const entered = enter(fiber, Context.unsafeMake(services))
-      const body = restore(effect)
-      return Effect.matchCauseEffect(entered === undefined ? body : Effect.zipRight(entered, body), {
-        onFailure: (cause) => end(Exit.failCause(cause)),
-        onSuccess: (value) => end(Exit.succeed(value))
+  Effect.uninterruptibleMask((restore) =>
+    spanned<A, E, R>(currentFiber(), name, options, provide, (span, end) =>
+      match(restore(effect), (exit) => {
+        onExit(exit, span)
+        return end(exit)
       })
-    }
-    const span = plainSpan(fiber, name, spanOptions, timed ? clock.unsafeCurrentTimeNanos() : zero)
-    return span === undefined ? Effect.flatMap(Effect.makeSpan(name, spanOptions), within) : within(span)
+    )
+  )
+
+/**
+ * One guarded call and everything around it.
+ */
+export interface Call<A, E, B, E2, R> {
+  readonly span: (Options & { readonly name: string }) | undefined
+  /** What is called, with its limit. Made when the span is the current one; what it throws is a defect of the call. */
+  readonly begin: () => {
+    readonly effect: Effect.Effect<A, E, R>
+    readonly deadline: Deadline.Options<E> | undefined
+  }
+  /** What comes of it: an exit at once, or an effect, which may be interrupted. */
+  readonly settle: (exit: Exit.Exit<A, E>, isInterrupted: () => boolean) => Effect.Effect<B, E2, R>
+  /** Sees the end, however it comes, before the span ends. Must not throw. */
+  readonly onExit: (exit: Exit.Exit<B, E2>, span: Tracer.Span | undefined) => void
+}
+
+/**
+ * A call in its span and under its deadline, in one uninterruptible region instead of three: what a step of a run is made of.
+ */
+export const call = <A, E, B, E2, R>(
+  make: (fiber: Fiber.RuntimeFiber<any, any>) => Call<A, E, B, E2, R>
+): Effect.Effect<B, E2, R> =>
+  Effect.withFiberRuntime<B, E2, R>((fiber, status) => {
+    const isInterruptible = RuntimeFlags.interruptible(status.runtimeFlags)
+    const given = make(fiber)
+    const { onExit, settle, span } = given
+    const isInterrupted = () => isInterruptible && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
+    return Effect.uninterruptibleMask((restore) => {
+      const settling = (exit: Exit.Exit<A, E>): Effect.Effect<B, E2, R> => {
+        try {
+          return settle(exit, isInterrupted)
+        } catch (defect) {
+          return Exit.die(defect)
+        }
+      }
+      const work = (span: Tracer.Span | undefined, end: (exit: Exit.Exit<B, E2>) => Effect.Effect<B, E2>) => {
+        const ended = (exit: Exit.Exit<B, E2>): Effect.Effect<B, E2> => {
+          onExit(exit, span)
+          return end(exit)
+        }
+        const settled = (exit: Exit.Exit<A, E>): Effect.Effect<B, E2, R> => {
+          const result = settling(exit)
+          return Exit.isExit(result) ? ended(result as Exit.Exit<B, E2>) : match(restore(result), ended)
+        }
+        const { deadline, effect } = begun(given)
+        if (deadline === undefined) return match(restore(effect), settled)
+        const armed = Deadline.arm(fiber, isInterruptible, deadline)
+        if (armed === undefined) return match(restore(Deadline.run(() => effect, deadline)), settled)
+        return match(restore(effect), (exit) => {
+          const late = armed.end(Exit.isFailure(exit) ? exit.cause : undefined)
+          return late === undefined ? settled(exit) : match(late, settled)
+        })
+      }
+      return span === undefined ? work(undefined, (exit) => exit) : spanned(fiber, span.name, span, undefined, work)
+    })
   })
+
+const begun = <A, E, R>({ begin }: Pick<Call<A, E, any, any, R>, "begin">): ReturnType<typeof begin> => {
+  try {
+    return begin()
+  } catch (defect) {
+    return { effect: Effect.die(defect), deadline: undefined }
+  }
+}
 
 /** The same without a span: `begin` gives back what sees the exit. */
 export const watch = <A, E, R>(
@@ -137,12 +224,8 @@ export const watch = <A, E, R>(
 ): Effect.Effect<A, E, R> =>
   Effect.uninterruptibleMask((restore) => {
     const onExit = begin(currentFiber())
-    const end = (exit: Exit.Exit<A, E>): typeof exit => {
+    return match(restore(effect), (exit) => {
       onExit(exit)
       return exit
-    }
-    return Effect.matchCauseEffect(restore(effect), {
-      onFailure: (cause) => end(Exit.failCause(cause)),
-      onSuccess: (value) => end(Exit.succeed(value))
     })
   })

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import type * as Tracer from "effect/Tracer"
 import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
@@ -162,21 +163,75 @@ const ready = (
       hint: "Raise the strategy's `llmTimeout`, or use a faster model"
     })
 
-  const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
-    Deadline.run(() => client.complete(request, onParts === undefined ? undefined : { onParts }), {
-      whole,
-      onTimeout
-    })
+  const deadline: Deadline.Options<LlmError> = { whole, onTimeout }
+  const complete = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
+    client.complete(request, onParts === undefined ? undefined : { onParts })
 
   const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
     let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>
-      send(request, onParts)
+      Deadline.run(() => complete(request, onParts), deadline)
     for (let i = interceptors.length - 1; i >= 0; i--) {
       const inner = next
       const interceptor = interceptors[i] as ModelCallInterceptor
       next = (request) => interceptor(request, inner)
     }
     return next(request)
+  }
+
+  const isPlain = interceptors.length === 0 && !recorded
+  const begin = (
+    request: LlmClient.LlmRequest,
+    onParts: LlmClient.OnParts | undefined
+  ): ReturnType<Spanned.Call<LlmClient.LlmResponse, LlmError | Fatality, any, any, never>["begin"]> => {
+    if (isPlain) return { effect: complete(request, onParts), deadline }
+    const work = intercepted(request, onParts)
+    return {
+      effect: recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
+      deadline: undefined
+    }
+  }
+
+  const report = (
+    answered: LlmClient.LlmResponse,
+    model: string | undefined,
+    callOptions: CallOptions
+  ): Effect.Effect<LlmClient.LlmResponse> => {
+    const response = uniqueCalls(answered, callOptions.step)
+    const provider = response.provider ?? client.provider
+    const { usage } = response
+    const wait = run.unsafeEmit({
+      _tag: "UsageReported",
+      usage,
+      provider,
+      finishReason: response.finishReason,
+      model: response.model ?? model,
+      role,
+      costUsd: estimator.estimate({ provider, model: response.model ?? model, usage })
+    })
+    return wait === undefined ? Exit.succeed(response) : Effect.as(wait, response)
+  }
+
+  const { content, tracing } = run.telemetry
+  const annotate = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>, span: Tracer.Span | undefined) => {
+    if (span === undefined) return
+    if (Exit.isFailure(exit)) {
+      const failure = Cause.failureOption(exit.cause)
+      if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
+      return
+    }
+    const response = exit.value
+    Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+    if (content) span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+  }
+
+  const spanOf = (request: LlmClient.LlmRequest, model: string | undefined, iteration: number) => {
+    const attributes = Telemetry.llm({ agent: run.agent, iteration, provider: client.provider })
+    const { maxTokens, temperature } = request.settings ?? base
+    Telemetry.llmRequest({ model, temperature, maxTokens }, (key, value) => {
+      attributes[key] = value
+    })
+    if (content) attributes[Telemetry.attribute.genAiInputMessages] = JSON.stringify(request.messages)
+    return { name: spanName, kind: "client" as const, attributes }
   }
 
   const call: Model["call"] = (given, callOptions) => {
@@ -190,45 +245,12 @@ const ready = (
         ? (parts) => run.emitAll(deltas(parts))
         : (parts) => Effect.zipRight(run.emitAll(deltas(parts)), seen(parts))
     const model = settings.model ?? client.model
-    const work = intercepted(request, onParts)
-    const effect = Effect.flatMap(
-      recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
-      (answered) => {
-        const response = uniqueCalls(answered, callOptions.step)
-        const wait = run.unsafeEmit({
-          _tag: "UsageReported",
-          usage: response.usage,
-          provider: response.provider ?? client.provider,
-          finishReason: response.finishReason,
-          model: response.model ?? model,
-          role,
-          costUsd: estimator.estimate({
-            provider: response.provider ?? client.provider,
-            model: response.model ?? model,
-            usage: response.usage
-          })
-        })
-        return wait === undefined ? Effect.succeed(response) : Effect.as(wait, response)
-      }
-    )
-    if (!run.telemetry.tracing) return effect
-    const attributes = Telemetry.llm({ agent: run.agent, iteration: callOptions.step, provider: client.provider })
-    Telemetry.llmRequest({ model, temperature: settings.temperature, maxTokens: settings.maxTokens }, (key, value) => {
-      attributes[key] = value
-    })
-    if (run.telemetry.content) attributes[Telemetry.attribute.genAiInputMessages] = JSON.stringify(request.messages)
-    return Spanned.run(spanName, { kind: "client", attributes }, effect, (exit, span) => {
-      if (Exit.isFailure(exit)) {
-        const failure = Cause.failureOption(exit.cause)
-        if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
-        return
-      }
-      const response = exit.value
-      Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
-      if (run.telemetry.content) {
-        span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
-      }
-    })
+    return Spanned.call(() => ({
+      span: tracing ? spanOf(request, model, callOptions.step) : undefined,
+      begin: () => begin(request, onParts),
+      settle: (exit) => (Exit.isSuccess(exit) ? report(exit.value, model, callOptions) : exit),
+      onExit: annotate
+    }))
   }
   return { client, call }
 }

@@ -286,75 +286,106 @@ const executionError = (tool: Tool.Any, error: unknown): ToolExecutionError =>
     cause: error
   })
 
+/** Runs a tool with what it was called with, once nothing stands before it any more. */
+type Start = (tool: Tool.Any, params: unknown) => Effect.Effect<Finished, Fatality>
+
+/** Never run: stands for an attempt that the call makes itself. */
+const undecided: Effect.Effect<never> = Effect.never
+
+/** One attempt of a call: what it runs, under which limit, and whether the limit ended it. */
+interface Attempt {
+  readonly start: () => Effect.Effect<unknown, unknown>
+  readonly deadline: Deadline.Options<ToolTimeoutError>
+  /** Not told by the error: a handler may fail with the timeout of a tool it called itself. */
+  expired: ToolTimeoutError | undefined
+}
+
+const attemptOf = (
+  tools: Bound,
+  tool: Tool.Any,
+  params: unknown,
+  call: ToolCall,
+  options: RunOptions | undefined,
+  number: number
+): Attempt => {
+  const attempt: Attempt = {
+    start: () => tools.provide(tool.erased.handle(params, { id: call.id, attempt: number })),
+    deadline: {
+      whole: timeoutOf(tool, options),
+      onTimeout: (_phase, timeoutMs) => {
+        attempt.expired = new ToolTimeoutError({
+          toolName: tool.name,
+          timeoutMs,
+          message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
+        })
+        return attempt.expired
+      }
+    },
+    expired: undefined
+  }
+  return attempt
+}
+
+const attemptsOf = (tool: Tool.Any, options: RunOptions | undefined): number =>
+  Math.max(
+    1,
+    tool.annotations.retries === undefined
+      ? (options?.maxAttempts ?? defaults.maxAttempts)
+      : tool.annotations.retries + 1
+  )
+
+/** What an attempt that failed comes to: another one, a failure the model reads, or the end of the run. */
+const failedAttempt = (
+  tools: Bound,
+  tool: Tool.Any,
+  params: unknown,
+  call: ToolCall,
+  options: RunOptions | undefined,
+  progress: Progress,
+  cause: Cause.Cause<unknown>,
+  expired: ToolTimeoutError | undefined
+): Effect.Effect<Finished, Fatality> => {
+  const { annotations, erased } = tool
+  const number = progress.attempts
+  const defects = Cause.keepDefects(cause)
+  if (Option.isSome(defects)) return Effect.failCause(defects.value)
+  const failure = Cause.failureOption(cause)
+  if (Option.isNone(failure)) {
+    // Reached only when the handler interrupted itself: a run that is interrupted never gets here.
+    return Effect.succeed(
+      refused(new ToolExecutionError({ toolName: tool.name, message: `"${tool.name}" was interrupted` }), number)
+    )
+  }
+  const error = failure.value
+  const again = expired !== undefined ? annotations.idempotent === true : erased.isRetryable(error)
+  if (again && number < attemptsOf(tool, options)) {
+    return Effect.zipRight(
+      Effect.sleep(backoff(number)),
+      Effect.suspend(() => attempt(tools, tool, params, call, options, progress, number + 1))
+    )
+  }
+  if (expired !== undefined) return Effect.succeed(refused(expired, number))
+  if (erased.isFatal(error)) {
+    return Effect.fail(new Fatality({ error, toolName: tool.name, encoded: erased.encodeFailure(error) }))
+  }
+  return Effect.succeed(refused(executionError(tool, error), number))
+}
+
 const attempt = (
   tools: Bound,
   tool: Tool.Any,
   params: unknown,
   call: ToolCall,
   options: RunOptions | undefined,
-  progress: Progress
+  progress: Progress,
+  number: number = 1
 ): Effect.Effect<Finished, Fatality> => {
-  const { annotations, erased } = tool
-  const timeout = timeoutOf(tool, options)
-  const attempts = Math.max(
-    1,
-    annotations.retries === undefined ? (options?.maxAttempts ?? defaults.maxAttempts) : annotations.retries + 1
-  )
-  const loop = (number: number): Effect.Effect<Finished, Fatality> => {
-    progress.attempts = number
-    // Not told by the error: a handler may fail with the timeout of a tool it called itself.
-    let expired: ToolTimeoutError | undefined
-    return Effect.matchCauseEffect(
-      Deadline.run<unknown, unknown, never, ToolTimeoutError>(
-        () => {
-          expired = undefined
-          return tools.provide(erased.handle(params, { id: call.id, attempt: number }))
-        },
-        {
-          whole: timeout,
-          onTimeout: (_phase, timeoutMs) => {
-            expired = new ToolTimeoutError({
-              toolName: tool.name,
-              timeoutMs,
-              message: `"${tool.name}" did not end within ${timeoutMs} ms and was stopped`
-            })
-            return expired
-          }
-        }
-      ),
-      {
-        onSuccess: (value) => Effect.succeed({ value, error: undefined, attempts: number }),
-        onFailure: (cause) => {
-          const defects = Cause.keepDefects(cause)
-          if (Option.isSome(defects)) return Effect.failCause(defects.value)
-          const failure = Cause.failureOption(cause)
-          if (Option.isNone(failure)) {
-            // Reached only when the handler interrupted itself: a run that is interrupted never gets here.
-            return Effect.succeed(
-              refused(
-                new ToolExecutionError({ toolName: tool.name, message: `"${tool.name}" was interrupted` }),
-                number
-              )
-            )
-          }
-          const error = failure.value
-          const again = expired !== undefined ? annotations.idempotent === true : erased.isRetryable(error)
-          if (again && number < attempts) {
-            return Effect.zipRight(
-              Effect.sleep(backoff(number)),
-              Effect.suspend(() => loop(number + 1))
-            )
-          }
-          if (expired !== undefined) return Effect.succeed(refused(expired, number))
-          if (erased.isFatal(error)) {
-            return Effect.fail(new Fatality({ error, toolName: tool.name, encoded: erased.encodeFailure(error) }))
-          }
-          return Effect.succeed(refused(executionError(tool, error), number))
-        }
-      }
-    )
-  }
-  return loop(1)
+  progress.attempts = number
+  const made = attemptOf(tools, tool, params, call, options, number)
+  return Effect.matchCauseEffect(Deadline.run(made.start, made.deadline), {
+    onSuccess: (value) => Effect.succeed({ value, error: undefined, attempts: number }),
+    onFailure: (cause) => failedAttempt(tools, tool, params, call, options, progress, cause, made.expired)
+  })
 }
 
 const approve = (
@@ -523,19 +554,17 @@ export const make = (options?: {
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
-      runOptions: RunOptions,
       progress: Progress,
-      tool: Tool.Any
+      tool: Tool.Any,
+      start: Start
     ) =>
       decoded(tools, tool, call.params, (params) => {
-        if (!tool.erased.requiresApproval(params)) return attempt(tools, tool, params, call, runOptions, progress)
+        if (!tool.erased.requiresApproval(params)) return start(tool, params)
         return Effect.flatMap(approve(gate, run, tool, call, params, progress), (decision) => {
           if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
           return decision.params === undefined
-            ? attempt(tools, tool, params, call, runOptions, progress)
-            : decoded(tools, tool, decision.params, (edited) =>
-                attempt(tools, tool, edited, call, runOptions, progress)
-              )
+            ? start(tool, params)
+            : decoded(tools, tool, decision.params, (edited) => start(tool, edited))
         })
       })
 
@@ -543,17 +572,17 @@ export const make = (options?: {
       tools: Bound,
       call: ToolCall,
       run: Run.Service,
-      runOptions: RunOptions,
-      progress: Progress
+      progress: Progress,
+      start: Start
     ): Effect.Effect<Finished, Fatality> => {
       const tool = tools.get(call.name)
       if (tool === undefined) {
         return Effect.map(onlyVisible(graph, tools), (seen) => refused(notFound(call.name, seen)))
       }
       const owner = tool.annotations.owner
-      if (owner === undefined) return approved(tools, call, run, runOptions, progress, tool)
+      if (owner === undefined) return approved(tools, call, run, progress, tool, start)
       return Effect.flatMap(hidden(graph, tool, owner), (denial) =>
-        denial === undefined ? approved(tools, call, run, runOptions, progress, tool) : Effect.succeed(refused(denial))
+        denial === undefined ? approved(tools, call, run, progress, tool, start) : Effect.succeed(refused(denial))
       )
     }
 
@@ -564,8 +593,10 @@ export const make = (options?: {
       runOptions: RunOptions,
       progress: Progress
     ): Effect.Effect<Outcome, Fatality> =>
-      Effect.flatMap(settle(tools, call, run, runOptions, progress), (finished) =>
-        describe(tools, tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
+      Effect.flatMap(
+        settle(tools, call, run, progress, (tool, params) => attempt(tools, tool, params, call, runOptions, progress)),
+        (finished) =>
+          describe(tools, tools.get(call.name), call, finished, runOptions.maxResultChars ?? defaults.maxResultChars)
       )
 
     const intercepted = (
@@ -587,19 +618,22 @@ export const make = (options?: {
 
     return {
       run: (tools, call, runOptions) =>
-        Effect.withFiberRuntime<Outcome, Fatality>((fiber) => {
+        Spanned.call<unknown, unknown, Outcome, Fatality, never>((fiber) => {
           const context = fiber.currentContext as Context.Context<any>
           const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
           const run = Context.get(context, Run.Run)
           const recorder = Context.get(context, Step.Step)
+          const interceptors = Context.get(context, ToolInterceptors)
           const step = runOptions?.step ?? 0
-          const known = tools.get(call.name)?.name
+          const tool = tools.get(call.name)
+          const known = tool?.name
           const name = known ?? call.name.slice(0, 128)
+          const maxChars = runOptions?.maxResultChars ?? options?.maxResultChars ?? defaults.maxResultChars
           const merged: RunOptions = {
             step,
             timeout: runOptions?.timeout ?? options?.timeout,
             maxAttempts: runOptions?.maxAttempts ?? options?.maxAttempts,
-            maxResultChars: runOptions?.maxResultChars ?? options?.maxResultChars
+            maxResultChars: maxChars
           }
           const startedAt = clock.unsafeCurrentTimeMillis()
           const progress: Progress = { attempts: 0, waited: 0 }
@@ -622,34 +656,73 @@ export const make = (options?: {
               error: outcome.error
             })
           }
-          const body = Effect.suspend(() => {
+          const answer = (outcome: Outcome): Effect.Effect<Outcome> => {
+            const wait = close(outcome)
+            return wait === undefined ? Exit.succeed(outcome) : Effect.as(wait, outcome)
+          }
+          const outcomeOf = (finished: Finished) => describe(tools, tool, call, finished, maxChars)
+          const recorded = Step.isRecording(recorder)
+          // What nobody stands before, not even a wait, is the handler and nothing else: it runs in the region of the call itself.
+          let direct: { readonly tool: Tool.Any; readonly params: unknown; readonly attempt: Attempt } | undefined
+          let begun = false
+          const start: Start = (tool, params) => {
+            if (begun) return attempt(tools, tool, params, call, merged, progress)
+            progress.attempts = 1
+            direct = { tool, params, attempt: attemptOf(tools, tool, params, call, merged, 1) }
+            return undecided
+          }
+          const begin = () => {
             open = true
             const wait = run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params })
-            const work = intercepted(Context.get(context, ToolInterceptors), tools, call, run, merged, progress)
-            const recorded = Step.isRecording(recorder)
+            if (wait === undefined && interceptors.length === 0 && !recorded) {
+              const finished = settle(tools, call, run, progress, start)
+              begun = true
+              return direct === undefined
+                ? { effect: Effect.flatMap(finished, outcomeOf), deadline: undefined }
+                : { effect: direct.attempt.start(), deadline: direct.attempt.deadline }
+            }
+            begun = true
+            const work = intercepted(interceptors, tools, call, run, merged, progress)
+            const whole = recorded
               ? recorder.run({ kind: "tool", hash: () => jsonOf([name, call.params]), success: Outcome }, work)
               : work
-            const settled = Effect.flatMap(recorded, (answered) => {
+            return { effect: wait === undefined ? whole : Effect.zipRight(wait, whole), deadline: undefined }
+          }
+          const conclude = (
+            exit: Exit.Exit<any, any>,
+            isInterrupted: () => boolean
+          ): Effect.Effect<Outcome, Fatality> => {
+            if (direct === undefined) {
+              if (Exit.isFailure(exit)) return exit
               // An interceptor may answer for another call: the transcript needs the answer to this one.
-              const outcome = answered.id === call.id ? answered : { ...answered, id: call.id }
-              const wait = close(outcome)
-              return wait === undefined ? Effect.succeed(outcome) : Effect.as(wait, outcome)
-            })
-            return wait === undefined ? settled : Effect.zipRight(wait, settled)
-          })
+              return answer(exit.value.id === call.id ? exit.value : { ...exit.value, id: call.id })
+            }
+            if (Exit.isSuccess(exit)) {
+              const outcome = outcomeOf({ value: exit.value, error: undefined, attempts: 1 })
+              return Exit.isExit(outcome) && Exit.isSuccess(outcome)
+                ? answer(outcome.value as Outcome)
+                : Effect.flatMap(outcome, answer)
+            }
+            // A run that is interrupted tries nothing again.
+            if (isInterrupted()) return Exit.failCause(Cause.stripFailures(exit.cause))
+            const { attempt, params, tool } = direct
+            return Effect.flatMap(
+              Effect.suspend(() =>
+                failedAttempt(tools, tool, params, call, merged, progress, exit.cause, attempt.expired)
+              ),
+              (finished) => Effect.flatMap(outcomeOf(finished), answer)
+            )
+          }
           const { content, tracing } = run.telemetry
-          const onExit = (exit: Exit.Exit<Outcome, Fatality>, span?: Tracer.Span): void => {
+          const onExit = (exit: Exit.Exit<Outcome, Fatality>, span: Tracer.Span | undefined): void => {
             if (Exit.isSuccess(exit)) {
               if (span !== undefined && (content || exit.value.isFailure)) annotate(span, exit.value, content)
             } else if (open && !recorder.isSuspended()) close(cutOff(call, name, exit.cause, progress.attempts))
           }
-          if (!tracing) return Spanned.watch(body, () => onExit)
           const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
-          if (content) {
-            const max = merged.maxResultChars ?? defaults.maxResultChars
-            attributes[Telemetry.attribute.genAiToolArguments] = truncate(jsonOf(call.params), max).text
-          }
-          return Spanned.run(`${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, { attributes }, body, onExit)
+          if (content) attributes[Telemetry.attribute.genAiToolArguments] = truncate(jsonOf(call.params), maxChars).text
+          const span = { name: `${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, attributes }
+          return { span: tracing ? span : undefined, begin, settle: conclude, onExit }
         })
     }
   })
