@@ -389,7 +389,8 @@ export const make = (
         let step = yield* begin(prompt.name)
         for (let attempt = 1; ; attempt++) {
           const sent = request(model, step, conversation, json ? form : undefined, given, native?.tools)
-          const response = yield* json
+          // Who has answered in JSON before refuses something else.
+          const response = yield* json && attempt === 1
             ? Effect.catchTag(sent, "LlmInvalidRequestError", (error) => {
                 json = false
                 conversation = messages()
