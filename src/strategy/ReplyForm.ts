@@ -22,10 +22,13 @@ export interface ReplyForm<out A> {
   readonly read: (text: string) => Effect.Effect<A, string>
 }
 
+const isName = /^[A-Za-z0-9_-]{1,64}$/
+
 const looksLikeJson = /^\s*(?:```[a-zA-Z]*\s*)?[[{]/
 
 /**
  * A form of a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, what is no JSON of that Schema is read by it.
+ * A name that providers refuse, and a Schema without a JSON Schema, are thrown as `TypeError`: forms are constants.
  *
  * @since 0.1.0
  * @category constructors
@@ -35,6 +38,9 @@ export const make = <A, I>(options: {
   readonly schema: Schema.Schema<A, I, never>
   readonly text?: ((text: string) => Either.Either<A, string>) | undefined
 }): ReplyForm<A> => {
+  if (!isName.test(options.name)) {
+    throw new TypeError(`ReplyForm ${JSON.stringify(options.name)}: a name is 1 to 64 letters, digits, _ and -`)
+  }
   const { jsonSchema, problem, read } = OutputSchema.make(options.schema)
   if (problem !== undefined) throw new TypeError(`ReplyForm ${options.name}: ${problem}`)
   const json = (text: string): Effect.Effect<A, string> => Effect.flatMap(ModelCall.readJson(text), read)
