@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import * as Lats from "../../src/strategy/Lats.js"
 import { MaxIterationsExceededError } from "../../src/strategy/StrategyError.js"
@@ -396,9 +397,10 @@ describe("the work of Lats", () => {
     })
   )
 
-  it("the diagram's nodes are those of the search", () => {
+  it("its diagram shows the search", () => {
     const { graph } = Lats.make()
-    assert.deepStrictEqual(Array.from(graph!.graph.nodes.keys()), [
+    const diagram = StateGraph.mermaid(graph!)
+    const names = [
       "select_node",
       "expand_node",
       "evaluate_node",
@@ -406,6 +408,8 @@ describe("the work of Lats", () => {
       "reflect",
       "choose_best_path",
       "generate_final_output"
-    ])
+    ]
+    for (const name of names) assert.include(diagram, name)
+    assert.deepStrictEqual(Array.from(graph!.graph.nodes.keys()), names)
   })
 })
