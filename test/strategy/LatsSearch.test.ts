@@ -1,11 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import * as Checkpointer from "../../src/graph/Checkpointer.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
+import { LlmRateLimitError } from "../../src/llm/LlmError.js"
 import * as Lats from "../../src/strategy/Lats.js"
+import * as Reasoning from "../../src/strategy/Reasoning.js"
 import { MaxIterationsExceededError } from "../../src/strategy/StrategyError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -397,9 +401,42 @@ describe("the work of Lats", () => {
     })
   )
 
+  it.effect("a search that broke down in a thread goes on where it stood, and asks for nothing twice", () =>
+    Effect.gen(function* () {
+      const options: Lats.Options = { numExpansions: 2, rollout: false, maxIterations: 5, maxDepth: 5 }
+      const { graph } = Lats.make(options)
+      const script = (failAt: number) => {
+        const model = mazeModel("walk", 1)
+        let failed = false
+        return (request: LlmClient.LlmRequest, index: number): TestModel.Turn | string => {
+          if (index !== failAt || failed) return model(request)
+          failed = true
+          return { fail: new LlmRateLimitError({ provider: "test", message: "slow down" }) }
+        }
+      }
+      const search = (failAt: number) =>
+        Effect.gen(function* () {
+          const task = yield* Strategies.task({ tools: ToolSet.make(walker("walk")) })
+          const reasoning = yield* Reasoning.make("lats", task)
+          const initial = Lats.definition(options).start(task)
+          const begun = StateGraph.invokeThread(graph!, { threadId: "t", initial })
+          const whole =
+            failAt < 0 ? begun : Effect.zipRight(Effect.flip(begun), StateGraph.resume(graph!, { threadId: "t" }))
+          const state = (yield* Effect.provideService(whole, Reasoning.Reasoning, reasoning)) as Lats.State
+          return { state, asked: (yield* TestModel.requests).length }
+        }).pipe(Effect.provide(Layer.merge(Strategies.layer(script(failAt)), Checkpointer.layerMemory())))
+      const plain = yield* search(-1)
+      // The first judgement of the second round: its round's samples are kept.
+      const broken = yield* search(6)
+      assert.deepStrictEqual(broken.state.final, plain.state.final)
+      assert.strictEqual(broken.state.iterations, plain.state.iterations)
+      assert.isAtMost(broken.asked, plain.asked + 2)
+    })
+  )
+
   it("its diagram shows the search", () => {
     const { graph } = Lats.make()
-    const diagram = StateGraph.mermaid(graph!)
+    const diagram = StateGraph.toMermaid(graph!)
     const names = [
       "select_node",
       "expand_node",
