@@ -203,4 +203,69 @@ describe("a deadline in the caller's own fiber", () => {
       })
     )
   )
+
+  it.live("shares one timer with all calls under the same limit, whichever of them end before", () =>
+    stepped((clock) =>
+      Effect.gen(function* () {
+        const ended: Array<string> = []
+        const begin = (name: string, takes: number) =>
+          Effect.fork(
+            Effect.map(Effect.either(within(Effect.as(Effect.sleep(takes), name), 10, "late")), (result) => {
+              ended.push(`${name} ${result._tag}`)
+            })
+          )
+        const fibers = [yield* begin("a", 4), yield* begin("b", 100), yield* begin("c", 100)]
+        yield* clock.advance(2)
+        fibers.push(yield* begin("d", 100), yield* begin("e", 9), yield* begin("f", 100))
+        yield* clock.advance(1)
+        // Six sleep, and one timer watches them.
+        assert.strictEqual(clock.timers(), 7)
+        yield* Fiber.interrupt(fibers[2] as Fiber.RuntimeFiber<void>)
+        yield* clock.advance(6)
+        assert.deepStrictEqual(ended, ["a Right"])
+        yield* clock.advance(1)
+        assert.deepStrictEqual(ended, ["a Right", "b Left"])
+        yield* clock.advance(1)
+        assert.deepStrictEqual(ended, ["a Right", "b Left", "e Right"])
+        yield* clock.advance(1)
+        assert.deepStrictEqual(ended, ["a Right", "b Left", "e Right", "d Left", "f Left"])
+        assert.strictEqual(clock.timers(), 0)
+      })
+    )
+  )
+
+  it.live("counts from where the call began, however late its timer is set", () =>
+    stepped((clock) =>
+      Effect.gen(function* () {
+        const fiber = yield* Effect.fork(Effect.either(within(Effect.never, 10)))
+        yield* clock.advance(6)
+        const second = yield* Effect.fork(Effect.either(within(Effect.never, 10)))
+        yield* clock.advance(4)
+        assert.strictEqual((yield* Fiber.join(fiber))._tag, "Left")
+        yield* clock.advance(5)
+        assert.strictEqual(clock.timers(), 1)
+        yield* clock.advance(1)
+        assert.strictEqual((yield* Fiber.join(second))._tag, "Left")
+        assert.strictEqual(clock.timers(), 0)
+      })
+    )
+  )
+
+  it.live("sets no timer for an effect that ends at once", () =>
+    stepped((clock) =>
+      Effect.gen(function* () {
+        let most = 0
+        for (let i = 0; i < 10; i++) {
+          yield* within(
+            Effect.sync(() => {
+              most = Math.max(most, clock.timers())
+            }),
+            10
+          )
+        }
+        yield* clock.advance(1)
+        assert.deepStrictEqual([most, clock.timers()], [0, 0])
+      })
+    )
+  )
 })
