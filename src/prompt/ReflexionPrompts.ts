@@ -27,7 +27,7 @@ export const PlanWithMemory = PromptStep.make({
       "Name the step where things are most likely to go wrong, and how to check it."
     ],
     output:
-      "A short numbered list of steps, each an instruction somebody could follow without asking back. Do not carry the steps out and do not answer the task.\n\n{output_format}",
+      "A short numbered list of steps, each an instruction somebody could follow without asking back. Do not carry the steps out and do not answer the task.",
     edgeCases: [
       "No lessons yet: plan the most direct approach that you would trust.",
       "Lessons contradict each other: the later one was learned with more knowledge, follow it.",
@@ -60,8 +60,7 @@ export const Execute = PromptStep.make({
       "Check the result of a step before the next one builds on it.",
       "Compare what you have with the task once more, then write it down."
     ],
-    output:
-      "The complete result of the task. Everything the task asks for is in it, nothing is only announced.\n\n{output_format}",
+    output: "The complete result of the task. Everything the task asks for is in it, nothing is only announced.",
     edgeCases: [
       "A step turns out to be impossible or wrong: do what serves the task, and say so in one sentence.",
       "The plan leaves something out that the task demands: add it.",
@@ -146,7 +145,7 @@ export const ReflectOnTrial = PromptStep.make({
       "Say what to do in its place: a concrete action, with names, numbers or terms where you know them.",
       "Keep what worked: name findings that need not be looked for again."
     ],
-    output: "One paragraph in the first person, at most five sentences. No heading, no list.\n\n{output_format}",
+    output: "One paragraph in the first person, at most five sentences. No heading, no list.",
     edgeCases: [
       "The attempt ended at a limit without a result: name what it spent its steps on and what to skip.",
       "The judgement looks mistaken: say how the result would have to be put to leave no doubt.",
@@ -208,7 +207,7 @@ export const Generate = PromptStep.make({
       "Work it out.",
       "Read your result as its harshest reader would, and mend what you find."
     ],
-    output: "The result alone.\n\n{output_format}",
+    output: "The result alone.",
     edgeCases: ["The task is ambiguous: choose the reading that is most useful, and say which one in a short clause."]
   },
   user: "{task}"
@@ -269,7 +268,7 @@ export const Refine = PromptStep.make({
       "Leave alone what nobody complained about.",
       "Read the whole once more against the task."
     ],
-    output: "The whole revised text, ready to be handed in; no list of changes, no comment.\n\n{output_format}",
+    output: "The whole revised text, ready to be handed in; no list of changes, no comment.",
     edgeCases: [
       "A problem that is none: leave the place as it was.",
       "Two problems that pull apart: the task decides.",

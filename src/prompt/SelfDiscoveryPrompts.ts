@@ -130,7 +130,7 @@ export const ExecuteStep = PromptStep.make({
       "Do what this step says about this very task: work with its values and words.",
       "Check the result before you write it down."
     ],
-    output: "The result of this step with the reasoning that it needs. Do not go on to later steps.\n\n{output_format}",
+    output: "The result of this step with the reasoning that it needs. Do not go on to later steps.",
     edgeCases: [
       "An earlier result is wrong: say so, correct it, and go on with the correct one.",
       "The step has nothing to work on in this task: say that in one sentence.",

@@ -98,6 +98,7 @@ export const model: Service = {
 
 /**
  * A check of one's own: tests that are run, a look-up, a rule. Its failures are those of the strategy. No model call.
+ * Scores outside of 0 to 1 are brought to the nearer end.
  *
  * @since 0.1.0
  * @category constructors
@@ -107,11 +108,15 @@ export const check = <E = never, R = never>(
 ): Service<E, R> => ({
   name: "check",
   evaluate: (task, answer) =>
-    Effect.map(evaluate(task, answer), (verdict) =>
-      typeof verdict === "boolean"
-        ? { success: verdict, reason: verdict ? "The check passed" : "The check did not pass" }
-        : verdict
-    )
+    Effect.map(evaluate(task, answer), (verdict) => {
+      if (typeof verdict === "boolean") {
+        return { success: verdict, reason: verdict ? "The check passed" : "The check did not pass" }
+      }
+      const { reason, score, success } = verdict
+      return score === undefined || Number.isNaN(score)
+        ? { success, reason }
+        : { success, score: Math.min(1, Math.max(0, score)), reason }
+    })
 })
 
 const punctuation = /[!-/:-@[-`{-~]/g

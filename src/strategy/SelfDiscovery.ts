@@ -6,24 +6,19 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { errorInfo, FinishReason, type PlanStep } from "../domain/AgentEvent.js"
+import { errorInfo, FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import { CacheBackend, type CacheBackendError } from "../llm/CacheBackend.js"
-import type { LlmError } from "../llm/LlmError.js"
-import * as Step from "../observability/Step.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../prompt/PromptStep.js"
 import * as Prompts from "../prompt/SelfDiscoveryPrompts.js"
-import type { Fatality } from "../tool/ToolRunner.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as Reasoning from "./Reasoning.js"
-import * as ReasoningModules from "./ReasoningModules.js"
+import * as ReasoningStructure from "./ReasoningStructure.js"
 import * as Reply from "./SelfDiscoveryReply.js"
 import * as Strategy from "./Strategy.js"
-import { StrategyConfigurationError, type StrategyReplyError } from "./StrategyError.js"
 
 /**
  * The name in the registry.
@@ -49,42 +44,6 @@ export const PAPER =
 export const PATTERN = "SelfDiscoveryAgent"
 
 /**
- * What SELECT, ADAPT and IMPLEMENT come to for a kind of task: plain data that may be stored and used again.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const ReasoningStructure = Schema.Struct({
-  modules: Schema.Array(Schema.Struct({ name: Schema.String, strategy: Schema.String })),
-  steps: Schema.NonEmptyArray(Schema.NonEmptyString)
-})
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ReasoningStructure extends Schema.Schema.Type<typeof ReasoningStructure> {}
-
-/**
- * How structures are found.
- *
- * @since 0.1.0
- * @category models
- */
-export interface DiscoverOptions extends Reasoning.Options {
-  /** What is chosen from: names of `ReasoningModules`, modules of one's own, or both; default all that ship. */
-  readonly modules?: ReadonlyArray<ReasoningModules.Name | ReasoningModules.ReasoningModule> | undefined
-  /** Modules at most, whatever the model chooses; default 3. */
-  readonly maxSelectedModules?: number | undefined
-  /**
-   * `each` (default): one call for each module, side by side, so that a module more costs no time and none gets less attention for it.
-   * `together`: one call for all, as in the paper.
-   */
-  readonly adapt?: "each" | "together" | undefined
-  /** Steps of a structure at most; default 10. A longer one is asked for again. */
-  readonly maxSteps?: number | undefined
-}
-
-/**
  * Where structures are kept, in the `CacheBackend` that is provided.
  *
  * @since 0.1.0
@@ -101,14 +60,14 @@ export interface CacheOptions {
  * @since 0.1.0
  * @category models
  */
-export interface Options extends DiscoverOptions {
+export interface Options extends ReasoningStructure.Options {
   /**
    * `steps` (default): one call for each step, or a run of `FunctionCalling` where the task has tools, and one for the answer.
    * `structure`: the whole structure is filled in by one call that gives the answer too, as in the paper; tools are not used.
    */
   readonly solve?: "steps" | "structure" | undefined
   /** Solves by this structure: nothing is selected, adapted or planned. */
-  readonly structure?: ReasoningStructure | undefined
+  readonly structure?: ReasoningStructure.Structure | undefined
   /** Keeps structures by kind of task; default not at all. A backend that fails is passed over, with a `Degraded` event. */
   readonly cache?: CacheOptions | undefined
 }
@@ -155,155 +114,15 @@ export type Node =
   | "check_completion"
   | "synthesize_output"
 
-type AskError = LlmError | Fatality | StrategyReplyError
-
-const whole = (value: number | undefined, fallback: number): number => Math.max(1, Math.floor(value ?? fallback))
-
-const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
-
-// The task stands above it in the same prompt.
-const applied = (module: ReasoningModules.ReasoningModule): string => module.template.replaceAll("{task}", "the task")
-
-/** The modules to choose from, or what is wrong with them. */
-const poolOf = (
-  options: DiscoverOptions
-): Either.Either<ReadonlyArray<ReasoningModules.ReasoningModule>, StrategyConfigurationError> => {
-  const given = options.modules ?? ReasoningModules.all
-  const pool = new Map<string, ReasoningModules.ReasoningModule>()
-  const wrong = (message: string, hint: string) =>
-    Either.left(new StrategyConfigurationError({ strategyName: NAME, option: "modules", message, hint }))
-  for (const entry of given) {
-    const module = typeof entry === "string" ? ReasoningModules.get(entry as string) : entry
-    if (module === undefined) {
-      return wrong(
-        `There is no reasoning module ${JSON.stringify(String(entry).slice(0, 64))}`,
-        "Give a name of `ReasoningModules.all`, or the module itself"
-      )
-    }
-    const known = pool.get(module.name)
-    if (known !== undefined && known !== module) {
-      return wrong(
-        `Two reasoning modules have the name ${JSON.stringify(module.name.slice(0, 64))}`,
-        "Give each a name of its own"
-      )
-    }
-    pool.set(module.name, module)
-  }
-  return pool.size === 0
-    ? wrong("There are no reasoning modules to choose from", "Give some, or leave `modules` out")
-    : Either.right(Array.from(pool.values()))
-}
-
-const select = (
-  reasoning: Reasoning.Service,
-  options: DiscoverOptions,
-  pool: ReadonlyArray<ReasoningModules.ReasoningModule>
-): Effect.Effect<ReadonlyArray<ReasoningModules.ReasoningModule>, AskError> =>
-  Effect.gen(function* () {
-    const max = whole(options.maxSelectedModules, 3)
-    const { step, value } = yield* reasoning.askFor(
-      Prompts.DiscoverModules,
-      {
-        task: reasoning.task.input,
-        modules: list(pool.map((one) => `${one.name}: ${one.description}`)),
-        max_modules: String(max)
-      },
-      Reply.selection(pool, max)
-    )
-    const chosen = `Chosen ways of thinking: ${value.modules.map((one) => one.name).join(", ")}.`
-    const ignored =
-      value.unknown.length === 0 ? "" : ` Ignored, for there is no such module: ${value.unknown.join(", ")}.`
-    yield* reasoning.run.emit({ _tag: "Thought", step, text: chosen + ignored })
-    return value.modules
-  })
-
-const adapt = (
-  reasoning: Reasoning.Service,
-  options: DiscoverOptions,
-  modules: ReadonlyArray<ReasoningModules.ReasoningModule>
-): Effect.Effect<ReasoningStructure["modules"], AskError> => {
-  const ask = (some: ReadonlyArray<ReasoningModules.ReasoningModule>) => {
-    const only = some.length === 1
-    const each = (text: (module: ReasoningModules.ReasoningModule) => string) =>
-      only ? text(some[0] as ReasoningModules.ReasoningModule) : list(some.map((one) => `${one.name}: ${text(one)}`))
-    return Effect.map(
-      reasoning.askFor(
-        Prompts.AdaptModules,
-        {
-          task: reasoning.task.input,
-          module_name: some.map((one) => one.name).join(", "),
-          module_description: each((one) => one.description),
-          module_template: each(applied)
-        },
-        Reply.adaptation(some)
-      ),
-      ({ value }) => some.map(({ name }, index) => ({ name, strategy: value[index] ?? "" }))
-    )
-  }
-  return options.adapt === "together"
-    ? ask(modules)
-    : Effect.map(
-        Step.forEach(modules, (one) => ask([one]), { concurrency: reasoning.concurrency }),
-        (parts) => parts.flat()
-      )
-}
-
-const implement = (
-  reasoning: Reasoning.Service,
-  options: DiscoverOptions,
-  adapted: ReasoningStructure["modules"]
-): Effect.Effect<ReadonlyArray<string>, AskError> => {
-  const max = whole(options.maxSteps, 10)
-  return Effect.map(
-    reasoning.askFor(
-      Prompts.PlanReasoning,
-      {
-        task: reasoning.task.input,
-        adapted_modules: adapted.map(({ name, strategy }) => `### ${name}\n\n${strategy}`).join("\n\n"),
-        max_steps: String(max)
-      },
-      Reply.plan(max)
-    ),
-    ({ value }) => value
-  )
-}
-
-const tellPlan = (
-  { run }: Reasoning.Service,
-  steps: ReadonlyArray<string>,
-  done: number,
-  next: PlanStep["status"] = "pending"
-): Effect.Effect<void> =>
-  run.emit({
-    _tag: "Plan",
-    steps: steps.map((description, index) => ({
-      id: String(index + 1),
-      description,
-      status: index < done ? "completed" : index === done ? next : "pending"
-    }))
-  })
-
 /**
- * SELECT, ADAPT and IMPLEMENT alone: the structure for tasks like this one, to be stored and given as the option `structure`. It takes
- * `2 + modules` model calls, three when the modules are adapted together.
+ * SELECT, ADAPT and IMPLEMENT alone, for a task of the kind that is to be solved: `ReasoningStructure.discover`.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const discover = (
-  task: Strategy.Task,
-  options: DiscoverOptions = {}
-): Effect.Effect<ReasoningStructure, Strategy.StrategyBaseError, Strategy.StrategyServices> =>
-  Effect.gen(function* () {
-    const pool = yield* poolOf(options)
-    const reasoning = yield* Reasoning.make(NAME, task, options)
-    const modules = yield* adapt(reasoning, options, yield* select(reasoning, options, pool))
-    const steps = yield* implement(reasoning, options, modules)
-    yield* tellPlan(reasoning, steps, 0)
-    return { modules, steps: steps as unknown as ReasoningStructure["steps"] }
-  })
+export const discover: typeof ReasoningStructure.discover = ReasoningStructure.discover
 
-const StoredStructure = Schema.parseJson(ReasoningStructure)
+const StoredStructure = Schema.parseJson(ReasoningStructure.Structure)
 const decodeStored = Schema.decodeUnknownOption(StoredStructure)
 const encodeStored = Schema.encodeSync(StoredStructure)
 
@@ -312,8 +131,8 @@ const cacheKey = (kind: string): string => `effect-lexigram/self-discovery/${kin
 /** The graph over a look-up and a way to keep structures, so that only a strategy with a cache needs one. */
 const graphOf = <R>(
   options: Options,
-  load: (task: Strategy.Task) => Effect.Effect<ReasoningStructure | undefined, CacheBackendError, R>,
-  keep: (task: Strategy.Task, structure: ReasoningStructure) => Effect.Effect<void, CacheBackendError, R>
+  load: (task: Strategy.Task) => Effect.Effect<ReasoningStructure.Structure | undefined, CacheBackendError, R>,
+  keep: (task: Strategy.Task, structure: ReasoningStructure.Structure) => Effect.Effect<void, CacheBackendError, R>
 ): Strategy.GraphDefinition<
   Node,
   State,
@@ -321,14 +140,14 @@ const graphOf = <R>(
   Strategy.StrategyBaseError,
   R | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const configured = poolOf(options)
+  const configured = ReasoningStructure.pool(options)
   const calling = FunctionCalling.make(options)
 
   const degraded = (reasoning: Reasoning.Service) => (error: CacheBackendError) =>
     reasoning.run.emit({ _tag: "Degraded", stage: "structure-cache", error: errorInfo(error) })
 
-  const fromStructure = (reasoning: Reasoning.Service, { modules, steps }: ReasoningStructure) =>
-    Effect.as(tellPlan(reasoning, steps, 0), {
+  const fromStructure = (reasoning: Reasoning.Service, { modules, steps }: ReasoningStructure.Structure) =>
+    Effect.as(ReasoningStructure.tell(reasoning, steps, 0), {
       selected: modules.map((one) => one.name),
       adapted: modules,
       steps: steps as ReadonlyArray<string>
@@ -402,7 +221,7 @@ const graphOf = <R>(
                 Effect.as(degraded(reasoning)(error), undefined)
               ))
             if (stored !== undefined) return yield* fromStructure(reasoning, stored)
-            const modules = yield* select(reasoning, options, yield* configured)
+            const modules = yield* ReasoningStructure.select(reasoning, options, yield* configured)
             return { selected: modules.map((one) => one.name) }
           }),
         adapt_modules: (state: State) =>
@@ -411,14 +230,14 @@ const graphOf = <R>(
             const chosen = new Set(state.selected)
             const pool = (yield* configured).filter((one) => chosen.has(one.name))
             const modules = state.selected.flatMap((name) => pool.filter((one) => one.name === name))
-            return { adapted: yield* adapt(reasoning, options, modules) }
+            return { adapted: yield* ReasoningStructure.adapt(reasoning, options, modules) }
           }),
         plan_reasoning: (state: State) =>
           Effect.gen(function* () {
             const reasoning = yield* Reasoning.Reasoning
-            const steps = yield* implement(reasoning, options, state.adapted)
-            yield* tellPlan(reasoning, steps, 0)
-            const structure = { modules: state.adapted, steps: steps as unknown as ReasoningStructure["steps"] }
+            const steps = yield* ReasoningStructure.implement(reasoning, options, state.adapted)
+            yield* ReasoningStructure.tell(reasoning, steps, 0)
+            const structure = { modules: state.adapted, steps }
             yield* Effect.catchAll(keep(reasoning.task, structure), degraded(reasoning))
             return { steps }
           }),
@@ -431,9 +250,9 @@ const graphOf = <R>(
               Strategy.StrategyServices
             > = options.solve === "structure" ? followAll(reasoning, state) : followNext(reasoning, state)
             const update = yield* Effect.tapError(next, () =>
-              tellPlan(reasoning, state.steps, state.results.length, "failed")
+              ReasoningStructure.tell(reasoning, state.steps, state.results.length, "failed")
             )
-            yield* tellPlan(reasoning, state.steps, update.results.length)
+            yield* ReasoningStructure.tell(reasoning, state.steps, update.results.length)
             return update
           }),
         check_completion: () => Effect.succeed({}),

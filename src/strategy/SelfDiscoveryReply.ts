@@ -4,6 +4,7 @@
  * @since 0.1.0
  * @internal
  */
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -63,7 +64,8 @@ export const selection = (
   readonly modules: ReadonlyArray<ReasoningModule>
   readonly unknown: ReadonlyArray<string>
 }> => {
-  const known = new Map(pool.map((one) => [keyOf(one.name), one]))
+  const byKey = new Map(pool.map((one) => [keyOf(one.name), one]))
+  const byName = new Map(pool.map((one) => [one.name, one]))
   return {
     ...selected,
     read: (text) =>
@@ -71,7 +73,7 @@ export const selection = (
         const modules = new Set<ReasoningModule>()
         const unknown: Array<string> = []
         for (const name of reply.selected) {
-          const found = known.get(keyOf(name))
+          const found = byName.get(name.trim()) ?? byKey.get(keyOf(name))
           if (found !== undefined) modules.add(found)
           else if (name.trim() !== "") unknown.push(name.trim().slice(0, 64))
         }
@@ -113,9 +115,12 @@ export const adaptation = (modules: ReadonlyArray<ReasoningModule>): ReplyForm.R
           only && !/^\s*(?:```|[[{])/.test(text) ? Effect.succeed([text.trim()]) : Effect.fail(issues),
         onSuccess: (reply) => {
           const first = reply.modules[0]
-          const given = new Map(reply.modules.map((one) => [keyOf(one.name), one.strategy.trim()]))
-          const found = modules.map(
-            (one) => (only && reply.modules.length === 1 ? first?.strategy.trim() : given.get(keyOf(one.name))) ?? ""
+          const byKey = new Map(reply.modules.map((one) => [keyOf(one.name), one.strategy.trim()]))
+          const byName = new Map(reply.modules.map((one) => [one.name.trim(), one.strategy.trim()]))
+          const found = modules.map(({ name }) =>
+            only && reply.modules.length === 1
+              ? (first?.strategy.trim() ?? "")
+              : (byName.get(name) ?? byKey.get(keyOf(name)) ?? "")
           )
           const missing = modules.filter((_, index) => found[index] === "")
           return missing.length === 0
@@ -142,12 +147,12 @@ const planned = ReplyForm.make({
 })
 
 /** The steps of the plan. */
-export const plan = (max: number): ReplyForm.ReplyForm<ReadonlyArray<string>> => ({
+export const plan = (max: number): ReplyForm.ReplyForm<Arr.NonEmptyReadonlyArray<string>> => ({
   ...planned,
   read: (text) =>
     Effect.flatMap(planned.read(text), (reply) => {
       const steps = reply.steps.map((step) => step.trim()).filter((step) => step !== "")
-      if (steps.length === 0) return Effect.fail("the plan has no steps")
+      if (!Arr.isNonEmptyReadonlyArray(steps)) return Effect.fail("the plan has no steps")
       return steps.length > max
         ? Effect.fail(`the plan has ${steps.length} steps, and at most ${max} are allowed`)
         : Effect.succeed(steps)

@@ -129,6 +129,14 @@ describe("a check", () => {
       )
       assert.deepStrictEqual(yield* verdictOf(no), { success: false, score: 0.5, reason: "half" })
       assert.lengthOf([...yes.requests, ...no.requests], 0)
+      for (const [score, kept] of [
+        [7, 1],
+        [-1, 0],
+        [Number.NaN, undefined]
+      ] as const) {
+        const scored = Evaluator.check(() => Effect.succeed({ success: true, score, reason: "so" }))
+        assert.strictEqual((yield* verdictOf(yield* judge(scored, "42"))).score, kept)
+      }
     })
   )
 })

@@ -4,7 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schema from "effect/Schema"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
@@ -422,16 +424,26 @@ describe("Reflexion's prompts", () => {
     )
   })
 
-  it("the graph has the nodes of the originals", () => {
-    assert.deepStrictEqual(Array.from(Reflexion.make().graph!.graph.nodes.keys()), [
-      "plan_action_with_memory",
-      "execute_action",
-      "evaluate_outcome",
-      "reflect_on_trial",
-      "update_reflection_memory",
-      "final_output"
-    ])
-  })
+  it.effect("the graph is drawn with the nodes of the originals, and the state is plain data", () =>
+    Effect.gen(function* () {
+      const drawn = StateGraph.toMermaid(Reflexion.make().graph!)
+      for (const node of [
+        "plan_action_with_memory",
+        "execute_action",
+        "evaluate_outcome",
+        "reflect_on_trial",
+        "update_reflection_memory",
+        "final_output"
+      ]) {
+        assert.include(drawn, node)
+      }
+      const ran = yield* run([act, "4", no("wrong"), "lesson", act, "3", yes], { tools: Strategies.tools })
+      const state = Object.assign({}, ...ran.of("NodeFinished").map((event) => event.update)) as Reflexion.State
+      const codec = Schema.parseJson(Reflexion.State)
+      assert.deepStrictEqual(Schema.decodeSync(codec)(Schema.encodeSync(codec)(state)), state)
+      assert.deepStrictEqual([state.answer?.text, state.memory], ["3", ["lesson"]])
+    })
+  )
 
   it.effect("evaluators may be provided for all runs; the option wins", () =>
     Effect.gen(function* () {

@@ -1,0 +1,233 @@
+/**
+ * The first half of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure of a kind of task.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { PlanStep } from "../domain/AgentEvent.js"
+import type { LlmError } from "../llm/LlmError.js"
+import * as Step from "../observability/Step.js"
+import * as Prompts from "../prompt/SelfDiscoveryPrompts.js"
+import type { Fatality } from "../tool/ToolRunner.js"
+import * as Reasoning from "./Reasoning.js"
+import * as ReasoningModules from "./ReasoningModules.js"
+import * as Reply from "./SelfDiscoveryReply.js"
+import type * as Strategy from "./Strategy.js"
+import { StrategyConfigurationError, type StrategyReplyError } from "./StrategyError.js"
+
+const STRATEGY = "self-discovery"
+
+/**
+ * What SELECT, ADAPT and IMPLEMENT come to for a kind of task: plain data that may be stored and used again.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Structure = Schema.Struct({
+  modules: Schema.Array(Schema.Struct({ name: Schema.String, strategy: Schema.String })),
+  steps: Schema.NonEmptyArray(Schema.NonEmptyString)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Structure extends Schema.Schema.Type<typeof Structure> {}
+
+/**
+ * How structures are found.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options extends Reasoning.Options {
+  /** What is chosen from: names of `ReasoningModules`, modules of one's own, or both; default all that ship. */
+  readonly modules?: ReadonlyArray<ReasoningModules.Name | ReasoningModules.ReasoningModule> | undefined
+  /** Modules at most, whatever the model chooses; default 3. */
+  readonly maxSelectedModules?: number | undefined
+  /**
+   * `each` (default): one call for each module, side by side, so that a module more costs no time and none gets less attention for it.
+   * `together`: one call for all, as in the paper.
+   */
+  readonly adapt?: "each" | "together" | undefined
+  /** Steps of a structure at most; default 10. A longer one is asked for again. */
+  readonly maxSteps?: number | undefined
+}
+
+type AskError = LlmError | Fatality | StrategyReplyError
+
+const whole = (value: number | undefined, fallback: number): number => Math.max(1, Math.floor(value ?? fallback))
+
+const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
+
+// The task stands above it in the same prompt.
+const applied = (module: ReasoningModules.ReasoningModule): string => module.template.replaceAll("{task}", "the task")
+
+/**
+ * The modules to choose from, or what is wrong with them.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const pool = (
+  options: Options
+): Either.Either<ReadonlyArray<ReasoningModules.ReasoningModule>, StrategyConfigurationError> => {
+  const given = options.modules ?? ReasoningModules.all
+  const found = new Map<string, ReasoningModules.ReasoningModule>()
+  const wrong = (message: string, hint: string) =>
+    Either.left(new StrategyConfigurationError({ strategyName: STRATEGY, option: "modules", message, hint }))
+  for (const entry of given) {
+    const module = typeof entry === "string" ? ReasoningModules.get(entry as string) : entry
+    if (module === undefined) {
+      return wrong(
+        `There is no reasoning module ${JSON.stringify(String(entry).slice(0, 64))}`,
+        "Give a name of `ReasoningModules.all`, or the module itself"
+      )
+    }
+    const known = found.get(module.name)
+    if (known !== undefined && known !== module) {
+      return wrong(
+        `Two reasoning modules have the name ${JSON.stringify(module.name.slice(0, 64))}`,
+        "Give each a name of its own"
+      )
+    }
+    found.set(module.name, module)
+  }
+  return found.size === 0
+    ? wrong("There are no reasoning modules to choose from", "Give some, or leave `modules` out")
+    : Either.right(Array.from(found.values()))
+}
+
+/**
+ * SELECT: one model call.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const select = (
+  reasoning: Reasoning.Service,
+  options: Options,
+  from: ReadonlyArray<ReasoningModules.ReasoningModule>
+): Effect.Effect<ReadonlyArray<ReasoningModules.ReasoningModule>, AskError> =>
+  Effect.gen(function* () {
+    const max = whole(options.maxSelectedModules, 3)
+    const { step, value } = yield* reasoning.askFor(
+      Prompts.DiscoverModules,
+      {
+        task: reasoning.task.input,
+        modules: list(from.map((one) => `${one.name}: ${one.description}`)),
+        max_modules: String(max)
+      },
+      Reply.selection(from, max)
+    )
+    const chosen = `Chosen ways of thinking: ${value.modules.map((one) => one.name).join(", ")}.`
+    const ignored =
+      value.unknown.length === 0 ? "" : ` Ignored, for there is no such module: ${value.unknown.join(", ")}.`
+    yield* reasoning.run.emit({ _tag: "Thought", step, text: chosen + ignored })
+    return value.modules
+  })
+
+/**
+ * ADAPT: one model call for each module, or one for all.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const adapt = (
+  reasoning: Reasoning.Service,
+  options: Options,
+  modules: ReadonlyArray<ReasoningModules.ReasoningModule>
+): Effect.Effect<Structure["modules"], AskError> => {
+  const ask = (some: ReadonlyArray<ReasoningModules.ReasoningModule>) => {
+    const only = some.length === 1
+    const each = (text: (module: ReasoningModules.ReasoningModule) => string) =>
+      only ? text(some[0] as ReasoningModules.ReasoningModule) : list(some.map((one) => `${one.name}: ${text(one)}`))
+    return Effect.map(
+      reasoning.askFor(
+        Prompts.AdaptModules,
+        {
+          task: reasoning.task.input,
+          module_name: some.map((one) => one.name).join(", "),
+          module_description: each((one) => one.description),
+          module_template: each(applied)
+        },
+        Reply.adaptation(some)
+      ),
+      ({ value }) => some.map(({ name }, index) => ({ name, strategy: value[index] ?? "" }))
+    )
+  }
+  return options.adapt === "together"
+    ? ask(modules)
+    : Effect.map(
+        Step.forEach(modules, (one) => ask([one]), { concurrency: reasoning.concurrency }),
+        (parts) => parts.flat()
+      )
+}
+
+/**
+ * IMPLEMENT: one model call.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const implement = (
+  reasoning: Reasoning.Service,
+  options: Options,
+  adapted: Structure["modules"]
+): Effect.Effect<Structure["steps"], AskError> => {
+  const max = whole(options.maxSteps, 10)
+  return Effect.map(
+    reasoning.askFor(
+      Prompts.PlanReasoning,
+      {
+        task: reasoning.task.input,
+        adapted_modules: adapted.map(({ name, strategy }) => `### ${name}\n\n${strategy}`).join("\n\n"),
+        max_steps: String(max)
+      },
+      Reply.plan(max)
+    ),
+    ({ value }) => value
+  )
+}
+
+/**
+ * Emits the plan with so many steps done.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const tell = (
+  { run }: Reasoning.Service,
+  steps: ReadonlyArray<string>,
+  done: number,
+  next: PlanStep["status"] = "pending"
+): Effect.Effect<void> =>
+  run.emit({
+    _tag: "Plan",
+    steps: steps.map((description, index) => ({
+      id: String(index + 1),
+      description,
+      status: index < done ? "completed" : index === done ? next : "pending"
+    }))
+  })
+
+/**
+ * SELECT, ADAPT and IMPLEMENT alone: the structure for tasks like this one, to be stored and given as the option `structure`. It takes
+ * `2 + modules` model calls, three when the modules are adapted together.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const discover = (
+  task: Strategy.Task,
+  options: Options = {}
+): Effect.Effect<Structure, Strategy.StrategyBaseError, Strategy.StrategyServices> =>
+  Effect.gen(function* () {
+    const modulesToChoose = yield* pool(options)
+    const reasoning = yield* Reasoning.make(STRATEGY, task, options)
+    const modules = yield* adapt(reasoning, options, yield* select(reasoning, options, modulesToChoose))
+    const steps = yield* implement(reasoning, options, modules)
+    yield* tell(reasoning, steps, 0)
+    return { modules, steps }
+  })
