@@ -57,7 +57,8 @@ export interface Options extends Reasoning.Options {
 
 type AskError = LlmError | Fatality | StrategyReplyError
 
-const whole = (value: number | undefined, fallback: number): number => Math.max(1, Math.floor(value ?? fallback))
+const whole = (value: number | undefined, fallback: number): number =>
+  Math.max(1, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
 
 const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
 

@@ -151,10 +151,10 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
   EI | EV | Strategy.StrategyBaseError,
   RI | RV | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxTrials = Math.max(1, Math.floor(options.maxTrials ?? 3))
-  const memorySize = Math.max(0, Math.floor(options.memorySize ?? 3))
-  const reflectionMaxChars = Math.max(1, options.reflectionMaxChars ?? 4000)
-  const trajectoryMaxChars = Math.max(0, options.trajectoryMaxChars ?? 8000)
+  const maxTrials = ReflexionActor.count(options.maxTrials, 3, 1)
+  const memorySize = ReflexionActor.count(options.memorySize, 3, 0)
+  const reflectionMaxChars = ReflexionActor.count(options.reflectionMaxChars, 4000, 1)
+  const trajectoryMaxChars = ReflexionActor.count(options.trajectoryMaxChars, 8000, 0)
   // The limit named in the options is that of the critique form.
   const calling = FunctionCalling.make({ ...options, maxIterations: undefined, onLimit: undefined })
 

@@ -25,6 +25,10 @@ export const Answered = Schema.Struct({
 })
 export interface Answered extends Schema.Schema.Type<typeof Answered> {}
 
+/** A number of things from an option; one that is no number counts as left out. */
+export const count = (value: number | undefined, fallback: number, least: number): number =>
+  Math.max(least, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
+
 const maxLineChars = 600
 
 const cut = (text: string, max: number): string =>
@@ -55,7 +59,7 @@ export const trajectory = (maxChars: number) => {
     note: (event: Body): void => {
       const text = lineOf(event)
       if (text === undefined) return
-      const line = cut(text.replace(/\s+/g, " "), maxLineChars)
+      const line = cut(text.slice(0, 8 * maxLineChars).replace(/\s+/g, " "), maxLineChars)
       if (leftOut === 0 && tail.length === 0 && headChars + line.length <= half) {
         head.push(line)
         headChars += line.length

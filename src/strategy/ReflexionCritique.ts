@@ -135,7 +135,7 @@ export const definition = <E = never, R = never>(
   E | Strategy.StrategyBaseError,
   R | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxIterations = Math.max(1, Math.floor(options.maxIterations ?? 3))
+  const maxIterations = ReflexionActor.count(options.maxIterations, 3, 1)
   const temperatureCritique = options.temperatureCritique ?? 0.3
   const temperatureRefine = options.temperatureRefine ?? 0.5
   // Rounds and their limit are the critic's, not those of the tools.

@@ -127,7 +127,7 @@ describe("Reflexion trials by plan", () => {
           }
           const ran = yield* run(script, options)
           yield* ran.exit
-          assert.strictEqual(executions, Math.min(success, options.maxTrials ?? 3))
+          assert.strictEqual(executions, Math.min(success, options.maxTrials || 3))
           return ran.requests.length
         })
       for (const trials of [1, 2, 3]) {
@@ -135,6 +135,7 @@ describe("Reflexion trials by plan", () => {
         assert.strictEqual(yield* counted(trials, { memorySize: 0 }), 3 * trials + 1)
         assert.strictEqual(yield* counted(trials, { evaluator: trialsUntil(trials) }), 3 * trials)
       }
+      assert.strictEqual(yield* counted(99, { maxTrials: Number.NaN, memorySize: Number.NaN }), 12)
       // No lesson after the last trial: nobody would learn from it.
       assert.strictEqual(yield* counted(99, { maxTrials: 2 }), 8)
     })

@@ -70,9 +70,11 @@ describe("Reflexion as critique", () => {
   it.effect("after the last round the text is given, marked, or the run fails", () =>
     Effect.gen(function* () {
       const script = ["0", reject("a"), "1", reject("b"), "2", reject("c"), "3"]
-      const ran = yield* run(script)
-      const answer = yield* ran.exit
-      assert.deepStrictEqual([answer.text, answer.reason, ran.requests.length], ["3", "limit", 7])
+      for (const maxIterations of [undefined, 3, Number.NaN]) {
+        const ran = yield* run(script, { maxIterations })
+        const answer = yield* ran.exit
+        assert.deepStrictEqual([answer.text, answer.reason, ran.requests.length], ["3", "limit", 7])
+      }
       const one = yield* run(script, { maxIterations: 1, onLimit: "fail" })
       const error = yield* Effect.flip(one.exit)
       assert.deepStrictEqual([error._tag, one.requests.length], ["MaxIterationsExceededError", 3])
