@@ -103,7 +103,7 @@ export const make = (options: {
   }
   const self: Service = {
     runId,
-    ...(parentRunId === undefined ? {} : { parentRunId }),
+    parentRunId,
     agent,
     depth: options.parent === undefined ? 0 : options.parent.depth + 1,
     live: options.parent === undefined ? sink.live : sink.live && options.parent.live,

@@ -3,13 +3,14 @@
  *
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
-import { ToolRunner } from "../tool/ToolRunner.js"
+import { type Service as Runner, ToolRunner } from "../tool/ToolRunner.js"
 import * as LoopTurn from "./LoopTurn.js"
 import * as ModelCall from "./ModelCall.js"
 import * as Progress from "./Progress.js"
@@ -31,19 +32,31 @@ export const NAME = "function_calling"
  */
 export interface Options extends ToolLoop.LoopOptions {}
 
+/** What the loop works with, at one look at the context. */
+const collaborators = (task: Task, resolved: ToolLoop.Resolved) =>
+  Effect.withFiberRuntime<
+    { readonly model: ModelCall.Model; readonly run: Run.Service; readonly runner: Runner },
+    never,
+    StrategyServices
+  >((fiber) => {
+    const context = fiber.currentContext as Context.Context<StrategyServices>
+    const run = Context.get(context, Run.Run)
+    const runner = Context.get(context, ToolRunner)
+    return Effect.map(ModelCall.bind(task, { timeout: resolved.llmTimeout }), (model) => ({ model, run, runner }))
+  })
+
 // A plain loop: as a graph it would be one node that leads to itself.
 const program =
   (options: Options) =>
   (task: Task): Effect.Effect<Answer, StrategyBaseError, StrategyServices> =>
     Effect.gen(function* () {
       const resolved = ToolLoop.resolve(options, task)
-      const run = yield* Run.Run
-      const runner = yield* ToolRunner
-      const model = yield* ModelCall.bind(task, { timeout: resolved.llmTimeout })
+      const { model, run, runner } = yield* collaborators(task, resolved)
       const toolNames = ToolLoop.writtenNames(task.tools)
       const opening = ModelCall.openingMessages(task)
       const first = opening.length - 1
       const detector = Progress.makeCircleDetector()
+      const watches = Number.isFinite(resolved.noProgressAfter)
       let messages = opening
       let usage: Usage.Usage = Usage.empty
       let toolCalls = 0
@@ -68,13 +81,16 @@ const program =
         writes ||= turn.written
         const { calls } = turn
         const toolOptions = resolved.toolOptions(step)
-        const outcomes = yield* Step.forEach(calls, (call) => runner.run(task.tools, call, toolOptions), {
-          concurrency: resolved.toolConcurrency
-        })
+        const outcomes =
+          calls.length === 1
+            ? [yield* runner.run(task.tools, calls[0]!, toolOptions)]
+            : yield* Step.forEach(calls, (call) => runner.run(task.tools, call, toolOptions), {
+                concurrency: resolved.toolConcurrency
+              })
         toolCalls += outcomes.length
         messages = [...messages, turn.assistant, LoopTurn.observed(turn, outcomes)]
 
-        for (let i = 0; i < outcomes.length; i++) {
+        for (let i = 0; i < outcomes.length && watches; i++) {
           const { name, observation } = outcomes[i]!
           const repeats = detector.note(step, name, calls[i]!.params, observation)
           if (repeats < resolved.noProgressAfter) continue
