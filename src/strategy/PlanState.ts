@@ -50,7 +50,7 @@ const toEvent = ({ description, id, status, tool }: Step): PlanStep => ({
 export const emit = (steps: ReadonlyArray<Step>): Effect.Effect<void, never, Reasoning.Reasoning> =>
   Effect.flatMap(Reasoning.Reasoning, ({ run }) => run.emit({ _tag: "Plan", steps: steps.map(toEvent) }))
 
-// A result that holds the mark which ends it would let its rest pass for words of the prompt.
+// A text that holds the mark which ends a result would let its rest pass for words of the prompt.
 const fenced = (text: string): string => text.replace(/<(\/?result)/gi, "<\\$1")
 
 /** Results for a prompt, each between marks, so that none passes for words of the prompt. */
@@ -58,7 +58,9 @@ export const results = (items: ReadonlyArray<Result>): string =>
   items.length === 0
     ? "None yet."
     : items
-        .map(({ description, id, result }) => `Step ${id}: ${description}\n<result>\n${fenced(result)}\n</result>`)
+        .map(
+          ({ description, id, result }) => `Step ${id}: ${fenced(description)}\n<result>\n${fenced(result)}\n</result>`
+        )
         .join("\n\n")
 
 /** Steps for a prompt. */

@@ -2,6 +2,7 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { expectTypeOf, test } from "vitest"
+import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../src/strategy/PlanExecute.js"
 import * as Planner from "../../src/strategy/Planner.js"
 import type * as Strategy from "../../src/strategy/Strategy.js"
@@ -32,4 +33,7 @@ test("strategies take them over", () => {
   expectTypeOf(PlanExecute.make()).toEqualTypeOf<Strategy.Strategy>()
   expectTypeOf(PlanExecute.make({ maxSteps: 3 })).toEqualTypeOf<Strategy.Strategy>()
   PlanExecute.make satisfies StrategyRegistry.Factory
+  expectTypeOf(PlanAndSolve.make({ planner })).toEqualTypeOf<Strategy.Strategy<Unsolvable, Solver>>()
+  expectTypeOf(PlanAndSolve.make({ variant: "ps" })).toEqualTypeOf<Strategy.Strategy>()
+  PlanAndSolve.make satisfies StrategyRegistry.Factory
 })
