@@ -51,7 +51,7 @@ export const emit = (steps: ReadonlyArray<Step>): Effect.Effect<void, never, Rea
   Effect.flatMap(Reasoning.Reasoning, ({ run }) => run.emit({ _tag: "Plan", steps: steps.map(toEvent) }))
 
 // A text that holds the mark which ends a result would let its rest pass for words of the prompt.
-const fenced = (text: string): string => text.replace(/<(\/?result)/gi, "<\\$1")
+const fenced = (text: string): string => text.replace(/<(\/?result)>/gi, "<\\$1>")
 
 /** Results for a prompt, each between marks, so that none passes for words of the prompt. */
 export const results = (items: ReadonlyArray<Result>): string =>
