@@ -63,7 +63,7 @@ export interface Options extends Reasoning.Options {
 export const State = Schema.Struct({
   /** The work as it stands. */
   output: Schema.String,
-  /** What the last judgement wants changed; empty when it accepted the work. */
+  /** What the last judgement said. */
   reflection: Schema.String,
   accepted: Schema.Boolean,
   /** Why the model that wrote the work stopped. */
@@ -165,10 +165,12 @@ const reflect = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.R
       form
     )
     const points = value.points.map((point) => point.trim()).filter((point) => point !== "")
-    const text = points.map((point) => `- ${point}`).join("\n")
     const accepted = !value.needs_refinement
+    const named = points.map((point) => `- ${point}`).join("\n")
+    const text =
+      named === "" ? `${value.score} of 10, ${accepted ? "nothing to change" : "but no point was named"}` : named
     yield* reasoning.run.emit({ _tag: "Critique", step, text, accepted, score: value.score })
-    return { accepted, reflection: text === "" ? `- It was given ${value.score} of 10 and no point was named.` : text }
+    return { accepted, reflection: text }
   })
 
 /**

@@ -40,7 +40,7 @@ describe("Reflection", () => {
       assert.deepStrictEqual(prompts(ran.requests), ["Generate", "Reflect"])
       assert.deepStrictEqual(
         ran.of("Critique").map(({ accepted, score, step, text }) => [step, accepted, score, text]),
-        [[2, true, 9, ""]]
+        [[2, true, 9, "9 of 10, nothing to change"]]
       )
       // Shown when it is known to be final, in one piece.
       assert.deepStrictEqual(deltas(ran), ["Draft."])
@@ -132,7 +132,7 @@ describe("Reflection", () => {
     Effect.gen(function* () {
       const ran = yield* run(["Draft.", verdict(true, 2, " "), "Better."])
       assert.strictEqual((yield* ran.exit).text, "Better.")
-      assert.include(Plans.user(ran.requests[2]), "2 of 10")
+      assert.include(Plans.user(ran.requests[2]), "2 of 10, but no point was named")
     })
   )
 
