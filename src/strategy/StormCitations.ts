@@ -39,8 +39,13 @@ const spans = (line: string, into: Array<Stretch>): void => {
   into.push({ text: line.slice(from), isCode: false })
 }
 
-/** A text as lines, each told whether it stands in a fenced block; fences belong to their block. */
-const linesOf = (text: string): ReadonlyArray<{ readonly line: string; readonly isFenced: boolean }> => {
+/**
+ * A text as lines, each told whether it stands in a fenced block of code; the fences belong to it.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const linesOf = (text: string): ReadonlyArray<{ readonly line: string; readonly isFenced: boolean }> => {
   let open = 0
   return text.split("\n").map((line) => {
     const match = fence.exec(line)
@@ -75,10 +80,10 @@ export const mapLines = (text: string, f: (line: string) => string | undefined):
   return out.join("\n")
 }
 
-const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^)\s]*\))?|【\s?(\d+)(?:†[^】\n]*)?】)/g
+const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^()\s[\]]*\))?|【\s?(\d+)(?:†[^】\n]*)?】)/g
 
 /** A definition like `[3]: https://…` makes a citation into a link of the model's own. */
-const definition = /^ {0,3}\[\d+\]:/
+const definition = /^ {0,3}\[\d+\]: *<?(?:[a-z]{1,20}:|www\.|[/.#])/i
 
 const RANGE_MAX = 20
 
@@ -135,7 +140,8 @@ const rewrite = (text: string, f: (number: number) => number | undefined): strin
       }
       write(stretch.text.slice(from))
     }
-    return out
+    // What was taken out at the beginning of a line must not make the rest of it into something else.
+    return definition.test(out) ? undefined : fence.test(out) ? `\\${out}` : out
   })
 
 /**
@@ -159,17 +165,13 @@ export interface Resolved {
  * @category conversions
  */
 export const resolve = (text: string, allowed: ReadonlySet<number>): Resolved => {
-  const cited = new Set<number>()
   const removed: Array<number> = []
   const resolved = rewrite(text, (number) => {
-    if (allowed.has(number)) {
-      cited.add(number)
-      return number
-    }
+    if (allowed.has(number)) return number
     removed.push(number)
     return undefined
   })
-  return { text: resolved, cited: [...cited], removed }
+  return { text: resolved, cited: cited(resolved), removed }
 }
 
 /**

@@ -63,7 +63,7 @@ const reserved = new Set(["sources", "references", "bibliography", "citations", 
 
 const strip = (title: string): string =>
   title
-    .replace(/\[\d{1,6}\]|[*`]+|__|~~/g, "")
+    .replace(/\[[\d\s,;–-]*\]|【[^】]*】|[*`]+|__|~~/g, "")
     .trim()
     .replace(/^\d{1,3}(?:[.)]|(?:\.\d{1,3}){1,5}[.)]?)\s+/, "")
     .replace(/^(?:sub)?section(?:\s\d{1,3}(?:\.\d{1,3})?)?\s?:\s?/i, "")
@@ -71,8 +71,13 @@ const strip = (title: string): string =>
     .replace(/\s{2,}/g, " ")
     .trim()
 
-/** Emphasis, numbers, quotes and citations are no part of a title. */
-const clean = (raw: string): string => {
+/**
+ * A line as a title: emphasis, numbers, quotes and citations are no part of it.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const titleOf = (raw: string): string => {
   let title = raw.slice(0, LINE_MAX).replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
   for (let before = ""; before !== title; ) {
     before = title
@@ -103,7 +108,7 @@ const builder = () => {
   const drafts = new Map<string, Draft>()
   let current: Draft | undefined
   const section = (raw: string): void => {
-    const title = clean(raw)
+    const title = titleOf(raw)
     const key = keyOf(title)
     current = undefined
     if (key === "" || reserved.has(key)) return
@@ -114,7 +119,7 @@ const builder = () => {
     }
   }
   const subsection = (raw: string): void => {
-    const title = clean(raw)
+    const title = titleOf(raw)
     const key = keyOf(title)
     if (current !== undefined && key !== "" && !current.subsections.has(key)) current.subsections.set(key, title)
   }
@@ -176,7 +181,7 @@ const fromJson = (value: unknown, into: Builder): string | undefined => {
   if (Array.isArray(list)) {
     sections(list)
     const title = field(value, ["title", "topic"])
-    return typeof title === "string" ? clean(title) : undefined
+    return typeof title === "string" ? titleOf(title) : undefined
   }
   // A map of titles to what stands below them.
   for (const [title, below] of Object.entries(value)) {
@@ -251,7 +256,7 @@ const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undef
       else into.subsection(line.text)
     } else if (seen && !deeper) into.subsection(line.text)
   }
-  return alone ? clean(first.text) : undefined
+  return alone ? titleOf(first.text) : undefined
 }
 
 /** What stands deeper than the first line of the list, by its number or by its indent, is a subsection. */

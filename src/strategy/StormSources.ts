@@ -331,13 +331,23 @@ export const rank = (sources: ReadonlyArray<Source>, question: string, limit: nu
 const tags = /<(?=\/?\s*(?:source|conversation|topic|related|article)\b)/gi
 
 /**
+ * Text made fit to stand inside a block: it cannot end the block.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const sealed = (text: string): string => text.replace(tags, "‹")
+
+/**
  * Text of elsewhere made fit to stand inside a block: it cannot end the block, and has no citations of its own.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const inert = (text: string): string =>
-  text.replace(tags, "‹").replace(/[[【]\s?(\d{1,6}(?:\s?[,–-]\s?\d{1,6}){0,9})\s?[\]】]/g, "($1)")
+  sealed(text).replace(/[[【]([\d\s,;–-]+)[\]】]/g, (whole, numbers: string) =>
+    /\d/.test(numbers) ? `(${numbers.trim()})` : whole
+  )
 
 /**
  * The sources as blocks, each under its number; `none` where there are none.

@@ -1,0 +1,203 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as StormOutline from "../../src/strategy/StormOutline.js"
+import { PlanError } from "../../src/strategy/StrategyError.js"
+
+const read = (text: string, bounds?: StormOutline.Bounds): StormOutline.StormOutline =>
+  Either.getOrThrow(StormOutline.parse(text, bounds))
+
+const shape = (text: string, bounds?: StormOutline.Bounds) =>
+  read(text, bounds).sections.map(({ subsections, title }) => [title, ...subsections])
+
+const refused = (text: string): PlanError => {
+  const result = StormOutline.parse(text)
+  assert.isTrue(Either.isLeft(result), `accepted: ${text.slice(0, 80)}`)
+  const error = Either.getOrThrow(Either.flip(result))
+  assert.instanceOf(error, PlanError)
+  return error
+}
+
+const expected = [
+  ["History", "Founding", "Siege"],
+  ["Economy", "Salt"]
+]
+
+describe("parse", () => {
+  it("reads SECTION and SUBSECTION lines, however they are decorated", () => {
+    assert.deepStrictEqual(
+      shape("SECTION: History\nSUBSECTION: Founding\nSUBSECTION: Siege\nSECTION: Economy\nSUBSECTION: Salt"),
+      expected
+    )
+    assert.deepStrictEqual(
+      shape(
+        "Here it is:\n\n**Section 1:** History\n  - Subsection 1.1: Founding\n  - subsection: *Siege*\n\n## SECTION 2: Economy\n- SUBSECTION: Salt\nThat's all."
+      ),
+      expected
+    )
+  })
+
+  it("reads Markdown headings, lists below them, and a title above them", () => {
+    assert.deepStrictEqual(shape("# History\n## Founding\n## Siege\n# Economy\n## Salt"), expected)
+    assert.deepStrictEqual(shape("## 1. History\n- Founding\n- Siege\n## 2. Economy ##\n1. Salt"), expected)
+    const titled = read("# The town\nsome text\n## History\n### Founding\n#### Siege\n## Economy\n### **Salt**")
+    assert.strictEqual(titled.title, "The town")
+    assert.deepStrictEqual(
+      titled.sections.map(({ subsections, title }) => [title, ...subsections]),
+      expected
+    )
+    assert.deepStrictEqual(shape("```markdown\n# History\n## Founding\n## Siege\n# Economy\n## Salt\n```"), expected)
+  })
+
+  it("reads numbered and bulleted lists by number and indent", () => {
+    assert.deepStrictEqual(shape("1. History\n1.1 Founding\n1.2. Siege\n2. Economy\n2.1 Salt"), expected)
+    assert.deepStrictEqual(shape("1) History\n   - Founding\n   - Siege\n2) Economy\n   - Salt"), expected)
+    assert.deepStrictEqual(shape("- History\n  - Founding\n  - Siege\n- Economy\n\t- Salt"), expected)
+    assert.deepStrictEqual(shape("I. History\n  A. Founding\n  B. Siege\nII. Economy\n  A. Salt"), expected)
+    assert.deepStrictEqual(shape("**1. History**\n- Founding\n- Siege\n**2. Economy**\n- Salt"), expected)
+  })
+
+  it("reads JSON in the shapes models give it", () => {
+    const sections = [
+      { title: "History", subsections: ["Founding", "Siege"] },
+      { title: "Economy", subsections: ["Salt"] }
+    ]
+    for (const value of [
+      { sections },
+      sections,
+      { title: "The town", sections },
+      { outline: { sections } },
+      { History: ["Founding", "Siege"], Economy: ["Salt"] },
+      {
+        sections: [
+          { heading: "History", children: [{ title: "Founding" }, { name: "Siege" }] },
+          { section: "Economy", items: ["Salt"] }
+        ]
+      }
+    ]) {
+      assert.deepStrictEqual(shape(JSON.stringify(value)), expected)
+      assert.deepStrictEqual(shape(`\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``), expected)
+    }
+    assert.strictEqual(read(JSON.stringify({ title: "The town", sections })).title, "The town")
+    assert.deepStrictEqual(shape("{sections: [{title: 'History', subsections: ['Founding']}, 'Economy',]}"), [
+      ["History", "Founding"],
+      ["Economy"]
+    ])
+  })
+
+  it("counts a section or subsection once, and leaves out what an article has of itself", () => {
+    assert.deepStrictEqual(
+      shape("# History\n## Founding\n# Sources\n## A book\n# HISTORY\n## founding\n## Siege\n# References\n# See also"),
+      [["History", "Founding", "Siege"]]
+    )
+  })
+
+  it("takes numbers, emphasis, quotes and citations off a title, but not what belongs to it", () => {
+    assert.deepStrictEqual(shape('SECTION: 2. **"The `siege`" [3]**:\nSECTION: C. elegans\nSECTION: 1984 and after'), [
+      ["The siege"],
+      ["C. elegans"],
+      ["1984 and after"]
+    ])
+    assert.isAtMost(read(`SECTION: ${"long ".repeat(60)}`).sections[0]!.title.length, 120)
+  })
+
+  it("keeps within its bounds, whatever it is given", () => {
+    const many = Array.from({ length: 500 }, (_, i) => `# Part ${i}\n${"## a\n## b\n## c\n".repeat(3)}`).join("\n")
+    const { sections } = read(many)
+    assert.strictEqual(sections.length, StormOutline.defaults.maxSections)
+    assert.deepStrictEqual([sections[0]!.title, sections[7]!.title], ["Part 0", "Part 7"])
+    const wide = `# One\n${Array.from({ length: 50 }, (_, i) => `## sub ${i}`).join("\n")}\n# Two`
+    assert.strictEqual(read(wide).sections[0]!.subsections.length, StormOutline.defaults.maxSubsections)
+    assert.deepStrictEqual(shape(wide, { maxSections: 1, maxSubsections: 2 }), [["One", "sub 0", "sub 1"]])
+    assert.deepStrictEqual(shape(wide, { maxSections: 0, maxSubsections: 0 }), [["One"]])
+  })
+
+  it("refuses what holds no outline, typed", () => {
+    assert.deepInclude(refused(" \n "), { _tag: "PlanError", strategyName: "storm", code: "LEX_ERR_AGT_108" })
+    assert.strictEqual(refused("").issues[0].reason, "empty")
+    for (const text of [
+      "I'm sorry, but I can't help with that.",
+      "Sorry - no.\n- I may not write about this.",
+      "{}",
+      "[]",
+      '{"sections": []}',
+      '{"sections": [1, null, {"x": "y"}]}',
+      "null",
+      "# Sources\n# References",
+      "SECTION:\nSECTION: ***"
+    ]) {
+      assert.strictEqual(refused(text).issues[0].reason, "malformed", text)
+    }
+  })
+
+  it("poisonous names are no names", () => {
+    const outline = read('{"__proto__": ["x"], "constructor": ["a"], "History": ["__proto__"]}')
+    assert.deepStrictEqual(
+      outline.sections.map(({ title }) => title),
+      ["constructor", "History"]
+    )
+    assert.isUndefined(({} as { readonly x?: unknown }).x)
+  })
+
+  it("is linear in hostile text", () => {
+    const size = 200_000
+    const texts = [
+      "#".repeat(size),
+      "# ".repeat(size),
+      "[".repeat(size),
+      "{".repeat(size),
+      `SECTION: ${" ".repeat(size)}x`,
+      "1.".repeat(size),
+      "SECTION: a\n".repeat(size / 10),
+      "- \n".repeat(size),
+      `${"\t".repeat(size)}- x`,
+      `SECTION: ${'"'.repeat(300)}\n`.repeat(2000),
+      `SECTION: ${"【".repeat(380)}\n`.repeat(500),
+      "```".repeat(size / 3)
+    ]
+    const from = performance.now()
+    for (const text of texts) StormOutline.parse(text)
+    assert.isBelow(performance.now() - from, 4000)
+  })
+
+  it("reads back what it wrote", () => {
+    const title = FastCheck.oneof(
+      FastCheck.string({ maxLength: 60 }),
+      FastCheck.stringMatching(/^[#*"'[\]0-9.:) A-Za-z`_-]{1,40}$/)
+    )
+    const outline = FastCheck.array(
+      FastCheck.record({ title, subsections: FastCheck.array(title, { maxLength: 4 }) }),
+      { minLength: 1, maxLength: 8 }
+    )
+    FastCheck.assert(
+      FastCheck.property(outline, (sections) => {
+        const first = StormOutline.parse(JSON.stringify({ sections }))
+        if (Either.isLeft(first)) return
+        const again = StormOutline.parse(StormOutline.render(first.right))
+        assert.deepStrictEqual(Either.getOrThrow(again).sections, first.right.sections)
+      }),
+      { numRuns: 1000, seed: 11 }
+    )
+  })
+
+  it("ends in an outline or a typed error for any text", () => {
+    const line = FastCheck.oneof(
+      FastCheck.string(),
+      FastCheck.constantFrom("# ", "## ", "- ", "1. ", "SECTION: ", "SUBSECTION:", '{"sections": [', "```")
+    )
+    FastCheck.assert(
+      FastCheck.property(FastCheck.array(line, { maxLength: 20 }), FastCheck.constantFrom("", "\n"), (lines, glue) => {
+        const result = StormOutline.parse(lines.join(glue))
+        if (Either.isLeft(result)) return
+        const { sections } = result.right
+        assert.isAtLeast(sections.length, 1)
+        assert.isAtMost(sections.length, 8)
+        for (const section of sections) {
+          assert.match(section.title, /[\p{L}\p{N}]/u)
+          assert.notInclude(section.title, "\n")
+        }
+      }),
+      { numRuns: 1000, seed: 12 }
+    )
+  })
+})
