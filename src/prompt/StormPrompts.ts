@@ -384,7 +384,7 @@ export const CompileReport = PromptStep.make({
       "Give back the whole article."
     ],
     output:
-      "The whole article as Markdown: the lead first, then every section under its own heading, ## and its title, in the same order.",
+      "The whole article as Markdown: its title as it is, the lead, then every section under its own heading, ## and its title, in the same order.",
     edgeCases: [
       "Keep all headings as they are, and all citations like [2] at the statements they back.",
       "Change no number, name or date, and add nothing.",

@@ -204,18 +204,20 @@ export const render = (
   [...(lead === "" ? [] : [lead]), ...sections.map(({ text, title }) => `## ${title}\n\n${text}`)].join("\n\n")
 
 /**
- * Markdown taken apart at the headings of these titles: what stands before the first, and the text of each that is there.
+ * Markdown taken apart at the headings of these titles: what stands before the first, below the title of the whole if that is there, and the
+ * text of each that is there.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const split = (
   text: string,
+  title: string,
   titles: ReadonlyArray<string>
 ): { readonly lead: string; readonly texts: ReadonlyMap<string, string>; readonly last: string | undefined } => {
   const known = new Set(titles.map(StormOutline.keyOf))
   const parts = new Map<string, Array<string>>()
-  const lead: Array<string> = []
+  let lead: Array<string> = []
   let current: Array<string> | undefined = lead
   let last: string | undefined
   for (const { isFenced, line } of StormCitations.linesOf(text.replace(/\r\n?/g, "\n"))) {
@@ -229,7 +231,10 @@ export const split = (
       current = []
       last = key
       parts.set(key, current)
-    } else if (found.level === 2) {
+    } else if (parts.size === 0 && key === StormOutline.keyOf(title)) {
+      lead = []
+      current = lead
+    } else {
       // A section that nobody asked for, or once more one that was there.
       current = undefined
       last = undefined
@@ -252,7 +257,7 @@ export interface Part {
 
 /**
  * Takes each polished part whose citations hold, and leaves the others as they were: no source that the article cited is lost, and none is
- * cited by a part that was not given it. `undefined` stands for a part that did not come back.
+ * cited by a part that was not given it, and what cited something still does. `undefined` stands for a part that did not come back.
  *
  * @since 0.1.0
  * @category combinators
@@ -266,7 +271,7 @@ export const accept = (
     const text = polished[i]
     return text === undefined || text === "" ? undefined : StormCitations.resolve(text, part.allowed)
   })
-  const taken = after.map((one) => one !== undefined)
+  const taken = after.map((one, i) => one !== undefined && (one.cited.length > 0 || before[i]!.size === 0))
   // Each round gives back at least one part, and with all of them back nothing is lost.
   for (;;) {
     const now = new Set(parts.flatMap((_, i) => (taken[i] ? after[i]!.cited : [...before[i]!])))

@@ -213,6 +213,8 @@ export const writeLead = (config: Config) => (state: State) =>
     }
   })
 
+const articleTitle = (state: State): string => state.outline.title ?? (StormOutline.titleOf(state.topic) || "Article")
+
 /** Polishes the parts of the article that keep their citations when they are. */
 const polish = (config: Config, state: State) =>
   Effect.gen(function* () {
@@ -220,9 +222,10 @@ const polish = (config: Config, state: State) =>
     const unchanged = { lead, sections, removed: 0, limited: false }
     if (!config.polish || !sections.some(isWritten)) return unchanged
     const reasoning = yield* Reasoning.Reasoning
+    const title = articleTitle(state)
     const asked = reasoning.ask(
       StormPrompts.CompileReport,
-      { topic: state.topic, sections: StormSources.sealed(StormArticle.render(lead, sections)) },
+      { topic: state.topic, sections: StormSources.sealed(`# ${title}\n\n${StormArticle.render(lead, sections)}`) },
       { admit: StormCalls.admit(reasoning, config, shaping(config, reasoning)) }
     )
     const reply = yield* StormCalls.within(
@@ -235,6 +238,7 @@ const polish = (config: Config, state: State) =>
     const { response, step, text } = reply.value.value
     const parts = StormArticle.split(
       text,
+      title,
       sections.map(({ title }) => title)
     )
     // What the token limit cut off is not to replace what is whole.
@@ -245,7 +249,8 @@ const polish = (config: Config, state: State) =>
         ...sections.map((section) => ({ text: section.text, allowed: new Set(section.sources) }))
       ],
       [
-        lead === "" || cutOff === "" ? undefined : StormArticle.body(parts.lead, ""),
+        // A text without any of the sections is no article, whatever it says.
+        lead === "" || cutOff === "" || parts.texts.size === 0 ? undefined : StormArticle.body(parts.lead, ""),
         ...sections.map(({ grounded, title }) => {
           const key = StormOutline.keyOf(title)
           const part = parts.texts.get(key)
@@ -277,7 +282,7 @@ const polish = (config: Config, state: State) =>
 export const compileReport = (config: Config) => (state: State) =>
   Effect.map(polish(config, state), ({ lead, limited, removed, sections }) => ({
     article: StormArticle.make({
-      title: state.outline.title ?? (StormOutline.titleOf(state.topic) || "Article"),
+      title: articleTitle(state),
       lead,
       sections,
       sources: state.sources,

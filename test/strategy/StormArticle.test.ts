@@ -146,7 +146,8 @@ describe("body", () => {
 describe("split", () => {
   it("takes an article apart at the titles it knows", () => {
     const { last, lead, texts } = StormArticle.split(
-      "# T\nlead\n\n## A\na\n### sub\n```\n## B\n```\n## Extra\nx\n# *b*\nb\n## a\nagain",
+      "Here it is:\n# T\nlead\n\n## A\na\n### sub\n```\n## B\n```\n## Extra\nx\n# *b*\nb\n## a\nagain",
+      "T",
       ["A", "B"]
     )
     assert.strictEqual(lead, "lead")
@@ -158,8 +159,9 @@ describe("split", () => {
       ]
     )
     assert.isUndefined(last)
-    assert.strictEqual(StormArticle.split("l\n## A\na", ["A"]).last, "a")
-    assert.strictEqual(StormArticle.split("## A\na\n## B", ["A", "B"]).texts.get("b"), "")
+    assert.strictEqual(StormArticle.split("l\n## A\na", "T", ["A"]).last, "a")
+    assert.strictEqual(StormArticle.split("l\n# Other\nx\n## A\na", "T", ["A"]).lead, "l")
+    assert.strictEqual(StormArticle.split("## A\na\n## B", "T", ["A", "B"]).texts.get("b"), "")
   })
 })
 
@@ -179,11 +181,11 @@ describe("accept", () => {
 
   it("a part that loses a citation for good stays as it was, and so does one that did not come back", () => {
     const { kept, removed, texts } = StormArticle.accept(
-      [part("a [1].", 1), part("b [2].", 2), part("c [3].", 3), part("d", 4)],
-      ["a", "B [2][1].", undefined, ""]
+      [part("a [1].", 1), part("b [2].", 2), part("c [3].", 3), part("d", 4), part("e [2].", 2)],
+      ["a", "B [2][1].", undefined, "", "sorry"]
     )
-    assert.deepStrictEqual(texts, ["a [1].", "B [2].", "c [3].", "d"])
-    assert.deepStrictEqual([kept, removed], [3, [1]])
+    assert.deepStrictEqual(texts, ["a [1].", "B [2].", "c [3].", "d", "e [2]."])
+    assert.deepStrictEqual([kept, removed], [4, [1]])
   })
 
   it("giving one part back may take a citation from another: nothing is lost in the end", () => {

@@ -64,18 +64,19 @@ export type StepName =
   | "CompileReport"
   | "ShapeAnswer"
 
-const content = (request: LlmClient.LlmRequest, role: "system" | "user"): string =>
-  String(request.messages.find((message) => message.role === role)?.content ?? "")
+const contents = (request: LlmClient.LlmRequest, role: "system" | "user"): ReadonlyArray<string> =>
+  request.messages.flatMap((message) => (message.role === role ? [String(message.content)] : []))
 
 export const stepOf = (request: LlmClient.LlmRequest): StepName => {
-  const system = content(request, "system")
+  const system = contents(request, "system").join("\n")
   const found = openings.find(([, opening]) => system.includes(opening))
   if (found === undefined) throw new Error(`no step is known by ${system.slice(0, 200)}`)
   return found[0] as StepName
 }
 
-/** The question of the step: after the earlier turns comes one message of the user, then what was said about its reply. */
-export const user = (request: LlmClient.LlmRequest): string => content(request, "user")
+/** The question of the step: the last thing the user said that is not about a reply to it. */
+export const user = (request: LlmClient.LlmRequest): string =>
+  contents(request, "user").findLast((text) => !text.startsWith("That reply cannot be used")) ?? ""
 
 export const sourcesIn = (text: string): ReadonlyArray<{ readonly id: number; readonly text: string }> =>
   [...text.matchAll(/<source id="(\d+)">\n([\s\S]*?)\n<\/source>/g)].map((match) => ({
@@ -120,12 +121,16 @@ export const model = (request: LlmClient.LlmRequest): TestModel.Turn | string =>
     case "RelatedTopics":
       return json(request, { topics: ["Nature of marsh towns"] }, "TOPIC: Nature of marsh towns")
     case "GeneratePerspectives": {
-      // Somebody for each subject that the related material speaks of.
+      // Somebody for each subject that the related material speaks of, else the first that is often useful.
       const found = subjects.filter((subject) => new RegExp(`: ${subject}: `).test(asked))
+      const chosen =
+        found.length === 0
+          ? [{ name: /^- (\w+): /m.exec(asked)![1]!, description: "whatever there is" }]
+          : found.map((subject) => ({ name: `Reader of ${subject}`, description: subject }))
       return json(
         request,
-        { perspectives: found.map((subject) => ({ name: `Reader of ${subject}`, description: subject })) },
-        found.map((subject) => `PERSPECTIVE: Reader of ${subject} | ${subject}`).join("\n")
+        { perspectives: chosen },
+        chosen.map(({ description, name }) => `PERSPECTIVE: ${name} | ${description}`).join("\n")
       )
     }
     case "GenerateQuestions": {
