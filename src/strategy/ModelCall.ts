@@ -28,6 +28,17 @@ import type { OutputSpec, Task } from "./Strategy.js"
 import { OutputValidationError } from "./StrategyError.js"
 
 /**
+ * Whom a call goes to, as far as is known before it answers.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Target {
+  readonly provider: string
+  readonly model?: string | undefined
+}
+
+/**
  * A wrapper around every model call of a run: how limits and budgets see calls before and after.
  *
  * @since 0.1.0
@@ -35,7 +46,8 @@ import { OutputValidationError } from "./StrategyError.js"
  */
 export type ModelCallInterceptor = (
   request: LlmClient.LlmRequest,
-  next: (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
+  next: (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>,
+  target: Target
 ) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
 
 /**
@@ -173,7 +185,8 @@ const ready = (
     for (let i = interceptors.length - 1; i >= 0; i--) {
       const inner = next
       const interceptor = interceptors[i] as ModelCallInterceptor
-      next = (request) => interceptor(request, inner)
+      next = (request) =>
+        interceptor(request, inner, { provider: client.provider, model: request.settings?.model ?? client.model })
     }
     return next(request)
   }

@@ -3,23 +3,16 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
-import { type AgentEvent, errorInfo, type FinishReason } from "../domain/AgentEvent.js"
-import * as IdGenerator from "../domain/IdGenerator.js"
-import type { RunId } from "../domain/Ids.js"
+import type * as Stream from "effect/Stream"
+import type { AgentEvent, FinishReason } from "../domain/AgentEvent.js"
 import { GraphStepLimitError } from "../graph/GraphError.js"
 import * as StateGraph from "../graph/StateGraph.js"
-import * as EventSink from "../internal/EventSink.js"
 import type { JsonSchema, LlmClient, Message } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import type { ModelRouter } from "../llm/ModelRouter.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
-import * as Run from "../observability/Run.js"
 import type { Fatality, ToolRunner } from "../tool/ToolRunner.js"
 import type { Bound } from "../tool/ToolSet.js"
 import * as Reasoning from "./Reasoning.js"
@@ -30,6 +23,7 @@ import {
   type StrategyConfigurationError,
   type StrategyReplyError
 } from "./StrategyError.js"
+import * as StrategyProgram from "./StrategyProgram.js"
 
 /**
  * What every strategy may fail with.
@@ -140,54 +134,7 @@ export interface Strategy<out E = never, out R = never> {
  */
 export type Any = Strategy<any, any>
 
-/**
- * A strategy of a program. The program emits `StepStarted`, deltas, thoughts and the like through `Run`; the start, the message and the
- * end of the run are not its business.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = <E, R>(
-  name: string,
-  program: (task: Task) => Effect.Effect<Answer, E, R>
-): Strategy<Exclude<E, StrategyBaseError>, Exclude<R, StrategyServices>> => ({
-  name,
-  program: program as Any["program"],
-  execute: (task) =>
-    Stream.unwrapScoped(
-      Effect.gen(function* () {
-        const clock = yield* Effect.clock
-        const runId = (yield* IdGenerator.generate) as RunId
-        const sink = EventSink.make<AgentEvent, any>({ capacity: 64 })
-        const run = Run.make({
-          runId,
-          agent: name,
-          clock,
-          sink: { push: sink.push, settle: sink.settle, live: true }
-        })
-        const startedAt = clock.unsafeCurrentTimeMillis()
-        yield* run.emit({ _tag: "Started", input: task.input, strategy: name }).pipe(
-          Effect.zipRight(program(task) as ReturnType<Any["program"]>),
-          Effect.tap((answer) =>
-            run.emit({
-              _tag: "Message",
-              text: answer.text,
-              ...(answer.output === undefined ? {} : { output: answer.output })
-            })
-          ),
-          Effect.onExit((exit) =>
-            Effect.sync(() => {
-              terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt)
-              sink.done(exit)
-            })
-          ),
-          Effect.provideService(Run.Run, run),
-          Effect.forkScoped
-        )
-        return sink.stream
-      })
-    )
-})
+export { isStrategy, make, terminal } from "./StrategyProgram.js"
 
 /**
  * A strategy drawn as a graph: what every graph strategy exports, so that nodes can be wrapped or replaced before it is made.
@@ -245,44 +192,5 @@ export const fromGraph = <N extends string, S, I, E, R>(
         Effect.provideService(Reasoning.Reasoning, reasoning)
       )
     })
-  return { ...make(name, program as (task: Task) => Effect.Effect<Answer, any, any>), graph: compiled }
+  return { ...StrategyProgram.make(name, program as (task: Task) => Effect.Effect<Answer, any, any>), graph: compiled }
 }
-
-/**
- * The last event of a run that ended like this.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const terminal = (
-  run: Run.Service,
-  exit: Exit.Exit<Answer, unknown>,
-  durationMs: number,
-  sessionId?: string | undefined
-): void => {
-  if (Exit.isSuccess(exit)) {
-    run.terminal({
-      _tag: "Finished",
-      reason: exit.value.reason,
-      durationMs,
-      ...(sessionId === undefined ? {} : { sessionId })
-    })
-    return
-  }
-  const interrupted = Cause.isInterruptedOnly(exit.cause)
-  const failure = Cause.failureOption(exit.cause)
-  run.terminal({
-    _tag: "Error",
-    interrupted,
-    error: interrupted
-      ? { tag: "InterruptedError", message: "The run was interrupted" }
-      : Option.isSome(failure)
-        ? errorInfo(unwrap(failure.value))
-        : { tag: "Defect", message: "The run crashed: a bug, not a failure; see the cause in the logs" }
-  })
-}
-
-const unwrap = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && (error as { readonly _tag?: unknown })._tag === "Fatality"
-    ? (error as Fatality).error
-    : error

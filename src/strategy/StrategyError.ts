@@ -126,6 +126,23 @@ export class StrategyConfigurationError extends Schema.TaggedError<StrategyConfi
 }) {}
 
 /**
+ * A strategy used up the budget it was given: model calls, tokens, US dollars, or milliseconds. A call whose price is not known has no
+ * place in a budget of dollars.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyBudgetError extends Schema.TaggedError<StrategyBudgetError>(
+  "effect-lexigram/strategy/StrategyError/StrategyBudgetError"
+)("StrategyBudgetError", {
+  ...ErrorCode.fields("LEX_ERR_AGT_110"),
+  strategyName: Schema.String,
+  limitType: Schema.Literal("model-calls", "tokens", "cost", "time"),
+  limit: Schema.Number,
+  used: Schema.Number
+}) {}
+
+/**
  * Any failure of a strategy of its own.
  *
  * @since 0.1.0
@@ -137,7 +154,8 @@ export const StrategyError = Schema.Union(
   OutputValidationError,
   StrategyReplyError,
   PlanError,
-  StrategyConfigurationError
+  StrategyConfigurationError,
+  StrategyBudgetError
 )
 /**
  * @since 0.1.0

@@ -6,10 +6,12 @@
 import * as Context from "effect/Context"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import { errorInfo } from "../domain/AgentEvent.js"
 import { nearest } from "../internal/Nearest.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as ReAct from "./ReAct.js"
 import type { Strategy } from "./Strategy.js"
+import { isStrategy } from "./StrategyProgram.js"
 
 /**
  * Options of a strategy that is named: those of its constructor.
@@ -44,7 +46,10 @@ export type Factory = (options: any) => Strategy<never, never>
 export interface Service {
   /** All names, sorted. */
   readonly names: ReadonlyArray<string>
-  /** The strategy of that name with these options, made once for the same options object; `Left` when there is none: a text with the known names and the nearest. */
+  /**
+   * The strategy of that name with these options, made once for the same options object. `Left` when there is none: a text with the known
+   * names and the nearest, or with what its factory threw.
+   */
   readonly resolve: (named: Named) => Either.Either<Strategy<never, never>, string>
 }
 
@@ -94,7 +99,10 @@ export const make = (factories: { readonly [name: string]: Factory }): Service =
       }
       let strategy = byName.get(name)
       if (strategy === undefined) {
-        strategy = factory(options)
+        const built = Either.try({ try: () => factory(options), catch: (error) => errorInfo(error).message })
+        if (Either.isLeft(built)) return Either.left(`The strategy "${name}" cannot be made: ${built.left}`)
+        if (!isStrategy(built.right)) return Either.left(`The factory of "${name}" does not make a strategy`)
+        strategy = built.right
         byName.set(name, strategy)
       }
       return Either.right(strategy)

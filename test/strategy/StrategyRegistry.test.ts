@@ -68,4 +68,17 @@ describe("StrategyRegistry", () => {
     assert.notStrictEqual(Either.getOrThrow(registry.resolve(named("a", { ...options }))), first)
     assert.lengthOf(seen, 3)
   })
+
+  it("a factory that throws, or makes something else, says so and breaks nothing", () => {
+    const registry = StrategyRegistry.make({
+      throwing: () => {
+        throw new TypeError("no such mode")
+      },
+      wrong: (() => ({ name: "wrong" })) as never,
+      none: (() => undefined) as never
+    })
+    assert.strictEqual(left(registry, "throwing"), 'The strategy "throwing" cannot be made: no such mode')
+    assert.strictEqual(left(registry, "wrong"), 'The factory of "wrong" does not make a strategy')
+    assert.strictEqual(left(registry, "none"), 'The factory of "none" does not make a strategy')
+  })
 })
