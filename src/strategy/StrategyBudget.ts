@@ -1,0 +1,288 @@
+/**
+ * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, what it did use is booked when
+ * it has answered, and a call that failed gives everything back. What is booked and reserved never passes a limit.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { AgentEvent, Body } from "../domain/AgentEvent.js"
+import * as Usage from "../domain/Usage.js"
+import type { Service as CostEstimator } from "../llm/CostEstimator.js"
+import type * as LlmClient from "../llm/LlmClient.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import * as TokenCounter from "../llm/TokenCounter.js"
+import { Fatality } from "../tool/ToolRunner.js"
+import type * as ModelCall from "./ModelCall.js"
+import { StrategyBudgetError } from "./StrategyError.js"
+
+export interface Limits {
+  readonly maxModelCalls?: number | undefined
+  readonly maxTokens?: number | undefined
+  readonly maxCostUsd?: number | undefined
+  /** Reserved for an answer whose length the request does not bound. */
+  readonly outputTokens?: number | undefined
+}
+
+/** Less than this is no room for an answer. */
+const leastOutput = 16
+
+export const defaultOutput = 4096
+
+interface Amount {
+  readonly calls: number
+  readonly tokens: number
+  readonly cost: number
+}
+
+interface Reserved {
+  readonly request: LlmClient.LlmRequest
+  readonly amount: Amount
+}
+
+interface Waiter {
+  readonly attempt: () => Reserved | StrategyBudgetError | undefined
+  result: Reserved | StrategyBudgetError | undefined
+  resume: () => void
+}
+
+export interface Budget {
+  readonly interceptor: ModelCall.ModelCallInterceptor
+  /** Books what a model call used that the interceptor has not seen: one whose outcome was recorded before. */
+  readonly see: (event: Body | AgentEvent) => void
+  /** Whether it was this budget that refused. */
+  readonly refused: (error: unknown) => error is StrategyBudgetError
+}
+
+/** Calls of one key are worth the same: which of them an event belongs to makes no difference. */
+const keyOf = (call: {
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+  readonly usage: Usage.Usage
+}): string => {
+  const { cachedInputTokens, inputTokens, outputTokens, totalTokens } = call.usage
+  return [call.provider, call.model, inputTokens, outputTokens, totalTokens, cachedInputTokens].join("\u0000")
+}
+
+const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
+  calls: a.calls + sign * b.calls,
+  tokens: a.tokens + sign * b.tokens,
+  cost: a.cost + sign * b.cost
+})
+
+/** Sums of dollars are not exact: a limit is passed by more than their rounding. */
+const over = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Math.max(1, limit)
+
+export const make = (
+  strategyName: string,
+  limits: Limits,
+  services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
+): Budget => {
+  const { maxCostUsd, maxModelCalls, maxTokens } = limits
+  const { counter, estimator } = services
+  const counts = maxTokens !== undefined || maxCostUsd !== undefined
+  const refusals = new WeakSet<object>()
+  // Of calls that were booked when they answered and whose event is still to come.
+  const booked = new Map<string, number>()
+  let spent: Amount = { calls: 0, tokens: 0, cost: 0 }
+  let held: Amount = { calls: 0, tokens: 0, cost: 0 }
+  const queue: Array<Waiter> = []
+
+  const refuse = (
+    limitType: StrategyBudgetError["limitType"],
+    limit: number,
+    used: number,
+    message: string,
+    hint: string
+  ): StrategyBudgetError => {
+    const error = new StrategyBudgetError({ strategyName, limitType, limit, used, message, hint })
+    refusals.add(error)
+    return error
+  }
+
+  const exceeded = (limitType: "model-calls" | "tokens" | "cost", limit: number, used: number): StrategyBudgetError =>
+    refuse(
+      limitType,
+      limit,
+      used,
+      limitType === "cost"
+        ? `"${strategyName}" has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
+        : `"${strategyName}" has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
+      "Raise the budget, or give the work to a strategy that needs fewer calls"
+    )
+
+  const inputOf = (request: LlmClient.LlmRequest): number =>
+    counter.countMessages(request.messages) +
+    (request.tools === undefined ? 0 : counter.countTools(request.tools)) +
+    (request.responseFormat?.type === "json" ? counter.count(JSON.stringify(request.responseFormat.schema)) : 0)
+
+  /** What the call would hold; `undefined` when others are to settle first. */
+  const reservation = (
+    request: LlmClient.LlmRequest,
+    target: ModelCall.Target
+  ): (() => Reserved | StrategyBudgetError | undefined) => {
+    const input = counts ? inputOf(request) : 0
+    const wanted = request.settings?.maxTokens ?? limits.outputTokens ?? defaultOutput
+    const priceOf = (outputTokens: number): number | undefined =>
+      maxCostUsd === undefined
+        ? 0
+        : estimator.estimate({
+            provider: target.provider,
+            model: target.model,
+            usage: { inputTokens: input, outputTokens, totalTokens: input + outputTokens }
+          })
+    const fits = (cost: number, tokens: number): "tokens" | "cost" | undefined => {
+      if (maxTokens !== undefined && spent.tokens + held.tokens + tokens > maxTokens) return "tokens"
+      if (maxCostUsd !== undefined && over(spent.cost + held.cost + cost, maxCostUsd)) return "cost"
+      return undefined
+    }
+    return () => {
+      const alone = held.calls === 0
+      if (maxModelCalls !== undefined && spent.calls + held.calls + 1 > maxModelCalls) {
+        return alone || spent.calls >= maxModelCalls ? exceeded("model-calls", maxModelCalls, spent.calls) : undefined
+      }
+      if (!counts) return { request, amount: { calls: 1, tokens: 0, cost: 0 } }
+      const price = priceOf(wanted)
+      if (price === undefined) {
+        return refuse(
+          "cost",
+          maxCostUsd ?? 0,
+          spent.cost,
+          `"${strategyName}" has a budget in dollars, and the price of ${target.model ?? "the model"} is not known`,
+          "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
+        )
+      }
+      let output = wanted
+      let cost = price
+      let missing = fits(cost, input + output)
+      if (missing !== undefined && !alone) return undefined
+      if (missing !== undefined) {
+        // Nobody will give anything back: a shorter answer may still fit.
+        const byTokens = maxTokens === undefined ? wanted : Math.floor(maxTokens - spent.tokens - input)
+        const nothing = priceOf(0) ?? 0
+        const perToken = (price - nothing) / wanted
+        const byCost =
+          maxCostUsd === undefined || perToken <= 0
+            ? wanted
+            : Math.floor((maxCostUsd - spent.cost - nothing) / perToken)
+        output = Math.min(wanted, byTokens, byCost)
+        cost = priceOf(Math.max(0, output)) ?? price
+        if (output >= Math.min(wanted, leastOutput)) missing = fits(cost, input + output)
+      }
+      if (missing === "tokens") return exceeded("tokens", maxTokens ?? 0, spent.tokens)
+      if (missing === "cost") return exceeded("cost", maxCostUsd ?? 0, spent.cost)
+      return {
+        request: { ...request, settings: ModelSettings.merge(request.settings ?? {}, { maxTokens: output }) },
+        amount: { calls: 1, tokens: maxTokens === undefined ? 0 : input + output, cost }
+      }
+    }
+  }
+
+  /** Hands what there is to those who wait, in the order they came. */
+  const serve = (): void => {
+    while (queue.length > 0) {
+      const waiter = queue[0] as Waiter
+      const result = waiter.attempt()
+      if (result === undefined) return
+      queue.shift()
+      waiter.result = result
+      if (!(result instanceof StrategyBudgetError)) held = add(held, result.amount, 1)
+      waiter.resume()
+    }
+  }
+
+  const refund = (reserved: Reserved): void => {
+    held = add(held, reserved.amount, -1)
+    serve()
+  }
+
+  const settle = (reserved: Reserved, response: LlmClient.LlmResponse, target: ModelCall.Target): void => {
+    held = add(held, reserved.amount, -1)
+    // What was not reported counts as all that was reserved: not known is not nothing.
+    const tokens = Usage.total(response.usage)
+    const call = {
+      provider: response.provider ?? target.provider,
+      model: response.model ?? target.model,
+      usage: response.usage
+    }
+    const cost = maxCostUsd === undefined ? 0 : estimator.estimate(call)
+    spent = add(
+      spent,
+      { calls: 1, tokens: tokens === 0 ? reserved.amount.tokens : tokens, cost: cost ?? reserved.amount.cost },
+      1
+    )
+    const key = keyOf(call)
+    booked.set(key, (booked.get(key) ?? 0) + 1)
+    serve()
+  }
+
+  const reserve = (
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
+    attempt: Waiter["attempt"]
+  ): Effect.Effect<Reserved, Fatality> =>
+    Effect.suspend(() => {
+      const decided = (result: Reserved | StrategyBudgetError): Effect.Effect<Reserved, Fatality> =>
+        result instanceof StrategyBudgetError
+          ? Effect.fail(new Fatality({ error: result, toolName: "" }))
+          : Effect.succeed(result)
+      const now = queue.length === 0 ? attempt() : undefined
+      if (now !== undefined) {
+        if (!(now instanceof StrategyBudgetError)) held = add(held, now.amount, 1)
+        return decided(now)
+      }
+      const waiter: Waiter = { attempt, result: undefined, resume: () => {} }
+      const turn = Effect.async<void>((resume) => {
+        waiter.resume = () => resume(Effect.void)
+        queue.push(waiter)
+      })
+      return Effect.matchCauseEffect(restore(turn), {
+        onSuccess: () => decided(waiter.result as Reserved | StrategyBudgetError),
+        onFailure: (cause) => {
+          const { result } = waiter
+          if (result === undefined) {
+            const index = queue.indexOf(waiter)
+            if (index >= 0) queue.splice(index, 1)
+            serve()
+          } else if (!(result instanceof StrategyBudgetError)) refund(result)
+          return Effect.failCause(cause)
+        }
+      })
+    })
+
+  return {
+    interceptor: (request, next, target) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(reserve(restore, reservation(request, target)), (reserved) =>
+          Effect.matchCauseEffect(restore(next(reserved.request)), {
+            onSuccess: (response) => {
+              settle(reserved, response, target)
+              return Effect.succeed(response)
+            },
+            onFailure: (cause) => {
+              refund(reserved)
+              return Effect.failCause(cause)
+            }
+          })
+        )
+      ),
+    see: (event) => {
+      if (event._tag !== "UsageReported") return
+      const key = keyOf(event)
+      const before = booked.get(key)
+      if (before !== undefined) {
+        if (before === 1) booked.delete(key)
+        else booked.set(key, before - 1)
+        return
+      }
+      spent = add(spent, { calls: 1, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
+    },
+    refused: (error): error is StrategyBudgetError => typeof error === "object" && error !== null && refusals.has(error)
+  }
+}
+
+/** The counter of the context, else the approximation. */
+export const counterOf = (context: Context.Context<never>): TokenCounter.Service => {
+  const given = Context.getOption(context as Context.Context<TokenCounter.TokenCounter>, TokenCounter.TokenCounter)
+  return given._tag === "Some" ? given.value : TokenCounter.approximate
+}
