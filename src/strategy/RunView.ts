@@ -68,6 +68,10 @@ export const watched = (
   }
 }
 
+/** The run and those it starts, of whose answers nothing is streamed. */
+export const silenced = (run: Run.Service): Run.Service =>
+  run.live ? { ...run, live: false, child: (runId, agent) => silenced(run.child(runId, agent)) } : run
+
 const stepped = (body: Body, of: (step: number) => number): Body => {
   switch (body._tag) {
     case "StepStarted":

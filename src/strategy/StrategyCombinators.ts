@@ -281,7 +281,7 @@ export const selfConsistency: {
       const { seed } = task.settings
       const sample = (index: number) => {
         const renumber = numbers.part()
-        const view = RunView.mapped(Run.quiet(run), (body) => (isDelta(body) ? undefined : renumber(body)))
+        const view = RunView.silenced(RunView.mapped(run, (body) => (isDelta(body) ? undefined : renumber(body))))
         const settings = ModelSettings.merge(task.settings, {
           temperature,
           ...(seed === undefined ? {} : { seed: seed + index })
