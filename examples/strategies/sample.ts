@@ -11,7 +11,8 @@ export interface Sample {
   readonly why: string
   readonly task: string
   readonly strategy: Strategy.Strategy<any, never>
-  readonly tools?: ReadonlyArray<Tool.Tool<any, any, never, never, any>> | undefined
+  /** Agents may be among them. */
+  readonly tools?: ReadonlyArray<Tool.Tool<any, any, never, AgentExecutor.AgentExecutor, any>> | undefined
   /** The model: a text, or a turn with calls, for a request. It knows nothing but what the request holds. */
   readonly model: (request: LlmClient.LlmRequest) => TestModel.Turn | string
   /** Model calls it takes in general: `2 + cycles * 2`. */
@@ -37,23 +38,24 @@ export const main = async (url: string, sample: Sample): Promise<void> => {
   console.log(`${sample.strategy.name}: ${sample.why}\n\nTask: ${sample.task}\n`)
   const program = Stream.runForEach(AgentExecutor.stream(agent(sample), sample.task), (event) =>
     Effect.sync(() => {
+      // Agents that were asked by another one say who they are.
+      const print = (text: string) =>
+        console.log(event.parentRunId === undefined ? text : `    ${event.agent}: ${text.trim()}`)
       switch (event._tag) {
         case "StepStarted":
-          return console.log(`step ${event.step}${event.name === undefined ? "" : ` ${event.name}`}`)
+          return print(`step ${event.step}${event.name === undefined ? "" : ` ${event.name}`}`)
         case "Plan":
-          return console.log(
-            event.steps.map((step) => `  [${step.status}] ${step.id} ${short(step.description)}`).join("\n")
-          )
+          return print(event.steps.map((step) => `  [${step.status}] ${step.id} ${short(step.description)}`).join("\n"))
         case "Thought":
-          return console.log(`  thought: ${short(event.text)}`)
+          return print(`  thought: ${short(event.text)}`)
         case "Critique":
-          return console.log(`  critique: ${short(event.text)}`)
+          return print(`  critique: ${short(event.text)}`)
         case "ToolCall":
-          return console.log(`  ${event.name}(${short(JSON.stringify(event.params))})`)
+          return print(`  ${event.name}(${short(JSON.stringify(event.params))})`)
         case "ToolResult":
-          return console.log(`    = ${short(event.observation)}`)
+          return print(`    = ${short(event.observation)}`)
         case "Message":
-          return console.log(`\n${event.text}`)
+          return print(event.parentRunId === undefined ? `\n${event.text}` : short(event.text))
         default:
           return
       }
