@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { pipe } from "effect/Function"
 import { expectTypeOf } from "vitest"
+import * as Adaptive from "../../src/strategy/Adaptive.js"
 import type * as Strategy from "../../src/strategy/Strategy.js"
 import * as Combinators from "../../src/strategy/StrategyCombinators.js"
 import type { MaxIterationsExceededError, StrategyBudgetError } from "../../src/strategy/StrategyError.js"
@@ -91,3 +92,20 @@ expectTypeOf(Combinators.mapTask(first, (task) => task)).toEqualTypeOf<Strategy.
 expectTypeOf(
   Combinators.mapTaskEffect(second, (task) => Effect.zipRight(Planner, Effect.as(Effect.fail(down), task)))
 ).toEqualTypeOf<Strategy.Strategy<Full | Down, Clerk | Planner>>()
+
+// Adaptive: the union of what its candidates fail with and require.
+expectTypeOf(Adaptive.make()).toEqualTypeOf<Strategy.Strategy>()
+expectTypeOf(
+  Adaptive.make({ strategies: { a: { strategy: first, description: "" }, b: { strategy: second, description: "" } } })
+).toEqualTypeOf<Strategy.Strategy<Down | Lost | Full, Planner | Clerk>>()
+expectTypeOf(
+  Adaptive.make({ strategies: { a: { strategy: first, description: "" } }, budget: { maxTokens: 1 } })
+).toEqualTypeOf<Strategy.Strategy<Down | Lost | StrategyBudgetError, Planner>>()
+Adaptive.make({
+  strategies: { a: { strategy: plain, description: "" } },
+  fallback: "a",
+  // @ts-expect-error a rule for a strategy that is not there
+  rules: [() => "b"]
+})
+// @ts-expect-error a fallback that is not there
+Adaptive.make({ strategies: { a: { strategy: plain, description: "" } }, fallback: "b" })
