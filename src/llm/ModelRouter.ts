@@ -44,6 +44,8 @@ export interface Resolved {
    * that the agent's model does not reach another provider.
    */
   readonly settings: ModelSettings.ModelSettings
+  /** True where nobody configured the role. */
+  readonly isDefault?: boolean | undefined
 }
 
 /**
@@ -90,7 +92,11 @@ export const resolve = (role: Role): Effect.Effect<Resolved, never, ModelRouter>
  * @category constructors
  */
 export const fromTable = (fallback: LlmClient.Service, table: ReadonlyMap<string, Resolved>): Service => {
-  const standard: Effect.Effect<Resolved> = Effect.succeed({ client: fallback, settings: ModelSettings.empty })
+  const standard: Effect.Effect<Resolved> = Effect.succeed({
+    client: fallback,
+    settings: ModelSettings.empty,
+    isDefault: true
+  })
   const resolved = new Map(Array.from(table, ([role, value]) => [role, Effect.succeed(value)] as const))
   return { resolve: (role) => resolved.get(role) ?? standard }
 }

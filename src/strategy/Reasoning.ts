@@ -254,7 +254,8 @@ export const make = (
     const prompts = yield* PromptLibrary.PromptLibrary
     const context = yield* Effect.context<LlmClient.LlmClient | ModelRouter>()
     const resolved = ToolLoop.resolve(options, task)
-    const attempts = 1 + Math.max(0, Math.floor(options.replyRetries ?? 2))
+    const replyRetries = Math.floor(options.replyRetries ?? 2)
+    const attempts = 1 + (Number.isNaN(replyRetries) ? 2 : Math.max(0, replyRetries))
     const models = new Map<string, ModelCall.Model>()
     let steps = 0
 
@@ -263,10 +264,8 @@ export const make = (
       if (known !== undefined) return Effect.succeed(known)
       return Effect.provide(
         Effect.gen(function* () {
-          const { client, settings } = yield* (yield* ModelRouter).resolve(role)
-          const fallback = yield* LlmClient.LlmClient
           // A role that nobody configured is the agent's own model, not the default one.
-          const own = client === fallback && Object.keys(settings).length === 0
+          const own = (yield* (yield* ModelRouter).resolve(role)).isDefault === true
           const model = yield* ModelCall.bind(task, {
             timeout: resolved.llmTimeout,
             ...(own ? {} : { role })

@@ -32,7 +32,7 @@ describe("ModelRouter", () => {
   it.effect("by default every role is the default client without settings", () =>
     Effect.gen(function* () {
       for (const role of [...ModelRouter.roles, "my own", "__proto__", "constructor"]) {
-        assert.deepStrictEqual(yield* ModelRouter.resolve(role), { client: standard, settings: {} })
+        assert.deepStrictEqual(yield* ModelRouter.resolve(role), { client: standard, settings: {}, isDefault: true })
       }
     }).pipe(Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, Standard)))
   )
@@ -57,8 +57,15 @@ describe("ModelRouter", () => {
           client: standard,
           settings: { maxTokens: 10 }
         })
-        assert.deepStrictEqual(yield* ModelRouter.resolve("solver"), { client: standard, settings: {} })
-        assert.deepStrictEqual(yield* ModelRouter.resolve("toString"), { client: standard, settings: {} })
+        assert.deepStrictEqual(yield* ModelRouter.resolve("solver"), {
+          client: standard,
+          settings: {}
+        })
+        assert.deepStrictEqual(yield* ModelRouter.resolve("toString"), {
+          client: standard,
+          settings: {},
+          isDefault: true
+        })
       }).pipe(Effect.provide(Layer.provideMerge(layer, Standard)))
     })
   )
