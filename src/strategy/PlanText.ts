@@ -39,8 +39,8 @@ export interface PlanText {
 }
 
 /** How a line announces a step; of all in a text, those of the first kind that occurs are its steps. */
-type Marker = "label" | "numbered-heading" | "number" | "bullet" | "tag" | "heading"
-const markers: ReadonlyArray<Marker> = ["label", "numbered-heading", "number", "bullet", "tag", "heading"]
+type Marker = "label" | "numbered-heading" | "number" | "bullet" | "tag" | "decimal" | "heading"
+const markers: ReadonlyArray<Marker> = ["label", "numbered-heading", "number", "bullet", "tag", "decimal", "heading"]
 
 interface Line {
   readonly start: number
@@ -63,8 +63,9 @@ const heading = /^(#{1,6})[ \t]+/
 const bullet = /^(?:[-*+•‣▪◦·–—][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+•‣▪◦·–—]$)/
 const label =
   /^step[ \t]{0,4}#?(\d{1,6}(?:\.\d{1,6}){0,6})(?:[ \t]{0,4}(?:[:.)、：]|[-–—](?=[ \t]))[ \t]*|(?=[*_`]{1,3}[ \t]{0,4}(?:[:：.)–—-]|$))|$)/i
+// Four digits are a year.
 const number =
-  /^\(?(\d{1,6}(?:\.\d{1,6}){0,6})(?:[.)\]:、．：](?:[ \t]+|$|(?=[*_[`\p{L}]))|(?=[*_`]{1,3}[:.])|(?<=\.\d{1,6})[ \t]+)/u
+  /^\(?(\d{1,3}(?:\.\d{1,6}){0,6})(?:[.)\]:、．：](?:[ \t]+|$|(?=[*_[`\p{L}]))|(?=[*_`]{1,3}[:.])|(?<=\.\d{1,6})[ \t]+)/u
 const emphasis = /^(?:\*{1,3}|_{1,3}|`)(?=[^\s*_`])/
 const tag =
   /^[*_`]{0,3}\[[ \t]*(?:tool[ \t]{0,4}[:：=][ \t]{0,4}([^\][\n]{1,128})|(?:reason(?:ing)?|think|llm))[ \t]*\][*_`]{0,3}[:：]?[ \t]*/i
@@ -124,7 +125,9 @@ const read = (text: string, start: number, end: number): Line => {
     // "1. Step 1: x" is a step that is announced twice.
     const twice = label.exec(behind.slice(0, HEAD))
     if (twice !== null) return plain("label", behind.slice(twice[0].length), level, twice[1])
-    return plain(level > 0 ? "numbered-heading" : "number", behind, level, numbered[1])
+    // "1.1 x" may be a step, "1.5 litres" is none: only several of them are a plan.
+    const marker = /\d[ \t]+$/.test(numbered[0]) ? "decimal" : "number"
+    return plain(level > 0 ? "numbered-heading" : marker, behind, level, numbered[1])
   }
   if (level > 0) return plain("heading", rest, level)
   return tag.test(trimmed.slice(0, HEAD)) ? plain("tag", trimmed) : plain(undefined, trimmed)
@@ -214,7 +217,10 @@ interface Chosen {
 
 /** The kind of marker that makes the steps: the first there is among those that stand furthest out. */
 const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
-  const items = lines.filter((line) => line.marker !== undefined && line.marker !== "heading")
+  const decimals = lines.filter((line) => line.marker === "decimal").length
+  const items = lines.filter(
+    ({ marker }) => marker !== undefined && marker !== "heading" && (marker !== "decimal" || decimals > 1)
+  )
   if (items.length === 0) {
     const counts = new Map<number, number>()
     for (const { level } of lines) if (level > 0) counts.set(level, (counts.get(level) ?? 0) + 1)

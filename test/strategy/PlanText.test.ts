@@ -172,6 +172,8 @@ describe("PlanText.parse", () => {
     ["white space", " \n\t\n", "empty"],
     ["a sentence", "I am sorry, but I cannot help with that.", "empty"],
     ["a year", "In 2023. it was 1.5 litres", "empty"],
+    ["a number and what it counts", "1.5 litres are enough.\n\nDrink them.", "empty"],
+    ["a year at the start", "1969. In that year it began.", "empty"],
     ["emphasis", "*one* and **two**", "empty"],
     ["a title", "# Answer\n\nIt is 3.", "empty"],
     ["rules", "---\n***\n- - -", "empty"],
