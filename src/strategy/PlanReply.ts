@@ -167,7 +167,7 @@ const reference =
 
 /** Whether arguments hold a reference instead of a value somewhere. */
 export const refers = (value: unknown): boolean => {
-  if (typeof value === "string") return reference.test(value.slice(0, 4000))
+  if (typeof value === "string") return reference.test(value)
   if (typeof value !== "object" || value === null) return false
   return Object.values(value).some(refers)
 }
