@@ -175,8 +175,8 @@ export interface Service {
   /** Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. */
   readonly call: (call: ToolCall, step: number) => Effect.Effect<Outcome, Fatality>
   /**
-   * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several run at once, and ids
-   * of calls that an earlier one has used get a number behind them in its events.
+   * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several run at once, and calls
+   * whose id an earlier one has used get a number behind it: what tools take for the identity of a call is that of one call.
    */
   readonly inner: <E, R>(
     strategy: Strategy<E, R>,
@@ -439,21 +439,21 @@ export const make = (
 
     const callIds = new Set<string>()
 
+    const uniqueId = (id: string): string => {
+      let own = id
+      for (let n = 2; callIds.has(own); n++) own = `${id}_${n}`
+      callIds.add(own)
+      return own
+    }
+    const innerRunner: typeof runner = {
+      ...runner,
+      run: (tools, call, given) => Effect.suspend(() => runner.run(tools, { ...call, id: uniqueId(call.id) }, given))
+    }
+
     const inner: Service["inner"] = (strategy, innerTask, given = {}) =>
       Effect.suspend(() => {
         const numbers = new Map<number, number>()
-        const ids = new Map<string, string>()
         const { onEvent, show = "reasoning" } = given
-        const idOf = (id: string): string => {
-          let own = ids.get(id)
-          if (own === undefined) {
-            own = id
-            for (let n = 2; callIds.has(own); n++) own = `${id}_${n}`
-            callIds.add(own)
-            ids.set(id, own)
-          }
-          return own
-        }
         const stepOf = (step: number): number => numbers.get(step) ?? steps
         const translated = (body: Body): Body => {
           switch (body._tag) {
@@ -463,13 +463,9 @@ export const make = (
             }
             case "Thought":
             case "Critique":
-              return { ...body, step: stepOf(body.step) }
             case "ToolCall":
             case "ToolResult":
-              return { ...body, step: stepOf(body.step), id: idOf(body.id) }
-            case "ApprovalRequested":
-            case "ApprovalResolved":
-              return { ...body, toolCallId: idOf(body.toolCallId) }
+              return { ...body, step: stepOf(body.step) }
             case "TextDelta":
               return show === "answer" ? body : { _tag: "ReasoningDelta", text: body.text }
             default:
@@ -482,12 +478,15 @@ export const make = (
           return event
         }
         const current = show === "nothing" ? Run.quiet(run) : run
-        return Effect.provideService(strategy.program(innerTask), Run.Run, {
-          ...current,
-          emit: (body) => Effect.suspend(() => run.emit(translate(body))),
-          emitAll: (bodies) => Effect.suspend(() => run.emitAll(bodies.map(translate))),
-          unsafeEmit: (body) => run.unsafeEmit(translate(body))
-        })
+        return strategy.program(innerTask).pipe(
+          Effect.provideService(ToolRunner, innerRunner),
+          Effect.provideService(Run.Run, {
+            ...current,
+            emit: (body) => Effect.suspend(() => run.emit(translate(body))),
+            emitAll: (bodies) => Effect.suspend(() => run.emitAll(bodies.map(translate))),
+            unsafeEmit: (body) => run.unsafeEmit(translate(body))
+          })
+        )
       })
 
     const user: LlmClient.Message = { role: "user", content: task.input }

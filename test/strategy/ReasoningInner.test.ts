@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import type { Body } from "../../src/domain/AgentEvent.js"
 import * as Step from "../../src/observability/Step.js"
@@ -7,6 +8,8 @@ import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
 import * as Reasoning from "../../src/strategy/Reasoning.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as ToolSet from "../../src/tool/ToolSet.js"
 import * as Strategies from "./Strategies.js"
 
 const strategy = <E, R>(program: (reasoning: Reasoning.Service) => Effect.Effect<Strategy.Answer, E, R>) =>
@@ -22,8 +25,19 @@ const turns = (ran: Strategies.Ran<unknown>) => [
 ]
 
 describe("a strategy inside of another", () => {
-  it.effect("goes on counting steps, and gives calls with ids that were there before others in its events", () =>
+  it.effect("goes on counting steps, and gives calls with ids that were there before others", () =>
     Effect.gen(function* () {
+      const handed: Array<string> = []
+      const add = Tool.make("add", {
+        description: "The sum of two numbers",
+        parameters: { a: Schema.Number, b: Schema.Number },
+        success: Schema.Number,
+        handler: ({ a, b }, { id }) =>
+          Effect.sync(() => {
+            handed.push(id)
+            return a + b
+          })
+      })
       const ran = yield* Strategies.run(
         strategy((reasoning) =>
           Effect.gen(function* () {
@@ -35,9 +49,10 @@ describe("a strategy inside of another", () => {
           })
         ),
         [call, "3", call, "three"],
-        { tools: Strategies.tools }
+        { tools: ToolSet.make(add) }
       )
       assert.strictEqual((yield* ran.exit).text, "three")
+      assert.deepStrictEqual(handed, ["c", "c_2", "c_3"])
       assert.deepStrictEqual(turns(ran), [
         [1, 2, 3, 4, 5, 6],
         [2, 5],
