@@ -1,0 +1,327 @@
+/**
+ * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
+ *
+ * - lines as in Kim et al. 2023: `1. tool("a", $1)`, `Thought: …` before the task it belongs to, `2. join()<END_OF_PLAN>` at the end;
+ * - blocks of `NODE`, `TOOL`, `ARGS` (JSON) and `DEPENDS_ON`;
+ * - JSON: a list of tasks, at the top or under `tasks`, `nodes`, `plan` or `steps`.
+ *
+ * A task refers to the result of another by `$1` or `${1}`, where tasks have names (and in blocks) by `#name` or `${name}` as well,
+ * anywhere in its arguments. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as PlanArguments from "./PlanArguments.js"
+import * as PlanCollector from "./PlanCollector.js"
+import { type Cursor, callArguments, maxChars, NONE, next, type Reading as Step } from "./PlanLiteral.js"
+import * as PlanStructure from "./PlanStructure.js"
+import type { PlanError, PlanIssue } from "./StrategyError.js"
+
+/**
+ * One call of a plan.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PlanTask = Schema.Struct({
+  /** Its number or name, without `$` or `#`. */
+  id: Schema.String,
+  tool: Schema.String,
+  /** Arguments by position, references as they were written. */
+  args: Schema.Array(Schema.Unknown),
+  /** Arguments by name. */
+  named: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
+  /** The arguments as the model wrote them. */
+  argsRaw: Schema.String,
+  /** What the model thought before it; `""` when nothing. */
+  thought: Schema.String,
+  /** The tasks it waits for, each once: those it refers to and those it names besides; for the join all before it. */
+  dependencies: Schema.Array(Schema.String),
+  /** How it refers to others: `$1` alone, or `#name` as well. */
+  notation: Schema.Literal("$", "$#")
+}).annotations({ identifier: "effect-lexigram/strategy/LlmCompilerPlan/PlanTask" })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PlanTask extends Schema.Schema.Type<typeof PlanTask> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface LlmCompilerPlan {
+  /** In the order of the text, without the join. */
+  readonly tasks: ReadonlyArray<PlanTask>
+  /** The call of `join`, when the plan has one. Nothing behind it belongs to the plan. */
+  readonly join: PlanTask | undefined
+}
+
+/**
+ * A plan with all that is wrong with it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Reading {
+  /** The tasks that could be read. */
+  readonly plan: LlmCompilerPlan
+  /** Empty for a plan that can be carried out. */
+  readonly issues: ReadonlyArray<PlanIssue>
+  /** Tasks that stand in the text, those that could not be read among them, and the join. */
+  readonly written: number
+  /** Ids that are referred to, or left out in the numbers before the join, and that no readable task has. */
+  readonly missing: ReadonlyArray<string>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** The tools there are: others become an issue, as do more arguments than a tool has parameters. Not given: any tool. */
+  readonly tools?:
+    | ReadonlyArray<{ readonly name: string; readonly parameters?: PlanArguments.Schema | undefined }>
+    | undefined
+  /** Tasks of one plan at most; default 500. */
+  readonly maxTasks?: number | undefined
+  /**
+   * Tasks of earlier plans of the same run, and whether they have a result to refer to. A plan whose first task has a number of its own
+   * goes on from them; one that begins with a number that was taken begins anew and cannot refer to them.
+   */
+  readonly earlier?: ReadonlyMap<string, boolean> | undefined
+}
+
+/**
+ * Reads a plan piece by piece. It holds what it has read and is for one plan; nothing else of it changes or is touched.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Parser {
+  /** Takes the next piece of the text and gives the tasks it completed; a task in lines is complete with its line. */
+  readonly push: (text: string) => ReadonlyArray<PlanTask>
+  /** What is known to be wrong so far. References to later tasks are judged at the end. */
+  readonly issues: () => ReadonlyArray<PlanIssue>
+  /** Whether the plan goes on from earlier ones; known with its first task. */
+  readonly continues: () => boolean
+  /** The whole, when no more text comes. Tasks that were not given yet are in it. */
+  readonly end: () => Reading
+}
+
+const taskHead =
+  /^(?:[-*>]\s+)?[*_`]{0,3}(?:task\s+)?[$#]?(\d{1,64})\s*(?:[.):=]|-\s)\s*[*_`]{0,3}([\p{L}_][\p{L}\p{N}_.-]{0,127})[*_`]{0,3}\s*(\(?)/iu
+const joinHead = /^(?:[-*>]\s+)?[*_`]{0,3}(join)\s*(\()/i
+const thoughtHead = /^(?:[-*>#]+\s+)?[*_]{0,3}thought(?:\s*\d+)?[*_]{0,3}\s*:[*_]{0,3}[ \t]*/i
+const endOfPlan = /^<END_OF_PLAN>/i
+/** What may follow a call on its line: nothing, the end of the plan, a comment, a mark. */
+const tail = /^\s*(?:$|[#<;,.`*]|\/\/)/
+
+function* lineEnd(cursor: Cursor): Step<number> {
+  let from = cursor.at
+  for (;;) {
+    const index = cursor.text.indexOf("\n", from)
+    if (index >= 0) return index
+    if (cursor.ended) return cursor.text.length
+    from = cursor.text.length
+    yield
+  }
+}
+
+/** Arguments that are no literals are one text: up to the parenthesis that closes, else up to the last of the line. */
+const bareArguments = (line: string): string | undefined => {
+  let depth = 1
+  for (let i = 0; i < line.length; i++) {
+    const char = line[i]
+    if (char === "(") depth++
+    else if (char === ")" && --depth === 0) {
+      if (tail.test(line.slice(i + 1, i + 200))) return line.slice(0, i)
+      break
+    }
+  }
+  const last = line.lastIndexOf(")")
+  return last < 0 ? undefined : line.slice(0, last)
+}
+
+/** A call; the cursor stands behind its opening parenthesis, and on its line's end afterwards. */
+function* call(cursor: Cursor, plan: PlanCollector.Collector, id: string | undefined, tool: string): Step<void> {
+  const from = cursor.at
+  const read = yield* callArguments(cursor)
+  if (read !== NONE) {
+    const close = cursor.at
+    const end = yield* lineEnd(cursor)
+    if (tail.test(cursor.text.slice(close, Math.min(end, close + 200)))) {
+      const argsRaw = cursor.text.slice(from, close - 1)
+      cursor.at = end
+      plan.accept({ id, tool, ...read, argsRaw, notation: "$" })
+      return
+    }
+  }
+  cursor.at = from
+  const end = yield* lineEnd(cursor)
+  const line = cursor.text.slice(from, end)
+  cursor.at = end
+  const argsRaw = bareArguments(line)
+  if (argsRaw === undefined) plan.refuse(id, `the call of ${PlanCollector.quote(tool)} has no closing parenthesis`)
+  else if (argsRaw.length > maxChars) plan.refuse(id, `its arguments are longer than ${maxChars} characters`)
+  else {
+    const text = argsRaw.trim()
+    plan.accept({ id, tool, args: text === "" ? [] : [text], named: {}, argsRaw, notation: "$" })
+  }
+}
+
+const KEEP = 8192
+
+function* read(cursor: Cursor, plan: PlanCollector.Collector): Step<void> {
+  const blocks = PlanStructure.makeBlocks(plan)
+  while (!plan.isOver) {
+    if (cursor.at > KEEP) {
+      cursor.text = cursor.text.slice(cursor.at)
+      cursor.at = 0
+    }
+    const char = yield* next(cursor)
+    if (char === "") break
+    if (plan.written === 0 && !blocks.isOpen() && (yield* PlanStructure.beginsJson(cursor, char))) {
+      return yield* PlanStructure.json(cursor, plan)
+    }
+    const from = cursor.at
+    const end = yield* lineEnd(cursor)
+    const line = cursor.text.slice(from, end)
+    const head = line.slice(0, 512)
+    cursor.at = end
+    if (endOfPlan.test(head)) break
+    if (blocks.take(line)) continue
+    const task = taskHead.exec(head)
+    if (task !== null) {
+      const [whole, id, tool, open] = task as unknown as [string, string, string, string]
+      if (open === "(") {
+        cursor.at = from + whole.length
+        yield* call(cursor, plan, id, tool)
+      } else if (tool.toLowerCase() === "join") {
+        plan.accept({ id, tool, args: [], named: {}, argsRaw: "", notation: "$" })
+      } else if (plan.hasTool(tool)) plan.refuse(id, `the call of ${PlanCollector.quote(tool)} has no parentheses`)
+      continue
+    }
+    const join = joinHead.exec(head)
+    if (join !== null) {
+      cursor.at = from + join[0].length
+      yield* call(cursor, plan, undefined, "join")
+      continue
+    }
+    const thought = thoughtHead.exec(head)
+    if (thought !== null) plan.think(line.slice(thought[0].length))
+  }
+  blocks.close()
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeParser = (options: Options = {}): Parser => {
+  const plan = new PlanCollector.Collector(options)
+  const cursor: Cursor = { text: "", at: 0, ended: false }
+  const reading = read(cursor, plan)
+  let isDone = false
+  let pending: Array<string> = []
+  const advance = () => {
+    // Small pieces are put together only when they may complete something.
+    cursor.text += pending.join("")
+    pending = []
+    isDone = reading.next().done === true
+  }
+  return {
+    push: (text) => {
+      if (isDone) return []
+      pending.push(text)
+      if (!/[\n}]/.test(text)) return []
+      advance()
+      return plan.takeFresh()
+    },
+    issues: () => plan.issues,
+    continues: () => plan.continues(),
+    end: () => {
+      cursor.ended = true
+      if (!isDone) advance()
+      return plan.finish()
+    }
+  }
+}
+
+/**
+ * A plan with all that is wrong with it, whatever it is.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const readPlan = (text: string, options?: Options | undefined): Reading => {
+  const parser = makeParser(options)
+  parser.push(text)
+  return parser.end()
+}
+
+/**
+ * The issues of a plan as an error.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>]): PlanError =>
+  PlanCollector.error("llm-compiler", issues)
+
+/**
+ * A plan that can be carried out, or everything that is wrong with it: ids given twice, references to nothing or to the task itself,
+ * circles, unknown tools, calls that cannot be read, too many tasks, no plan at all.
+ *
+ * @since 0.1.0
+ * @category conversions
+ * @example
+ * ```ts
+ * import { LlmCompilerPlan } from "effect-lexigram"
+ *
+ * const plan = LlmCompilerPlan.parse(`1. search("height of Mount Everest")
+ * 2. math("$1 / 2")
+ * Thought: I can answer now.
+ * 3. join()<END_OF_PLAN>`)
+ * ```
+ */
+export const parse = (text: string, options?: Options | undefined): Either.Either<LlmCompilerPlan, PlanError> => {
+  const { issues, plan } = readPlan(text, options)
+  const [first, ...others] = issues
+  return first === undefined ? Either.right(plan) : Either.left(toError([first, ...others]))
+}
+
+/**
+ * The arguments of a task with the results it refers to in their places: a reference that is a whole string becomes the value itself, one
+ * inside a string its text. Results are data and are not searched for references. One without a result is a `PlanError`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const resolve = (
+  task: Pick<PlanTask, "id" | "args" | "named" | "dependencies" | "notation">,
+  results: ReadonlyMap<string, unknown>
+): Either.Either<{ readonly args: ReadonlyArray<unknown>; readonly named: PlanTask["named"] }, PlanError> => {
+  const needed = new Set(task.dependencies)
+  const sure = PlanCollector.sureReferences({ args: task.args, named: task.named })
+  const { missing, value } = PlanArguments.substitute(
+    { args: task.args, named: task.named },
+    PlanCollector.grammars[task.notation],
+    (id) =>
+      needed.has(id) && results.has(id)
+        ? { _tag: "value", value: results.get(id) }
+        : { _tag: needed.has(id) || sure.has(id) ? "missing" : "text" }
+  )
+  const issues = missing.map(
+    (id): PlanIssue => ({
+      reason: "missing-reference",
+      task: task.id,
+      message: `${PlanCollector.shown(task.id)} refers to ${PlanCollector.shown(id)}, which has no result`
+    })
+  )
+  const [first, ...others] = issues
+  return first === undefined
+    ? Either.right(value as { readonly args: ReadonlyArray<unknown>; readonly named: PlanTask["named"] })
+    : Either.left(toError([first, ...others]))
+}

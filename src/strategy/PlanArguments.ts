@@ -1,0 +1,166 @@
+/**
+ * Arguments of planned tool calls: references to results of other tasks found and replaced, values put to the parameters they are for.
+ *
+ * @since 0.1.0
+ * @internal
+ */
+import * as Observation from "../tool/Observation.js"
+import type { Bound } from "../tool/ToolSet.js"
+
+export type Schema = { readonly [key: string]: unknown }
+
+export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** How references are written. `pattern` is global; what `idOf` gives is the name of the task. */
+export interface Grammar {
+  readonly pattern: RegExp
+  readonly idOf: (match: RegExpMatchArray) => string
+}
+
+/** The ids that a value refers to, at any depth, each once, in the order in which they stand. */
+export const references = (value: unknown, grammar: Grammar): ReadonlyArray<string> => {
+  const found = new Set<string>()
+  const visit = (item: unknown): void => {
+    if (typeof item === "string") {
+      for (const match of item.matchAll(grammar.pattern)) found.add(grammar.idOf(match))
+    } else if (Array.isArray(item)) item.forEach(visit)
+    else if (isRecord(item)) Object.values(item).forEach(visit)
+  }
+  visit(value)
+  return Array.from(found)
+}
+
+/** What a reference stands for: a value, nothing (`missing`), or it is no reference after all (`text`). */
+export type Found = { readonly _tag: "value"; readonly value: unknown } | { readonly _tag: "missing" | "text" }
+
+/**
+ * The value with its references replaced: one that is a whole string by the value itself, one inside a string by its text. What is put in
+ * is not looked at again. `missing` are the ids that stand for nothing; then the value is not to be used.
+ */
+export const substitute = (
+  value: unknown,
+  grammar: Grammar,
+  find: (id: string) => Found
+): { readonly value: unknown; readonly missing: ReadonlyArray<string> } => {
+  const missing = new Set<string>()
+  const inText = (text: string): unknown => {
+    let whole: Found | undefined
+    let result = ""
+    let from = 0
+    for (const match of text.matchAll(grammar.pattern)) {
+      const id = grammar.idOf(match)
+      const found = find(id)
+      if (found._tag === "missing") missing.add(id)
+      if (found._tag !== "value") continue
+      if (match[0].length === text.trim().length) whole = found
+      result += text.slice(from, match.index) + textOf(found.value)
+      from = (match.index ?? 0) + match[0].length
+    }
+    return whole?._tag === "value" ? whole.value : result + text.slice(from)
+  }
+  const visit = (item: unknown): unknown => {
+    if (typeof item === "string") return inText(item)
+    if (Array.isArray(item)) return item.map(visit)
+    if (isRecord(item)) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, visit(inner)]))
+    return item
+  }
+  return { value: visit(value), missing: Array.from(missing) }
+}
+
+/** A value as it reads inside a text. */
+export const textOf = (value: unknown): string => Observation.stringify(value) ?? String(value)
+
+const propertiesOf = (schema: Schema): { readonly [name: string]: unknown } =>
+  isRecord(schema["properties"]) ? schema["properties"] : {}
+
+/** The parameters of a tool in the order in which its schema names them. */
+export const parameterNames = (schema: Schema): ReadonlyArray<string> => Object.keys(propertiesOf(schema))
+
+const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
+/** A value in the type its place asks for, where no more than its notation is different: results come as text, numbers as words. */
+const fit = (value: unknown, schema: unknown, depth: number): unknown => {
+  if (!isRecord(schema) || value === null || value === undefined || depth > 8) return value
+  switch (schema["type"]) {
+    case "string":
+      return typeof value === "string" ? value : textOf(value)
+    case "number":
+    case "integer":
+      return typeof value === "string" && number.test(value.trim()) ? Number(value) : value
+    case "array":
+      return Array.isArray(value) ? value.map((item) => fit(item, schema["items"], depth + 1)) : value
+    case "object":
+      return isRecord(value) ? fitFields(value, schema, depth + 1) : value
+    default:
+      return value
+  }
+}
+
+const fitFields = (fields: { readonly [name: string]: unknown }, schema: Schema, depth: number): unknown => {
+  const properties = propertiesOf(schema)
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      fit(value, Object.hasOwn(properties, name) ? properties[name] : undefined, depth)
+    ])
+  )
+}
+
+/** An object given where the first parameter takes none, with no key but names of parameters: the arguments by name. */
+const isNamed = (value: unknown, schema: Schema): value is { readonly [name: string]: unknown } => {
+  if (!isRecord(value)) return false
+  const properties = propertiesOf(schema)
+  const names = Object.keys(properties)
+  const first = names[0] === undefined ? undefined : properties[names[0]]
+  if (isRecord(first) && first["type"] === "object") return false
+  return Object.keys(value).every((key) => Object.hasOwn(properties, key))
+}
+
+/** Arguments by position and by name as the parameters of a tool; positions follow the order of its schema. */
+export const toParams = (
+  schema: Schema,
+  args: ReadonlyArray<unknown>,
+  named: { readonly [name: string]: unknown } = {}
+): unknown => {
+  const names = parameterNames(schema)
+  const [first] = args
+  if (args.length === 1 && isRecord(first) && (names.length === 0 || isNamed(first, schema))) {
+    return fitFields({ ...first, ...named }, schema, 0)
+  }
+  if (names.length === 0) return args.length === 0 ? named : args.length === 1 ? first : args
+  const positional = args.slice(0, names.length).map((value, index) => [names[index] as string, value] as const)
+  return fitFields({ ...Object.fromEntries(positional), ...named }, schema, 0)
+}
+
+const typeOf = (schema: unknown): string => {
+  if (!isRecord(schema)) return "any"
+  const { enum: values, type } = schema
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ")
+  if (type === "array") return `list of ${typeOf(schema["items"])}`
+  return typeof type === "string" ? type : Array.isArray(type) ? type.join(" | ") : "any"
+}
+
+const described = new WeakMap<Bound["definitions"], string>()
+
+/** The tools as planners read them: how they are called, what they do, what they take. Made once a set of definitions. */
+export const describeTools = ({ definitions }: Bound): string => {
+  let text = described.get(definitions)
+  if (text === undefined) {
+    text = definitions
+      .map(({ description, name, parameters }) => {
+        const properties = propertiesOf(parameters as Schema)
+        const required = (parameters as Schema)["required"]
+        const signature = Object.entries(properties)
+          .map(
+            ([key, schema]) =>
+              `${key}${Array.isArray(required) && required.includes(key) ? "" : "?"}: ${typeOf(schema).slice(0, 200)}`
+          )
+          .join(", ")
+        return `- ${name}(${signature}): ${description.replace(/\s+/g, " ")}\n  Parameters: ${JSON.stringify(parameters)}`
+      })
+      .join("\n")
+    described.set(definitions, text)
+  }
+  return text === "" ? "There are no tools." : text
+}
