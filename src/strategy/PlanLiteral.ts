@@ -72,7 +72,7 @@ const words: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["null", null]
 ])
 
-const decimal = /^[+-]?(?:(?:0|[1-9][\d_]*)\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?$/
+const decimal = /^[+-]?(?:(?:0|[1-9][\d_]*)(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?$/
 const hexadecimal = /^[+-]?0[xX][\da-fA-F]+$/
 
 function* numeral(cursor: Cursor): Reading<number | NONE> {

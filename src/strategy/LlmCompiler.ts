@@ -1,0 +1,316 @@
+/**
+ * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a planner writes which
+ * calls a task takes and which of them need results of which others, a task fetching unit makes each as soon as it can, also while the
+ * plan is still being written, and a joiner answers or asks for another plan.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as StateGraph from "../graph/StateGraph.js"
+import * as LlmCompilerPrompts from "../prompt/LlmCompilerPrompts.js"
+import * as LlmCompilerRound from "./LlmCompilerRound.js"
+import * as PlanResults from "./PlanResults.js"
+import * as Reasoning from "./Reasoning.js"
+import * as ReplyForm from "./ReplyForm.js"
+import * as Strategy from "./Strategy.js"
+import { MaxIterationsExceededError } from "./StrategyError.js"
+
+/**
+ * The name in the registry.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const NAME = "llm-compiler"
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const PAPER = "Kim et al. 2023, An LLM Compiler for Parallel Function Calling (arXiv 2312.04511)"
+
+/**
+ * Its pattern in the prompt library.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const PATTERN = "LLMCompilerAgent"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options extends Reasoning.Options {
+  /** Calls of a plan that run at once; default `toolConcurrency`, which is 8 unless the agent says otherwise. */
+  readonly maxParallel?: number | undefined
+  /** Calls of one plan at most; default 50. A longer plan is refused. */
+  readonly maxTasks?: number | undefined
+  /** Further plans that the joiner may ask for; default 2. */
+  readonly maxReplans?: number | undefined
+  /**
+   * Whether the answer is written in a call of its own, shown as it is written, instead of by the joiner; default only where the task asks
+   * for an output of a shape.
+   */
+  readonly synthesize?: boolean | undefined
+  /**
+   * When the joiner asks for more plans than there may be: fail with `MaxIterationsExceededError` (default), or write the answer from
+   * what there is, marked `limit`.
+   */
+  readonly onLimit?: "fail" | "answer" | undefined
+}
+
+const Round = Schema.Struct({
+  calls: Schema.Array(PlanResults.Call),
+  /** What the joiner missed; `""` when nothing. */
+  feedback: Schema.String
+})
+type Round = typeof Round.Type
+
+/**
+ * What the joiner decides.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Verdict = Schema.Struct({
+  thought: Schema.optional(Schema.NullOr(Schema.String)).annotations({
+    description: "What the results say about the task, and what they lack"
+  }),
+  action: Schema.Literal("finish", "replan").annotations({
+    description: "`finish` when there is an answer, `replan` when another plan is needed"
+  }),
+  answer: Schema.optional(Schema.NullOr(Schema.String)).annotations({ description: "With `finish`: the whole answer" }),
+  feedback: Schema.optional(Schema.NullOr(Schema.String)).annotations({
+    description: "With `replan`: what the next plan has to find out or do differently"
+  })
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Verdict extends Schema.Schema.Type<typeof Verdict> {}
+
+/**
+ * The state of a run.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const State = Schema.Struct({
+  /** The plans so far with what came of them. */
+  rounds: Schema.Array(Round),
+  verdict: Schema.optional(Verdict),
+  answer: Schema.optional(PlanResults.Answered)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface State extends Schema.Schema.Type<typeof State> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Node = "planner_generate_graph" | "check_completion" | "synthesize_result"
+
+const verdictLine = /^[ \t*_>#-]*action[ \t*_]*:[ \t*_]*(finish|replan)\b[ \t*_]*(\()?/im
+const thoughtLine = /^[ \t*_>#-]*thought[ \t*_]*:[ \t*_]*(.*)$/im
+
+/** What stands in the parentheses: up to the one that closes if nothing follows it on its line, else up to the last. */
+const enclosed = (text: string): string => {
+  let depth = 1
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "(") depth++
+    else if (text[i] === ")" && --depth === 0) {
+      if (/^[ \t*_.]*(?:$|[\r\n<#])/.test(text.slice(i + 1, i + 100))) return text.slice(0, i)
+      break
+    }
+  }
+  const last = text.lastIndexOf(")")
+  return last < 0 ? text : text.slice(0, last)
+}
+
+/**
+ * The joiner's text form: `Thought: …`, then `Action: Finish(…)` or `Action: Replan(…)`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parseVerdict = (text: string): Either.Either<Verdict, string> => {
+  const action = verdictLine.exec(text)
+  if (action === null) return Either.left("it has no line `Action: Finish(…)` or `Action: Replan(…)`")
+  const rest = text.slice(action.index + action[0].length)
+  const said = (action[2] === undefined ? rest : enclosed(rest)).replace(/<END_OF_RESPONSE>\s*$/i, "").trim()
+  const thought = thoughtLine.exec(text.slice(0, action.index))?.[1]?.trim()
+  return Either.right({
+    ...(thought === undefined ? {} : { thought }),
+    ...((action[1] as string).toLowerCase() === "finish"
+      ? { action: "finish" as const, answer: said }
+      : { action: "replan" as const, feedback: said })
+  })
+}
+
+const verdictForm = (needsAnswer: boolean): ReplyForm.ReplyForm<Verdict> => {
+  const form = ReplyForm.make({ name: "verdict", schema: Verdict, text: parseVerdict })
+  return {
+    ...form,
+    read: (text) =>
+      Effect.filterOrFail(
+        form.read(text),
+        ({ action, answer }) => !needsAnswer || action !== "finish" || (answer ?? "").trim() !== "",
+        () => "it finishes without an answer"
+      )
+  }
+}
+
+const withAnswer = verdictForm(true)
+const withoutAnswer = verdictForm(false)
+
+const renderRounds = (rounds: ReadonlyArray<Round>): string =>
+  rounds.length === 1
+    ? PlanResults.render(rounds[0]?.calls ?? [], LlmCompilerRound.shownCall)
+    : rounds
+        .map(({ calls }, index) => `Plan ${index + 1}\n\n${PlanResults.render(calls, LlmCompilerRound.shownCall)}`)
+        .join("\n\n")
+
+/** What a planner is told of earlier plans: all of it, and where its numbers begin. */
+const renderPrevious = (rounds: ReadonlyArray<Round>): string => {
+  if (rounds.length === 0) return ""
+  const numbers = rounds.flatMap(({ calls }) => calls.map(({ id }) => Number(id))).filter(Number.isSafeInteger)
+  const next = 1 + Math.max(0, ...numbers)
+  const told = rounds.map(
+    ({ calls, feedback }, index) =>
+      `Earlier plan ${index + 1}, with its results:\n\n${PlanResults.render(calls, LlmCompilerRound.shownCall)}${
+        feedback === "" ? "" : `\n\nWhy it was not enough:\n  ${feedback.replace(/\r\n?|\n/g, "\n  ")}`
+      }`
+  )
+  return `${told.join("\n\n")}\n\nThe new plan begins with number ${next}. It may refer to results of earlier plans by their numbers; do not make calls again that have a result.\n\n`
+}
+
+/**
+ * The graph: `planner_generate_graph` plans and, since that overlaps, makes the calls; `check_completion` is the joiner. Two model calls a
+ * plan, and one more where the answer is synthesized; a reply that has to be asked for again counts as well.
+ *
+ * A plan that cannot be carried out goes back to the planner with all that is wrong with it, and ends in `PlanError` if that does not
+ * help. What was called before the fault was read stays: its results are not asked for again. A call that fails is an observation for the
+ * joiner, and the calls that need it are skipped.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const definition = (
+  options: Options = {}
+): Strategy.GraphDefinition<
+  Node,
+  State,
+  typeof State.Encoded,
+  Strategy.StrategyBaseError,
+  Strategy.StrategyServices | Reasoning.Reasoning
+> => {
+  const maxReplans = Math.max(0, Math.floor(options.maxReplans ?? 2))
+  const maxTasks = Math.max(1, Math.floor(options.maxTasks ?? 50))
+  const replansLeft = (state: State) => maxReplans - (state.rounds.length - 1)
+  const synthesizes = (task: Strategy.Task) => options.synthesize ?? task.output !== undefined
+
+  return {
+    name: NAME,
+    options,
+    start: () => ({ rounds: [] }),
+    answer: (state) =>
+      state.answer === undefined
+        ? Effect.dieMessage("synthesize_result did not run: the graph was changed so that it ends without it")
+        : Effect.succeed(state.answer),
+    graph: StateGraph.make({
+      name: NAME,
+      state: State,
+      start: "planner_generate_graph",
+      nodes: {
+        planner_generate_graph: (state: State) =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const calls = yield* LlmCompilerRound.carryOut({
+              reasoning,
+              earlier: state.rounds.flatMap((round) => round.calls),
+              previousPlans: renderPrevious(state.rounds),
+              maxTasks,
+              maxParallel: Math.max(1, Math.floor(options.maxParallel ?? reasoning.concurrency))
+            })
+            return { rounds: [...state.rounds, { calls, feedback: "" }] }
+          }),
+        check_completion: (state: State) =>
+          Effect.gen(function* () {
+            const { askFor, run, task } = yield* Reasoning.Reasoning
+            const { step, value } = yield* askFor(
+              LlmCompilerPrompts.Join,
+              {
+                task: task.input,
+                results: renderRounds(state.rounds),
+                replans_left: String(replansLeft(state))
+              },
+              synthesizes(task) ? withoutAnswer : withAnswer
+            )
+            const isFinished = value.action === "finish"
+            const feedback = isFinished ? "" : value.feedback?.trim() || value.thought?.trim() || ""
+            yield* run.emit({
+              _tag: "Critique",
+              step,
+              text: value.thought?.trim() || feedback,
+              accepted: isFinished
+            })
+            return {
+              verdict: value,
+              rounds: state.rounds.map((round, index) =>
+                index === state.rounds.length - 1 ? { ...round, feedback } : round
+              )
+            }
+          }),
+        synthesize_result: (state: State) =>
+          Effect.gen(function* () {
+            const reasoning = yield* Reasoning.Reasoning
+            const { task } = reasoning
+            const isFinished = state.verdict?.action === "finish"
+            if (!isFinished && options.onLimit !== "answer") {
+              return yield* new MaxIterationsExceededError({
+                strategyName: NAME,
+                maxIterations: maxReplans + 1,
+                currentIteration: state.rounds.length,
+                message: `No answer after ${maxReplans + 1} plans: ${(state.rounds.at(-1)?.feedback ?? "").slice(0, 500)}`,
+                hint: 'Raise `maxReplans`, or take the best answer there is with `onLimit: "answer"`'
+              })
+            }
+            if (isFinished && !synthesizes(task)) {
+              return { answer: yield* reasoning.answer(state.verdict?.answer?.trim() ?? "") }
+            }
+            const answer = yield* reasoning.finish(LlmCompilerPrompts.Synthesize, {
+              task: task.input,
+              results: renderRounds(state.rounds)
+            })
+            return { answer: isFinished ? answer : { ...answer, reason: "limit" as const } }
+          })
+      },
+      edges: {
+        planner_generate_graph: "check_completion",
+        check_completion: {
+          to: ["planner_generate_graph", "synthesize_result"],
+          when: (state) =>
+            state.verdict?.action === "replan" && replansLeft(state) > 0
+              ? "planner_generate_graph"
+              : "synthesize_result"
+        },
+        synthesize_result: StateGraph.END
+      }
+    })
+  }
+}
+
+/**
+ * For tasks whose calls can be foreseen: independent ones take the time of the slowest, whatever their number.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))

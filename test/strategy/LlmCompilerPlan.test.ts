@@ -1,0 +1,548 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Either from "effect/Either"
+import * as FastCheck from "effect/FastCheck"
+import * as LlmCompilerPlan from "../../src/strategy/LlmCompilerPlan.js"
+import { PlanError } from "../../src/strategy/StrategyError.js"
+
+const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
+
+const read = LlmCompilerPlan.readPlan
+
+const plan = (text: string, options?: LlmCompilerPlan.Options) =>
+  Either.getOrThrow(LlmCompilerPlan.parse(text, options))
+
+/** Id, tool, arguments (by position, then by name if any), dependencies. */
+const brief = (text: string, options?: LlmCompilerPlan.Options) =>
+  read(text, options).plan.tasks.map(({ args, dependencies, id, named, tool }) => [
+    id,
+    tool,
+    Object.keys(named).length === 0 ? args : [...args, named],
+    dependencies
+  ])
+
+const args = (text: string) => read(`1. f(${text})`).plan.tasks[0]?.args
+
+const reasons = (text: string, options?: LlmCompilerPlan.Options) =>
+  read(text, options).issues.map(({ reason, task }) => [reason, task])
+
+const messages = (text: string, options?: LlmCompilerPlan.Options) =>
+  read(text, options).issues.map(({ message }) => message)
+
+describe("LlmCompilerPlan in lines", () => {
+  it("calls, the thought before each, and a join that waits for all", () => {
+    const { join, tasks } = plan(
+      lines(
+        "Question: which is higher?",
+        "Thought: I look up both.",
+        '1. search("Mount Fuji")',
+        '2. search("Mont Blanc")',
+        "Thought: Now the difference.",
+        'Thought: "abs" is known.',
+        '3. math("abs($1 - $2)", ["$1"])',
+        "Thought: I can answer.",
+        "4. join()<END_OF_PLAN>",
+        "###",
+        "5. search(more)"
+      )
+    )
+    assert.deepStrictEqual(
+      tasks.map(({ args, argsRaw, dependencies, id, thought, tool }) => ({
+        id,
+        tool,
+        args,
+        argsRaw,
+        dependencies,
+        thought
+      })),
+      [
+        {
+          id: "1",
+          tool: "search",
+          args: ["Mount Fuji"],
+          argsRaw: '"Mount Fuji"',
+          dependencies: [],
+          thought: "I look up both."
+        },
+        { id: "2", tool: "search", args: ["Mont Blanc"], argsRaw: '"Mont Blanc"', dependencies: [], thought: "" },
+        {
+          id: "3",
+          tool: "math",
+          args: ["abs($1 - $2)", ["$1"]],
+          argsRaw: '"abs($1 - $2)", ["$1"]',
+          dependencies: ["1", "2"],
+          thought: 'Now the difference.\n"abs" is known.'
+        }
+      ]
+    )
+    assert.deepStrictEqual(
+      [join?.id, join?.dependencies, join?.thought, join?.args],
+      ["4", ["1", "2", "3"], "I can answer.", []]
+    )
+  })
+
+  it("literals of Python and JSON", () => {
+    assert.deepStrictEqual(args(`'it\\'s', "a \\"b\\"", 'tab\\tnew\\nline', "\\u00e9\\x41", r"C:\\new"`), [
+      "it's",
+      'a "b"',
+      "tab\tnew\nline",
+      "éA",
+      "C:\\new"
+    ])
+    assert.deepStrictEqual(args("1, -2.5, +3, .5, 1e3, 1_000, 0x1f"), [1, -2.5, 3, 0.5, 1000, 1000, 31])
+    assert.deepStrictEqual(args("True, False, None, true, false, null"), [true, false, null, true, false, null])
+    assert.deepStrictEqual(args(`[1, [2, "x"],], (1, 2), (3,), (4), {1, 2}, {}`), [
+      [1, [2, "x"]],
+      [1, 2],
+      [3],
+      4,
+      [1, 2],
+      {}
+    ])
+    assert.deepStrictEqual(args(`{"a": {'b': [None]}, c: 1, 2: "two"}`), [{ a: { b: [null] }, c: 1, "2": "two" }])
+    assert.deepStrictEqual(args(`"one" 'two', """three"""`), ["onetwo", "three"])
+    assert.deepStrictEqual(args(`$1, \${2}, [$3, {"k": $4}]`), ["$1", "${2}", ["$3", { k: "$4" }]])
+    assert.deepStrictEqual(args("  "), [])
+  })
+
+  it("arguments by name", () => {
+    const [task] = read(`1. send("a", to=["$2"], urgent=True)`).plan.tasks
+    assert.deepStrictEqual([task?.args, task?.named, task?.dependencies], [["a"], { to: ["$2"], urgent: true }, ["2"]])
+  })
+
+  it("what is no literal is one text, whatever stands in it", () => {
+    assert.deepStrictEqual(args("Austin Powers, International Man of Mystery"), [
+      "Austin Powers, International Man of Mystery"
+    ])
+    assert.deepStrictEqual(args("Arthur's Magazine"), ["Arthur's Magazine"])
+    assert.deepStrictEqual(args("First for Women (magazine)"), ["First for Women (magazine)"])
+    assert.deepStrictEqual(args("$1 * 2"), ["$1 * 2"])
+    assert.deepStrictEqual(args("2022-10-14"), ["2022-10-14"])
+    assert.deepStrictEqual(args("007"), ["007"])
+    assert.deepStrictEqual(args('say "hi" to them'), ['say "hi" to them'])
+    assert.deepStrictEqual(args("max(1, 2) / min(3, 4)"), ["max(1, 2) / min(3, 4)"])
+    assert.deepStrictEqual(args("smile :) now"), ["smile :) now"])
+    assert.deepStrictEqual(args("first) and (second"), ["first) and (second"])
+  })
+
+  it("comments, marks and the end of the plan may follow a call", () => {
+    for (const rest of ["", " # max($1, 2)", " // (x)", "<END_OF_PLAN>", ";", ".", "`", " \r"]) {
+      assert.deepStrictEqual(brief(`1. f("x")${rest}\n2. g(y)${rest}`), [
+        ["1", "f", ["x"], []],
+        ["2", "g", ["y"], []]
+      ])
+    }
+  })
+
+  it("a call may stand on several lines", () => {
+    assert.deepStrictEqual(brief('1. note("a\n1. not a (task)",\n  [\n    "b"\n  ]\n)\n2. g("$1")'), [
+      ["1", "note", ["a\n1. not a (task)", ["b"]], []],
+      ["2", "g", ["$1"], ["1"]]
+    ])
+  })
+
+  it("numbers are written in several ways, and the join as well", () => {
+    const text = lines("- 1) f(a)", "**2.** g(b)", "Task 3: h(c)", "$4 = `i`(d)", "05. k($4)", "Join()")
+    assert.deepStrictEqual(
+      brief(text).map(([id, tool]) => `${id} ${tool}`),
+      ["1 f", "2 g", "3 h", "4 i", "5 k"]
+    )
+    assert.strictEqual(read(text).plan.join?.id, "6")
+    for (const join of ["6. join", "6. JOIN()", "join()<END_OF_PLAN>", "- join()"]) {
+      assert.strictEqual(plan(`1. f(a)\n${join}`).join?.tool, "join")
+    }
+  })
+
+  it("prose, headings and fences around it are passed over; a plan needs no join", () => {
+    const text = lines(
+      "Here is my plan:",
+      "```",
+      "# Steps",
+      "1. First I think about it.",
+      '1. f("x")',
+      "```",
+      "Good luck!"
+    )
+    assert.deepStrictEqual(brief(text), [["1", "f", ["x"], []]])
+    assert.isUndefined(plan(text).join)
+  })
+
+  it("$1 and $10 differ, and each reference counts once, in the order of the numbers", () => {
+    const rows = Array.from({ length: 10 }, (_, i) => `${i + 1}. f("x")`)
+    const task = plan(lines(...rows, '11. g("$10, ${2} and $1 of $10")')).tasks.at(-1)
+    assert.deepStrictEqual(task?.dependencies, ["1", "2", "10"])
+    assert.deepStrictEqual(plan(lines(...rows, '11. g("$100")'.replace("100", "10 0"))).tasks.at(-1)?.dependencies, [
+      "10"
+    ])
+  })
+
+  it("a later task may be referred to", () => {
+    assert.deepStrictEqual(brief("1. f($2)\n2. g()"), [
+      ["1", "f", ["$2"], ["2"]],
+      ["2", "g", [], []]
+    ])
+  })
+
+  it("nothing of it poisons prototypes", () => {
+    const value = args(`{"__proto__": {"x": 1}, "y": 2}`) as ReadonlyArray<{ readonly y: number; readonly x?: number }>
+    assert.deepStrictEqual([Object.keys(value[0]!), value[0]!.x], [["y"], undefined])
+    assert.isUndefined(({} as { readonly x?: number }).x)
+    assert.deepStrictEqual(
+      brief('[{"id": "__proto__", "tool": "f"}, {"id": 2, "tool": "g", "args": {"a": "#__proto__"}}]')[0]?.[0],
+      "__proto__"
+    )
+  })
+})
+
+describe("LlmCompilerPlan in blocks and JSON", () => {
+  it("blocks, with JSON over several lines and references anywhere", () => {
+    const { tasks } = plan(
+      lines(
+        "NODE: node1",
+        "TOOL: search",
+        "ARGS: {",
+        '  "query": "Tokyo #travel"',
+        "}",
+        "DEPENDS_ON: []",
+        "",
+        "**NODE: node2**",
+        "TOOL: `calculate`",
+        'ARGS: {"expression": "#node1 * 2", "context": ["see #node1", {"again": "#node10"}]}',
+        "DEPENDS_ON: node3",
+        "NODE: node3",
+        "TOOL: now",
+        "ARGS: none",
+        "DEPENDS_ON: none",
+        "NODE: node10",
+        "TOOL: say",
+        "ARGS: a bare text"
+      )
+    )
+    assert.deepStrictEqual(
+      tasks.map(({ args, dependencies, id, named, tool }) => [id, tool, args, named, dependencies]),
+      [
+        ["node1", "search", [], { query: "Tokyo #travel" }, []],
+        [
+          "node2",
+          "calculate",
+          [],
+          { expression: "#node1 * 2", context: ["see #node1", { again: "#node10" }] },
+          ["node3", "node1", "node10"]
+        ],
+        ["node3", "now", [], {}, []],
+        ["node10", "say", ["a bare text"], {}, []]
+      ]
+    )
+  })
+
+  it("JSON bare, fenced or in a sentence, under several names, by position or by name", () => {
+    const expected = [
+      ["1", "search", [{ q: 'a "b" } ]' }], []],
+      ["2", "math", ["$1 * 2"], ["1"]]
+    ]
+    const tasks =
+      '[{"id": 1, "tool": "search", "args": {"q": "a \\"b\\" } ]"}}, {"id": "2", "tool": "math", "args": ["$1 * 2"]}]'
+    for (const text of [
+      tasks,
+      `{"tasks": ${tasks}}`,
+      `{"thought": "tasks: [{", "nodes": ${tasks}, "done": [{"x": 1}]}`,
+      `{"graph": {"nodes": ${tasks}}}`,
+      `Sure, here it is:\n\`\`\`json\n{"plan":\n${tasks}}\n\`\`\`\nDone.`,
+      `{'steps': [{'idx': 1, 'name': 'search', 'arguments': {'q': 'a "b" } ]'}}, {'idx': 2, 'name': 'math', 'input': '$1 * 2',},]}`
+    ]) {
+      assert.deepStrictEqual(brief(text), expected, text)
+      assert.deepStrictEqual(read(text).issues, [], text)
+    }
+  })
+
+  it("an empty list is a plan without calls, as is a join alone", () => {
+    for (const text of ['{"tasks": []}', "[]", "1. join()", '[{"id": 1, "tool": "join"}]']) {
+      assert.deepStrictEqual(plan(text).tasks, [], text)
+    }
+  })
+
+  it("dependencies may be named besides", () => {
+    assert.deepStrictEqual(
+      brief('[{"id": 1, "tool": "a"}, {"id": 2, "tool": "b", "depends_on": ["$1"], "thought": "then"}]')[1]?.[3],
+      ["1"]
+    )
+  })
+
+  it("JSON that is cut off is refused, with the tasks that were whole", () => {
+    const reading = read('{"tasks": [{"id": 1, "tool": "a"}, {"id": 2, "tool": "b", "ar')
+    assert.deepStrictEqual([reading.plan.tasks.length, reading.issues[0]?.reason, reading.written], [1, "malformed", 2])
+  })
+})
+
+describe("what is wrong with a plan", () => {
+  it("everything is told at once, in an error with a code", () => {
+    const text = lines("1. f($1)", "2. f($9)", "2. f()", "3. f($4)", "4. f($3)", '5. f("x"', "6. g()")
+    const result = LlmCompilerPlan.parse(text, { tools: [{ name: "f" }] })
+    const error = Either.getOrThrow(Either.flip(result))
+    assert.instanceOf(error, PlanError)
+    assert.strictEqual(error.code, "LEX_ERR_AGT_108")
+    assert.deepStrictEqual(
+      error.issues.map(({ reason, task }) => [reason, task]),
+      [
+        ["cycle", "1"],
+        ["duplicate", "2"],
+        ["malformed", "5"],
+        ["unknown-tool", "6"],
+        ["missing-reference", "2"],
+        ["cycle", "3"]
+      ]
+    )
+    for (const { message } of error.issues) assert.include(error.message, message)
+  })
+
+  it("a reply without a plan is empty", () => {
+    for (const text of ["", "I cannot help with that.", "1. Think\n2. Act", "{}", '{"answer": 4}']) {
+      assert.deepStrictEqual(reasons(text), [["empty", undefined]], text)
+    }
+  })
+
+  it("a missing parenthesis is told, and what refers to that task as well; the rest is read", () => {
+    const reading = read(lines('1. s("a")', '2. m("x?", ["$1"]', '3. m("max($2, $1)")', "4. join()"))
+    assert.deepStrictEqual(
+      reading.plan.tasks.map(({ id }) => id),
+      ["1", "3"]
+    )
+    assert.deepStrictEqual([reading.missing, reading.written], [["2"], 4])
+    assert.deepStrictEqual(
+      reading.issues.map(({ reason }) => reason),
+      ["malformed", "missing-reference"]
+    )
+  })
+
+  it("numbers left out before the join are missing, but nothing is wrong with that", () => {
+    const reading = read("1. a()\n2. b()\n4. join()")
+    assert.deepStrictEqual([reading.missing, reading.issues, reading.plan.join?.dependencies], [["3"], [], ["1", "2"]])
+    assert.deepStrictEqual(read("1. a()\n99999999. join()").missing, [])
+  })
+
+  it("tools are found in spite of case and underscores; unknown ones and too many arguments are told", () => {
+    const tools = [
+      { name: "get_weather", parameters: { type: "object", properties: { city: {}, day: {} } } },
+      { name: "now", parameters: { type: "object", properties: {} } }
+    ]
+    assert.strictEqual(plan('1. GetWeather("x")', { tools }).tasks[0]?.tool, "get_weather")
+    assert.deepStrictEqual(messages('1. get_weather("x", 1, 2)\n2. fly()\n3. now(1)', { tools }), [
+      '$1: "get_weather" takes 2 arguments, not 3',
+      '$2 calls "fly", but the tools are "get_weather", "now"'
+    ])
+    assert.deepStrictEqual(reasons("1. now", { tools }), [["malformed", "1"]])
+  })
+
+  it("a word behind # that names no task is a word, unless only its number is different", () => {
+    const node = (id: string, text: string) => lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`)
+    assert.deepStrictEqual(reasons(node("node1", "#1 in C# is #AI #fff")), [])
+    assert.deepStrictEqual(reasons(node("node1", "#node2")), [["missing-reference", "node1"]])
+    assert.deepStrictEqual(reasons(node("node1", "${node1}")), [["cycle", "node1"]])
+    assert.deepStrictEqual(reasons(node("node1", "costs $5")), [["missing-reference", "node1"]])
+  })
+
+  it("too many tasks are one issue, and reading ends there", () => {
+    const text = Array.from({ length: 600 }, (_, i) => `${i + 1}. f()`).join("\n")
+    assert.deepStrictEqual(reasons(text), [["too-long", "501"]])
+    assert.strictEqual(read(text).plan.tasks.length, 500)
+    assert.deepStrictEqual(reasons("1. f()\n2. f()\n3. f()\n4. join()", { maxTasks: 3 }), [])
+    assert.deepStrictEqual(reasons("1. f()\n2. f()\n3. f()\n4. join()", { maxTasks: 2 }), [["too-long", "3"]])
+  })
+
+  it("a plan goes on from earlier ones, or begins anew", () => {
+    const earlier = new Map([
+      ["1", true],
+      ["2", false]
+    ])
+    assert.deepStrictEqual(reasons("3. f($1)", { earlier }), [])
+    assert.deepStrictEqual(reasons("3. f($2)", { earlier }), [["missing-reference", "3"]])
+    assert.deepStrictEqual(reasons("3. f()\n1. g()", { earlier }), [["duplicate", "1"]])
+    assert.deepStrictEqual(reasons("1. f()\n2. g($1)", { earlier }), [])
+    assert.deepStrictEqual(reasons("2. f($1)", { earlier }), [["missing-reference", "2"]])
+    const parser = LlmCompilerPlan.makeParser({ earlier })
+    parser.push("1. f()\n")
+    assert.isFalse(parser.continues())
+  })
+
+  const hostile: { readonly [name: string]: string } = {
+    "open brackets": `1. f(${"[".repeat(100_000)}`,
+    "open quotes on every line": "1. f('\n".repeat(30_000),
+    "quotes of two kinds": "1. f(\"\n2. f('\n".repeat(20_000),
+    "open calls": "1. f(\n".repeat(30_000),
+    "white space": `1. f(${" ".repeat(100_000)}`,
+    "empty lines": `${"\n".repeat(100_000)}1. f()`,
+    emphasis: `${"*".repeat(100_000)}1. f()`,
+    numbers: "1.".repeat(50_000),
+    dollars: `1. f(${"${".repeat(50_000)})`,
+    backslashes: `[{"a":"${"\\".repeat(100_000)}`,
+    "nested JSON": '{"tasks":['.repeat(30_000),
+    "objects without an end": '[{"a":{'.repeat(30_000),
+    "blocks of nothing": "NODE: a\n".repeat(30_000),
+    "a long block": `NODE: a\nTOOL: f\nARGS: {\n${'"a": 1,\n'.repeat(20_000)}`,
+    thoughts: "Thought: ".repeat(30_000),
+    "dashes before a thought": `${"- ".repeat(50_000)}Thought: x`,
+    "one circle of 500": Array.from({ length: 500 }, (_, i) => `${i + 1}. f("$${((i + 1) % 500) + 1}")`).join("\n"),
+    "500 tasks that need all before": Array.from(
+      { length: 500 },
+      (_, i) => `${i + 1}. f(${Array.from({ length: i }, (_, j) => `$${j + 1}`).join(", ")})`
+    ).join("\n")
+  }
+  for (const [name, text] of Object.entries(hostile)) {
+    it(`takes little time for ${name}, whole or in small pieces`, () => {
+      const from = performance.now()
+      const whole = read(text)
+      const parser = LlmCompilerPlan.makeParser()
+      for (let i = 0; i < text.length; i += 7) parser.push(text.slice(i, i + 7))
+      const pieces = parser.end()
+      // Measured at 100 ms at most; quadratic time would be minutes.
+      assert.isBelow(performance.now() - from, 3000)
+      assert.deepStrictEqual(pieces, whole)
+    })
+  }
+})
+
+describe("LlmCompilerPlan.makeParser", () => {
+  const texts = [
+    'Thought: a\n1. search("x")\n2. math("$1\n * 2", [\n"$1"])\n3. say(bare (text))\nThought: b\n4. join()<END_OF_PLAN>',
+    '{"tasks": [{"id": 1, "tool": "a", "args": {"x": "}\\""}}, {"id": 2, "tool": "b", "args": ["$1"]}]}',
+    'NODE: n1\nTOOL: a\nARGS: {"x":\n 1}\nDEPENDS_ON: []\nNODE: n2\nTOOL: b\nARGS: {"y": "#n1 #n3 #no"}\nNODE: n3\nTOOL: c',
+    "1. f('it\\'s \\u00e9', {\"a\": [1, 2.5]}, key=True) # note\n2. g(Arthur's)\n"
+  ]
+
+  it("gives the same in any pieces, each task once", () => {
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.constantFrom(...texts),
+        FastCheck.array(FastCheck.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 20 }),
+        (text, sizes) => {
+          const parser = LlmCompilerPlan.makeParser()
+          const given: Array<LlmCompilerPlan.PlanTask> = []
+          for (let at = 0, i = 0; at < text.length; i++) {
+            const size = sizes[i % sizes.length] as number
+            given.push(...parser.push(text.slice(at, at + size)))
+            at += size
+          }
+          const reading = parser.end()
+          assert.deepStrictEqual(reading, read(text))
+          assert.lengthOf(new Set(given.map(({ id }) => id)), given.length)
+          for (const task of given)
+            assert.deepStrictEqual(
+              task,
+              reading.plan.tasks.find(({ id }) => id === task.id)
+            )
+        }
+      )
+    )
+  })
+
+  it("a task is there with the end of its line, or of its object", () => {
+    const parser = LlmCompilerPlan.makeParser()
+    const ids = (text: string) => parser.push(text).map(({ id }) => id)
+    assert.deepStrictEqual(ids('1. f("a")'), [])
+    assert.deepStrictEqual(ids("\n2. g("), ["1"])
+    assert.deepStrictEqual(ids("\n$1\n"), [])
+    assert.deepStrictEqual(ids(")\n3. h(x)"), ["2"])
+    assert.deepStrictEqual(
+      parser.end().plan.tasks.map(({ id }) => id),
+      ["1", "2", "3"]
+    )
+    const json = LlmCompilerPlan.makeParser()
+    assert.lengthOf(json.push('{"tasks":[{"id":1,"tool":"f","args":{}}'), 1)
+    assert.lengthOf(json.push(',{"id":2,"tool":"g"'), 0)
+    assert.lengthOf(json.push("}]}"), 1)
+  })
+
+  it("says what is wrong as soon as it is read", () => {
+    const parser = LlmCompilerPlan.makeParser({ tools: [{ name: "f" }] })
+    parser.push("1. f()\n")
+    assert.deepStrictEqual(parser.issues(), [])
+    parser.push("2. g()\n")
+    assert.deepStrictEqual(
+      parser.issues().map(({ reason }) => reason),
+      ["unknown-tool"]
+    )
+  })
+
+  it("a task with a word that may name a later one is given at the end", () => {
+    const parser = LlmCompilerPlan.makeParser()
+    const block = (id: string, text: string) =>
+      lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`, "DEPENDS_ON: []\n")
+    assert.lengthOf(parser.push(block("a", "x")), 1)
+    assert.lengthOf(parser.push(block("b", "#later")), 0)
+    assert.lengthOf(parser.push(block("later", "y")), 1)
+    assert.deepStrictEqual(parser.end().plan.tasks[1]?.dependencies, ["later"])
+  })
+})
+
+describe("LlmCompilerPlan.resolve", () => {
+  const results = new Map<string, unknown>([
+    ["1", 42],
+    ["2", { deep: ["$1"] }],
+    ["10", "ten $1"],
+    ["node1", [1, 2]]
+  ])
+  const resolved = (text: string) => {
+    const [task] = read(text).plan.tasks
+    return Either.map(LlmCompilerPlan.resolve(task!, results), ({ args, named }) => ({ args, named }))
+  }
+
+  it("a whole reference is the value, one in a text its text; results are not searched", () => {
+    assert.deepStrictEqual(
+      Either.getOrThrow(resolved('3. f("$1", " ${1} ", "$1 * 2", ["$2", {"k": "$10 and $1"}], x=$2)')),
+      {
+        args: [42, 42, "42 * 2", [{ deep: ["$1"] }, { k: "ten $1 and 42" }]],
+        named: { x: { deep: ["$1"] } }
+      }
+    )
+    assert.deepStrictEqual(Either.getOrThrow(resolved('3. f("$2 $1")')).args, ['{"deep":["$1"]} 42'])
+  })
+
+  it("names are references where tasks have them, and a rank is a rank", () => {
+    const text = lines(
+      "NODE: node1",
+      "TOOL: f",
+      "ARGS: {}",
+      "NODE: n2",
+      "TOOL: g",
+      'ARGS: {"a": "#node1", "b": "the #1 of #node1, #AI"}'
+    )
+    const task = read(text).plan.tasks[1]!
+    assert.deepStrictEqual(Either.getOrThrow(LlmCompilerPlan.resolve(task, results)).named, {
+      a: [1, 2],
+      b: "the #1 of [1,2], #AI"
+    })
+  })
+
+  it("what has no result is an error, never a text", () => {
+    const error = Either.getOrThrow(Either.flip(resolved('3. f("see $7", ["$8", "$1"])')))
+    assert.deepStrictEqual(
+      error.issues.map(({ message, reason, task }) => [reason, task, message]),
+      [
+        ["missing-reference", "3", "$3 refers to $7, which has no result"],
+        ["missing-reference", "3", "$3 refers to $8, which has no result"]
+      ]
+    )
+  })
+
+  it("no argument of a plan that can be carried out keeps a reference", () => {
+    FastCheck.assert(
+      FastCheck.property(
+        FastCheck.array(FastCheck.array(FastCheck.nat(12), { maxLength: 3 }), { maxLength: 12 }),
+        (shapes) => {
+          const text = shapes
+            .map(
+              (refs, i) =>
+                `${i + 1}. f("a ${refs.map((r) => `$${r}`).join(" ")}", [${refs.map((r) => `"\${${r}}"`).join(",")}])`
+            )
+            .join("\n")
+          const result = LlmCompilerPlan.parse(text)
+          if (Either.isLeft(result)) return
+          for (const task of result.right.tasks) {
+            const values = new Map(task.dependencies.map((id) => [id, `<${id}>`] as const))
+            const { args } = Either.getOrThrow(LlmCompilerPlan.resolve(task, values))
+            assert.notInclude(JSON.stringify(args), "$")
+          }
+        }
+      )
+    )
+  })
+})
