@@ -67,7 +67,13 @@ export interface Written {
 }
 
 /** An id without the marks around it. */
-export const idOf = (text: string): string => withoutZeros(text.trim().replace(/^[$#{]+|[}:]+$/g, ""))
+export const idOf = (text: string): string =>
+  withoutZeros(
+    text
+      .trim()
+      .slice(0, 200)
+      .replace(/^[$#{]+|[}:]+$/g, "")
+  )
 
 export class Collector {
   readonly #maxTasks: number

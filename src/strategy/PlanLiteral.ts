@@ -274,16 +274,16 @@ function* word(cursor: Cursor, from: number): Reading<unknown> {
 }
 
 /**
- * The arguments of a call up to its closing parenthesis, behind which the cursor then stands; it begins behind the opening one. `NONE`
- * where they are no literals, or do not end.
+ * The arguments of a call up to its closing parenthesis, or another bracket, behind which the cursor then stands; it begins behind the
+ * opening one. `NONE` where they are no literals, or do not end.
  */
-export function* callArguments(cursor: Cursor): Reading<Arguments | NONE> {
+export function* callArguments(cursor: Cursor, close: ")" | "]" = ")"): Reading<Arguments | NONE> {
   const from = cursor.at
   const args: Array<unknown> = []
   const named: Array<readonly [string, unknown]> = []
   for (;;) {
     const char = yield* next(cursor)
-    if (char === ")") {
+    if (char === close) {
       cursor.at++
       return { args, named: Object.fromEntries(named) }
     }
@@ -302,7 +302,7 @@ export function* callArguments(cursor: Cursor): Reading<Arguments | NONE> {
     else named.push([name, value])
     const after = yield* next(cursor)
     if (after === ",") cursor.at++
-    else if (after !== ")") return NONE
+    else if (after !== close) return NONE
   }
 }
 

@@ -34,7 +34,7 @@ export interface Call extends Schema.Schema.Type<typeof Call> {}
 const maxArgs = 2000
 
 const oneLine = (text: string): string => {
-  const line = text.trim().replace(/\s*\n\s*/g, " ")
+  const line = text.trim().replace(/\s+/g, " ")
   return line.length > maxArgs ? `${line.slice(0, maxArgs).replace(/[\ud800-\udbff]$/, "")}…` : line
 }
 

@@ -146,11 +146,12 @@ const kinds: ReadonlyMap<string, string> = new Map([
   ["reason", "thought"]
 ])
 
-const withoutFence = (text: string): string =>
-  text
-    .replace(/^\s*```[a-z]*\s*\n?/i, "")
-    .replace(/\n?\s*```\s*$/, "")
-    .trim()
+/** What stands between the lines of a code fence. */
+export const withoutFence = (given: string): string => {
+  const text = given.trim()
+  const inner = text.endsWith("```") ? text.slice(0, -3) : text
+  return inner.replace(/^```[a-z]*/i, "").trim()
+}
 
 /** Blocks line by line. */
 export const makeBlocks = (plan: Collector) => {
@@ -162,7 +163,10 @@ export const makeBlocks = (plan: Collector) => {
     if (open !== undefined && open.fields.size > 0) accept(open)
   }
   const accept = (open: Block): void => {
-    const tool = (field(open, "tool") ?? "").trim().replace(/^[`"'*]+|[`"'*]+$/g, "")
+    const tool = (field(open, "tool") ?? "")
+      .trim()
+      .slice(0, 200)
+      .replace(/^[`"'*]+|[`"'*]+$/g, "")
     const argsRaw = withoutFence(field(open, "args") ?? "")
     const given = /^[{[]/.test(argsRaw)
       ? JsonRepair.parse(argsRaw)

@@ -100,7 +100,7 @@ describe("LlmCompilerPlan in lines", () => {
     ])
     assert.deepStrictEqual(args(`{"a": {'b': [None]}, c: 1, 2: "two"}`), [{ a: { b: [null] }, c: 1, "2": "two" }])
     assert.deepStrictEqual(args(`"one" 'two', """three"""`), ["onetwo", "three"])
-    assert.deepStrictEqual(args(`$1, \${2}, [$3, {"k": $4}]`), ["$1", "${2}", ["$3", { k: "$4" }]])
+    assert.deepStrictEqual(args(`$1, \${2}, [$3, {"k": $4}]`), ["$1", `\${2}`, ["$3", { k: "$4" }]])
     assert.deepStrictEqual(args("  "), [])
   })
 
@@ -168,7 +168,7 @@ describe("LlmCompilerPlan in lines", () => {
 
   it("$1 and $10 differ, and each reference counts once, in the order of the numbers", () => {
     const rows = Array.from({ length: 10 }, (_, i) => `${i + 1}. f("x")`)
-    const task = plan(lines(...rows, '11. g("$10, ${2} and $1 of $10")')).tasks.at(-1)
+    const task = plan(lines(...rows, `11. g("$10, \${2} and $1 of $10")`)).tasks.at(-1)
     assert.deepStrictEqual(task?.dependencies, ["1", "2", "10"])
     assert.deepStrictEqual(plan(lines(...rows, '11. g("$100")'.replace("100", "10 0"))).tasks.at(-1)?.dependencies, [
       "10"
@@ -336,7 +336,7 @@ describe("what is wrong with a plan", () => {
     const node = (id: string, text: string) => lines(`NODE: ${id}`, "TOOL: f", `ARGS: {"t": "${text}"}`)
     assert.deepStrictEqual(reasons(node("node1", "#1 in C# is #AI #fff")), [])
     assert.deepStrictEqual(reasons(node("node1", "#node2")), [["missing-reference", "node1"]])
-    assert.deepStrictEqual(reasons(node("node1", "${node1}")), [["cycle", "node1"]])
+    assert.deepStrictEqual(reasons(node("node1", `\${node1}`)), [["cycle", "node1"]])
     assert.deepStrictEqual(reasons(node("node1", "costs $5")), [["missing-reference", "node1"]])
   })
 
@@ -487,7 +487,7 @@ describe("LlmCompilerPlan.resolve", () => {
 
   it("a whole reference is the value, one in a text its text; results are not searched", () => {
     assert.deepStrictEqual(
-      Either.getOrThrow(resolved('3. f("$1", " ${1} ", "$1 * 2", ["$2", {"k": "$10 and $1"}], x=$2)')),
+      Either.getOrThrow(resolved(`3. f("$1", " \${1} ", "$1 * 2", ["$2", {"k": "$10 and $1"}], x=$2)`)),
       {
         args: [42, 42, "42 * 2", [{ deep: ["$1"] }, { k: "ten $1 and 42" }]],
         named: { x: { deep: ["$1"] } }
