@@ -106,7 +106,7 @@ export const carryOut = (given: Given) =>
             _tag: "Plan",
             steps: PlanResults.toSteps(
               Array.from(of.entries.values(), ({ call }) => call),
-              shownCall
+              ({ tool }, args) => `${tool}(${args})`
             )
           })
         : Effect.void

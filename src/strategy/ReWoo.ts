@@ -126,6 +126,18 @@ const literals = (input: string, schema: PlanArguments.Schema): PlanLiteral.Argu
   return count + named > 1 && count <= PlanArguments.parameterNames(schema).length ? read : undefined
 }
 
+/** One text for each parameter that is required, where several are: `Subtract[#E2, #E1]`. */
+const pieces = (input: string, schema: PlanArguments.Schema): PlanLiteral.Arguments | undefined => {
+  const required = schema["required"]
+  const names = Array.isArray(required)
+    ? PlanArguments.parameterNames(schema).filter((name) => required.includes(name))
+    : []
+  const texts = input.split(",").map((text) => text.trim())
+  return names.length > 1 && texts.length === names.length
+    ? { args: [], named: Object.fromEntries(texts.map((text, index) => [names[index], text])) }
+    : undefined
+}
+
 /** The input as arguments of the tool. How it is read is decided before evidence is put in: evidence is never read as arguments. */
 const paramsOf = (
   evidence: ReWooPlan.Evidence,
@@ -143,7 +155,7 @@ const paramsOf = (
   if (Array.isArray(input)) {
     return Either.map(resolve(input), (value) => PlanArguments.toParams(schema, value as ReadonlyArray<unknown>))
   }
-  const given = typeof input === "string" ? literals(input, schema) : undefined
+  const given = typeof input === "string" ? (literals(input, schema) ?? pieces(input, schema)) : undefined
   if (given !== undefined && (given.args.length !== 1 || Object.keys(given.named).length > 0)) {
     return Either.map(resolve(given), (value) => {
       const { args, named } = value as PlanLiteral.Arguments
@@ -192,7 +204,7 @@ const collect = (state: State, options: Options) =>
       const { run, task } = reasoning
       const step = reasoning.steps()
       const emitPlan = Effect.suspend(() =>
-        run.emit({ _tag: "Plan", steps: PlanResults.toSteps(calls.values(), shownCall) })
+        run.emit({ _tag: "Plan", steps: PlanResults.toSteps(calls.values(), ({ tool }, args) => `${tool}[${args}]`) })
       )
       const settle = (variable: string, ended: Ended) =>
         Effect.suspend(() => {

@@ -159,7 +159,7 @@ describe("LlmCompiler", () => {
       const [first] = ran.of("Plan")
       assert.deepStrictEqual(first?.steps[2], {
         id: "3",
-        description: '3. subtract("$1", "$2")',
+        description: 'subtract("$1", "$2")',
         tool: "subtract",
         dependsOn: ["1", "2"],
         status: "pending"

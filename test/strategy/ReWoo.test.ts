@@ -165,7 +165,7 @@ describe("ReWoo", () => {
       ])
       assert.deepStrictEqual(ran.of("Plan")[0]?.steps[1], {
         id: "#E2",
-        description: "#E2 = Search[birth of #E1]",
+        description: "Search[birth of #E1]",
         tool: "Search",
         dependsOn: ["#E1"],
         status: "pending"
@@ -208,7 +208,9 @@ describe("ReWoo", () => {
         "#E5 = Subtract[10, 4]",
         '#E6 = Subtract[{"a": "#E5", "b": 1}]',
         "#E7 = Search[#E5]",
-        "#E8 = Search[is 42, or 43]"
+        "#E8 = Search[is 42, or 43]",
+        "#E9 = Subtract[#E5, #E6]",
+        "#E10 = Wait[1, #E5]"
       )
       const ran = yield* run([plan, "ok"], { format: "text", maxParallel: 1 })
       yield* ran.exit
@@ -221,7 +223,9 @@ describe("ReWoo", () => {
         evidence_E5: { a: 10, b: 4 },
         evidence_E6: { a: 6, b: 1 },
         evidence_E7: { query: "6" },
-        evidence_E8: { query: "is 42, or 43" }
+        evidence_E8: { query: "is 42, or 43" },
+        evidence_E9: { a: 6, b: 5 },
+        evidence_E10: { ms: "1, 6" }
       })
     })
   )
