@@ -34,7 +34,17 @@ export type Values<Variable extends string> = { readonly [K in Variable]: string
 
 const token = /\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
-const list = (names: ReadonlyArray<string>): string => names.map((name) => `{${name.slice(0, 64)}}`).join(", ")
+/** More names, or longer ones, are of no help to anybody. */
+const NAMES_MAX = 20
+const NAME_MAX = 64
+
+const few = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.slice(0, NAMES_MAX).map((name) => name.slice(0, NAME_MAX))
+
+const list = (names: ReadonlyArray<string>): string =>
+  `${few(names)
+    .map((name) => `{${name}}`)
+    .join(", ")}${names.length > NAMES_MAX ? ", …" : ""}`
 
 /**
  * Reads a template. A place that is not among `variables`, and one of `required` that has no place, are a `PromptTemplateError`. Without
@@ -81,8 +91,8 @@ export const make = <const Variable extends string = string>(
   return Either.left(
     new PromptTemplateError({
       where,
-      unknown,
-      missing,
+      unknown: few(unknown),
+      missing: few(missing),
       message: `The prompt${where === "" ? "" : ` ${where}`} cannot be used: ${problems.join("; ")}`,
       hint:
         options.variables === undefined
@@ -121,7 +131,7 @@ export const render = <Variable extends string>(
         new PromptTemplateError({
           where: "",
           unknown: [],
-          missing,
+          missing: few(missing),
           message: `The prompt cannot be filled in: there is no text for ${list(missing)}`,
           hint: "Give a string for each variable of the template"
         })
