@@ -104,19 +104,23 @@ export const make = <const Variable extends string>(options: {
   const { name, pattern, variables } = options
   const source = typeof options.system === "string" ? options.system : renderSections(options.system)
   const known = [...variables, OUTPUT_FORMAT] as const
-  const half = (half: string, text: string) =>
+  const half = (half: string, text: string, needed: ReadonlyArray<Variable> = []) =>
     PromptTemplate.unsafeMake<Variable | typeof OUTPUT_FORMAT>(text, {
       variables: known,
+      required: needed,
       where: `${pattern}/${name}/${half}`
     })
+  const required = options.required ?? variables.slice(0, 1)
+  const system = half("system.md", source)
+  const missing = required.filter((name) => !system.variables.includes(name))
   return {
     pattern,
     name,
     role: options.role ?? "thinking",
     variables,
-    required: options.required ?? variables.slice(0, 1),
+    required,
     textFormat: options.textFormat ?? "",
-    system: half("system.md", source),
-    user: half("user.md", options.user)
+    system,
+    user: half("user.md", options.user, missing)
   }
 }
