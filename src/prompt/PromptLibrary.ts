@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
@@ -149,8 +150,8 @@ const resolve = (
 interface State {
   readonly known: ReadonlyMap<string, PromptStep>
   readonly resolved: ReadonlyMap<string, Resolved>
-  readonly general: ReadonlyArray<string>
-  readonly byPattern: ReadonlyMap<string, ReadonlyArray<string>>
+  /** In the order in which they were given; without a pattern they are for all. */
+  readonly instructions: ReadonlyArray<{ readonly pattern: string | undefined; readonly text: string }>
 }
 
 const fromState = (state: State): Service => {
@@ -158,8 +159,8 @@ const fromState = (state: State): Service => {
   const ending = (pattern: string): string => {
     let text = endings.get(pattern)
     if (text === undefined) {
-      const all = [...state.general, ...(state.byPattern.get(pattern) ?? [])]
-      text = all.length === 0 ? "" : `${INSTRUCTIONS_HEADING}\n\n${all.join("\n\n")}`
+      const all = state.instructions.filter((one) => one.pattern === undefined || one.pattern === pattern)
+      text = all.length === 0 ? "" : `${INSTRUCTIONS_HEADING}\n\n${all.map((one) => one.text).join("\n\n")}`
       endings.set(pattern, text)
     }
     return text
@@ -180,7 +181,15 @@ const fromState = (state: State): Service => {
   }
 }
 
-const extend = (state: State, options: Options): Either.Either<State, PromptTemplateError | PromptLibraryError> =>
+type Where = (pattern: string, step: string, half: keyof Halves) => string
+
+const inCode: Where = (pattern, step, half) => `${keyOf(pattern, step)}/${half}`
+
+const extend = (
+  state: State,
+  options: Options,
+  where: Where = inCode
+): Either.Either<State, PromptTemplateError | PromptLibraryError> =>
   Either.gen(function* () {
     const known = new Map(state.known)
     for (const step of options.steps ?? []) known.set(keyOf(step.pattern, step.name), step)
@@ -189,27 +198,23 @@ const extend = (state: State, options: Options): Either.Either<State, PromptTemp
       for (const [name, halves] of Object.entries(steps)) {
         const step = yield* find(known, pattern, name)
         const key = keyOf(pattern, name)
-        resolved.set(key, yield* resolve(step, resolved.get(key) ?? step, halves, (half) => `${key}/${half}`))
+        const before = resolved.get(key) ?? step
+        resolved.set(key, yield* resolve(step, before, halves, (half) => where(pattern, name, half)))
       }
     }
-    const { instructions } = options
-    const given = typeof instructions === "string" ? undefined : instructions
-    const byPattern = new Map(state.byPattern)
-    for (const [pattern, text] of Object.entries(given ?? {})) {
-      if (text.trim() !== "") byPattern.set(pattern, [...(byPattern.get(pattern) ?? []), text.trim()])
-    }
-    const general =
-      typeof instructions === "string" && instructions.trim() !== ""
-        ? [...state.general, instructions.trim()]
-        : state.general
-    return { known, resolved, general, byPattern }
+    const { instructions = {} } = options
+    const given =
+      typeof instructions === "string"
+        ? [{ pattern: undefined, text: instructions.trim() }]
+        : Object.entries(instructions).map(([pattern, text]) => ({ pattern, text: text.trim() }))
+    const said = given.filter(({ text }) => text !== "")
+    return { known, resolved, instructions: [...state.instructions, ...said] }
   })
 
 const defaults: State = {
   known: new Map(DefaultPrompts.steps.map((step) => [keyOf(step.pattern, step.name), step])),
   resolved: new Map(),
-  general: [],
-  byPattern: new Map()
+  instructions: []
 }
 
 /**
@@ -244,6 +249,8 @@ export const layer = (options: Options = {}): Layer.Layer<PromptLibrary, PromptT
 
 const fileOf = (half: keyof Halves): string => `${half}.md`
 
+const isNotFound = (error: PlatformError): boolean => error._tag === "SystemError" && error.reason === "NotFound"
+
 const unreadable = (where: string) => (error: { readonly message: string }) =>
   new PromptLibraryError({
     where,
@@ -266,19 +273,28 @@ export const readDirectory = (
     const path = yield* Path.Path
     const known = new Map<string, PromptStep>(defaults.known)
     for (const step of options.steps ?? []) known.set(keyOf(step.pattern, step.name), step)
-    const overrides: Record<string, { readonly [step: string]: Halves }> = {}
+    // A map, and objects made of entries: a folder may have a name that objects bring along.
+    const overrides = new Map<string, ReadonlyArray<readonly [step: string, halves: Halves]>>()
     const unknown: Array<string> = []
     const fail = unreadable(directory)
     const folders = (at: string) =>
       Effect.gen(function* () {
         const names: Array<string> = []
         for (const name of (yield* fs.readDirectory(at)).sort()) {
-          if ((yield* fs.stat(path.join(at, name))).type === "Directory") names.push(name)
+          // A link to nowhere is no folder: editors leave such links as locks.
+          const info = yield* Effect.catchIf(
+            Effect.asSome(fs.stat(path.join(at, name))),
+            isNotFound,
+            () => Effect.succeedNone
+          )
+          if (info._tag === "Some" && info.value.type === "Directory") names.push(name)
         }
         return names
       })
     const half = (file: string) =>
-      Effect.flatMap(fs.exists(file), (exists) => (exists ? fs.readFileString(file) : Effect.void))
+      Effect.flatMap(fs.exists(file), (exists) =>
+        exists ? Effect.map(fs.readFileString(file), (text) => text.replace(/^\uFEFF/, "")) : Effect.void
+      )
     for (const pattern of yield* Effect.mapError(folders(directory), fail)) {
       for (const name of yield* Effect.mapError(folders(path.join(directory, pattern)), fail)) {
         if (!known.has(keyOf(pattern, name))) {
@@ -288,13 +304,11 @@ export const readDirectory = (
         const at = path.join(directory, pattern, name)
         const system = yield* Effect.mapError(half(path.join(at, fileOf("system"))), fail)
         const user = yield* Effect.mapError(half(path.join(at, fileOf("user"))), fail)
-        overrides[pattern] = {
-          ...overrides[pattern],
-          [name]: {
-            ...(typeof system === "string" ? { system } : {}),
-            ...(typeof user === "string" ? { user } : {})
-          }
+        const halves: Halves = {
+          ...(typeof system === "string" ? { system } : {}),
+          ...(typeof user === "string" ? { user } : {})
         }
+        overrides.set(pattern, [...(overrides.get(pattern) ?? []), [name, halves]])
       }
     }
     if (unknown.length > 0) {
@@ -302,7 +316,7 @@ export const readDirectory = (
         `Prompts of ${directory} that no step uses: ${unknown.slice(0, 20).join(", ")}${unknown.length > 20 ? ", …" : ""}`
       )
     }
-    return overrides
+    return Object.fromEntries(Array.from(overrides, ([pattern, steps]) => [pattern, Object.fromEntries(steps)]))
   })
 
 /**
@@ -317,14 +331,23 @@ export const layerDirectory = (
 ): Layer.Layer<PromptLibrary, PromptTemplateError | PromptLibraryError, FileSystem.FileSystem | Path.Path> =>
   Layer.effect(
     PromptLibrary,
-    Effect.flatMap(readDirectory(directory, options), (overrides) =>
-      Either.flatMap(make({ overrides, steps: options.steps }), (files) => files.extend(options))
+    Effect.flatMap(Path.Path, (path) =>
+      Effect.flatMap(readDirectory(directory, options), (overrides) =>
+        Either.flatMap(
+          extend(defaults, { overrides, steps: options.steps }, (pattern, step, half) =>
+            path.join(directory, pattern, step, fileOf(half))
+          ),
+          (files) => Either.map(extend(files, options), fromState)
+        )
+      )
     )
   )
 
+const isFolderName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name)
+
 /**
  * Writes the default prompts into a directory, ready to be edited and loaded back. A file that is there already is left as it is, unless
- * `overwrite` is set.
+ * `overwrite` is set. A pattern or step whose name is no name of a folder is refused before anything is written.
  *
  * @since 0.1.0
  * @category conversions
@@ -340,7 +363,16 @@ export const exportTo = (
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const path = yield* Path.Path
-    for (const step of options.steps ?? DefaultPrompts.steps) {
+    const steps = options.steps ?? DefaultPrompts.steps
+    const unfit = steps.find((step) => !isFolderName(step.pattern) || !isFolderName(step.name))
+    if (unfit !== undefined) {
+      return yield* new PromptLibraryError({
+        where: directory,
+        message: `The step ${shown(unfit.name)} of the pattern ${shown(unfit.pattern)} has no folder to be written to`,
+        hint: "Name patterns and steps without slashes"
+      })
+    }
+    for (const step of steps) {
       const at = path.join(directory, step.pattern, step.name)
       yield* fs.makeDirectory(at, { recursive: true })
       for (const half of ["system", "user"] as const) {
@@ -350,12 +382,13 @@ export const exportTo = (
       }
     }
   }).pipe(
-    Effect.mapError(
-      (error) =>
-        new PromptLibraryError({
-          where: directory,
-          message: `The prompts cannot be written to ${directory}: ${error.message}`,
-          hint: "Give a directory that can be written to"
-        })
+    Effect.mapError((error) =>
+      error._tag === "PromptLibraryError"
+        ? error
+        : new PromptLibraryError({
+            where: directory,
+            message: `The prompts cannot be written to ${directory}: ${error.message}`,
+            hint: "Give a directory that can be written to"
+          })
     )
   )
