@@ -257,6 +257,19 @@ describe("storm", () => {
     })
   )
 
+  it.effect("its state is plain data, as its schema says", () =>
+    Effect.gen(function* () {
+      const ran = yield* run()
+      yield* ran.exit
+      const decode = Schema.decodeUnknownSync(Schema.partial(Schema.Struct(Storm.State.fields)), {
+        onExcessProperty: "error"
+      })
+      const updates = ran.of("NodeFinished").map(({ update }) => update)
+      assert.lengthOf(updates, 4 + 3 * 4 + 4)
+      for (const update of updates) assert.deepStrictEqual(decode(JSON.parse(JSON.stringify(update))), update)
+    })
+  )
+
   it("its diagram is the graph that runs", () => {
     const { graph } = Storm.make()
     const drawn = StateGraph.toMermaid(graph!)
