@@ -270,7 +270,7 @@ export const selfConsistency: {
   (options: SelfConsistencyOptions): <E, R>(strategy: Strategy<E, R>) => Strategy<E, R>
   <E, R>(strategy: Strategy<E, R>, options: SelfConsistencyOptions): Strategy<E, R>
 } = dual(2, (strategy: Any, options: SelfConsistencyOptions): Strategy<any, any> => {
-  const n = Math.max(1, Math.floor(options.n ?? 5))
+  const n = Math.max(1, Math.floor(options.n || 5))
   const key = options.key ?? keyOf
   return derive(strategy, (task) =>
     Effect.gen(function* () {
@@ -303,7 +303,7 @@ export const selfConsistency: {
       const samples = yield* Step.forEach(
         Array.from({ length: n }, (_, index) => index),
         sample,
-        { concurrency: Math.max(1, options.concurrency ?? task.limits.toolConcurrency ?? defaults.toolConcurrency) }
+        { concurrency: Math.max(1, options.concurrency || task.limits.toolConcurrency || defaults.toolConcurrency) }
       )
       const votes = new Map<string, { readonly answer: Answer; count: number }>()
       let failed = 0

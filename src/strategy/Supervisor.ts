@@ -271,11 +271,15 @@ const refusal = (call: ToolCall, name: string, maxDelegations: number): Outcome 
   }
 }
 
+/** What is no number counts as left out. */
+const count = (value: number | undefined, fallback: number): number =>
+  Math.max(0, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
+
 const graph = (options: Options) => {
   const inText = options.format === "text"
   const prompt = inText ? SupervisorPrompts.AssessText : SupervisorPrompts.Assess
-  const maxDelegations = Math.max(0, Math.floor(options.maxDelegations ?? 5))
-  const maxReviews = Math.max(0, Math.floor(options.maxReviews ?? 3))
+  const maxDelegations = count(options.maxDelegations, 5)
+  const maxReviews = count(options.maxReviews, 3)
   const onLimit = options.onLimit ?? "fail"
   const isDelegate = isAgent(options)
 

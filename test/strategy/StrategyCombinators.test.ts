@@ -260,6 +260,24 @@ describe("selfConsistency", () => {
     })
   )
 
+  it.effect("five samples unless a number is given", () =>
+    Effect.gen(function* () {
+      for (const [n, asked] of [
+        [undefined, 5],
+        [Number.NaN, 5],
+        [0.5, 1],
+        [2.9, 2]
+      ] as const) {
+        const ran = yield* Strategies.run(
+          StrategyCombinators.selfConsistency(plain, { n, concurrency: Number.NaN }),
+          () => "a"
+        )
+        yield* ran.exit
+        assert.lengthOf(ran.requests, asked)
+      }
+    })
+  )
+
   it.effect("settings: a temperature of its own, seeds that count up", () =>
     Effect.gen(function* () {
       const settings = (options: StrategyCombinators.SelfConsistencyOptions, given: Strategy.Task["settings"]) =>

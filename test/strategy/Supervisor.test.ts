@@ -200,6 +200,19 @@ describe("Supervisor", () => {
     })
   )
 
+  it.effect("limits that are no numbers count as left out", () =>
+    Effect.gen(function* () {
+      const calls = Array.from({ length: 7 }, (_, i) => to("ada", `part ${i}`))
+      const ran = yield* run([{ calls }, done, "x"], { maxDelegations: Number.NaN, maxReviews: Number.NaN })
+      yield* ran.exit
+      assert.lengthOf(
+        ran.of("ToolResult").filter((event) => !event.isFailure),
+        5
+      )
+      assert.lengthOf(ran.of("Critique"), 1)
+    })
+  )
+
   it.effect("a delegation that fails is an observation, and never done", () =>
     Effect.gen(function* () {
       const ran = yield* run([{ calls: [to("failing", "one")] }, done, "unknown"])

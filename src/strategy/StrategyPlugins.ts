@@ -1,0 +1,354 @@
+/**
+ * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it finds them by name.
+ *
+ * ```json
+ * { "effect-lexigram": { "strategies": { "my-strategy": "./dist/MyStrategy.js#make" } } }
+ * ```
+ *
+ * Each entry is a file of the package and, behind `#`, the export to take (default `default`): a strategy, or a function from options to
+ * one.
+ *
+ * @since 0.1.0
+ */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { errorInfo } from "../domain/AgentEvent.js"
+import * as Deadline from "../internal/Deadline.js"
+import type { Strategy } from "./Strategy.js"
+import { isStrategy } from "./StrategyProgram.js"
+import * as StrategyRegistry from "./StrategyRegistry.js"
+
+/**
+ * The field of `package.json`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const FIELD = "effect-lexigram"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** The folder of the program: where its `package.json` is, and from where packages are looked up, as Node does. */
+  readonly directory: string
+  /** Only these packages; default the `dependencies` and `optionalDependencies` of the program. */
+  readonly packages?: ReadonlyArray<string> | undefined
+  /** Names that plugins may take from strategies of the library: all, or these; default none. */
+  readonly override?: boolean | ReadonlyArray<string> | undefined
+  /** How long a module may take to load; default 10 s. */
+  readonly timeout?: Duration.DurationInput | undefined
+}
+
+/**
+ * A strategy that was found.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Plugin {
+  readonly name: string
+  readonly packageName: string
+  /** The file and export, as the package declares them. */
+  readonly entry: string
+  readonly factory: StrategyRegistry.Factory
+}
+
+/**
+ * Why something that was declared is not there.
+ *
+ * `manifest`: a `package.json` that is missing, too big (1 MiB) or no JSON object. `declaration`: a field that is not of the form above.
+ * `name`: a name that no strategy can have. `path`: a file outside of the package. `import`: a module that is missing, fails or takes too
+ * long. `export`: neither a function nor a strategy. `duplicate`: the name is taken by another plugin or, without `override`, by the library.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Problem {
+  readonly packageName: string
+  readonly strategy?: string | undefined
+  readonly reason: "manifest" | "declaration" | "name" | "path" | "import" | "export" | "duplicate"
+  readonly message: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Report {
+  /** In the order of the packages. */
+  readonly plugins: ReadonlyArray<Plugin>
+  readonly problems: ReadonlyArray<Problem>
+}
+
+const maxManifest = 1024 * 1024
+
+const packagePattern = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i
+const namePattern = /^[a-z0-9][\w.-]{0,63}$/i
+
+const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
+  typeof u === "object" && u !== null && !Array.isArray(u)
+
+const shown = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+
+/** Own fields alone: what a manifest inherits it does not declare. */
+const own = (record: { readonly [key: string]: unknown }, key: string): unknown =>
+  Object.hasOwn(record, key) ? record[key] : undefined
+
+type Fault = Omit<Problem, "packageName" | "strategy">
+
+const fault = (reason: Problem["reason"], message: string): Effect.Effect<never, Fault> =>
+  Effect.fail({ reason, message })
+
+const readManifest = (file: string): Effect.Effect<{ readonly [key: string]: unknown }, Fault, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const unreadable = (error: { readonly message: string }): Fault => ({
+      reason: "manifest",
+      message: `its package.json cannot be read: ${errorInfo(error).message}`
+    })
+    const { size } = yield* Effect.mapError(fs.stat(file), unreadable)
+    if (size > BigInt(maxManifest)) return yield* fault("manifest", "its package.json is bigger than 1 MiB")
+    const text = yield* Effect.mapError(fs.readFileString(file), unreadable)
+    const parsed = yield* Effect.try({
+      try: (): unknown => JSON.parse(text.replace(/^\uFEFF/, "")),
+      catch: (): Fault => ({ reason: "manifest", message: "its package.json is not JSON" })
+    })
+    return isRecord(parsed) ? parsed : yield* fault("manifest", "its package.json is not an object")
+  })
+
+/** The real folder of a package: the nearest `node_modules` that has it, from the program's folder upwards; `undefined` where none has. */
+const locate = (
+  directory: string,
+  packageName: string
+): Effect.Effect<string | undefined, Fault, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    for (let at = path.resolve(directory); ; at = path.dirname(at)) {
+      const folder = path.join(at, "node_modules", packageName)
+      if (yield* Effect.orElseSucceed(fs.exists(path.join(folder, "package.json")), () => false)) {
+        return yield* Effect.mapError(
+          fs.realPath(folder),
+          (error): Fault => ({ reason: "manifest", message: `its folder cannot be read: ${errorInfo(error).message}` })
+        )
+      }
+      if (path.dirname(at) === at) return undefined
+    }
+  })
+
+/** The file of an entry, which is in the package whatever links there are. */
+const resolveFile = (root: string, file: string): Effect.Effect<string, Fault, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const parts = file.split(/[\\/]/)
+    if (!file.startsWith("./") || file.includes("\0") || file.includes("\\") || parts.includes("..")) {
+      return yield* fault("path", `${shown(file)} is not a file of the package: write it as "./file.js"`)
+    }
+    const real = yield* Effect.mapError(
+      fs.realPath(path.join(root, file)),
+      (): Fault => ({ reason: "import", message: `${shown(file)} does not exist` })
+    )
+    if (!real.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
+      return yield* fault("path", `${shown(file)} leads out of the package`)
+    }
+    const info = yield* Effect.mapError(
+      fs.stat(real),
+      (error): Fault => ({ reason: "import", message: `${shown(file)} cannot be read: ${errorInfo(error).message}` })
+    )
+    return info.type === "File" ? real : yield* fault("import", `${shown(file)} is not a file`)
+  })
+
+const load = (
+  file: string,
+  exportName: string,
+  timeout: number
+): Effect.Effect<StrategyRegistry.Factory, Fault, Path.Path> =>
+  Effect.gen(function* () {
+    const path = yield* Path.Path
+    const url = yield* Effect.mapError(
+      path.toFileUrl(file),
+      (error): Fault => ({ reason: "path", message: errorInfo(error).message })
+    )
+    const module: unknown = yield* Deadline.run(
+      () =>
+        Effect.tryPromise({
+          try: (): Promise<unknown> => import(/* @vite-ignore */ url.href),
+          catch: (error): Fault => ({ reason: "import", message: `it cannot be loaded: ${errorInfo(error).message}` })
+        }),
+      {
+        whole: timeout,
+        onTimeout: (_phase, limit): Fault => ({ reason: "import", message: `it did not load within ${limit} ms` })
+      }
+    )
+    const value = isModule(module) && Object.hasOwn(module, exportName) ? module[exportName] : undefined
+    if (isStrategy(value)) return () => value as Strategy<never, never>
+    if (typeof value === "function") return value as StrategyRegistry.Factory
+    return yield* fault(
+      "export",
+      value === undefined
+        ? `it has no export ${shown(exportName)}`
+        : `its export ${shown(exportName)} is neither a strategy nor a function that makes one`
+    )
+  })
+
+const isModule = (u: unknown): u is { readonly [name: string]: unknown } => typeof u === "object" && u !== null
+
+const warn = (problem: Problem): Effect.Effect<void> =>
+  Effect.annotateLogs(
+    Effect.logWarning(
+      problem.strategy === undefined
+        ? `the plugins of "${problem.packageName}" are left out: ${problem.message}`
+        : `the strategy ${shown(problem.strategy)} of "${problem.packageName}" is left out: ${problem.message}`
+    ),
+    { module: "StrategyPlugins", reason: problem.reason }
+  )
+
+/** Names of the program's dependencies, in the order it declares them. */
+const dependencies = (
+  directory: string
+): Effect.Effect<ReadonlyArray<string>, Fault, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    const path = yield* Path.Path
+    const manifest = yield* readManifest(path.join(directory, "package.json"))
+    const names = new Set<string>()
+    for (const field of ["dependencies", "optionalDependencies"]) {
+      const given = own(manifest, field)
+      if (isRecord(given)) for (const name of Object.keys(given)) names.add(name)
+    }
+    return Array.from(names)
+  })
+
+/** What a package declares; a package that declares nothing has no plugins and no problem. */
+const declared = (
+  directory: string,
+  packageName: string,
+  required: boolean
+): Effect.Effect<
+  { readonly root: string; readonly entries: ReadonlyArray<readonly [string, unknown]> },
+  Fault,
+  FileSystem.FileSystem | Path.Path
+> =>
+  Effect.gen(function* () {
+    const path = yield* Path.Path
+    if (!packagePattern.test(packageName)) return yield* fault("manifest", "that is no name of a package")
+    const root = yield* locate(directory, packageName)
+    if (root === undefined) {
+      // An optional dependency may be missing: whoever names a package wants to hear of it.
+      return required ? yield* fault("manifest", "it is not installed") : { root: "", entries: [] }
+    }
+    const manifest = yield* readManifest(path.join(root, "package.json"))
+    const field = own(manifest, FIELD)
+    if (field === undefined) return { root, entries: [] }
+    const strategies = isRecord(field) ? own(field, "strategies") : field
+    if (strategies === undefined) return { root, entries: [] }
+    if (!isRecord(strategies)) {
+      return yield* fault("declaration", `its "${FIELD}" field is not { "strategies": { "name": "./file.js#export" } }`)
+    }
+    return { root, entries: Object.entries(strategies) }
+  })
+
+const plugin = (
+  packageName: string,
+  root: string,
+  name: string,
+  entry: unknown,
+  timeout: number
+): Effect.Effect<Plugin, Fault, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    if (!namePattern.test(name)) {
+      return yield* fault(
+        "name",
+        "names are of letters, digits, `_`, `.` and `-`, at most 64, and begin with a letter or digit"
+      )
+    }
+    if (typeof entry !== "string" || entry.length > 1000) {
+      return yield* fault("declaration", 'what stands there is no text like "./file.js#export"')
+    }
+    const hash = entry.indexOf("#")
+    const exportName = hash < 0 ? "default" : entry.slice(hash + 1)
+    const file = yield* resolveFile(root, hash < 0 ? entry : entry.slice(0, hash))
+    return { name, packageName, entry, factory: yield* load(file, exportName, timeout) }
+  })
+
+/**
+ * Finds what the packages declare and loads it. Nothing that is wrong with a plugin breaks anything: it is left out, with a warning in the
+ * log that names it, and stands in the report.
+ *
+ * Of two plugins of one name the first wins, in the order of `packages` or of the dependencies. A strategy of the library is replaced only
+ * where `override` says so. Modules are loaded one after another; to load a module is to run it: take only packages you would import yourself.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const discover = (options: Options): Effect.Effect<Report, never, FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    const { directory, override = false } = options
+    const timeout = Duration.toMillis(options.timeout ?? "10 seconds")
+    const mayReplace = (name: string) => (typeof override === "boolean" ? override : override.includes(name))
+    const found = new Map<string, Plugin>()
+    const problems: Array<Problem> = []
+    const note = (packageName: string, problem: Fault, strategy?: string) =>
+      Effect.suspend(() => {
+        const whole: Problem = { packageName, ...problem, ...(strategy === undefined ? {} : { strategy }) }
+        problems.push(whole)
+        return warn(whole)
+      })
+    const packages =
+      options.packages ??
+      (yield* Effect.catchAll(dependencies(directory), (problem) => Effect.as(note(".", problem), [])))
+    for (const packageName of new Set(packages)) {
+      const declaration = yield* Effect.either(declared(directory, packageName, options.packages !== undefined))
+      if (declaration._tag === "Left") {
+        yield* note(packageName, declaration.left)
+        continue
+      }
+      const { entries, root } = declaration.right
+      for (const [name, entry] of entries) {
+        const other = found.get(name)
+        if (other !== undefined) {
+          yield* note(
+            packageName,
+            { reason: "duplicate", message: `"${other.packageName}" has one of that name` },
+            name
+          )
+          continue
+        }
+        if (Object.hasOwn(StrategyRegistry.builtIn, name) && !mayReplace(name)) {
+          yield* note(
+            packageName,
+            { reason: "duplicate", message: "the library has one of that name, and `override` does not allow it" },
+            name
+          )
+          continue
+        }
+        const made = yield* Effect.either(plugin(packageName, root, name, entry, timeout))
+        if (made._tag === "Left") yield* note(packageName, made.left, name)
+        else found.set(name, made.right)
+      }
+    }
+    return { plugins: Array.from(found.values()), problems }
+  })
+
+/**
+ * The strategies of the library, those of plugins, and those given besides, which win over both.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options: Options & { readonly strategies?: { readonly [name: string]: StrategyRegistry.Factory } | undefined }
+): Layer.Layer<StrategyRegistry.StrategyRegistry, never, FileSystem.FileSystem | Path.Path> =>
+  Layer.unwrapEffect(
+    Effect.map(discover(options), ({ plugins }) =>
+      StrategyRegistry.layer({
+        ...Object.fromEntries(plugins.map(({ factory, name }) => [name, factory])),
+        ...options.strategies
+      })
+    )
+  )
