@@ -305,9 +305,11 @@ describe("Adaptive", () => {
         .program(given)
         .pipe(
           Effect.provide(
-            ModelRouter.layer({ roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } } })
-          ),
-          Effect.provide(Strategies.layer([]))
+            Layer.provideMerge(
+              ModelRouter.layer({ roles: { evaluation: { client: Layer.succeed(LlmClient.LlmClient, judge) } } }),
+              Strategies.layer([])
+            )
+          )
         )
       assert.strictEqual(answer.text, "beta did What is it?")
     })

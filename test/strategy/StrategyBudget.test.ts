@@ -362,13 +362,14 @@ describe("withBudget", () => {
         }
       )
       let replayed = 0
+      const effectOf = (response: LlmClient.LlmResponse) => Effect.sync(() => structuredClone(response))
       const step: Step.Service = {
         isSuspended: () => false,
         run: (options, effect) =>
           options.kind === "llm" && replayed < 2
-            ? Effect.sync(() => {
+            ? Effect.map(effectOf(recorded), (response) => {
                 replayed++
-                return structuredClone(recorded) as never
+                return response as never
               })
             : effect
       }
