@@ -16,7 +16,7 @@ import * as PlanCollector from "./PlanCollector.js"
 import * as PlanResults from "./PlanResults.js"
 import type * as Reasoning from "./Reasoning.js"
 import * as ReplyForm from "./ReplyForm.js"
-import type { PlanError } from "./StrategyError.js"
+import type { PlanError, PlanIssue } from "./StrategyError.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 /** The plan as JSON; it is read by the parser, which takes more than this. */
@@ -76,6 +76,11 @@ const pending = (task: LlmCompilerPlan.PlanTask): PlanResults.Call => ({
   status: "pending",
   observation: ""
 })
+
+const explain = (issues: ReadonlyArray<PlanIssue>): string =>
+  issues.some(({ reason }) => reason === "missing-reference")
+    ? `${PlanCollector.explain(issues)}; \`$\` before a number is always a reference: write amounts of money as \`50 USD\``
+    : PlanCollector.explain(issues)
 
 /** The calls of a plan with what came of them. A planner that never writes a plan that can be carried out is a `PlanError`. */
 export const carryOut = (given: Given) =>
@@ -184,7 +189,7 @@ export const carryOut = (given: Given) =>
         if (first !== undefined) {
           refusal = LlmCompilerPlan.toError([first, ...others])
           yield* leave(pool)
-          return yield* Effect.fail(PlanCollector.explain(issues))
+          return yield* Effect.fail(explain(issues))
         }
         yield* take(pool, plan.tasks)
         const { entries } = attempt
@@ -220,12 +225,25 @@ export const carryOut = (given: Given) =>
         )
       })
 
+    const values = {
+      task: task.input,
+      tools: PlanArguments.describeTools(tools),
+      previous_plans: given.previousPlans
+    }
+    // A prompt of one's own may have no place for earlier plans: without them the planner would make the same plan again.
+    const isTold = reasoning
+      .opening(LlmCompilerPrompts.PlanGraph, values)
+      .some(({ content }) => typeof content === "string" && content.includes(given.previousPlans))
+
     const feed = (pool: TaskGraph.Pool<Node>) =>
       reasoning.askFor(
         LlmCompilerPrompts.PlanGraph,
-        { task: task.input, tools: PlanArguments.describeTools(tools), previous_plans: given.previousPlans },
+        values,
         { name: "plan", jsonSchema, read: read(pool) },
-        { onText: onText(pool) }
+        {
+          onText: onText(pool),
+          ...(isTold ? {} : { follow: [{ role: "user" as const, content: given.previousPlans.trim() }] })
+        }
       )
 
     return TaskGraph.run({ concurrency: given.maxParallel, feed, execute }).pipe(

@@ -83,19 +83,17 @@ const rewoo =
       .join("\n")
   }
 
-const solve = (
-  strategy: Strategy.Strategy,
-  model: Model,
-  seed: number,
-  options: Parameters<typeof PlanWorlds.world>[1] = {}
-) =>
+const solve = (strategy: Strategy.Strategy, model: Model, seed: number, options: PlanWorlds.Options = {}) =>
   Effect.gen(function* () {
     const given = yield* PlanWorlds.world(seed, options)
-    const fiber = yield* Effect.fork(
-      Strategies.run(strategy, model, { tools: given.tools, task: { input: given.input } })
-    )
-    yield* TestClock.adjust(100_000)
-    const ran = yield* Fiber.join(fiber)
+    const run = Strategies.run(strategy, model, { tools: given.tools, task: { input: given.input } })
+    // Only what takes time needs a clock that is moved.
+    const ran =
+      options.ms === undefined
+        ? yield* run
+        : yield* Effect.flatMap(Effect.fork(run), (fiber) =>
+            Effect.zipRight(TestClock.adjust(100_000), Fiber.join(fiber))
+          )
     const started = ran.of("ToolCall")[0]?.at ?? 0
     const ended = ran.of("ToolResult").at(-1)?.at ?? 0
     return {
@@ -122,11 +120,12 @@ for (const [name, { make, model }] of Object.entries(strategies)) {
         () =>
           Effect.gen(function* () {
             for (const seed of seeds) {
-              const found = yield* solve(make({ format, maxParallel: 100 }), model(false), seed)
+              const ms = seed < 4 ? 10 : undefined
+              const found = yield* solve(make({ format, maxParallel: 100 }), model(false), seed, { ms })
               assert.strictEqual(found.text, String(PlanWorlds.valueOf(found.sum)))
               assert.deepStrictEqual(
                 [found.calls.length, found.ran.requests.length, found.elapsed],
-                [found.operations, 2, found.depth * 10]
+                [found.operations, 2, found.depth * (ms ?? 0)]
               )
             }
           })
@@ -140,8 +139,9 @@ for (const [name, { make, model }] of Object.entries(strategies)) {
           assert.strictEqual((yield* solve(make({ format: "text" }), model(true), seed)).text, expected)
           assert.strictEqual((yield* solve(make(), model(true), seed)).text, expected)
           assert.strictEqual((yield* solve(make(), model(false), seed, { prefix: "do_the_" })).text, expected)
-          const alone = yield* solve(make({ maxParallel: 1 }), model(false), seed)
-          assert.deepStrictEqual([alone.text, alone.elapsed], [expected, alone.operations * 10])
+          const ms = seed < 2 ? 10 : undefined
+          const alone = yield* solve(make({ maxParallel: 1 }), model(false), seed, { ms })
+          assert.deepStrictEqual([alone.text, alone.elapsed], [expected, alone.operations * (ms ?? 0)])
         }
       })
     )

@@ -29,8 +29,17 @@ const makeSum = (levels: number): Effect.Effect<Sum> =>
     return [sign, yield* makeSum(levels - 1), yield* makeSum(levels - 1)] as const
   })
 
+export interface Options {
+  /** Before the names of the tools. */
+  readonly prefix?: string | undefined
+  /** The first call fails. */
+  readonly failFirst?: boolean | undefined
+  /** Time that a call takes. */
+  readonly ms?: number | undefined
+}
+
 /** Tools of one operation each, under names the model has to find in what it is told. */
-export const world = (seed: number, options: { readonly prefix?: string; readonly failFirst?: boolean } = {}) =>
+export const world = (seed: number, options: Options = {}) =>
   Effect.gen(function* () {
     const sum: Sum = ["+", yield* makeSum(3), yield* makeSum(3)]
     let hasFailed = options.failFirst !== true
@@ -48,7 +57,8 @@ export const world = (seed: number, options: { readonly prefix?: string; readonl
               return Effect.fail(new Strategies.Broken({ message: "try again" }))
             }
             calls.push(name)
-            return Effect.as(Effect.sleep(10), f(left, right))
+            const result = f(left, right)
+            return options.ms === undefined ? Effect.succeed(result) : Effect.delay(Effect.succeed(result), options.ms)
           })
       })
     const tools = yield* Random.shuffle([
