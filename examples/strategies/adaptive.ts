@@ -1,8 +1,7 @@
 /** `adaptive`: one question decides how to work, so that easy tasks stay cheap and hard ones get what they need. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { FunctionCalling, type LlmClient, ReAct, Tool } from "effect-lexigram"
-import * as Adaptive from "../../src/strategy/Adaptive.js"
+import { Adaptive, FunctionCalling, type LlmClient, ReAct, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const roads: { readonly [town: string]: string } = { Alm: "Berg", Berg: "Cray", Cray: "Dorn" }

@@ -3,8 +3,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { LlmClient } from "effect-lexigram"
-import { Tool } from "effect-lexigram"
-import * as Lats from "../../src/strategy/Lats.js"
+import { Lats, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const archive: Readonly<Record<string, string>> = {

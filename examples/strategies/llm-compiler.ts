@@ -1,8 +1,7 @@
 /** Nine calls for three cities: six that need nothing run at once, each total as soon as its two prices are there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Tool } from "effect-lexigram"
-import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
+import { LlmCompiler, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const flights: { readonly [city: string]: number } = { Lisbon: 180, Oslo: 95, Rome: 120 }

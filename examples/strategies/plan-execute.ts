@@ -1,8 +1,7 @@
 /** An order that is planned before it is touched; the first carrier refuses, and the plan is mended from there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type LlmClient, Tool } from "effect-lexigram"
-import * as PlanExecute from "../../src/strategy/PlanExecute.js"
+import { type LlmClient, PlanExecute, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}

@@ -1,9 +1,7 @@
 /** A question whose first answer is the obvious one and wrong: the lesson of a failed trial sends the next one to the right page. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Tool } from "effect-lexigram"
-import * as Evaluator from "../../src/strategy/Evaluator.js"
-import * as Reflexion from "../../src/strategy/Reflexion.js"
+import { Evaluator, Reflexion, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const pages: { readonly [title: string]: string } = {

@@ -1,8 +1,7 @@
 /** A chain of look-ups whose steps are clear before anything is known: planned once, answered once, whatever stands between. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Tool } from "effect-lexigram"
-import * as ReWoo from "../../src/strategy/ReWoo.js"
+import { ReWoo, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const facts: ReadonlyArray<readonly [question: RegExp, answer: string]> = [

@@ -1,8 +1,7 @@
 /** `storm`: an article from a library, researched by several people at once, in which every statement cites its source. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type LlmClient, Tool } from "effect-lexigram"
-import * as Storm from "../../src/strategy/Storm.js"
+import { type LlmClient, Storm, Tool } from "effect-lexigram"
 import { main, type Sample } from "./sample.js"
 
 const library = [

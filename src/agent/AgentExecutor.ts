@@ -39,7 +39,7 @@ import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer, Strategy, StrategyBaseError, Task } from "../strategy/Strategy.js"
-import { MaxIterationsExceededError, NoProgressError } from "../strategy/StrategyError.js"
+import { MaxIterationsExceededError, NoProgressError, type StrategyBudgetError } from "../strategy/StrategyError.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
@@ -96,6 +96,7 @@ export type ExecutorError =
   | ToolObservationBlockedError
   | ToolObservationGuardError
   | Exclude<StrategyBaseError, ToolRunner.Fatality>
+  | StrategyBudgetError
 
 /**
  * What an agent is asked. `history` are earlier messages that no session keeps; `settings` win over the agent's.

@@ -12,9 +12,12 @@ import { nearest } from "../internal/Nearest.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as AdaptivePrompts from "../prompt/AdaptivePrompts.js"
 import * as FunctionCalling from "./FunctionCalling.js"
+import * as PlanAndSolve from "./PlanAndSolve.js"
+import * as PlanExecute from "./PlanExecute.js"
 import * as ReAct from "./ReAct.js"
 import * as Reasoning from "./Reasoning.js"
 import * as ReplyForm from "./ReplyForm.js"
+import * as ReWoo from "./ReWoo.js"
 import type { Answer, GraphDefinition, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
 import * as StrategyModule from "./Strategy.js"
 import * as StrategyCombinators from "./StrategyCombinators.js"
@@ -86,7 +89,7 @@ export type ServicesOf<C extends Candidates> = {
 export type Rule<Names extends string = string> = (task: Task) => Names | undefined
 
 /**
- * The candidates where none are given.
+ * The candidates where none are given: those whose cost can be foreseen.
  *
  * @since 0.1.0
  * @category constants
@@ -100,6 +103,19 @@ export const candidates = {
     strategy: ReAct.make(),
     description:
       "thinks before every tool call and decides by each result what to do next; for questions whose steps build on each other"
+  },
+  [PlanAndSolve.NAME]: {
+    strategy: PlanAndSolve.make<never, never>(),
+    description: "plans, then solves step by step; for reasoning and calculation in several steps without surprises"
+  },
+  [PlanExecute.NAME]: {
+    strategy: PlanExecute.make<never, never>(),
+    description: "plans calls of tools, carries them out and plans anew when one fails; for errands with several tools"
+  },
+  [ReWoo.NAME]: {
+    strategy: ReWoo.make(),
+    description:
+      "plans all look-ups at once and answers from their results; for look-ups that can be foreseen, at little cost"
   }
 } as const satisfies Candidates
 
@@ -119,7 +135,7 @@ export const shortQuestion: Rule<typeof FunctionCalling.NAME> = ({ input, tools 
  * @category models
  */
 export interface Options<C extends Candidates = typeof candidates> extends Reasoning.Options {
-  /** Default `candidates`: `function_calling` and `react`. */
+  /** Default `candidates`. */
   readonly strategies?: C | undefined
   /** Asked in their order before any model; default `shortQuestion`, where `function_calling` is among the candidates. */
   readonly rules?: ReadonlyArray<Rule<NoInfer<Name<C>>>> | undefined

@@ -8,10 +8,21 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { errorInfo } from "../domain/AgentEvent.js"
 import { nearest } from "../internal/Nearest.js"
+import * as Adaptive from "./Adaptive.js"
 import * as FunctionCalling from "./FunctionCalling.js"
+import * as Lats from "./Lats.js"
+import * as LlmCompiler from "./LlmCompiler.js"
+import * as PlanAndSolve from "./PlanAndSolve.js"
+import * as PlanExecute from "./PlanExecute.js"
 import * as ReAct from "./ReAct.js"
+import * as Reflection from "./Reflection.js"
+import * as Reflexion from "./Reflexion.js"
+import * as ReWoo from "./ReWoo.js"
+import * as SelfDiscovery from "./SelfDiscovery.js"
+import * as Storm from "./Storm.js"
 import type { Strategy } from "./Strategy.js"
 import { isStrategy } from "./StrategyProgram.js"
+import * as Supervisor from "./Supervisor.js"
 
 /**
  * Options of a strategy that is named: those of its constructor.
@@ -69,8 +80,20 @@ export class StrategyRegistry extends Context.Tag("effect-lexigram/strategy/Stra
  * @category constants
  */
 export const builtIn: { readonly [name: string]: Factory } = {
+  // What a budget given by name fails with is in the executor's type.
+  [Adaptive.NAME]: (options: any) => Adaptive.make(options) as Strategy<any>,
   [FunctionCalling.NAME]: FunctionCalling.make,
-  [ReAct.NAME]: ReAct.make
+  [Lats.NAME]: Lats.make,
+  [LlmCompiler.NAME]: LlmCompiler.make,
+  [PlanAndSolve.NAME]: PlanAndSolve.make,
+  [PlanExecute.NAME]: PlanExecute.make,
+  [ReAct.NAME]: ReAct.make,
+  [Reflection.NAME]: Reflection.make,
+  [Reflexion.NAME]: Reflexion.make,
+  [ReWoo.NAME]: ReWoo.make,
+  [SelfDiscovery.NAME]: SelfDiscovery.make,
+  [Storm.NAME]: Storm.make,
+  [Supervisor.NAME]: Supervisor.make
 }
 
 /**

@@ -1,4 +1,19 @@
 /**
+ * The strategy that fits the task: rules first, then one cheap question to a model, then the strategy that was picked.
+ *
+ * @since 0.1.0
+ */
+export * as Adaptive from "./Adaptive.js"
+
+/**
+ * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value, never a guess from
+ * the words of a text.
+ *
+ * @since 0.1.0
+ */
+export * as Evaluator from "./Evaluator.js"
+
+/**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.
  *
  * @since 0.1.0
@@ -6,11 +21,66 @@
 export * as FunctionCalling from "./FunctionCalling.js"
 
 /**
+ * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies Reasoning, Acting and
+ * Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that really run.
+ *
+ * @since 0.1.0
+ */
+export * as Lats from "./Lats.js"
+
+/**
+ * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a planner writes which
+ * calls a task takes and which of them need results of which others, a task fetching unit makes each as soon as it can, also while the
+ * plan is still being written, and a joiner answers or asks for another plan.
+ *
+ * @since 0.1.0
+ */
+export * as LlmCompiler from "./LlmCompiler.js"
+
+/**
+ * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
+ *
+ * @since 0.1.0
+ */
+export * as LlmCompilerPlan from "./LlmCompilerPlan.js"
+
+/**
  * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
  *
  * @since 0.1.0
  */
 export * as ModelCall from "./ModelCall.js"
+
+/**
+ * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
+ * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
+ *
+ * @since 0.1.0
+ */
+export * as PlanAndSolve from "./PlanAndSolve.js"
+
+/**
+ * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that fails leads to a new
+ * plan from there on.
+ *
+ * @since 0.1.0
+ */
+export * as PlanExecute from "./PlanExecute.js"
+
+/**
+ * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
+ * line by line, in time linear in the text.
+ *
+ * @since 0.1.0
+ */
+export * as PlanText from "./PlanText.js"
+
+/**
+ * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
+ *
+ * @since 0.1.0
+ */
+export * as Planner from "./Planner.js"
 
 /**
  * Notices when a loop goes in circles: the same call with the same result, again and again.
@@ -37,12 +107,65 @@ export * as ReAct from "./ReAct.js"
 export * as ReActText from "./ReActText.js"
 
 /**
+ * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented Language Models"):
+ * a planner writes once which evidence a task needs, workers collect it, and a solver answers from all of it. Two model calls, however
+ * many tools there are.
+ *
+ * @since 0.1.0
+ */
+export * as ReWoo from "./ReWoo.js"
+
+/**
+ * Plans of `rewoo`. Three forms are told apart by themselves:
+ *
+ * @since 0.1.0
+ */
+export * as ReWooPlan from "./ReWooPlan.js"
+
+/**
  * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
  * put into its shape. A service, so that a graph is made once and its nodes still know their run.
  *
  * @since 0.1.0
  */
 export * as Reasoning from "./Reasoning.js"
+
+/**
+ * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv 2402.03620) in words
+ * of this library, and further ones.
+ *
+ * @since 0.1.0
+ */
+export * as ReasoningModules from "./ReasoningModules.js"
+
+/**
+ * The first half of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure of a kind of task.
+ *
+ * @since 0.1.0
+ */
+export * as ReasoningStructure from "./ReasoningStructure.js"
+
+/**
+ * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
+ *
+ * @since 0.1.0
+ */
+export * as Reflection from "./Reflection.js"
+
+/**
+ * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try, judge, and after a
+ * failure put into words what to do differently; the words are there in the next trial. Another form criticises and refines one text.
+ *
+ * @since 0.1.0
+ */
+export * as Reflexion from "./Reflexion.js"
+
+/**
+ * The form of Reflexion that works on one text: generate, criticise, refine, until the critic has nothing to say.
+ *
+ * @since 0.1.0
+ */
+export * as ReflexionCritique from "./ReflexionCritique.js"
 
 /**
  * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
@@ -52,6 +175,21 @@ export * as Reasoning from "./Reasoning.js"
 export * as ReplyForm from "./ReplyForm.js"
 
 /**
+ * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than the way to the root.
+ *
+ * @since 0.1.0
+ */
+export * as SearchTree from "./SearchTree.js"
+
+/**
+ * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then
+ * solve the task by following it. The structure serves every task of its kind.
+ *
+ * @since 0.1.0
+ */
+export * as SelfDiscovery from "./SelfDiscovery.js"
+
+/**
  * When to stop a loop of model and tools before the model says it is done: conditions as values that combine.
  *
  * @since 0.1.0
@@ -59,11 +197,57 @@ export * as ReplyForm from "./ReplyForm.js"
 export * as StopCondition from "./StopCondition.js"
 
 /**
+ * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with Large Language
+ * Models"): perspectives from what is written about related topics, conversations of a writer and an expert who looks everything up, an
+ * outline from those, sections from the sources that bear on them, a lead, and the whole polished.
+ *
+ * @since 0.1.0
+ */
+export * as Storm from "./Storm.js"
+
+/**
+ * The article that `storm` writes: sections put together, citations numbered in the order in which they appear, Markdown in and out.
+ *
+ * @since 0.1.0
+ */
+export * as StormArticle from "./StormArticle.js"
+
+/**
+ * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
+ *
+ * @since 0.1.0
+ */
+export * as StormCitations from "./StormCitations.js"
+
+/**
+ * The outline of an article: sections and what each covers. Read from whatever form a model writes one in.
+ *
+ * @since 0.1.0
+ */
+export * as StormOutline from "./StormOutline.js"
+
+/**
+ * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they share with a
+ * question.
+ *
+ * @since 0.1.0
+ */
+export * as StormSources from "./StormSources.js"
+
+/**
  * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
  *
  * @since 0.1.0
  */
 export * as Strategy from "./Strategy.js"
+
+/**
+ * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts and settings of
+ * its own.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyCombinators from "./StrategyCombinators.js"
 
 /**
  * How reasoning can fail besides its model calls.
@@ -80,7 +264,15 @@ export * as StrategyError from "./StrategyError.js"
 export * as StrategyRegistry from "./StrategyRegistry.js"
 
 /**
- * The loop of model and tools that `function_calling` and native `react` share.
+ * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their
+ * names; other tools stay at hand for the supervisor itself.
+ *
+ * @since 0.1.0
+ */
+export * as Supervisor from "./Supervisor.js"
+
+/**
+ * What every loop of model and tools has in common: its options, its limits, its end.
  *
  * @since 0.1.0
  */
