@@ -134,6 +134,16 @@ export interface Strategy<out E = never, out R = never> {
  */
 export type Any = Strategy<any, any>
 
+export {
+  mapTask,
+  selfConsistency,
+  withBudget,
+  withFallback,
+  withHooks,
+  withObserver,
+  withPrompts,
+  withSettings
+} from "./StrategyCombinators.js"
 export { isStrategy, make, terminal } from "./StrategyProgram.js"
 
 /**

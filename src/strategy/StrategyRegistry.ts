@@ -81,7 +81,7 @@ export class StrategyRegistry extends Context.Tag("effect-lexigram/strategy/Stra
  */
 export const builtIn: { readonly [name: string]: Factory } = {
   // What a budget given by name fails with is in the executor's type.
-  [Adaptive.NAME]: (options: any) => Adaptive.make(options) as Strategy<any>,
+  [Adaptive.NAME]: (options: any) => Adaptive.make(options) as Strategy,
   [FunctionCalling.NAME]: FunctionCalling.make,
   [Lats.NAME]: Lats.make,
   [LlmCompiler.NAME]: LlmCompiler.make,

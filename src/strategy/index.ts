@@ -257,6 +257,13 @@ export * as StrategyCombinators from "./StrategyCombinators.js"
 export * as StrategyError from "./StrategyError.js"
 
 /**
+ * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it finds them by name.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyPlugins from "./StrategyPlugins.js"
+
+/**
  * Strategies by name.
  *
  * @since 0.1.0
