@@ -39,26 +39,23 @@ const judge = (path: string): { readonly reason: string; readonly score: number 
   return { reason: "On the way.", score: path.includes("Lindqvist") ? 0.9 : 0.5 }
 }
 
-let samples = 0
-
 const model = (request: LlmClient.LlmRequest) => {
   const prompt = String(request.messages.at(-1)?.content)
   const path = prompt.slice(prompt.indexOf("# The path"), prompt.indexOf("# Current state"))
   if (prompt.includes("# The path that failed"))
     return "The postcard is no source of its time. Follow the papers of 1871."
   if (prompt.includes("# The path to be judged")) return JSON.stringify(judge(path))
-  const open = ideas(path)
-  return JSON.stringify({ expansions: [open[samples++ % open.length]] })
+  return JSON.stringify({ expansions: ideas(path) })
 }
 
 export const sample: Sample = {
   why: "several ways are tried, each judged by what its actions really showed; a way that fails is left, and its lesson kept.",
   task: "Who was the first keeper of the lighthouse?",
-  strategy: Lats.make({ numExpansions: 2 }),
+  strategy: Lats.make({ numExpansions: 2, sampling: "together" }),
   tools: [lookup],
   model,
   calls:
-    "per iteration, for each step of its path, numExpansions samples + one judgement for each distinct action; + reflections; + 1 if no path ended in an answer"
+    "per iteration, for each step of its path, one proposal + one judgement for each distinct action; + reflections; + 1 if no path ended in an answer"
 }
 
 await main(import.meta.url, sample)
