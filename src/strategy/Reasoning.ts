@@ -183,7 +183,10 @@ export interface Service {
     task: Task,
     options?: InnerOptions | undefined
   ) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
-  /** An answer of a text that no more model call is needed for, in the shape the task asks for. */
+  /**
+   * An answer of a text that no more model call is needed for, in the shape the task asks for. Where the model has to bring it into that
+   * shape, it is told the custom instructions of the pattern that was asked last.
+   */
   readonly answer: (
     text: string,
     reason?: FinishReason | undefined,
@@ -258,6 +261,8 @@ export const make = (
     const attempts = 1 + (Number.isNaN(replyRetries) ? 2 : Math.max(0, replyRetries))
     const models = new Map<string, ModelCall.Model>()
     let steps = 0
+    // Of the prompt that was filled in last: whatever is said without one is said by the same pattern.
+    let spoken = ""
 
     const modelOf = (role: string): Effect.Effect<ModelCall.Model> => {
       const known = models.get(role)
@@ -294,6 +299,7 @@ export const make = (
       outputFormat: string,
       given: AskOptions
     ): ReadonlyArray<LlmClient.Message> => {
+      spoken = prompt.pattern
       const { system, user } = prompts.render(prompt, { ...values, [OUTPUT_FORMAT]: outputFormat })
       const alone = given.context === false
       const head = alone ? system : join(task.system, system)
@@ -491,9 +497,12 @@ export const make = (
 
     const user: LlmClient.Message = { role: "user", content: task.input }
 
+    const bare: Service["bare"] = (pattern) =>
+      ModelCall.openingMessages(task, join(task.system, prompts.instructions(pattern)))
+
     const answer: Service["answer"] = (text, reason = "completed", { admit } = {}) =>
       Effect.flatMap(modelOf("documentation"), (model) => {
-        const messages = ModelCall.openingMessages(task)
+        const messages = bare(spoken)
         return ToolLoop.end(admittedBy(model, admit), task, {
           strategyName: name,
           step: steps,
@@ -548,7 +557,7 @@ export const make = (
       steps: () => steps,
       model: modelOf,
       opening: (prompt, values) => messagesOf(prompt, values, prompt.textFormat || PLAIN, {}),
-      bare: (pattern) => ModelCall.openingMessages(task, join(task.system, prompts.instructions(pattern))),
+      bare,
       begin,
       ask,
       askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),
