@@ -1,0 +1,576 @@
+/** Every strategy on its sample task, and on others where the sample leaves a branch out; and how to watch one of them run. */
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { sample as adaptive } from "../../examples/strategies/adaptive.js"
+import { sample as functionCalling } from "../../examples/strategies/function-calling.js"
+import { sample as lats } from "../../examples/strategies/lats.js"
+import { sample as planAndSolve } from "../../examples/strategies/plan-and-solve.js"
+import { sample as planExecute } from "../../examples/strategies/plan-execute.js"
+import { sample as react } from "../../examples/strategies/react.js"
+import { sample as reflection } from "../../examples/strategies/reflection.js"
+import { sample as reflexion } from "../../examples/strategies/reflexion.js"
+import type { Sample } from "../../examples/strategies/sample.js"
+import { sample as selfDiscovery } from "../../examples/strategies/self-discovery.js"
+import { sample as storm } from "../../examples/strategies/storm.js"
+import { sample as supervisor } from "../../examples/strategies/supervisor.js"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
+import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import { LlmAuthenticationError, type LlmError } from "../../src/llm/LlmError.js"
+import * as DefaultPrompts from "../../src/prompt/DefaultPrompts.js"
+import type { PromptStep } from "../../src/prompt/PromptStep.js"
+import * as Adaptive from "../../src/strategy/Adaptive.js"
+import * as Evaluator from "../../src/strategy/Evaluator.js"
+import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as Lats from "../../src/strategy/Lats.js"
+import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
+import * as PlanExecute from "../../src/strategy/PlanExecute.js"
+import * as ReAct from "../../src/strategy/ReAct.js"
+import * as Reflection from "../../src/strategy/Reflection.js"
+import * as Reflexion from "../../src/strategy/Reflexion.js"
+import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
+import * as Storm from "../../src/strategy/Storm.js"
+import * as Supervisor from "../../src/strategy/Supervisor.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as ToolRunner from "../../src/tool/ToolRunner.js"
+
+export interface Case {
+  readonly name: string
+  readonly sample: Sample
+  /** The answer is to have a shape: steps that only such tasks reach. */
+  readonly shaped?: boolean | undefined
+  /** How the same task is put to the strategy where replies of a shape are wanted as text. */
+  readonly text?: boolean | undefined
+}
+
+export const textOf = (message: LlmClient.Message | undefined): string =>
+  message === undefined ? "" : typeof message.content === "string" ? message.content : JSON.stringify(message.content)
+
+export const systemOf = (request: LlmClient.LlmRequest): string =>
+  request.messages[0]?.role === "system" ? textOf(request.messages[0]) : ""
+
+const places = /\{[a-z_]+\}/
+
+const chunks = new Map<PromptStep, ReadonlyArray<string>>()
+
+const chunksOf = (step: PromptStep): ReadonlyArray<string> => {
+  const known = chunks.get(step)
+  if (known !== undefined) return known
+  const made = step.system.source
+    .replace(/\{\{/g, "\u0001")
+    .replace(/\}\}/g, "\u0002")
+    .split(places)
+    .map((chunk) => chunk.replace(/\u0001/g, "{").replace(/\u0002/g, "}"))
+  chunks.set(step, made)
+  return made
+}
+
+/** The prompt that a request holds, as its system message shows. */
+export const stepOf = (request: LlmClient.LlmRequest): PromptStep | undefined => {
+  const system = systemOf(request)
+  let found: PromptStep | undefined
+  let length = 0
+  for (const step of DefaultPrompts.steps) {
+    const texts = chunksOf(step)
+    const size = texts.join("").length
+    if (size > length && texts.every((text) => system.includes(text))) {
+      found = step
+      length = size
+    }
+  }
+  return found
+}
+
+export const keyOf = (step: PromptStep): string => `${step.pattern}/${step.name}`
+
+export type Model = Sample["model"]
+
+const lines = (prefix: string, items: ReadonlyArray<string>): string => items.map((item) => prefix + item).join("\n")
+
+const planText = ({ steps }: any): string =>
+  `PLAN:\n${steps
+    .map(
+      ({ arguments: args, description, tool }: any, index: number) =>
+        `${index + 1}. ${tool === undefined ? "[REASON]" : `[TOOL:${tool}]`} ${description}${args === undefined ? "" : ` ${JSON.stringify(args)}`}`
+    )
+    .join("\n")}`
+
+const outlineText = ({ sections }: any): string =>
+  sections
+    .flatMap(({ subsections, title }: any) => [
+      `SECTION: ${title}`,
+      ...subsections.map((one: string) => `SUBSECTION: ${one}`)
+    ])
+    .join("\n")
+
+/** How a reply of a form is written as text, by prompt; and the name of the form. */
+const writers: Readonly<Record<string, readonly [form: string, write: (value: any) => string]>> = {
+  "ReflectionAgent/Reflect": [
+    "reflection",
+    ({ needs_refinement, points, score }) =>
+      `NEEDS_REFINEMENT: ${needs_refinement ? "yes" : "no"}\nSCORE: ${score}\nPOINTS:\n${lines("- ", points)}`
+  ],
+  "PlanAndSolveAgent/PlanStep": [
+    "plan",
+    ({ steps, variables }) =>
+      `VARIABLES:\n${lines("- ", variables)}\n\nPLAN:\n${steps.map((step: string, i: number) => `${i + 1}. ${step}`).join("\n")}`
+  ],
+  "PlanExecuteAgent/Plan": ["plan", planText],
+  "PlanExecuteAgent/Replan": ["plan", planText],
+  "PlanExecuteAgent/ToolInput": ["arguments", (value) => `ACTION_INPUT: ${JSON.stringify(value)}`],
+  "PlanExecuteAgent/Reason": ["step_result", ({ result }) => `I think.\nSTEP_RESULT: ${result}`],
+  "ReflexionAgent/Evaluate": [
+    "verdict",
+    ({ reason, score, success }) => `${success ? "SUCCESS" : "FAILURE"}: ${reason}\nSCORE: ${score}`
+  ],
+  "ReflexionAgent/Critique": [
+    "review",
+    ({ accepted, problems }) =>
+      accepted ? "NO_CHANGES_NEEDED" : problems.map((one: string, i: number) => `${i + 1}. ${one}`).join("\n")
+  ],
+  "SelfDiscoveryAgent/DiscoverModules": ["selected_modules", ({ selected }) => lines("SELECTED: ", selected)],
+  "SelfDiscoveryAgent/AdaptModules": [
+    "adapted_modules",
+    ({ modules }) => modules.map(({ name, strategy }: any) => `MODULE: ${name}\n${strategy}`).join("\n")
+  ],
+  "SelfDiscoveryAgent/PlanReasoning": [
+    "reasoning_plan",
+    ({ steps }) => steps.map((step: string, i: number) => `STEP ${i + 1}: ${step}`).join("\n")
+  ],
+  "SelfDiscoveryAgent/FollowStructure": [
+    "followed_structure",
+    ({ answer, results }) =>
+      `${results.map((result: string, i: number) => `STEP ${i + 1}: ${result}`).join("\n")}\nANSWER: ${answer}`
+  ],
+  "LATSAgent/Expand": [
+    "expansions",
+    ({ expansions }) =>
+      expansions
+        .map(
+          ({ answer, arguments: args, thought, tool }: any, i: number) =>
+            `EXPANSION ${i + 1}\nTHOUGHT: ${thought}${tool === undefined ? "" : `\nACTION: ${tool}\nACTION_INPUT: ${JSON.stringify(args)}`}${answer === undefined ? "" : `\nFINAL_ANSWER: ${answer}`}`
+        )
+        .join("\n")
+  ],
+  "LATSAgent/Evaluate": ["judgement", ({ reason, score }) => `REASON: ${reason}\nSCORE: ${score}`],
+  "STORMAgent/GenerateOutline": ["outline", outlineText],
+  "STORMAgent/RefineOutline": ["outline", outlineText],
+  "STORMAgent/RelatedTopics": ["related_topics", ({ topics }) => lines("TOPIC: ", topics)],
+  "STORMAgent/GeneratePerspectives": [
+    "perspectives",
+    ({ perspectives }) =>
+      perspectives.map(({ description, name }: any) => `PERSPECTIVE: ${name} | ${description}`).join("\n")
+  ],
+  "STORMAgent/GenerateQuestions": ["question", ({ done, question }) => (done ? "DONE" : `QUESTION: ${question}`)],
+  "STORMAgent/GenerateQueries": ["queries", ({ queries }) => lines("QUERY: ", queries)],
+  "AdaptiveAgent/Classify": ["classification", ({ reason, strategy }) => `${strategy}\n${reason}`]
+}
+
+/** A model that is asked for texts and thinks in forms: what the sample's model would say as JSON, it writes in the form of the prompt. */
+export const inText =
+  (model: Model): Model =>
+  (request) => {
+    const step = stepOf(request)
+    const writer = step === undefined ? undefined : writers[keyOf(step)]
+    if (writer === undefined || request.responseFormat !== undefined) return model(request)
+    const [name, write] = writer
+    const reply = model({ ...request, responseFormat: { type: "json", name, schema: {} } })
+    const text = typeof reply === "string" ? reply : String(reply.text)
+    return write(JSON.parse(text))
+  }
+
+const textForm = (name: string, sample: Sample, strategy: Sample["strategy"]): Case => ({
+  name: `${name} (text)`,
+  text: true,
+  sample: { ...sample, strategy, model: inText(sample.model) }
+})
+
+const variant = (
+  name: string,
+  sample: Pick<Sample, "task" | "strategy" | "model" | "tools">,
+  more?: Partial<Case>
+): Case => ({
+  name,
+  sample: { why: "", calls: "", ...sample },
+  ...more
+})
+
+/** What follows a heading, up to the next one. */
+const part = (text: string, heading: string): string => {
+  const from = text.split(`${heading}\n`)[1] ?? ""
+  return (from.split(/\n\n?(?:#+ |[A-Z][a-z ]+:\n)/)[0] ?? "").trim()
+}
+
+const asked = (request: LlmClient.LlmRequest): string =>
+  textOf(request.messages.findLast(({ role }) => role === "user"))
+
+const reactInText = variant(
+  "react (text)",
+  {
+    task: react.task,
+    tools: react.tools,
+    strategy: ReAct.make({ format: "text" }),
+    model: ({ messages }) => {
+      const told = messages.slice(1).map(textOf).join("\n")
+      const next = ["Lantern Prize", "Ida Moss", "Haven"].find(
+        (subject) => told.includes(subject) && !told.includes(`{"subject":"${subject}"}`)
+      )
+      return next === undefined
+        ? "THOUGHT: That is the river.\nFINAL_ANSWER: She was born on the river Ald."
+        : `THOUGHT: Who is that?\nACTION: lookup\nACTION_INPUT: {"subject":"${next}"}`
+    }
+  },
+  { text: true }
+)
+
+/** A plan with a step that no tool carries out. */
+const planWithReason = variant("plan-execute (reasoning)", {
+  task: "What is 3 plus 4, doubled?",
+  strategy: PlanExecute.make({ directAnswer: false }),
+  model: (request) => {
+    const text = asked(request)
+    switch (stepOf(request)?.name) {
+      case "Plan":
+        return JSON.stringify({ steps: [{ description: "Add the numbers" }, { description: "Double the sum" }] })
+      case "Reason": {
+        const [a = 0, b = 0] = (/What is (\d+) plus (\d+)/.exec(text) ?? []).slice(1).map(Number)
+        const sum = Number(/<result>\n(\d+)/.exec(text)?.[1])
+        const result = part(text, "This step:").startsWith("Add") ? a + b : 2 * sum
+        return JSON.stringify({ thought: "I reckon.", status: "done", result: String(result) })
+      }
+      default:
+        return `It comes to ${Array.from(text.matchAll(/<result>\n(\d+)/g), ([, value]) => value).at(-1)}.`
+    }
+  }
+})
+
+/** Trials that are planned by a model and judged by one; the first plan is wrong. */
+const reflexionOfPlans = variant("reflexion (plans)", {
+  task: "Name a fruit that is not red.",
+  strategy: Reflexion.make(),
+  model: (request) => {
+    const text = asked(request)
+    switch (stepOf(request)?.name) {
+      case "PlanWithMemory":
+        return text.includes("yellow ones") ? "Take the banana." : "Take the apple."
+      case "Execute":
+        return `The fruit is a${part(text, "## Plan\n").includes("banana") ? " banana" : "n apple"}.`
+      case "Evaluate": {
+        const success = part(text, "## Result to judge\n").includes("banana")
+        return JSON.stringify({
+          success,
+          score: success ? 1 : 0.2,
+          reason: success ? "It is yellow" : "Apples are red"
+        })
+      }
+      case "ReflectOnTrial":
+        return "Think of the yellow ones."
+      default:
+        return `Answer: ${/an? (apple|banana)/.exec(part(text, "## Outcome of the last attempt\n"))?.[1]}.`
+    }
+  }
+})
+
+/** A text that is written, criticised and mended. */
+const reflexionCritique = variant("reflexion (critique)", {
+  task: "Greet Ada by name.",
+  strategy: Reflexion.make({ form: "critique" }),
+  model: (request) => {
+    const text = asked(request)
+    switch (stepOf(request)?.name) {
+      case "Critique": {
+        const accepted = part(text, "## Text to review\n").includes("Ada")
+        return JSON.stringify({
+          accepted,
+          problems: accepted ? [] : ["The name is missing"],
+          score: accepted ? 1 : 0.3
+        })
+      }
+      case "Refine":
+        return "Good morning, Ada."
+      default:
+        return "Good morning."
+    }
+  }
+})
+
+/** A structure that is filled in by one call. */
+const selfDiscoveryAtOnce = variant("self-discovery (structure)", {
+  task: selfDiscovery.task,
+  strategy: SelfDiscovery.make({ maxSelectedModules: 2, solve: "structure" }),
+  model: (request) =>
+    stepOf(request)?.name === "FollowStructure"
+      ? JSON.stringify({ results: ["three pairs", "Chen, Amara, Dario, Bela", "All hold"], answer: "Chen goes first." })
+      : selfDiscovery.model(request)
+})
+
+/** A search whose paths hold no answer: one is written from the best of them. */
+const latsWithoutAnswer = variant("lats (no answer)", {
+  task: "Say something about the sea.",
+  strategy: Lats.make({ maxIterations: 2, maxDepth: 2, sampling: "together", numExpansions: 2 }),
+  model: (request) => {
+    switch (stepOf(request)?.name) {
+      case "Expand":
+        return JSON.stringify({ expansions: [{ thought: "It is wide." }, { thought: "It is deep." }] })
+      case "Evaluate":
+        return JSON.stringify({ reason: "Nothing is said yet.", score: asked(request).includes("deep") ? 0.6 : 0.4 })
+      case "Reflect":
+        return "Come to an answer."
+      default:
+        return `The sea: ${asked(request).includes("deep") ? "it is deep" : "it is wide"}.`
+    }
+  }
+})
+
+/** Every action of the search is a native call. */
+const latsNative = variant("lats (native)", {
+  task: "What does the archive say of the lighthouse?",
+  tools: lats.tools,
+  strategy: Lats.make({ maxIterations: 2, actions: "native", numExpansions: 2 }),
+  model: (request) => {
+    const text = asked(request)
+    if (stepOf(request)?.name === "Evaluate") return JSON.stringify({ reason: "It says so.", score: 1 })
+    return text.includes("Built 1871")
+      ? "It was built in 1871."
+      : { calls: [{ name: "lookup", params: { subject: "lighthouse" } }] }
+  }
+})
+
+const requests = [
+  ["clerk", "lamps"],
+  ["buyer", "lamps"],
+  ["clerk", "candles"],
+  ["buyer", "candles"]
+] as const
+
+/** A supervisor that writes its actions, one agent a turn. */
+const supervisorInText = variant(
+  "supervisor (text)",
+  {
+    task: supervisor.task,
+    tools: supervisor.tools,
+    strategy: Supervisor.make({ format: "text" }),
+    model: (request) => {
+      const told = request.messages.slice(1).map(textOf).join("\n")
+      const said = (agent: string, item: string) => told.includes(`What about ${item}, ${agent}?`)
+      switch (stepOf(request)?.name) {
+        case "AssessText": {
+          const [agent, item] = requests.find(([agent, item]) => !said(agent, item)) ?? []
+          return agent === undefined
+            ? "THOUGHT: That is all.\nFINAL_ANSWER: everything is known"
+            : `THOUGHT: I ask the ${agent}.\nACTION: delegate_to_${agent}\nACTION_INPUT: {"message":"What about ${item}, ${agent}?"}`
+        }
+        case "Review": {
+          const missing = requests.filter(([agent, item]) => !said(agent, item))
+          return missing.length === 0
+            ? "VERDICT: DONE\nREASON: all four are there"
+            : `VERDICT: MORE\nREASON: ${missing.length} are missing\nINSTRUCTIONS: ask the ${missing[0]?.[0]} about ${missing[0]?.[1]}`
+        }
+        case "Decide":
+          return `Reports: ${Array.from(told.matchAll(/(lamps|candles): ([\d.]+)/g), ([report]) => report).join(", ")}.`
+        default:
+          return supervisor.model(request)
+      }
+    }
+  },
+  { text: true }
+)
+
+/** The sample task of each strategy. */
+export const samples: ReadonlyArray<Case> = [
+  { name: "function_calling", sample: functionCalling },
+  { name: "react", sample: react },
+  { name: "reflection", sample: reflection },
+  { name: "plan-and-solve", sample: planAndSolve },
+  { name: "plan-execute", sample: planExecute },
+  { name: "reflexion", sample: reflexion },
+  { name: "lats", sample: lats },
+  { name: "self-discovery", sample: selfDiscovery },
+  { name: "storm", sample: storm },
+  { name: "supervisor", sample: supervisor },
+  { name: "adaptive", sample: adaptive }
+]
+
+/** Those, every other form of them, and tasks that reach what the samples leave out. */
+export const cases: ReadonlyArray<Case> = [
+  ...samples,
+  reactInText,
+  textForm("reflection", reflection, Reflection.make({ maxReflectionCycles: 3, format: "text" })),
+  textForm("plan-and-solve", planAndSolve, PlanAndSolve.make({ variant: "ps+", format: "text" })),
+  textForm("plan-execute", planExecute, PlanExecute.make({ format: "text" })),
+  planWithReason,
+  textForm(
+    "plan-execute (reasoning)",
+    planWithReason.sample,
+    PlanExecute.make({ directAnswer: false, format: "text" })
+  ),
+  textForm(
+    "reflexion",
+    reflexion,
+    Reflexion.make({ evaluator: Evaluator.exactMatch("1963"), maxTrials: 3, format: "text" })
+  ),
+  reflexionOfPlans,
+  textForm("reflexion (plans)", reflexionOfPlans.sample, Reflexion.make({ format: "text" })),
+  reflexionCritique,
+  textForm("reflexion (critique)", reflexionCritique.sample, Reflexion.make({ form: "critique", format: "text" })),
+  textForm("lats", lats, Lats.make({ numExpansions: 2, sampling: "together", format: "text" })),
+  latsWithoutAnswer,
+  latsNative,
+  textForm("self-discovery", selfDiscovery, SelfDiscovery.make({ maxSelectedModules: 2, format: "text" })),
+  selfDiscoveryAtOnce,
+  textForm(
+    "self-discovery (structure)",
+    selfDiscoveryAtOnce.sample,
+    SelfDiscovery.make({ maxSelectedModules: 2, solve: "structure", format: "text" })
+  ),
+  textForm("storm", storm, Storm.make({ maxTurns: 2, maxSections: 3, format: "text" })),
+  { name: "storm (shaped)", sample: storm, shaped: true },
+  supervisorInText,
+  textForm(
+    "adaptive",
+    adaptive,
+    Adaptive.make({
+      strategies: {
+        lookup: { strategy: FunctionCalling.make(), description: "questions that one look at a tool settles" },
+        explorer: { strategy: ReAct.make(), description: "questions whose steps build on each other" }
+      },
+      format: "text"
+    })
+  )
+]
+
+/** What a shaped answer is to be, and the name its form goes by. */
+export const Shape = Schema.Struct({ answer: Schema.String }).annotations({ identifier: "Shaped" })
+
+const REPAIR = "Give the answer as JSON"
+
+/**
+ * The same model, which puts its last words into the shape of `Shape` where it is asked to. `stubborn`: not before it has been told what is
+ * wrong.
+ */
+export const shaping =
+  (model: Model, options?: { readonly stubborn?: boolean | undefined }): Model =>
+  (request) => {
+    const { messages, responseFormat, ...rest } = request
+    if (responseFormat?.type !== "json" || !/shaped|sample_output/i.test(responseFormat.name)) return model(request)
+    const isRepair = textOf(messages.at(-1)).startsWith(REPAIR)
+    const reply = isRepair ? textOf(messages.at(-2)) : model({ ...rest, messages })
+    const text = typeof reply === "string" ? reply : String(reply.text)
+    return options?.stubborn === true && !isRepair ? `I would say: ${text}` : JSON.stringify({ answer: text })
+  }
+
+/** What a model fails with that lets nobody in: nothing that is worth another attempt. */
+export const refused = new LlmAuthenticationError({ provider: "test", message: "The key is not known" })
+
+/** A clock for which short waits are over at once and long ones never: nothing of a test depends on how fast the machine is. */
+export const hurried = (): Clock.Clock => {
+  let now = 0
+  const base = Effect.runSync(Effect.clock)
+  return {
+    ...base,
+    [Object.getOwnPropertySymbols(base)[0] as never]: undefined,
+    unsafeCurrentTimeMillis: () => now,
+    unsafeCurrentTimeNanos: () => BigInt(now) * 1_000_000n,
+    currentTimeMillis: Effect.sync(() => now),
+    currentTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
+    sleep: (duration: Duration.DurationInput) => {
+      const millis = Duration.toMillis(duration)
+      return millis > 5000
+        ? Effect.never
+        : Effect.zipRight(
+            Effect.sync(() => void (now += millis)),
+            Effect.yieldNow()
+          )
+    }
+  } as unknown as Clock.Clock
+}
+
+export interface Watched {
+  readonly exit: Exit.Exit<unknown, unknown>
+  readonly events: ReadonlyArray<AgentEvent>
+  readonly requests: ReadonlyArray<LlmClient.LlmRequest>
+  /** Calls of tools that were begun, and those that ended. */
+  readonly tools: { readonly begun: ReadonlyArray<string>; readonly open: number }
+  readonly active: number
+  readonly answer: string
+}
+
+export interface WatchOptions {
+  readonly model?:
+    | ((request: LlmClient.LlmRequest) => ReturnType<Model> | Effect.Effect<ReturnType<Model>, LlmError>)
+    | undefined
+  readonly input?: string | undefined
+  readonly history?: ReadonlyArray<LlmClient.Message> | undefined
+  readonly agent?: ((agent: Agent.Agent<any, any, any>) => Agent.Agent<any, any, any>) | undefined
+  /** Wraps the run, with what is in its context. */
+  readonly around?: (<A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, any, any>) | undefined
+  readonly tools?: Sample["tools"]
+}
+
+export const agentOf = ({ sample, shaped }: Case, tools = sample.tools): Agent.Agent<any, any, any> => {
+  const agent = Agent.make("sample", { system: "You are brief.", tools: tools ?? [], strategy: sample.strategy })
+  return shaped === true ? agent.pipe(Agent.withOutput(Shape)) : agent
+}
+
+/** Sees tools while they run: each takes a turn of the scheduler. */
+export const toolWatch = () => {
+  const begun: Array<string> = []
+  let open = 0
+  const watch: ToolRunner.ToolInterceptor = (call, next) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => {
+        begun.push(call.name)
+        open++
+      }),
+      () => Effect.zipRight(Effect.yieldNow(), next(call)),
+      () => Effect.sync(() => void open--)
+    )
+  return { watch, begun, open: () => open }
+}
+
+/** Streams a run to its end, whatever that is. */
+export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Watched> =>
+  Effect.gen(function* () {
+    const model = options.model ?? (given.shaped === true ? shaping(given.sample.model) : given.sample.model)
+    const client = TestModel.make((request) => {
+      const reply = model(request)
+      return Effect.zipRight(Effect.yieldNow(), Effect.isEffect(reply) ? reply : Effect.succeed(reply))
+    })
+    const events: Array<AgentEvent> = []
+    const tools = toolWatch()
+    const agent = (options.agent ?? ((one) => one))(agentOf(given, options.tools ?? given.sample.tools))
+    const input = options.input ?? given.sample.task
+    const around = options.around ?? ((run) => run)
+    const program = Stream.runForEach(
+      AgentExecutor.stream(agent, options.history === undefined ? input : { input, history: options.history }),
+      (event) => Effect.sync(() => void events.push(event))
+    )
+    const exit = yield* Effect.exit(around(program)).pipe(
+      Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch]),
+      Effect.provide(Agents.layer({ enableMetrics: false }).pipe(Layer.provide(LlmClient.layer(client)))),
+      Effect.withClock(hurried())
+    ) as Effect.Effect<Exit.Exit<unknown, unknown>>
+    const message = events.findLast((event) => event._tag === "Message" && event.agent === "sample")
+    return {
+      exit,
+      events,
+      requests: yield* client.observer.requests,
+      active: yield* client.observer.active,
+      tools: { begun: tools.begun, open: tools.open() },
+      answer: message?._tag === "Message" ? message.text : ""
+    }
+  })
+
+/** Watches a run that has to succeed. */
+export const succeed = (given: Case, options?: WatchOptions): Effect.Effect<Watched> =>
+  Effect.tap(watch(given, options), ({ exit }) =>
+    Exit.isSuccess(exit) ? Effect.void : Effect.dieMessage(`${given.name}: ${Cause.pretty(exit.cause)}`)
+  )
