@@ -1,6 +1,6 @@
 /** Every strategy on its sample task, and on others where the sample leaves a branch out; and how to watch one of them run. */
 import * as Cause from "effect/Cause"
-import type * as Clock from "effect/Clock"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,11 +10,13 @@ import * as Stream from "effect/Stream"
 import { sample as adaptive } from "../../examples/strategies/adaptive.js"
 import { sample as functionCalling } from "../../examples/strategies/function-calling.js"
 import { sample as lats } from "../../examples/strategies/lats.js"
+import { sample as llmCompiler } from "../../examples/strategies/llm-compiler.js"
 import { sample as planAndSolve } from "../../examples/strategies/plan-and-solve.js"
 import { sample as planExecute } from "../../examples/strategies/plan-execute.js"
 import { sample as react } from "../../examples/strategies/react.js"
 import { sample as reflection } from "../../examples/strategies/reflection.js"
 import { sample as reflexion } from "../../examples/strategies/reflexion.js"
+import { sample as rewoo } from "../../examples/strategies/rewoo.js"
 import type { Sample } from "../../examples/strategies/sample.js"
 import { sample as selfDiscovery } from "../../examples/strategies/self-discovery.js"
 import { sample as storm } from "../../examples/strategies/storm.js"
@@ -31,11 +33,13 @@ import * as Adaptive from "../../src/strategy/Adaptive.js"
 import * as Evaluator from "../../src/strategy/Evaluator.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as Lats from "../../src/strategy/Lats.js"
+import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
 import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../src/strategy/PlanExecute.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
 import * as Reflection from "../../src/strategy/Reflection.js"
 import * as Reflexion from "../../src/strategy/Reflexion.js"
+import * as ReWoo from "../../src/strategy/ReWoo.js"
 import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
 import * as Storm from "../../src/strategy/Storm.js"
 import * as Supervisor from "../../src/strategy/Supervisor.js"
@@ -61,14 +65,12 @@ const places = /\{[a-z_]+\}/
 
 const chunks = new Map<PromptStep, ReadonlyArray<string>>()
 
+/** What stands in a system message whatever the places are filled with. */
 const chunksOf = (step: PromptStep): ReadonlyArray<string> => {
   const known = chunks.get(step)
   if (known !== undefined) return known
-  const made = step.system.source
-    .replace(/\{\{/g, "\u0001")
-    .replace(/\}\}/g, "\u0002")
-    .split(places)
-    .map((chunk) => chunk.replace(/\u0001/g, "{").replace(/\u0002/g, "}"))
+  const source = step.system.source.replace(/\{\{/g, "\u27ea").replace(/\}\}/g, "\u27eb")
+  const made = source.split(places).map((chunk) => chunk.replace(/\u27ea/g, "{").replace(/\u27eb/g, "}"))
   chunks.set(step, made)
   return made
 }
@@ -92,6 +94,8 @@ export const stepOf = (request: LlmClient.LlmRequest): PromptStep | undefined =>
 export const keyOf = (step: PromptStep): string => `${step.pattern}/${step.name}`
 
 export type Model = Sample["model"]
+
+const said = (reply: ReturnType<Model>): string => (typeof reply === "string" ? reply : String(reply.text))
 
 const lines = (prefix: string, items: ReadonlyArray<string>): string => items.map((item) => prefix + item).join("\n")
 
@@ -183,8 +187,7 @@ export const inText =
     if (writer === undefined || request.responseFormat !== undefined) return model(request)
     const [name, write] = writer
     const reply = model({ ...request, responseFormat: { type: "json", name, schema: {} } })
-    const text = typeof reply === "string" ? reply : String(reply.text)
-    return write(JSON.parse(text))
+    return write(JSON.parse(said(reply)))
   }
 
 const textForm = (name: string, sample: Sample, strategy: Sample["strategy"]): Case => ({
@@ -344,6 +347,91 @@ const latsNative = variant("lats (native)", {
   }
 })
 
+/** What the sample writes as text, as JSON. */
+const compilerInJson = variant("llm-compiler", {
+  task: llmCompiler.task,
+  tools: llmCompiler.tools,
+  strategy: LlmCompiler.make(),
+  model: (request) => {
+    const text = said(llmCompiler.model(request))
+    const answer = /Finish\((.*)\)$/.exec(text)?.[1]
+    if (answer !== undefined) return JSON.stringify({ thought: "All prices are there.", action: "finish", answer })
+    const tasks = Array.from(text.matchAll(/^(\d+)\. (flight|night|total)\((.*)\)$/gm), ([, id, tool, list]) => {
+      const values: ReadonlyArray<string> = (list ?? "").split(", ").map((value) => value.replace(/"/g, ""))
+      const args =
+        tool === "total" ? { flight: values[0], night: values[1], nights: Number(values[2]) } : { city: values[0] }
+      return { id: Number(id), tool, args }
+    })
+    return JSON.stringify({ tasks })
+  }
+})
+
+/** A first plan that is not enough, and an answer that is written in a call of its own. */
+const compilerAgain = variant(
+  "llm-compiler (again)",
+  {
+    task: "What do flights to Lisbon and Oslo cost?",
+    tools: llmCompiler.tools,
+    strategy: LlmCompiler.make({ synthesize: true, format: "text" }),
+    model: (request) => {
+      const text = asked(request)
+      switch (stepOf(request)?.name) {
+        case "PlanGraph":
+          return text.includes("Oslo is missing")
+            ? 'Thought: Oslo now.\n2. flight("Oslo")\n3. join()<END_OF_PLAN>'
+            : '1. flight("Lisbon")\n2. join()<END_OF_PLAN>'
+        case "Join":
+          return text.includes('flight("Oslo")')
+            ? "Thought: Both are there.\nAction: Finish(both)"
+            : "Thought: One is there.\nAction: Replan(Oslo is missing)"
+        default:
+          return `They cost ${Array.from(text.matchAll(/^ {2}(\d+)$/gm), ([, price]) => price).join(" and ")} EUR.`
+      }
+    }
+  },
+  { text: true }
+)
+
+/** What the sample writes as text, as JSON. */
+const rewooInJson = variant("rewoo", {
+  task: rewoo.task,
+  tools: rewoo.tools,
+  strategy: ReWoo.make(),
+  model: (request) => {
+    const text = said(rewoo.model(request))
+    const steps = Array.from(
+      text.matchAll(/^Plan: (.*)\n(#E\d) = (\w+)\[(.*)\]$/gm),
+      ([, plan, variable, tool, input]) => {
+        const [from, what] = (input ?? "").split(", ")
+        return { plan, variable, tool, input: tool === "subtract" ? { from, what } : input }
+      }
+    )
+    return steps.length === 0 ? text : JSON.stringify({ steps })
+  }
+})
+
+/** A plan that asks a model for a piece of evidence. */
+const rewooWithModel = variant(
+  "rewoo (model)",
+  {
+    task: "Who made Alien, in capitals?",
+    tools: rewoo.tools,
+    strategy: ReWoo.make({ format: "text" }),
+    model: (request) => {
+      const text = asked(request)
+      switch (stepOf(request)?.name) {
+        case "WorkerPlan":
+          return "Plan: Find out.\n#E1 = search[director of Alien]\nPlan: Write it large.\n#E2 = LLM[In capitals: #E1]"
+        case "SolverExecute":
+          return (/In capitals: (.*)/.exec(text)?.[1] ?? "").toUpperCase()
+        default:
+          return `It was ${/[A-Z]{3,} [A-Z]{3,}/.exec(text)?.[0]}.`
+      }
+    }
+  },
+  { text: true }
+)
+
 const requests = [
   ["clerk", "lamps"],
   ["buyer", "lamps"],
@@ -392,6 +480,10 @@ export const samples: ReadonlyArray<Case> = [
   { name: "plan-and-solve", sample: planAndSolve },
   { name: "plan-execute", sample: planExecute },
   { name: "reflexion", sample: reflexion },
+  { name: "llm-compiler (text)", sample: llmCompiler, text: true },
+  { name: "rewoo (text)", sample: rewoo, text: true },
+  compilerInJson,
+  rewooInJson,
   { name: "lats", sample: lats },
   { name: "self-discovery", sample: selfDiscovery },
   { name: "storm", sample: storm },
@@ -423,6 +515,8 @@ export const cases: ReadonlyArray<Case> = [
   textForm("reflexion (critique)", reflexionCritique.sample, Reflexion.make({ form: "critique", format: "text" })),
   textForm("lats", lats, Lats.make({ numExpansions: 2, sampling: "together", format: "text" })),
   latsWithoutAnswer,
+  compilerAgain,
+  rewooWithModel,
   latsNative,
   textForm("self-discovery", selfDiscovery, SelfDiscovery.make({ maxSelectedModules: 2, format: "text" })),
   selfDiscoveryAtOnce,
@@ -463,7 +557,7 @@ export const shaping =
     if (responseFormat?.type !== "json" || !/shaped|sample_output/i.test(responseFormat.name)) return model(request)
     const isRepair = textOf(messages.at(-1)).startsWith(REPAIR)
     const reply = isRepair ? textOf(messages.at(-2)) : model({ ...rest, messages })
-    const text = typeof reply === "string" ? reply : String(reply.text)
+    const text = said(reply)
     return options?.stubborn === true && !isRepair ? `I would say: ${text}` : JSON.stringify({ answer: text })
   }
 
@@ -473,24 +567,21 @@ export const refused = new LlmAuthenticationError({ provider: "test", message: "
 /** A clock for which short waits are over at once and long ones never: nothing of a test depends on how fast the machine is. */
 export const hurried = (): Clock.Clock => {
   let now = 0
-  const base = Effect.runSync(Effect.clock)
+  const sleep = (duration: Duration.Duration): Effect.Effect<void> => {
+    const millis = Duration.toMillis(duration)
+    if (millis > 1000) return Effect.never
+    return Effect.sync(() => {
+      now += millis
+    }).pipe(Effect.zipRight(Effect.yieldNow()))
+  }
   return {
-    ...base,
-    [Object.getOwnPropertySymbols(base)[0] as never]: undefined,
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
     unsafeCurrentTimeMillis: () => now,
-    unsafeCurrentTimeNanos: () => BigInt(now) * 1_000_000n,
+    unsafeCurrentTimeNanos: () => BigInt(Math.round(now * 1e6)),
     currentTimeMillis: Effect.sync(() => now),
-    currentTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
-    sleep: (duration: Duration.DurationInput) => {
-      const millis = Duration.toMillis(duration)
-      return millis > 5000
-        ? Effect.never
-        : Effect.zipRight(
-            Effect.sync(() => void (now += millis)),
-            Effect.yieldNow()
-          )
-    }
-  } as unknown as Clock.Clock
+    currentTimeNanos: Effect.sync(() => BigInt(Math.round(now * 1e6))),
+    sleep
+  }
 }
 
 export interface Watched {
