@@ -355,7 +355,11 @@ const compilerInJson = variant("llm-compiler", {
   model: (request) => {
     const text = said(llmCompiler.model(request))
     const answer = /Finish\((.*)\)$/.exec(text)?.[1]
-    if (answer !== undefined) return JSON.stringify({ thought: "All prices are there.", action: "finish", answer })
+    if (answer !== undefined) {
+      return stepOf(request)?.name === "Join"
+        ? JSON.stringify({ thought: "All prices are there.", action: "finish", answer })
+        : answer
+    }
     const tasks = Array.from(text.matchAll(/^(\d+)\. (flight|night|total)\((.*)\)$/gm), ([, id, tool, list]) => {
       const values: ReadonlyArray<string> = (list ?? "").split(", ").map((value) => value.replace(/"/g, ""))
       const args =
@@ -544,7 +548,9 @@ export const cases: ReadonlyArray<Case> = [
 /** What a shaped answer is to be, and the name its form goes by. */
 export const Shape = Schema.Struct({ answer: Schema.String }).annotations({ identifier: "Shaped" })
 
-const REPAIR = "Give the answer as JSON"
+/** Whether a model is told that its answer does not fit the shape. */
+export const isRepair = ({ messages }: LlmClient.LlmRequest): boolean =>
+  textOf(messages.at(-1)).startsWith("Give the answer as JSON")
 
 /**
  * The same model, which puts its last words into the shape of `Shape` where it is asked to. `stubborn`: not before it has been told what is
@@ -555,10 +561,10 @@ export const shaping =
   (request) => {
     const { messages, responseFormat, ...rest } = request
     if (responseFormat?.type !== "json" || !/shaped|sample_output/i.test(responseFormat.name)) return model(request)
-    const isRepair = textOf(messages.at(-1)).startsWith(REPAIR)
-    const reply = isRepair ? textOf(messages.at(-2)) : model({ ...rest, messages })
+    const isAgain = isRepair(request)
+    const reply = isAgain ? textOf(messages.at(-2)) : model({ ...rest, messages })
     const text = said(reply)
-    return options?.stubborn === true && !isRepair ? `I would say: ${text}` : JSON.stringify({ answer: text })
+    return options?.stubborn === true && !isAgain ? `I would say: ${text}` : JSON.stringify({ answer: text })
   }
 
 /** What a model fails with that lets nobody in: nothing that is worth another attempt. */
@@ -604,6 +610,8 @@ export interface WatchOptions {
   /** Wraps the run, with what is in its context. */
   readonly around?: (<A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, any, any>) | undefined
   readonly tools?: Sample["tools"]
+  /** What stands before tools, besides the one who watches them. */
+  readonly interceptors?: ReadonlyArray<ToolRunner.ToolInterceptor> | undefined
 }
 
 export const agentOf = ({ sample, shaped }: Case, tools = sample.tools): Agent.Agent<any, any, any> => {
@@ -645,7 +653,7 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
       (event) => Effect.sync(() => void events.push(event))
     )
     const exit = yield* Effect.exit(around(program)).pipe(
-      Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch]),
+      Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch, ...(options.interceptors ?? [])]),
       Effect.provide(Agents.layer({ enableMetrics: false }).pipe(Layer.provide(LlmClient.layer(client)))),
       Effect.withClock(hurried())
     ) as Effect.Effect<Exit.Exit<unknown, unknown>>
