@@ -65,12 +65,16 @@ describe("prompts of every strategy", () => {
       for (const given of cases) {
         const { library, renderings } = recording()
         const { requests } = yield* succeed(given, { around: using(library) })
-        all.push(...renderings)
         const sent = requests.map((request) => request.messages.map(textOf).join("\n")).join("\n")
-        for (const { key, rendered } of renderings) {
-          assert.include(sent, rendered.system, `${given.name}: the system half of ${key} is not sent`)
-          assert.include(sent, rendered.user, `${given.name}: the user half of ${key} is not sent`)
+        // A strategy may fill in a prompt to see what it is like.
+        const used = renderings.filter(({ rendered }) => sent.includes(rendered.system) && sent.includes(rendered.user))
+        for (const { key } of renderings) {
+          assert.isTrue(
+            used.some((one) => one.key === key),
+            `${given.name}: ${key} is not sent`
+          )
         }
+        all.push(...used)
       }
       for (const [key, step] of everyStep) {
         const mine = all.filter((one) => one.key === key)
