@@ -230,8 +230,10 @@ export const expandNode = (settings: Settings<any, any>) => (state: State) =>
     const { admit, calls } = searchMeter(settings, state)
     const sampled = yield* sample(settings, state, count, admit)
     for (const { action, step } of sampled) {
-      const text = action.thought === "" ? LatsReply.describe(action) : action.thought
-      yield* reasoning.run.emit({ _tag: "Thought", step, text })
+      const { thought } = action
+      // An answer without a thought would be out before anybody judged it.
+      if (thought === "" && action.kind === "answer" && reasoning.run.withheld) continue
+      yield* reasoning.run.emit({ _tag: "Thought", step, text: thought === "" ? LatsReply.describe(action) : thought })
     }
     const carryOut = ({ action, step }: LatsReply.Sampled, index: number) =>
       action.kind === "call"

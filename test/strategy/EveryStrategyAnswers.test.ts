@@ -112,6 +112,10 @@ describe("answers that a guard blocks", () => {
         )
         const finished = own.filter((event) => event._tag === "NodeFinished")
         for (const event of finished) assert.deepStrictEqual(event._tag === "NodeFinished" && event.update, {})
+        for (const event of own) {
+          // What tools show, and what the model says on its way, are no answers: but no thought may be one.
+          if (event._tag === "Thought") assert.notInclude(event.text, answer)
+        }
         const last = own.at(-1)
         assert.strictEqual(last?._tag, "Error")
         for (const sentence of sentencesOf(answer)) {
