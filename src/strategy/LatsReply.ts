@@ -27,7 +27,9 @@ export const Action = Schema.Struct({
   tool: Schema.optional(Schema.String),
   params: Schema.optional(Schema.Unknown),
   /** What the call showed. */
-  observation: Schema.optional(Schema.String)
+  observation: Schema.optional(Schema.String),
+  /** The token limit of the model cut the answer. */
+  isCut: Schema.optional(Schema.Boolean)
 })
 /**
  * @since 0.1.0

@@ -206,13 +206,18 @@ const sample = (settings: Settings<any, any>, state: State, count: number, admit
             LatsReply.expansionForm(definitions, ToolLoop.writtenNames(task.tools)),
             { admit, settings: own }
           )
-      return Effect.map(orSpent(asked), (reply) =>
-        reply === undefined
-          ? []
-          : LatsReply.actions(reply.value)
-              .slice(0, wanted)
-              .map((action) => ({ action: known(task, action), step: reply.step }))
-      )
+      return Effect.map(orSpent(asked), (reply) => {
+        if (reply === undefined) return []
+        const proposed = LatsReply.actions(reply.value)
+        const isCut = reply.response.finishReason === "length"
+        return proposed.slice(0, wanted).map((action, at) => ({
+          action: {
+            ...known(task, action),
+            ...(isCut && action.kind === "answer" && at === proposed.length - 1 ? { isCut } : {})
+          },
+          step: reply.step
+        }))
+      })
     }
     const asked = settings.together ? [count] : Array.from({ length: count }, () => 1)
     const samples = yield* Step.forEach(asked, (wanted, index) => ask(index, wanted), {
@@ -420,7 +425,7 @@ export const generateFinalOutput = (settings: Settings<any, any>) => (state: Sta
     const { admit, calls } = meter(state.modelCalls, settings.maxModelCalls)
     const path = wayTo(state.tree, state.best)
     const last = path[path.length - 1]
-    const reason: FinishReason = state.solved === null ? "limit" : "completed"
+    const reason: FinishReason = state.solved === null ? "limit" : last?.isCut === true ? "length" : "completed"
     const values = {
       task: reasoning.task.input,
       path: LatsReply.renderPath(path),

@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import * as LlmCompilerPrompts from "../prompt/LlmCompilerPrompts.js"
 import * as LlmCompilerRound from "./LlmCompilerRound.js"
@@ -16,6 +17,7 @@ import * as Reasoning from "./Reasoning.js"
 import * as ReplyForm from "./ReplyForm.js"
 import * as Strategy from "./Strategy.js"
 import { MaxIterationsExceededError } from "./StrategyError.js"
+import * as ToolLoop from "./ToolLoop.js"
 
 /**
  * The name in the registry.
@@ -103,6 +105,8 @@ export const State = Schema.Struct({
   /** The plans so far with what came of them. */
   rounds: Schema.Array(Round),
   verdict: Schema.optional(Verdict),
+  /** Why the model ended that verdict. */
+  reason: Schema.optional(FinishReason),
   answer: Schema.optional(PlanResults.Answered)
 })
 /**
@@ -244,7 +248,7 @@ export const definition = (
         check_completion: (state: State) =>
           Effect.gen(function* () {
             const { askFor, run, task } = yield* Reasoning.Reasoning
-            const { step, value } = yield* askFor(
+            const { response, step, value } = yield* askFor(
               LlmCompilerPrompts.Join,
               {
                 task: task.input,
@@ -263,6 +267,7 @@ export const definition = (
             })
             return {
               verdict: value,
+              reason: ToolLoop.finishReason(response.finishReason),
               rounds: state.rounds.map((round, index) =>
                 index === state.rounds.length - 1 ? { ...round, feedback } : round
               )
@@ -283,7 +288,7 @@ export const definition = (
               })
             }
             if (isFinished && !synthesizes(task)) {
-              return { answer: yield* reasoning.answer(state.verdict?.answer?.trim() ?? "") }
+              return { answer: yield* reasoning.answer(state.verdict?.answer?.trim() ?? "", state.reason) }
             }
             const answer = yield* reasoning.finish(LlmCompilerPrompts.Synthesize, {
               task: task.input,

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import { errorInfo } from "../domain/AgentEvent.js"
+import { errorInfo, FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
 import * as FunctionCalling from "./FunctionCalling.js"
@@ -15,6 +15,7 @@ import * as ReflexionActor from "./ReflexionActor.js"
 import * as ReplyForm from "./ReplyForm.js"
 import type * as Strategy from "./Strategy.js"
 import { MaxIterationsExceededError } from "./StrategyError.js"
+import * as ToolLoop from "./ToolLoop.js"
 
 /**
  * The token that ends the loop, alone on a line and in any case.
@@ -100,6 +101,8 @@ export const State = Schema.Struct({
   /** The round, from 1; 0 before the first. */
   iteration: Schema.Number,
   text: Schema.String,
+  /** Why whoever wrote the text ended. */
+  reason: FinishReason,
   critique: Schema.String,
   accepted: Schema.Boolean,
   /** A critique or refinement failed: the text stays as it is. */
@@ -161,7 +164,7 @@ export const definition = <E = never, R = never>(
   return {
     name,
     options,
-    start: () => ({ iteration: 0, text: "", critique: "", accepted: false, stopped: false }),
+    start: () => ({ iteration: 0, text: "", reason: "completed", critique: "", accepted: false, stopped: false }),
     answer: (state) =>
       state.answer === undefined
         ? Effect.dieMessage("final_output did not run: the graph was changed so that it ends without it")
@@ -179,11 +182,11 @@ export const definition = <E = never, R = never>(
             if (options.inner !== undefined || task.tools.definitions.length > 0) {
               const actor: Strategy.Strategy<E, R> = options.inner ?? calling
               const plain = { ...task, output: undefined }
-              const { text } = yield* ReflexionActor.act(actor, plain, ReflexionPrompts.Generate, values)
-              return { text }
+              const { reason, text } = yield* ReflexionActor.act(actor, plain, ReflexionPrompts.Generate, values)
+              return { text, reason }
             }
-            const { text } = yield* reasoning.ask(ReflexionPrompts.Generate, values, { show: "reasoning" })
-            return { text }
+            const { response, text } = yield* reasoning.ask(ReflexionPrompts.Generate, values, { show: "reasoning" })
+            return { text, reason: ToolLoop.finishReason(response.finishReason) }
           }),
         critique: (state: State) =>
           Effect.gen(function* () {
@@ -220,7 +223,8 @@ export const definition = <E = never, R = never>(
               { settings: { temperature: temperatureRefine }, show: "reasoning" }
             )
             const replied = yield* keep("refinement", asked)
-            return replied === undefined ? { stopped: true } : { text: replied.text }
+            if (replied === undefined) return { stopped: true }
+            return { text: replied.text, reason: ToolLoop.finishReason(replied.response.finishReason) }
           }),
         final_output: (state: State) =>
           Effect.gen(function* () {
@@ -235,7 +239,7 @@ export const definition = <E = never, R = never>(
                 hint: 'Raise `maxIterations`, or take the last text with `onLimit: "answer"`'
               })
             }
-            const answer = yield* reasoning.answer(state.text, isLimit ? "limit" : "completed")
+            const answer = yield* reasoning.answer(state.text, isLimit ? "limit" : state.reason)
             return { answer: yield* ReflexionActor.show(answer) }
           })
       },

@@ -19,6 +19,7 @@ import * as Reasoning from "./Reasoning.js"
 import * as ReasoningStructure from "./ReasoningStructure.js"
 import * as Reply from "./SelfDiscoveryReply.js"
 import * as Strategy from "./Strategy.js"
+import * as ToolLoop from "./ToolLoop.js"
 
 /**
  * The name in the registry.
@@ -87,6 +88,8 @@ export const State = Schema.Struct({
   results: Schema.Array(Schema.String),
   /** The answer of a structure that was filled in at once. */
   conclusion: Schema.optional(Schema.String),
+  /** Why the model ended that answer. */
+  reason: Schema.optional(FinishReason),
   answer: Schema.optional(
     Schema.Struct({
       text: Schema.String,
@@ -167,7 +170,11 @@ const graphOf = <R>(
         },
         Reply.followed(state.steps.length)
       ),
-      ({ value }) => ({ results: value.results, conclusion: value.answer })
+      ({ response, value }) => ({
+        results: value.results,
+        conclusion: value.answer,
+        reason: ToolLoop.finishReason(response.finishReason)
+      })
     )
 
   /** Follows the next step, with the tools of the task. */
@@ -264,7 +271,7 @@ const graphOf = <R>(
               const values = { task: task.input, reasoning_steps: resultsText(state) }
               return { answer: yield* reasoning.finish(Prompts.SynthesizeOutput, values) }
             }
-            const answer = yield* reasoning.answer(state.conclusion)
+            const answer = yield* reasoning.answer(state.conclusion, state.reason)
             if (run.live) yield* run.emit({ _tag: "TextDelta", text: answer.text })
             return { answer }
           })

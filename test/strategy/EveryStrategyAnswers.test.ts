@@ -84,6 +84,24 @@ describe("answers of a shape", () => {
   )
 })
 
+describe("an answer that the token limit cut", () => {
+  for (const given of cases) {
+    it.effect(`of ${given.name} says so`, () =>
+      Effect.gen(function* () {
+        const model = given.shaped === true ? shaping(given.sample.model) : given.sample.model
+        const { events } = yield* succeed(given, {
+          model: (request) => {
+            const reply = model(request)
+            return typeof reply === "string" ? { text: reply, finishReason: "length" as const } : reply
+          }
+        })
+        const finished = events.find((event) => event._tag === "Finished" && event.agent === "sample")
+        assert.strictEqual(finished?._tag === "Finished" && finished.reason, "length")
+      })
+    )
+  }
+})
+
 /** Sentences of the answer. */
 const sentencesOf = (answer: string): ReadonlyArray<string> =>
   answer
