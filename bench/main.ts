@@ -15,6 +15,7 @@ import * as AgentExecutor from "../src/agent/AgentExecutor.js"
 import * as Agents from "../src/agent/Agents.js"
 import * as LlmClient from "../src/llm/LlmClient.js"
 import * as FunctionCalling from "../src/strategy/FunctionCalling.js"
+import * as ReAct from "../src/strategy/ReAct.js"
 import * as Tool from "../src/tool/Tool.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
@@ -79,6 +80,10 @@ const stepsPerRun = 100
 const runsPerSample = quick ? 10 : 40
 const strategy = FunctionCalling.make({ maxIterations: stepsPerRun + 1, noProgressAfter: false })
 const one = Agent.make("bench", { tools: [add], strategy })
+const react = Agent.make("bench", {
+  tools: [add],
+  strategy: ReAct.make({ maxIterations: stepsPerRun + 1, noProgressAfter: false })
+})
 const twenty = Agent.make("bench", { tools: [add, ...others], strategy })
 
 const spans: Telemetry.SpanCount = { ended: 0 }
@@ -148,7 +153,10 @@ const stepRow = async () => {
       "floor.",
       runsPerSample
     )
-  const samples = await interleave({ floor, one: library(one), twenty: library(twenty) }, { warmup, runs })
+  const samples = await interleave(
+    { floor, one: library(one), twenty: library(twenty), react: library(react) },
+    { warmup, runs }
+  )
   const all = stepsPerRun * runsPerSample
   const expected = { model: all + runsPerSample, tool: all, events: all, text: "done" }
   const spanCount = 2 * all + 2 * runsPerSample
@@ -164,6 +172,11 @@ const stepRow = async () => {
       metrics: 5 * runsPerSample + 3 * all
     }),
     makeRow("step", "effect-lexigram, 20 tools", "µs CPU", samples["twenty"]!, {
+      ...expected,
+      spans: spanCount,
+      metrics: 5 * runsPerSample + 3 * all
+    }),
+    makeRow("step", "effect-lexigram, react as a graph", "µs CPU", samples["react"]!, {
       ...expected,
       spans: spanCount,
       metrics: 5 * runsPerSample + 3 * all

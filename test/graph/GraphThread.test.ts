@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
@@ -44,7 +45,7 @@ const recorder = () => {
 }
 
 const withMemory = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  effect.pipe(Effect.provide(layerMemory()), Effect.provide(IdGenerator.layerSequential()))
+  Effect.provide(effect, Layer.merge(layerMemory(), IdGenerator.layerSequential()))
 
 const waitingOf = <A, E>(run: Effect.Effect<A, E, Checkpointer>) =>
   Effect.map(Effect.flip(run), (error) => {
