@@ -209,7 +209,7 @@ const deltaRows = async () => {
 }
 
 const deltaRow = async (perChunk: number) => {
-  const deltas = 25_600
+  const deltas = quick ? 25_600 : 128_000
   const model = streamModel(deltas, perChunk, counts)
   const quiet = Agent.make("bench", { strategy: FunctionCalling.make() })
   const runtime = executor(model)

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import * as Channel from "effect/Channel"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -162,7 +163,9 @@ export const stream = <O, E, R>(
   agent: Agent.Agent<O, E, R>,
   request: string | AgentRequest
 ): Stream.Stream<AgentEvent, E | ExecutorError, R | AgentExecutor> =>
-  Stream.unwrap(Effect.map(AgentExecutor, (executor) => executor.stream(agent, request)))
+  Stream.fromChannel(
+    Channel.flatMap(Channel.fromEffect(AgentExecutor), (executor) => Stream.toChannel(executor.stream(agent, request)))
+  )
 
 const capacity = 64
 
@@ -415,20 +418,11 @@ const make = (
         return execute(agent, request, outlet, fiber, parent, finished(agent, outlet))
       }) as Effect.Effect<any, any, any>,
     stream: (agent, request) =>
-      Stream.unwrapScoped(
-        Effect.gen(function* () {
-          const parent = yield* Run.Run
-          const reader = EventSink.make<AgentEvent, any>({ capacity })
+      EventSink.stream<AgentEvent, any, any>({ capacity }, (reader) =>
+        Effect.withFiberRuntime<Answer, unknown, unknown>((fiber) => {
+          const parent = Context.get(fiber.currentContext as Context.Context<Run.Run>, Run.Run)
           const outlet = Outlet.make({ reader, log, parent })
-          yield* Effect.forkScoped(
-            Effect.onExit(
-              Effect.withFiberRuntime<Answer, unknown, unknown>((fiber) =>
-                execute(agent, request, outlet, fiber, parent, Effect.succeed)
-              ),
-              (exit) => Effect.sync(() => reader.done(exit))
-            )
-          )
-          return reader.stream
+          return execute(agent, request, outlet, fiber, parent, Effect.succeed)
         })
       ) as Stream.Stream<AgentEvent, any, any>,
     health: Health.sum([

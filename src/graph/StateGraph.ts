@@ -15,7 +15,7 @@ import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
 import * as EventSink from "../internal/EventSink.js"
 import type { Checkpointer, Json } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
@@ -507,22 +507,15 @@ export const stream = <N extends string, S, I, E, R>(
   initial: NoInfer<S>,
   options?: RunOptions | undefined
 ): Stream.Stream<GraphEvent<S>, E | GraphStepLimitError, R> =>
-  Stream.unwrapScoped(
-    Effect.suspend(() => {
-      const sink = EventSink.make<GraphEvent<S>, E | GraphStepLimitError>({ capacity: 64 })
-      const tell = (event: GraphEvent<S>): Effect.Effect<void> =>
-        Effect.suspend(() => {
-          sink.push(event)
-          return sink.settle() ?? Effect.void
-        })
-      return GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell }).pipe(
-        Effect.tap((state) => tell({ _tag: "Finished", graph: compiled.name, state })),
-        Effect.onExit((exit) => Effect.sync(() => sink.done(exit))),
-        Effect.forkScoped,
-        Effect.as(sink.stream)
-      )
-    })
-  )
+  EventSink.stream({ capacity: 64 }, (sink: EventSink.EventSink<GraphEvent<S>, never>) => {
+    const tell = (event: GraphEvent<S>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        sink.push(event)
+        return sink.settle() ?? Effect.void
+      })
+    const run = GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell })
+    return Effect.tap(run, (state) => tell({ _tag: "Finished", graph: compiled.name, state }))
+  })
 
 /**
  * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the nodes around them; in a

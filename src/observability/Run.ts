@@ -92,8 +92,7 @@ export const make = (options: {
   const telemetry = options.telemetry ?? options.parent?.telemetry ?? defaultTelemetry
   let seq = 0
   let ended = false
-  const push = (body: Body) => {
-    const at = clock.unsafeCurrentTimeMillis()
+  const push = (body: Body, at: number) => {
     // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
     sink.push(
       parentRunId === undefined
@@ -112,18 +111,19 @@ export const make = (options: {
     emitAll: (bodies) =>
       Effect.suspend(() => {
         if (ended || bodies.length === 0) return Effect.void
-        for (const body of bodies) push(body)
+        const at = clock.unsafeCurrentTimeMillis()
+        for (const body of bodies) push(body, at)
         return sink.settle() ?? Effect.void
       }),
     unsafeEmit: (body) => {
       if (ended) return undefined
-      push(body)
+      push(body, clock.unsafeCurrentTimeMillis())
       return sink.settle()
     },
     terminal: (body) => {
       if (ended) return
       ended = true
-      push(body)
+      push(body, clock.unsafeCurrentTimeMillis())
     },
     child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),
     sink,

@@ -8,7 +8,6 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import { type AgentEvent, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId } from "../domain/Ids.js"
@@ -47,11 +46,10 @@ export const make = <E, R>(
   name,
   program: program as Any["program"],
   execute: (task) =>
-    Stream.unwrapScoped(
+    EventSink.stream<AgentEvent, any, any>({ capacity: 64 }, (sink) =>
       Effect.gen(function* () {
         const clock = yield* Effect.clock
         const runId = (yield* IdGenerator.generate) as RunId
-        const sink = EventSink.make<AgentEvent, any>({ capacity: 64 })
         const run = Run.make({
           runId,
           agent: name,
@@ -59,7 +57,7 @@ export const make = <E, R>(
           sink: { push: sink.push, settle: sink.settle, live: true }
         })
         const startedAt = clock.unsafeCurrentTimeMillis()
-        yield* run.emit({ _tag: "Started", input: task.input, strategy: name }).pipe(
+        return yield* run.emit({ _tag: "Started", input: task.input, strategy: name }).pipe(
           Effect.zipRight(program(task) as ReturnType<Any["program"]>),
           Effect.tap((answer) =>
             run.emit({
@@ -68,16 +66,9 @@ export const make = <E, R>(
               ...(answer.output === undefined ? {} : { output: answer.output })
             })
           ),
-          Effect.onExit((exit) =>
-            Effect.sync(() => {
-              terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt)
-              sink.done(exit)
-            })
-          ),
-          Effect.provideService(Run.Run, run),
-          Effect.forkScoped
+          Effect.onExit((exit) => Effect.sync(() => terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt))),
+          Effect.provideService(Run.Run, run)
         )
-        return sink.stream
       })
     )
 })
