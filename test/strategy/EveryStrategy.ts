@@ -22,6 +22,7 @@ import { sample as selfDiscovery } from "../../examples/strategies/self-discover
 import { sample as storm } from "../../examples/strategies/storm.js"
 import { sample as supervisor } from "../../examples/strategies/supervisor.js"
 import * as Agent from "../../src/agent/Agent.js"
+import type * as AgentConfig from "../../src/agent/AgentConfig.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
@@ -610,6 +611,7 @@ export interface WatchOptions {
   /** Wraps the run, with what is in its context. */
   readonly around?: (<A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, any, any>) | undefined
   readonly tools?: Sample["tools"]
+  readonly config?: AgentConfig.Options | undefined
   /** What stands before tools, besides the one who watches them. */
   readonly interceptors?: ReadonlyArray<ToolRunner.ToolInterceptor> | undefined
 }
@@ -654,7 +656,9 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
     )
     const exit = yield* Effect.exit(around(program)).pipe(
       Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch, ...(options.interceptors ?? [])]),
-      Effect.provide(Agents.layer({ enableMetrics: false }).pipe(Layer.provide(LlmClient.layer(client)))),
+      Effect.provide(
+        Agents.layer({ enableMetrics: false, ...options.config }).pipe(Layer.provide(LlmClient.layer(client)))
+      ),
       Effect.withClock(hurried())
     ) as Effect.Effect<Exit.Exit<unknown, unknown>>
     const message = events.findLast((event) => event._tag === "Message" && event.agent === "sample")

@@ -64,6 +64,23 @@ describe("limits of an agent stop every strategy", () => {
   }
 })
 
+/** How many of some effects ran at once, at most; each takes a while. */
+const busy = () => {
+  let open = 0
+  let most = 0
+  return {
+    most: () => most,
+    during: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          most = Math.max(most, ++open)
+        }),
+        () => Effect.zipRight(Effect.repeatN(Effect.yieldNow(), 20), effect),
+        () => Effect.sync(() => void open--)
+      )
+  }
+}
+
 const garbage = (): string => {
   const pieces: Array<string> = []
   for (let i = 0; pieces.length < 10_000; i++) {
@@ -153,6 +170,30 @@ describe("a model that is of no use ends every strategy", () => {
             assert.isAtMost(watched.requests.length, 100, name)
             wellFormed(name, watched)
           }
+        }
+      })
+    )
+  }
+})
+
+describe("no more happens at once than the configuration says", () => {
+  for (const given of cases) {
+    it.effect(given.name, () =>
+      Effect.gen(function* () {
+        for (const toolConcurrency of [1, 2]) {
+          const models = busy()
+          const tools = busy()
+          const model = given.shaped === true ? EveryStrategy.shaping(given.sample.model) : given.sample.model
+          yield* succeed(given, {
+            config: { toolConcurrency },
+            model: (request) => models.during(Effect.sync(() => model(request))),
+            // Tools of agents that a tool runs are those of another run.
+            interceptors: [
+              (call, next) => (call.name.startsWith("delegate_to_") ? next(call) : tools.during(next(call)))
+            ]
+          })
+          assert.isAtMost(models.most(), toolConcurrency)
+          assert.isAtMost(tools.most(), toolConcurrency)
         }
       })
     )
