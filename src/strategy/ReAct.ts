@@ -140,108 +140,136 @@ const initial: State = {
   answer: null
 }
 
+type Observed = Pick<State, "messages"> & Partial<Pick<State, "circles">>
+
 const graph = (options: Options) => {
   const inText = options.format === "text"
   const prompt = inText ? ReActPrompts.ThoughtStep : ReActPrompts.ThoughtStepNative
 
-  const model = Effect.flatMap(Reasoning.Reasoning, (reasoning) => reasoning.model(reasoning.task.role ?? prompt.role))
+  const model = (reasoning: Reasoning.Service) => reasoning.model(reasoning.task.role ?? prompt.role)
+
+  const request = (reasoning: Reasoning.Service, messages: ReadonlyArray<LlmClient.Message>): LlmClient.LlmRequest =>
+    inText
+      ? {
+          messages,
+          settings: { stop: [...new Set([...(reasoning.task.settings.stop ?? []), ...ReActText.stopSequences])] }
+        }
+      : LoopTurn.nativeRequest(reasoning.task, messages)
+
+  const openingOf = (reasoning: Reasoning.Service): ReadonlyArray<LlmClient.Message> => {
+    const { task } = reasoning
+    if (!inText && task.tools.definitions.length === 0) return reasoning.bare(PATTERN)
+    return reasoning.opening(prompt, {
+      input: task.input,
+      history: "",
+      available_tools: ToolList.text(task.tools.definitions)
+    })
+  }
 
   const think = (state: State) =>
-    Effect.gen(function* () {
-      const reasoning = yield* Reasoning.Reasoning
+    Effect.flatMap(Reasoning.Reasoning, (reasoning) => {
       const { run, task } = reasoning
-      const { call } = yield* model
-      const opening =
-        state.messages.length > 0
-          ? []
-          : inText || task.tools.definitions.length > 0
-            ? reasoning.opening(prompt, {
-                input: task.input,
-                history: "",
-                available_tools: ToolList.text(task.tools.definitions)
-              })
-            : reasoning.bare(PATTERN)
+      const opening = state.messages.length > 0 ? [] : openingOf(reasoning)
       const messages = state.messages.length > 0 ? state.messages : opening
       const toolNames = ToolLoop.writtenNames(task.tools)
-      const step = yield* reasoning.begin()
-      const response = yield* inText
-        ? call(
-            { messages, settings: { stop: [...new Set([...(task.settings.stop ?? []), ...ReActText.stopSequences])] } },
-            { step, deltas: makeDeltas(toolNames) }
-          )
-        : call(LoopTurn.nativeRequest(task, messages), { step })
-      const { lastText, thought, turn } = inText
-        ? LoopTurn.readText(response, { step, toolNames })
-        : LoopTurn.readNative(response, { step, toolNames, writes: state.writes })
-      if (thought !== "") yield* run.emit({ _tag: "Thought", step, text: thought })
-      return {
-        messages: opening,
-        step,
-        turn,
-        usage: Usage.add(state.usage, response.usage),
-        ...(opening.length === 0 ? {} : { first: opening.length - 1 }),
-        ...(lastText === undefined ? {} : { lastText }),
-        ...(turn._tag === "Acts" && turn.written ? { writes: true } : {})
+      const read = (step: number, response: LlmClient.LlmResponse) => {
+        const { lastText, thought, turn } = inText
+          ? LoopTurn.readText(response, { step, toolNames })
+          : LoopTurn.readNative(response, { step, toolNames, writes: state.writes })
+        const update: Partial<State> = {
+          step,
+          turn,
+          usage: Usage.add(state.usage, response.usage),
+          ...(opening.length === 0 ? {} : { messages: opening, first: opening.length - 1 }),
+          ...(lastText === undefined ? {} : { lastText }),
+          ...(turn._tag === "Acts" && turn.written ? { writes: true } : {})
+        }
+        const wait = thought === "" ? undefined : run.unsafeEmit({ _tag: "Thought", step, text: thought })
+        return wait === undefined ? Effect.succeed(update) : Effect.as(wait, update)
       }
+      return Effect.flatMap(model(reasoning), ({ call }) =>
+        Effect.flatMap(reasoning.begin(), (step) =>
+          Effect.flatMap(
+            call(request(reasoning, messages), inText ? { step, deltas: makeDeltas(toolNames) } : { step }),
+            (response) => read(step, response)
+          )
+        )
+      )
     })
 
   const act = (state: State) =>
-    Effect.gen(function* () {
-      const { call, concurrency } = yield* Reasoning.Reasoning
+    Effect.flatMap(Reasoning.Reasoning, ({ call, concurrency }) => {
       const calls = state.turn._tag === "Acts" ? state.turn.calls : []
-      const outcomes = yield* Step.forEach(calls, (one) => call(one, state.step), { concurrency })
-      return { outcomes, toolCalls: state.toolCalls + outcomes.length }
+      return Effect.map(
+        Step.forEach(calls, (one) => call(one, state.step), { concurrency }),
+        (outcomes): Partial<State> => ({ outcomes, toolCalls: state.toolCalls + outcomes.length })
+      )
     })
 
-  const conclude = (state: State, text: string, reason: FinishReason, said?: LlmClient.Message | undefined) =>
-    Effect.gen(function* () {
-      const { task } = yield* Reasoning.Reasoning
-      const { first, messages, step } = state
-      return yield* ToolLoop.end(yield* model, task, { strategyName: NAME, step, first, messages, text, reason, said })
-    })
+  const conclude = (
+    reasoning: Reasoning.Service,
+    state: State,
+    text: string,
+    reason: FinishReason,
+    said?: LlmClient.Message | undefined
+  ) => {
+    const { first, messages, step } = state
+    return Effect.flatMap(model(reasoning), (model) =>
+      ToolLoop.end(model, reasoning.task, { strategyName: NAME, step, first, messages, text, reason, said })
+    )
+  }
+
+  /** The update, with an answer of what stands: the loop ends here. */
+  const closing = (reasoning: Reasoning.Service, state: State, update: Observed, reason: FinishReason) => {
+    const after = { ...state, messages: [...state.messages, ...update.messages] }
+    return Effect.map(
+      conclude(reasoning, after, state.lastText, reason),
+      (answer): Partial<State> => ({ ...update, answer })
+    )
+  }
+
+  const atLimit = (
+    reasoning: Reasoning.Service,
+    state: State,
+    resolved: ToolLoop.Resolved,
+    update: Observed
+  ): Effect.Effect<Partial<State>, StrategyBaseError> => {
+    if (state.step < resolved.maxIterations) return Effect.succeed(update)
+    return resolved.onLimit === "fail" ? ToolLoop.exceeded(NAME, resolved) : closing(reasoning, state, update, "limit")
+  }
 
   const observe = (state: State) =>
-    Effect.gen(function* () {
-      const { task } = yield* Reasoning.Reasoning
+    Effect.flatMap(Reasoning.Reasoning, (reasoning): Effect.Effect<Partial<State>, StrategyBaseError> => {
       const { lastText, outcomes, step, toolCalls, turn, usage } = state
-      const resolved = ToolLoop.resolve(options, task)
+      const resolved = ToolLoop.resolve(options, reasoning.task)
       if (turn._tag !== "Acts") {
         const messages = turn._tag === "Continues" ? turn.messages : []
-        return yield* atLimit(state, resolved, { messages })
+        return atLimit(reasoning, state, resolved, { messages })
       }
-      const update = { messages: [turn.assistant, LoopTurn.observed(turn, outcomes)] }
-      let circles = state.circles
-      for (let i = 0; i < outcomes.length; i++) {
-        const { observation, name } = outcomes[i]!
-        const noted = Progress.note(circles, step, name, turn.calls[i]!.params, observation)
-        circles = noted.circles
-        if (noted.repeats < resolved.noProgressAfter) continue
-        if (resolved.onLimit === "fail") return yield* ToolLoop.stuck(NAME, name, noted.repeats)
-        return { ...update, answer: yield* conclude(after(state, update), lastText, "limit") }
+      const messages = [turn.assistant, LoopTurn.observed(turn, outcomes)]
+      let { circles } = state
+      if (resolved.noProgressAfter !== Number.POSITIVE_INFINITY) {
+        for (let i = 0; i < outcomes.length; i++) {
+          const { observation, name } = outcomes[i]!
+          const noted = Progress.note(circles, step, name, turn.calls[i]!.params, observation)
+          circles = noted.circles
+          if (noted.repeats < resolved.noProgressAfter) continue
+          return resolved.onLimit === "fail"
+            ? ToolLoop.stuck(NAME, name, noted.repeats)
+            : closing(reasoning, state, { messages }, "limit")
+        }
       }
-      if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true) {
-        return { ...update, answer: yield* conclude(after(state, update), lastText, "stop-condition") }
-      }
-      return yield* atLimit(state, resolved, { ...update, circles })
+      const stops = resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true
+      return stops
+        ? closing(reasoning, state, { messages }, "stop-condition")
+        : atLimit(reasoning, state, resolved, circles === state.circles ? { messages } : { messages, circles })
     })
-
-  const atLimit = (state: State, resolved: ToolLoop.Resolved, update: Partial<State> & Pick<State, "messages">) =>
-    Effect.gen(function* () {
-      if (state.step < resolved.maxIterations) return update
-      if (resolved.onLimit === "fail") return yield* ToolLoop.exceeded(NAME, resolved)
-      return { ...update, answer: yield* conclude(after(state, update), state.lastText, "limit") }
-    })
-
-  const after = (state: State, update: Pick<State, "messages">): State => ({
-    ...state,
-    messages: [...state.messages, ...update.messages]
-  })
 
   const finish = (state: State) =>
-    Effect.gen(function* () {
-      if (state.answer !== null || state.turn._tag !== "Answers") return {}
+    Effect.flatMap(Reasoning.Reasoning, (reasoning): Effect.Effect<Partial<State>, StrategyBaseError> => {
+      if (state.answer !== null || state.turn._tag !== "Answers") return Effect.succeed({})
       const { reason, said, text } = state.turn
-      return { answer: yield* conclude(state, text, reason, said) }
+      return Effect.map(conclude(reasoning, state, text, reason, said), (answer) => ({ answer }))
     })
 
   return StateGraph.make({
@@ -262,7 +290,7 @@ const graph = (options: Options) => {
       },
       final_answer: "END"
     },
-    reducers: { messages: (current, update) => (update.length === 0 ? current : [...current, ...update]) }
+    reducers: { messages: (current, update) => [...current, ...update] }
   })
 }
 

@@ -185,7 +185,7 @@ export const fromGraph = <N extends string, S, I, E, R>(
         maxSteps,
         concurrency: reasoning.concurrency,
         onNode: ({ graph, node, step, update }) =>
-          run.emit({ _tag: "NodeFinished", graph, node, step, update: run.withheld ? {} : update })
+          run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: run.withheld ? {} : update }) ?? Effect.void
       }).pipe(
         Effect.catchIf(
           (error): error is GraphStepLimitError => error instanceof GraphStepLimitError,
