@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { FinishReason } from "../domain/AgentEvent.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
+import { count } from "../internal/Count.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
 import * as Step from "../observability/Step.js"
 import * as LatsPrompts from "../prompt/LatsPrompts.js"
@@ -48,17 +49,14 @@ export interface Settings<in out E, in out R> {
 const number = (given: number | undefined, fallback: number): number =>
   given === undefined || Number.isNaN(given) ? fallback : given
 
-const whole = (given: number | undefined, fallback: number, least: number): number =>
-  Math.max(least, Math.floor(number(given, fallback)))
-
 const clamp = (value: number): number => Math.min(1, Math.max(0, value))
 
 export const resolve = <E, R>(strategyName: string, options: Options<E, R>): Settings<E, R> => ({
   strategyName,
-  numExpansions: whole(options.numExpansions, 3, 1),
-  maxDepth: whole(options.maxDepth, 7, 1),
-  maxReflections: whole(options.maxReflections, 3, 0),
-  maxModelCalls: whole(options.maxModelCalls, Number.POSITIVE_INFINITY, 1),
+  numExpansions: count(options.numExpansions, 3, 1),
+  maxDepth: count(options.maxDepth, 7, 1),
+  maxReflections: count(options.maxReflections, 3, 0),
+  maxModelCalls: count(options.maxModelCalls, Number.POSITIVE_INFINITY, 1),
   explorationWeight: Math.max(0, number(options.explorationWeight, 1.41)),
   valueWeight: clamp(number(options.valueWeight, 0.5)),
   successThreshold: number(options.successThreshold, 1),
@@ -74,7 +72,7 @@ export const resolve = <E, R>(strategyName: string, options: Options<E, R>): Set
 /** The state a search begins with. */
 export const start = (maxIterations: number | undefined): State => ({
   tree: SearchTree.make<Move>({ action: null, share: 1, score: null, critique: "", solved: false }),
-  maxIterations: whole(maxIterations, ToolLoop.defaults.maxIterations, 1),
+  maxIterations: count(maxIterations, ToolLoop.defaults.maxIterations, 1),
   iterations: 0,
   modelCalls: 0,
   current: SearchTree.ROOT,

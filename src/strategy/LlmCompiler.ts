@@ -10,6 +10,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as LlmCompilerPrompts from "../prompt/LlmCompilerPrompts.js"
 import * as LlmCompilerRound from "./LlmCompilerRound.js"
 import * as PlanResults from "./PlanResults.js"
@@ -215,8 +216,8 @@ export const definition = (
   Strategy.StrategyBaseError,
   Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxReplans = Math.max(0, Math.floor(options.maxReplans ?? 2))
-  const maxTasks = Math.max(1, Math.floor(options.maxTasks ?? 50))
+  const maxReplans = count(options.maxReplans, 2, 0)
+  const maxTasks = count(options.maxTasks, 50, 1)
   const replansLeft = (state: State) => maxReplans - (state.rounds.length - 1)
   const synthesizes = (task: Strategy.Task) => options.synthesize ?? task.output !== undefined
 
@@ -241,7 +242,7 @@ export const definition = (
               earlier: state.rounds.flatMap((round) => round.calls),
               previousPlans: renderPrevious(state.rounds),
               maxTasks,
-              maxParallel: Math.max(1, Math.floor(options.maxParallel ?? reasoning.concurrency))
+              maxParallel: count(options.maxParallel, reasoning.concurrency, 1)
             })
             return { rounds: [...state.rounds, { calls, feedback: "" }] }
           }),

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { LlmContentPolicyError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
@@ -234,7 +235,7 @@ export const definition = <E = never, R = never>(
   const variant = options.variant ?? "ps+"
   const guidance = Prompts.GUIDANCE[variant]
   const form = formOf(variant)
-  const maxSteps = Math.max(1, Math.floor(options.maxSteps ?? 10))
+  const maxSteps = count(options.maxSteps, 10, 1)
   const inner = FunctionCalling.make({ ...options, maxIterations: options.maxToolIterations })
 
   const plan = (): Effect.Effect<

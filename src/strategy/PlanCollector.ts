@@ -4,6 +4,7 @@
  * @since 0.1.0
  * @internal
  */
+import { count } from "../internal/Count.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerPlan.js"
 import * as PlanArguments from "./PlanArguments.js"
@@ -96,7 +97,7 @@ export class Collector {
   written = 0
 
   constructor(options: Options) {
-    this.#maxTasks = Math.max(1, options.maxTasks ?? 500)
+    this.#maxTasks = count(options.maxTasks, 500, 1)
     this.#tools = options.tools && new Map(options.tools.map(({ name, parameters }) => [name, parameters]))
     this.#names = options.tools?.map(({ name }) => name)
     this.#earlier = options.earlier ?? new Map()

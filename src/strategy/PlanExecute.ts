@@ -10,6 +10,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as Prompts from "../prompt/PlanExecutePrompts.js"
@@ -258,8 +259,8 @@ export const definition = <E = never, R = never>(
   R | Reasoning.Reasoning
 > => {
   const { planner } = options
-  const maxSteps = Math.max(1, Math.floor(options.maxSteps ?? 10))
-  const maxReplans = Math.max(0, Math.floor(options.maxReplans ?? 2))
+  const maxSteps = count(options.maxSteps, 10, 1)
+  const maxReplans = count(options.maxReplans, 2, 0)
   const direct = options.directAnswer ?? true
   const answerAtLimit = options.onLimit === "answer"
 

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as ReWooPrompts from "../prompt/ReWooPrompts.js"
 import type { Bound } from "../tool/ToolSet.js"
 import * as PlanArguments from "./PlanArguments.js"
@@ -240,7 +241,7 @@ const collect = (state: State, options: Options) =>
         })
 
       yield* TaskGraph.run({
-        concurrency: Math.max(1, Math.floor(options.maxParallel ?? reasoning.concurrency)),
+        concurrency: count(options.maxParallel, reasoning.concurrency, 1),
         feed: (pool: TaskGraph.Pool<TaskGraph.Node & { readonly evidence: ReWooPlan.Evidence }>) =>
           Effect.andThen(emitPlan, () =>
             pool.add(
@@ -292,7 +293,7 @@ export const definition = (
   Strategy.StrategyBaseError,
   Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxEvidence = Math.max(1, Math.floor(options.maxEvidence ?? 20))
+  const maxEvidence = count(options.maxEvidence, 20, 1)
   const llmName = workerName(options)
 
   return {

@@ -11,6 +11,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { count } from "../internal/Count.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import * as PlanArguments from "./PlanArguments.js"
@@ -93,7 +94,7 @@ const grammars: { readonly [N in Evidence["notation"]]: PlanArguments.Grammar } 
  * @category conversions
  */
 export const readPlan = (text: string, options: Options = {}): Reading => {
-  const maxEvidence = Math.max(1, options.maxEvidence ?? 500)
+  const maxEvidence = count(options.maxEvidence, 500, 1)
   const written = ReWooText.read(text, maxEvidence)
   const issues: Array<PlanIssue> = []
   const evidence = new Map<string, Evidence>()

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Either from "effect/Either"
 import type { Body, FinishReason } from "../domain/AgentEvent.js"
+import { count } from "../internal/Count.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { LlmContentPolicyError, type LlmError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
@@ -257,8 +258,7 @@ export const make = (
     const prompts = yield* PromptLibrary.PromptLibrary
     const context = yield* Effect.context<LlmClient.LlmClient | ModelRouter>()
     const resolved = ToolLoop.resolve(options, task)
-    const replyRetries = Math.floor(options.replyRetries ?? 2)
-    const attempts = 1 + (Number.isNaN(replyRetries) ? 2 : Math.max(0, replyRetries))
+    const attempts = 1 + count(options.replyRetries, 2, 0)
     const models = new Map<string, ModelCall.Model>()
     let steps = 0
     // Of the prompt that was filled in last: whatever is said without one is said by the same pattern.

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import type { PlanStep } from "../domain/AgentEvent.js"
+import { count } from "../internal/Count.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as Step from "../observability/Step.js"
 import * as Prompts from "../prompt/SelfDiscoveryPrompts.js"
@@ -56,9 +57,6 @@ export interface Options extends Reasoning.Options {
 }
 
 type AskError = LlmError | Fatality | StrategyReplyError
-
-const whole = (value: number | undefined, fallback: number): number =>
-  Math.max(1, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
 
 const list = (lines: ReadonlyArray<string>): string => lines.map((line) => `- ${line}`).join("\n")
 
@@ -112,7 +110,7 @@ export const select = (
   from: ReadonlyArray<ReasoningModules.ReasoningModule>
 ): Effect.Effect<ReadonlyArray<ReasoningModules.ReasoningModule>, AskError> =>
   Effect.gen(function* () {
-    const max = whole(options.maxSelectedModules, 3)
+    const max = count(options.maxSelectedModules, 3, 1)
     const { step, value } = yield* reasoning.askFor(
       Prompts.DiscoverModules,
       {
@@ -177,7 +175,7 @@ export const implement = (
   options: Options,
   adapted: Structure["modules"]
 ): Effect.Effect<Structure["steps"], AskError> => {
-  const max = whole(options.maxSteps, 10)
+  const max = count(options.maxSteps, 10, 1)
   return Effect.map(
     reasoning.askFor(
       Prompts.PlanReasoning,

@@ -12,6 +12,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import type { LlmError } from "../llm/LlmError.js"
 import type { PromptStep } from "../prompt/PromptStep.js"
 import type { Values } from "../prompt/PromptTemplate.js"
@@ -182,7 +183,7 @@ const reflect = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.R
 export const definition = (
   options: Options = {}
 ): Strategy.GraphDefinition<Node, State, typeof State.Encoded, Asked, Reasoning.Reasoning> => {
-  const maxCycles = Math.max(0, Math.floor(options.maxReflectionCycles ?? 1))
+  const maxCycles = count(options.maxReflectionCycles, 1, 0)
 
   const graph: StateGraph.StateGraph<Node, State, typeof State.Encoded, Asked, Reasoning.Reasoning> = StateGraph.make({
     name: NAME,

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
 import * as Evaluator from "./Evaluator.js"
 import * as FunctionCalling from "./FunctionCalling.js"
@@ -151,10 +152,10 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
   EI | EV | Strategy.StrategyBaseError,
   RI | RV | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxTrials = ReflexionActor.count(options.maxTrials, 3, 1)
-  const memorySize = ReflexionActor.count(options.memorySize, 3, 0)
-  const reflectionMaxChars = ReflexionActor.count(options.reflectionMaxChars, 4000, 1)
-  const trajectoryMaxChars = ReflexionActor.count(options.trajectoryMaxChars, 8000, 0)
+  const maxTrials = count(options.maxTrials, 3, 1)
+  const memorySize = count(options.memorySize, 3, 0)
+  const reflectionMaxChars = count(options.reflectionMaxChars, 4000, 1)
+  const trajectoryMaxChars = count(options.trajectoryMaxChars, 8000, 0)
   // The limit named in the options is that of the critique form.
   const calling = FunctionCalling.make({ ...options, maxIterations: undefined, onLimit: undefined })
 

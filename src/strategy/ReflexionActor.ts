@@ -25,10 +25,6 @@ export const Answered = Schema.Struct({
 })
 export interface Answered extends Schema.Schema.Type<typeof Answered> {}
 
-/** A number of things from an option; one that is no number counts as left out. */
-export const count = (value: number | undefined, fallback: number, least: number): number =>
-  Math.max(least, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
-
 const maxLineChars = 600
 
 const cut = (text: string, max: number): string =>

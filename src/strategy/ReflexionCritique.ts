@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { errorInfo, FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as Reasoning from "./Reasoning.js"
@@ -138,7 +139,7 @@ export const definition = <E = never, R = never>(
   E | Strategy.StrategyBaseError,
   R | Strategy.StrategyServices | Reasoning.Reasoning
 > => {
-  const maxIterations = ReflexionActor.count(options.maxIterations, 3, 1)
+  const maxIterations = count(options.maxIterations, 3, 1)
   const temperatureCritique = options.temperatureCritique ?? 0.3
   const temperatureRefine = options.temperatureRefine ?? 0.5
   // Rounds and their limit are the critic's, not those of the tools.

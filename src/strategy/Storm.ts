@@ -10,6 +10,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { AgentEvent, FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as StormPrompts from "../prompt/StormPrompts.js"
@@ -157,24 +158,21 @@ export interface Config extends StormCalls.Limit {
   readonly polish: boolean
 }
 
-const number = (given: number | undefined, otherwise: number, least: number): number =>
-  given === undefined || Number.isNaN(given) ? otherwise : Math.max(least, Math.floor(given))
-
 const configOf = (options: Options): Config => ({
-  maxPerspectives: number(options.maxPerspectives, defaults.maxPerspectives, 0),
-  maxRelatedTopics: number(options.maxRelatedTopics, defaults.maxRelatedTopics, 0),
+  maxPerspectives: count(options.maxPerspectives, defaults.maxPerspectives, 0),
+  maxRelatedTopics: count(options.maxRelatedTopics, defaults.maxRelatedTopics, 0),
   perspectives:
     options.perspectives === undefined || options.perspectives.length === 0 ? undefined : options.perspectives,
-  maxTurns: number(options.maxTurns, defaults.maxTurns, 1),
-  maxQueries: number(options.maxQueries, defaults.maxQueries, 1),
-  maxSections: number(options.maxSections, defaults.maxSections, 1),
-  maxSubsections: number(options.maxSubsections, defaults.maxSubsections, 0),
-  sourcesPerSection: number(options.sourcesPerSection, defaults.sourcesPerSection, 1),
-  sourceMaxChars: number(options.sourceMaxChars, defaults.sourceMaxChars, 1),
+  maxTurns: count(options.maxTurns, defaults.maxTurns, 1),
+  maxQueries: count(options.maxQueries, defaults.maxQueries, 1),
+  maxSections: count(options.maxSections, defaults.maxSections, 1),
+  maxSubsections: count(options.maxSubsections, defaults.maxSubsections, 0),
+  sourcesPerSection: count(options.sourcesPerSection, defaults.sourcesPerSection, 1),
+  sourceMaxChars: count(options.sourceMaxChars, defaults.sourceMaxChars, 1),
   retrieval: options.retrieval,
   ungrounded: options.ungrounded === true,
   polish: options.polish !== false,
-  maxModelCalls: number(options.maxModelCalls, Number.POSITIVE_INFINITY, 1),
+  maxModelCalls: count(options.maxModelCalls, Number.POSITIVE_INFINITY, 1),
   onLimit: options.onLimit ?? "fail"
 })
 

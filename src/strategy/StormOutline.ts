@@ -5,6 +5,7 @@
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import { count } from "../internal/Count.js"
 import * as ModelCall from "./ModelCall.js"
 import { PlanError, type PlanIssue } from "./StrategyError.js"
 
@@ -128,12 +129,9 @@ const builder = () => {
 
 type Builder = ReturnType<typeof builder>
 
-const bound = (value: number | undefined, otherwise: number): number =>
-  value === undefined || Number.isNaN(value) ? otherwise : Math.max(0, Math.floor(value))
-
 const finish = (built: Builder, bounds: Bounds, title: string | undefined): StormOutline => {
-  const maxSections = Math.max(1, bound(bounds.maxSections, defaults.maxSections))
-  const maxSubsections = bound(bounds.maxSubsections, defaults.maxSubsections)
+  const maxSections = Math.max(1, count(bounds.maxSections, defaults.maxSections, 0))
+  const maxSubsections = count(bounds.maxSubsections, defaults.maxSubsections, 0)
   const sections: Array<Section> = []
   for (const draft of built.drafts.values()) {
     if (sections.length >= maxSections) break

@@ -15,6 +15,7 @@ import { dual } from "effect/Function"
 import * as Option from "effect/Option"
 import { type Body, errorInfo } from "../domain/AgentEvent.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
+import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -270,7 +271,7 @@ export const selfConsistency: {
   (options: SelfConsistencyOptions): <E, R>(strategy: Strategy<E, R>) => Strategy<E, R>
   <E, R>(strategy: Strategy<E, R>, options: SelfConsistencyOptions): Strategy<E, R>
 } = dual(2, (strategy: Any, options: SelfConsistencyOptions): Strategy<any, any> => {
-  const n = Math.max(1, Math.floor(options.n || 5))
+  const n = count(options.n, 5, 1)
   const key = options.key ?? keyOf
   return derive(strategy, (task) =>
     Effect.gen(function* () {
@@ -303,9 +304,9 @@ export const selfConsistency: {
       const samples = yield* Step.forEach(
         Array.from({ length: n }, (_, index) => index),
         sample,
-        { concurrency: Math.max(1, options.concurrency || task.limits.toolConcurrency || defaults.toolConcurrency) }
+        { concurrency: count(options.concurrency ?? task.limits.toolConcurrency, defaults.toolConcurrency, 1) }
       )
-      const votes = new Map<string, { readonly answer: Answer; count: number }>()
+      const tally = new Map<string, { readonly answer: Answer; votes: number }>()
       let failed = 0
       for (const one of samples) {
         if (Either.isLeft(one)) {
@@ -313,20 +314,20 @@ export const selfConsistency: {
           continue
         }
         const of = key(one.right)
-        const same = votes.get(of)
-        if (same === undefined) votes.set(of, { answer: one.right, count: 1 })
-        else same.count++
+        const same = tally.get(of)
+        if (same === undefined) tally.set(of, { answer: one.right, votes: 1 })
+        else same.votes++
       }
       const first = samples[0]
       if (failed === n && first !== undefined && Either.isLeft(first)) return yield* Effect.failCause(first.left)
-      const empty = votes.get("")
-      if (empty !== undefined && votes.size > 1) votes.delete("")
-      const { answer, count } = Array.from(votes.values()).reduce((best, one) => (one.count > best.count ? one : best))
+      const empty = tally.get("")
+      if (empty !== undefined && tally.size > 1) tally.delete("")
+      const { answer, votes } = Array.from(tally.values()).reduce((best, one) => (one.votes > best.votes ? one : best))
       const lost = failed === 0 ? "" : `; ${failed} failed`
       yield* run.emit({
         _tag: "Thought",
         step: Math.max(1, numbers.last()),
-        text: `${count} of ${n} answers agree${lost}`
+        text: `${votes} of ${n} answers agree${lost}`
       })
       if (run.live && answer.text !== "") yield* run.emit({ _tag: "TextDelta", text: answer.text })
       return answer

@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { type Body, FinishReason, PlanStep } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
+import { count } from "../internal/Count.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as Step from "../observability/Step.js"
 import * as SupervisorPrompts from "../prompt/SupervisorPrompts.js"
@@ -271,15 +272,11 @@ const refusal = (call: ToolCall, name: string, maxDelegations: number): Outcome 
   }
 }
 
-/** What is no number counts as left out. */
-const count = (value: number | undefined, fallback: number): number =>
-  Math.max(0, Math.floor(value === undefined || Number.isNaN(value) ? fallback : value))
-
 const graph = (options: Options) => {
   const inText = options.format === "text"
   const prompt = inText ? SupervisorPrompts.AssessText : SupervisorPrompts.Assess
-  const maxDelegations = count(options.maxDelegations, 5)
-  const maxReviews = count(options.maxReviews, 3)
+  const maxDelegations = count(options.maxDelegations, 5, 0)
+  const maxReviews = count(options.maxReviews, 3, 0)
   const onLimit = options.onLimit ?? "fail"
   const isDelegate = isAgent(options)
 

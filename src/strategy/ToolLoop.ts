@@ -6,6 +6,7 @@
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../domain/AgentEvent.js"
+import { count } from "../internal/Count.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
@@ -76,12 +77,12 @@ export const resolve = (options: LoopOptions, task: Task): Resolved => {
   const maxAttempts = options.toolMaxRetries ?? limits.toolMaxAttempts
   const maxResultChars = options.observationMaxChars ?? limits.observationMaxChars
   return {
-    maxIterations: Math.max(1, options.maxIterations ?? limits.maxIterations ?? defaults.maxIterations),
-    toolConcurrency: Math.max(1, options.toolConcurrency ?? limits.toolConcurrency ?? defaults.toolConcurrency),
+    maxIterations: count(options.maxIterations ?? limits.maxIterations, defaults.maxIterations, 1),
+    toolConcurrency: count(options.toolConcurrency ?? limits.toolConcurrency, defaults.toolConcurrency, 1),
     noProgressAfter:
       options.noProgressAfter === false
         ? Number.POSITIVE_INFINITY
-        : Math.max(1, options.noProgressAfter ?? defaults.noProgressAfter),
+        : count(options.noProgressAfter, defaults.noProgressAfter, 1),
     onLimit: options.onLimit ?? "fail",
     stopWhen: options.stopWhen,
     llmTimeout: options.llmTimeout ?? limits.llmTimeout,
