@@ -134,6 +134,14 @@ export const make = (factories: { readonly [name: string]: Factory }): Service =
 }
 
 /**
+ * The built-in strategies alone.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerDefaults: Layer.Layer<StrategyRegistry> = Layer.sync(StrategyRegistry, () => make(builtIn))
+
+/**
  * The built-in strategies, and those given besides; a given name wins over a built-in one.
  *
  * @since 0.1.0

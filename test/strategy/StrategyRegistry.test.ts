@@ -43,7 +43,7 @@ describe("StrategyRegistry", () => {
       for (const name of registry.names) {
         assert.strictEqual(Either.getOrThrow(registry.resolve(named(name))).name, name)
       }
-    }).pipe(Effect.provide(StrategyRegistry.layer()))
+    }).pipe(Effect.provide(StrategyRegistry.layerDefaults))
   )
 
   it("says which names there are, and the nearest", () => {
