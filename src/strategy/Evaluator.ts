@@ -133,7 +133,8 @@ export const normalize = (text: string): string =>
   text.toLowerCase().replace(punctuation, "").replace(articles, " ").replace(/\s+/g, " ").trim()
 
 /**
- * A success when the answer is one of the keys, both normalized. The key is not in the verdict: a reflection must not learn it.
+ * A success when the answer is one of the keys, both normalized. The key is not in the verdict: a reflection must not learn it. The whole
+ * text is compared: where a task asks for an output of a shape that is its JSON, so use `check` there.
  *
  * @since 0.1.0
  * @category constructors
