@@ -40,7 +40,15 @@ import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer, Strategy, StrategyBaseError, Task } from "../strategy/Strategy.js"
-import { MaxIterationsExceededError, NoProgressError, type StrategyBudgetError } from "../strategy/StrategyError.js"
+import {
+  MaxIterationsExceededError,
+  NoProgressError,
+  OutputValidationError,
+  PlanError,
+  StrategyBudgetError,
+  StrategyConfigurationError,
+  StrategyReplyError
+} from "../strategy/StrategyError.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
@@ -178,16 +186,29 @@ const noTurns: ReadonlySet<TurnId> = new Set()
 const unlisted = (error: Error): { readonly message: string; readonly cause?: unknown } =>
   error.cause === undefined ? { message: error.message } : { message: error.message, cause: error.cause }
 
-/** Failures that were carried out of tools, guards and strategies become the run's own; limits learn what was reached. */
+/** Failures of the reasoning, which learn what was reached. */
+const withPartial = [
+  MaxIterationsExceededError,
+  NoProgressError,
+  OutputValidationError,
+  PlanError,
+  StrategyBudgetError,
+  StrategyConfigurationError,
+  StrategyReplyError
+] as const
+
+/** Failures that were carried out of tools, guards and strategies become the run's own. */
 const unwrap = (state: State, error: unknown): unknown => {
   const inner = error instanceof ToolRunner.Fatality ? error.error : error
-  if (inner instanceof MaxIterationsExceededError && inner.partial === undefined) {
-    return new MaxIterationsExceededError({ ...inner, ...unlisted(inner), partial: state.progress() })
-  }
-  if (inner instanceof NoProgressError && inner.partial === undefined) {
-    return new NoProgressError({ ...inner, ...unlisted(inner), partial: state.progress() })
-  }
-  return inner
+  const known = withPartial.find((one) => inner instanceof one)
+  if (known === undefined) return inner
+  const failure = inner as InstanceType<typeof known>
+  if (failure.partial !== undefined) return failure
+  return new (known as new (fields: object) => unknown)({
+    ...failure,
+    ...unlisted(failure),
+    partial: state.progress()
+  })
 }
 
 /** A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all the same. */

@@ -136,8 +136,7 @@ export class StrategyConfigurationError extends Schema.TaggedError<StrategyConfi
 export class StrategyBudgetError extends Schema.TaggedError<StrategyBudgetError>(
   "effect-lexigram/strategy/StrategyError/StrategyBudgetError"
 )("StrategyBudgetError", {
-  ...ErrorCode.fields("LEX_ERR_AGT_110"),
-  strategyName: Schema.String,
+  ...fields("LEX_ERR_AGT_110"),
   limitType: Schema.Literal("model-calls", "tokens", "cost", "time"),
   limit: Schema.Number,
   used: Schema.Number

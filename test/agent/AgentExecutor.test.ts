@@ -8,6 +8,9 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
+import * as Run from "../../src/observability/Run.js"
+import * as Strategy from "../../src/strategy/Strategy.js"
+import * as StrategyError from "../../src/strategy/StrategyError.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -161,5 +164,42 @@ describe("AgentExecutor", () => {
     }).pipe(
       Effect.provide(Runs.layer([], { memory: Collaborators.memory({ health: Collaborators.storageError }).layer }))
     )
+  )
+})
+
+describe("a failure of the reasoning", () => {
+  const common = { strategyName: "failing", message: "no", hint: "do this", cause: "why" }
+  const errors = [
+    new StrategyError.MaxIterationsExceededError({ ...common, maxIterations: 1, currentIteration: 1 }),
+    new StrategyError.NoProgressError({ ...common, toolName: "add", repeats: 3 }),
+    new StrategyError.OutputValidationError({ ...common, text: "x", issues: "y", attempts: 1 }),
+    new StrategyError.StrategyReplyError({ ...common, prompt: "A/B", text: "x", issues: "y", attempts: 1 }),
+    new StrategyError.PlanError({ ...common, issues: [{ reason: "cycle", message: "1 needs 1" }] }),
+    new StrategyError.StrategyConfigurationError({ ...common, option: "tools" }),
+    new StrategyError.StrategyBudgetError({ ...common, limitType: "tokens", limit: 1, used: 2 })
+  ]
+
+  it("is any of the family", () => {
+    assert.deepStrictEqual(
+      errors.map((error) => error._tag).sort(),
+      StrategyError.StrategyError.members.map((member) => member._tag).sort()
+    )
+  })
+
+  it.effect("holds what the run had reached, and all it held before", () =>
+    Effect.gen(function* () {
+      for (const error of errors) {
+        const strategy = Strategy.make("failing", () =>
+          Effect.zipRight(Run.emit({ _tag: "Thought", step: 1, text: "so far" }), Effect.fail(error))
+        )
+        const failed = yield* Effect.flip(AgentExecutor.run(Agent.make("a", { strategy }), "hi"))
+        assert.strictEqual(failed._tag, error._tag)
+        const { partial, ...rest } = failed as typeof error
+        assert.strictEqual(partial?.steps[0]?.thought, "so far")
+        assert.deepStrictEqual({ ...rest }, { ...error })
+        assert.deepStrictEqual([failed.message, failed.hint, failed.cause], ["no", "do this", "why"])
+        assert.isTrue(Schema.is(StrategyError.StrategyError)(failed))
+      }
+    }).pipe(Effect.provide(Runs.layer([])))
   )
 })
