@@ -20,6 +20,7 @@ export const ranks: ReadonlyMap<string, number> = new Map([
   ["memory", 4],
   ["guard", 4],
   ["governance", 4],
+  ["plan", 5],
   ["skill", 5],
   ["session", 5],
   ["strategy", 6],

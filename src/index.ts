@@ -318,7 +318,7 @@ export * as LlmCompiler from "./strategy/LlmCompiler.js"
  *
  * @since 0.1.0
  */
-export * as LlmCompilerPlan from "./strategy/LlmCompilerPlan.js"
+export * as LlmCompilerPlan from "./plan/LlmCompilerPlan.js"
 
 /**
  * What `LLMCompilerAgent` tells its models.
@@ -510,6 +510,13 @@ export * as PlanAndSolve from "./strategy/PlanAndSolve.js"
 export * as PlanAndSolvePrompts from "./prompt/PlanAndSolvePrompts.js"
 
 /**
+ * How plans are wrong.
+ *
+ * @since 0.1.0
+ */
+export * as PlanError from "./plan/PlanError.js"
+
+/**
  * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that fails leads to a new
  * plan from there on.
  *
@@ -530,7 +537,7 @@ export * as PlanExecutePrompts from "./prompt/PlanExecutePrompts.js"
  *
  * @since 0.1.0
  */
-export * as PlanText from "./strategy/PlanText.js"
+export * as PlanText from "./plan/PlanText.js"
 
 /**
  * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
@@ -630,7 +637,7 @@ export * as ReWoo from "./strategy/ReWoo.js"
  *
  * @since 0.1.0
  */
-export * as ReWooPlan from "./strategy/ReWooPlan.js"
+export * as ReWooPlan from "./plan/ReWooPlan.js"
 
 /**
  * What `REWOOAgent` tells its models.
@@ -862,7 +869,7 @@ export * as StormCitations from "./strategy/StormCitations.js"
  *
  * @since 0.1.0
  */
-export * as StormOutline from "./strategy/StormOutline.js"
+export * as StormOutline from "./plan/StormOutline.js"
 
 /**
  * What `STORMAgent` tells its models.

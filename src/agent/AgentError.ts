@@ -4,9 +4,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import { BudgetExceededError } from "../governance/GovernanceError.js"
-import { Partial, StrategyError } from "../strategy/StrategyError.js"
+import { StrategyError } from "../strategy/StrategyError.js"
 import { ToolError } from "../tool/ToolError.js"
 
 const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
@@ -48,7 +49,7 @@ export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededEr
   limitType: Schema.Literal("time", "tokens", "model-calls", "tool-calls"),
   limit: Schema.Number,
   used: Schema.Number,
-  partial: Schema.optional(Partial)
+  partial: Schema.optional(Reached)
 }) {}
 
 /**

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import type * as Prompt from "@effect/ai/Prompt"
+import * as Schema from "effect/Schema"
 import type { AgentEvent, ErrorInfo, FinishReason, PlanStep } from "./AgentEvent.js"
 import type { RunId } from "./Ids.js"
 import * as Usage from "./Usage.js"
@@ -71,6 +72,16 @@ export interface AgentResponse<out Output = string> {
   /** Things that failed without breaking the run. */
   readonly degraded: ReadonlyArray<{ readonly stage: string; readonly error: ErrorInfo }>
 }
+
+/**
+ * What a run had reached when it was stopped: the fold of its events so far.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Reached: Schema.Schema<AgentResponse<unknown>> = Schema.Any.annotations({
+  identifier: "effect-lexigram/domain/AgentResponse/Reached"
+})
 
 interface OpenStep {
   readonly step: number

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
-import * as JsonRepair from "../internal/JsonRepair.js"
+import * as JsonText from "../internal/JsonText.js"
 import * as Spanned from "../internal/Spanned.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
@@ -279,27 +279,6 @@ export const openingMessages = (task: Task, system: string = task.system): Reado
   return system === "" ? [...task.history, user] : [{ role: "system", content: system }, ...task.history, user]
 }
 
-// The first line takes no line break: two places for one would make blank lines a matter of quadratic time.
-const fence = /^\s*```[a-zA-Z]*[ \t\r]*\n([\s\S]*?)\n?```\s*$/
-
-/**
- * JSON as models write it: bare, fenced, or inside a sentence. `Left` says why there is none.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const readJson = (text: string): Either.Either<unknown, string> => {
-  const inner = fence.exec(text)?.[1] ?? text
-  const strict = JsonRepair.decode(inner)
-  if (Either.isRight(strict)) return Either.right(strict.right)
-  const starts = [inner.indexOf("{"), inner.indexOf("[")].filter((index) => index >= 0)
-  const start = starts.length === 0 ? -1 : Math.min(...starts)
-  const end = Math.max(inner.lastIndexOf("}"), inner.lastIndexOf("]"))
-  if (start < 0) return Either.left("the answer is not JSON")
-  const slice = end > start ? inner.slice(start, end + 1) : inner.slice(start)
-  return Either.mapLeft(JsonRepair.parse(slice), () => "the answer is not valid JSON")
-}
-
 /**
  * Brings an answer into the shape the task asks for. A text that does not fit goes back to the model with what is wrong, in a call that
  * may only answer in that shape; after the task's retries the run ends with `OutputValidationError`.
@@ -323,7 +302,7 @@ export const structured = (
     count: number
   ): Effect.Effect<{ readonly text: string; readonly output: unknown }, LlmError | Fatality> =>
     Effect.matchEffect(
-      Effect.flatMap(Either.mapLeft(readJson(text), String), (value) => spec.decode(value)),
+      Effect.flatMap(Either.mapLeft(JsonText.read(text), String), (value) => spec.decode(value)),
       {
         onSuccess: (output) => Effect.succeed({ text, output }),
         onFailure: (issues) => {

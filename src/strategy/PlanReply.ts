@@ -8,12 +8,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as JsonRepair from "../internal/JsonRepair.js"
+import * as JsonText from "../internal/JsonText.js"
+import * as PlanText from "../plan/PlanText.js"
 import type * as Tool from "../tool/Tool.js"
 import * as ToolArguments from "../tool/ToolArguments.js"
 import type { Bound } from "../tool/ToolSet.js"
-import * as ModelCall from "./ModelCall.js"
 import type { Step } from "./Planner.js"
-import * as PlanText from "./PlanText.js"
 import * as ReplyForm from "./ReplyForm.js"
 
 /** Steps, or the answer itself where it needs none. Neither: nothing is left to do. */
@@ -152,7 +152,7 @@ export const toolInput = (tools: Bound, tool: Tool.Any): ReplyForm.ReplyForm<unk
   read: (text) => {
     const marked = inputMarker.exec(text)
     const raw = marked === null ? text : text.slice(marked.index + marked[0].length).trim()
-    const json = ModelCall.readJson(raw)
+    const json = JsonText.read(raw)
     if (Either.isLeft(json) && marked === null) return Effect.fail(json.left)
     const args = Either.isRight(json) ? json.right : raw
     return Effect.flatMap(problem(tools, tool, args), (issues) =>

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as PlanText from "./PlanText.js"
+import * as PlanText from "../plan/PlanText.js"
 import type { Task } from "./Strategy.js"
 import { PlanError } from "./StrategyError.js"
 

@@ -6,9 +6,9 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Schema from "effect/Schema"
+import * as JsonText from "../internal/JsonText.js"
 import * as OutputSchema from "../internal/OutputSchema.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
-import * as ModelCall from "./ModelCall.js"
 
 /**
  * @since 0.1.0
@@ -43,7 +43,7 @@ export const make = <A, I>(options: {
   }
   const { jsonSchema, problem, read } = OutputSchema.make(options.schema)
   if (problem !== undefined) throw new TypeError(`ReplyForm ${options.name}: ${problem}`)
-  const json = (text: string): Effect.Effect<A, string> => Effect.flatMap(ModelCall.readJson(text), read)
+  const json = (text: string): Effect.Effect<A, string> => Effect.flatMap(JsonText.read(text), read)
   const { text: plain } = options
   return {
     name: options.name,

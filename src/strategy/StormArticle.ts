@@ -4,8 +4,8 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import * as StormOutline from "../plan/StormOutline.js"
 import * as StormCitations from "./StormCitations.js"
-import * as StormOutline from "./StormOutline.js"
 import type * as StormSources from "./StormSources.js"
 
 const NAME = "effect-lexigram/strategy/StormArticle"

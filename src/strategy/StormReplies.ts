@@ -7,9 +7,9 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as StormOutline from "../plan/StormOutline.js"
 import * as ReplyForm from "./ReplyForm.js"
 import type { Perspective } from "./StormArticle.js"
-import * as StormOutline from "./StormOutline.js"
 
 const LINE_MAX = 500
 

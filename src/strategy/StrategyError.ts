@@ -4,23 +4,16 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import type { AgentResponse } from "../domain/AgentResponse.js"
+import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
+import { PlanError } from "../plan/PlanError.js"
 
-/**
- * What a run had reached when it was stopped: the fold of its events so far.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const Partial: Schema.Schema<AgentResponse<unknown>> = Schema.Any.annotations({
-  identifier: "effect-lexigram/strategy/StrategyError/Partial"
-})
+export { PlanError, PlanIssue } from "../plan/PlanError.js"
 
 const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
   ...ErrorCode.fields(code),
   strategyName: Schema.String,
-  partial: Schema.optional(Partial)
+  partial: Schema.optional(Reached)
 })
 
 /**
@@ -81,36 +74,6 @@ export class StrategyReplyError extends Schema.TaggedError<StrategyReplyError>(
   issues: Schema.String,
   attempts: Schema.Number
 }) {}
-
-/**
- * One thing that is wrong with a plan.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const PlanIssue = Schema.Struct({
-  reason: Schema.Literal("empty", "malformed", "duplicate", "unknown-tool", "missing-reference", "cycle", "too-long"),
-  /** The task it stands in, as the plan names it. */
-  task: Schema.optional(Schema.String),
-  message: Schema.String
-})
-/**
- * @since 0.1.0
- * @category models
- */
-export interface PlanIssue extends Schema.Schema.Type<typeof PlanIssue> {}
-
-/**
- * A plan that cannot be carried out. What was read as a whole was not begun; of what was carried out while it was written, calls before the
- * fault may have run.
- *
- * @since 0.1.0
- * @category errors
- */
-export class PlanError extends Schema.TaggedError<PlanError>("effect-lexigram/strategy/StrategyError/PlanError")(
-  "PlanError",
-  { ...fields("LEX_ERR_AGT_108"), issues: Schema.NonEmptyArray(PlanIssue) }
-) {}
 
 /**
  * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or run.

@@ -38,13 +38,6 @@ export * as Lats from "./Lats.js"
 export * as LlmCompiler from "./LlmCompiler.js"
 
 /**
- * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
- *
- * @since 0.1.0
- */
-export * as LlmCompilerPlan from "./LlmCompilerPlan.js"
-
-/**
  * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
  *
  * @since 0.1.0
@@ -66,14 +59,6 @@ export * as PlanAndSolve from "./PlanAndSolve.js"
  * @since 0.1.0
  */
 export * as PlanExecute from "./PlanExecute.js"
-
-/**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
- * line by line, in time linear in the text.
- *
- * @since 0.1.0
- */
-export * as PlanText from "./PlanText.js"
 
 /**
  * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
@@ -114,13 +99,6 @@ export * as ReActText from "./ReActText.js"
  * @since 0.1.0
  */
 export * as ReWoo from "./ReWoo.js"
-
-/**
- * Plans of `rewoo`. Three forms are told apart by themselves:
- *
- * @since 0.1.0
- */
-export * as ReWooPlan from "./ReWooPlan.js"
 
 /**
  * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
@@ -218,13 +196,6 @@ export * as StormArticle from "./StormArticle.js"
  * @since 0.1.0
  */
 export * as StormCitations from "./StormCitations.js"
-
-/**
- * The outline of an article: sections and what each covers. Read from whatever form a model writes one in.
- *
- * @since 0.1.0
- */
-export * as StormOutline from "./StormOutline.js"
 
 /**
  * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they share with a

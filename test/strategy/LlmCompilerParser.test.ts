@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
-import * as LlmCompilerPlan from "../../src/strategy/LlmCompilerPlan.js"
+import * as LlmCompilerPlan from "../../src/plan/LlmCompilerPlan.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
 

@@ -6,8 +6,8 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
-import * as ModelCall from "./ModelCall.js"
-import { PlanError, type PlanIssue } from "./StrategyError.js"
+import * as JsonText from "../internal/JsonText.js"
+import { PlanError, type PlanIssue } from "./PlanError.js"
 
 /**
  * @since 0.1.0
@@ -299,7 +299,7 @@ export const parse = (text: string, bounds: Bounds = {}): Either.Either<StormOut
   if (text.trim() === "") return failure({ reason: "empty", message: "it is empty" })
   if (/^\s*(?:```[a-zA-Z]*\s*)?[[{]/.test(text.slice(0, LINE_MAX))) {
     const json = builder()
-    const title = Either.match(ModelCall.readJson(text), {
+    const title = Either.match(JsonText.read(text), {
       onLeft: () => undefined,
       onRight: (value) => fromJson(value, json)
     })

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Step from "../observability/Step.js"
-import type { PlanIssue } from "./StrategyError.js"
+import type { PlanIssue } from "./PlanError.js"
 
 export interface Node {
   readonly id: string

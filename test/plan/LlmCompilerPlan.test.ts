@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
-import * as LlmCompilerPlan from "../../src/strategy/LlmCompilerPlan.js"
+import * as LlmCompilerPlan from "../../src/plan/LlmCompilerPlan.js"
 import { PlanError } from "../../src/strategy/StrategyError.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")

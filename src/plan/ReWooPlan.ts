@@ -16,8 +16,8 @@ import * as JsonRepair from "../internal/JsonRepair.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import * as PlanArguments from "./PlanArguments.js"
 import * as PlanCollector from "./PlanCollector.js"
+import type { PlanError, PlanIssue } from "./PlanError.js"
 import * as ReWooText from "./ReWooText.js"
-import type { PlanError, PlanIssue } from "./StrategyError.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 /**

@@ -14,9 +14,9 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as PlanArguments from "./PlanArguments.js"
 import * as PlanCollector from "./PlanCollector.js"
+import type { PlanError, PlanIssue } from "./PlanError.js"
 import { type Cursor, callArguments, maxChars, NONE, next, type Reading as Step } from "./PlanLiteral.js"
 import * as PlanStructure from "./PlanStructure.js"
-import type { PlanError, PlanIssue } from "./StrategyError.js"
 
 /**
  * One call of a plan.

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as FiberRef from "effect/FiberRef"
 import * as TestClock from "effect/TestClock"
 import * as Step from "../../src/observability/Step.js"
-import * as TaskGraph from "../../src/strategy/TaskGraph.js"
+import * as TaskGraph from "../../src/plan/TaskGraph.js"
 
 interface Work extends TaskGraph.Node {
   readonly ms: number

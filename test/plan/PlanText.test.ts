@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
-import * as PlanText from "../../src/strategy/PlanText.js"
+import * as PlanText from "../../src/plan/PlanText.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
 

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as Either from "effect/Either"
-import { PlanError } from "./StrategyError.js"
+import { PlanError } from "./PlanError.js"
 
 /**
  * One step of a plan.

@@ -8,7 +8,7 @@ import { count } from "../internal/Count.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerPlan.js"
 import * as PlanArguments from "./PlanArguments.js"
-import { PlanError, type PlanIssue } from "./StrategyError.js"
+import { PlanError, type PlanIssue } from "./PlanError.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 const withoutZeros = (id: string): string => id.replace(/^0+(?=\d)/, "")

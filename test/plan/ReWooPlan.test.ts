@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
-import * as ReWooPlan from "../../src/strategy/ReWooPlan.js"
+import * as ReWooPlan from "../../src/plan/ReWooPlan.js"
 import { PlanError } from "../../src/strategy/StrategyError.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
