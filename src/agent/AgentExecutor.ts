@@ -12,7 +12,6 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
@@ -25,7 +24,6 @@ import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
 import * as Spanned from "../internal/Spanned.js"
-import type * as CostEstimatorModule from "../llm/CostEstimator.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -35,9 +33,11 @@ import * as Health from "../observability/Health.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as Telemetry from "../observability/Telemetry.js"
+import { PromptLibrary } from "../prompt/PromptLibrary.js"
 import * as SessionManager from "../session/SessionManager.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
+import { Evaluator } from "../strategy/Evaluator.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer, Strategy, StrategyBaseError, Task } from "../strategy/Strategy.js"
 import {
@@ -235,13 +235,13 @@ const make = (
   config: Either.Either<AgentConfig.AgentConfig, string>,
   collaborators: Collaborators,
   log: RunLog.Service,
-  estimator: CostEstimatorModule.Service | undefined
+  given: Context.Context<never>
 ): Service => {
   // What the layer was given wins inside a run: an ambient client must not replace it unseen.
   const own = Context.make(LlmClient.LlmClient, collaborators.client).pipe(
     Context.add(ModelRouter.ModelRouter, collaborators.router),
     Context.add(ToolRunner.ToolRunner, collaborators.runner),
-    (context) => (estimator === undefined ? context : Context.add(context, CostEstimator, estimator))
+    (context) => Context.merge(context, given)
   )
   const settings = RunPreparation.makeSettings()
   const telemetry: Run.TelemetryOptions = {
@@ -496,8 +496,14 @@ export const layer: Layer.Layer<
         skillTools: new WeakMap()
       },
       yield* RunLog.RunLog,
-      // Prices that the layer was given; without any, those in context when an agent runs.
-      Option.getOrUndefined(Context.getOption(yield* Effect.context<never>(), CostEstimator))
+      // Prices, prompts and judges that the layer was given; without any, those in context when an agent runs.
+      Context.pick(
+        CostEstimator,
+        Evaluator,
+        PromptLibrary
+      )(
+        (yield* Effect.context<never>()) as Context.Context<CostEstimator | Evaluator | PromptLibrary>
+      ) as Context.Context<never>
     )
   })
 )

@@ -11,6 +11,7 @@ import type * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as RunLog from "../observability/RunLog.js"
+import type * as PromptLibrary from "../prompt/PromptLibrary.js"
 import * as SessionManager from "../session/SessionManager.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
@@ -30,6 +31,8 @@ import * as AgentExecutor from "./AgentExecutor.js"
 export interface Replaceable {
   readonly router?: Layer.Layer<ModelRouter.ModelRouter, any, any> | undefined
   readonly strategies?: Layer.Layer<StrategyRegistry.StrategyRegistry, any, any> | undefined
+  /** Without one, the prompts in context when an agent runs, then the defaults. */
+  readonly prompts?: Layer.Layer<PromptLibrary.PromptLibrary, any, any> | undefined
   readonly governance?: Layer.Layer<Governance.Governance, any, any> | undefined
   readonly guards?: Layer.Layer<GuardPipeline.GuardPipeline, any, any> | undefined
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
@@ -77,6 +80,7 @@ const collaborators = (given: Replaceable) =>
     given.sessions ?? SessionManager.layerNoop,
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
     given.log ?? RunLog.layerNoop,
+    given.prompts ?? Layer.empty,
     ToolRunner.layer().pipe(
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)

@@ -15,7 +15,11 @@ import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
+import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
+import * as Evaluator from "../../src/strategy/Evaluator.js"
+import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as Reflexion from "../../src/strategy/Reflexion.js"
 import * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -141,6 +145,39 @@ describe("Agents", () => {
         Effect.provide(AgentExecutor.run(Agent.make("a", { strategy }), "hi"), Runs.layer(["ok"], { strategies }))
       assert.strictEqual((yield* run("echo")).message, "ok")
       assert.include((yield* Effect.flip(run("eco"))).message, 'did you mean "echo"')
+    })
+  )
+
+  it.effect("prompts given to the layer are those of its runs, whatever is in context there", () =>
+    Effect.gen(function* () {
+      const says = (instructions: string) => PromptLibrary.layer({ instructions })
+      const agent = Agent.make("a", { strategy: "reflection" })
+      const verdict = '{"needs_refinement": false, "score": 1, "points": []}'
+      const heard = (layer: Layer.Layer<AgentExecutor.AgentExecutor, unknown, LlmClient.LlmClient>) =>
+        Effect.gen(function* () {
+          yield* Effect.exit(Effect.provide(AgentExecutor.run(agent, "hi"), says("Ambient.")))
+          return JSON.stringify((yield* TestModel.requests)[0]?.messages[0])
+        }).pipe(Effect.provide(Layer.provideMerge(layer, TestModel.layer(["draft", verdict]))))
+      assert.include(yield* heard(Agents.layer()), "Ambient.")
+      for (const layer of [
+        Agents.layerWith({ prompts: says("Given.") }),
+        Agents.layer().pipe(Layer.provide(says("Given.")))
+      ]) {
+        const system = yield* heard(layer)
+        assert.include(system, "Given.")
+        assert.notInclude(system, "Ambient.")
+      }
+    })
+  )
+
+  it.effect("a judge given to the layer judges its runs", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a", { strategy: Reflexion.make({ inner: FunctionCalling.make() }) })
+      const given = Agents.layer().pipe(Layer.provide(Evaluator.layer(Evaluator.exactMatch("four"))))
+      const response = yield* AgentExecutor.run(agent, "2 + 2?").pipe(
+        Effect.provide(Layer.provideMerge(given, TestModel.layer(["five", "I added wrong.", "four"])))
+      )
+      assert.deepStrictEqual([response.message, response.modelCalls], ["four", 3])
     })
   )
 })
