@@ -99,24 +99,7 @@ describe("ReWoo", () => {
     Effect.gen(function* () {
       const ran = yield* run([birth, { text: ["19", "37"] }], { format: "text" })
       yield* ran.exit
-      const shown = ran.events.map((event) => {
-        switch (event._tag) {
-          case "StepStarted":
-            return `${event._tag} ${event.name}`
-          case "NodeFinished":
-            return `${event._tag} ${event.node}`
-          case "ToolCall":
-          case "ToolResult":
-            return `${event._tag} ${event.id}`
-          case "Thought":
-          case "TextDelta":
-            return `${event._tag} ${event.text}`
-          case "Plan":
-            return `Plan ${event.steps.map(({ status }) => status[0]).join("")}`
-          default:
-            return event._tag
-        }
-      })
+      const shown = Strategies.sketch(ran.events)
       assert.deepStrictEqual(shown, [
         "StepStarted WorkerPlan",
         "UsageReported",

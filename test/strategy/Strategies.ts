@@ -85,6 +85,28 @@ export const record = <E>(strategy: Strategy.Strategy<E, never>, script: Script,
     Effect.provide(layer(script))
   )
 
+/** Events as a line each: what happened, and the one thing that tells it from others of its kind. */
+export const sketch = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<string> =>
+  events.map((event) => {
+    switch (event._tag) {
+      case "StepStarted":
+        return `${event._tag} ${event.name}`
+      case "NodeFinished":
+        return `${event._tag} ${event.node}`
+      case "ToolCall":
+      case "ToolResult":
+        return `${event._tag} ${event.id}`
+      case "Thought":
+      case "Critique":
+      case "TextDelta":
+        return `${event._tag} ${event.text}`
+      case "Plan":
+        return `${event._tag} ${event.steps.map(({ status }) => status[0]).join("")}`
+      default:
+        return event._tag
+    }
+  })
+
 /** The roles and plain texts of messages; tool messages as their results. */
 export const shape = (messages: ReadonlyArray<LlmClient.Message>): ReadonlyArray<readonly [string, unknown]> =>
   messages.map((message) => [
