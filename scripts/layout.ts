@@ -27,6 +27,7 @@ export const ranks: ReadonlyMap<string, number> = new Map([
   ["agent", 7],
   ["builtin", 8],
   ["persistence", 8],
+  ["telemetry", 8],
   ["durable", 9],
   ["http", 10],
   ["cli", 10],

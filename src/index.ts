@@ -147,6 +147,13 @@ export * as CostStage from "./agent/CostStage.js"
 export * as DefaultPrompts from "./prompt/DefaultPrompts.js"
 
 /**
+ * What happened, as other parts of an application are told of it after the fact.
+ *
+ * @since 0.1.0
+ */
+export * as DomainEvent from "./observability/DomainEvent.js"
+
+/**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
  *
  * @since 0.1.0
@@ -160,6 +167,13 @@ export * as ErrorCode from "./domain/ErrorCode.js"
  * @since 0.1.0
  */
 export * as Evaluator from "./strategy/Evaluator.js"
+
+/**
+ * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener never holds one up.
+ *
+ * @since 0.1.0
+ */
+export * as EventBus from "./observability/EventBus.js"
 
 /**
  * Outermost: the run's first event, its message and its end.
@@ -237,6 +251,13 @@ export * as GuardPipeline from "./guard/GuardPipeline.js"
  * @since 0.1.0
  */
 export * as Health from "./observability/Health.js"
+
+/**
+ * Places in a run where an application may look in or change a value, while the run waits for it.
+ *
+ * @since 0.1.0
+ */
+export * as Hooks from "./observability/Hooks.js"
 
 /**
  * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a

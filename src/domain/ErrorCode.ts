@@ -88,6 +88,7 @@ export const table = {
   LEX_ERR_GOV_007: "ModelAccessDeniedError",
   LEX_ERR_GOV_008: "GovernancePersistenceError",
   LEX_ERR_GOV_010: "ResourceExhaustedError",
+  LEX_ERR_GOV_100: "GovernanceConfigurationError",
   LEX_ERR_GRAPH_001: "GraphError",
   LEX_ERR_GRAPH_100: "GraphCompileError",
   LEX_ERR_GRAPH_101: "GraphStepLimitError",

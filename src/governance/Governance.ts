@@ -71,6 +71,10 @@ export const Reservation = Schema.Struct({
   /** Unique per reservation where anything is tracked. */
   id: Schema.String,
   runId: RunId,
+  rootRunId: Schema.optional(RunId),
+  agent: Schema.optional(Schema.String),
+  tenantId: Schema.optional(Schema.String),
+  provider: Schema.optional(Schema.String),
   userId: Schema.optional(UserId),
   model: Schema.optional(Schema.String),
   inputTokens: Schema.Number,
@@ -111,12 +115,33 @@ export interface Budget extends Schema.Schema.Type<typeof Budget> {}
  */
 export interface CheckRequest {
   readonly runId: RunId
+  /** The run at the top, whose budget this one shares; default `runId`. */
+  readonly rootRunId?: RunId | undefined
   readonly agent: string
   /** The provider as the client names itself: `openai`, `anthropic`, … */
   readonly provider: string
   /** Absent when the provider's default model will answer. */
   readonly model?: string | undefined
   readonly userId?: UserId | undefined
+  /** Whose resource quotas count; default the user. */
+  readonly tenantId?: string | undefined
+  /** How the data of the request is classified: `confidential`, `pii`, … */
+  readonly classifications?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * A guard found something, and the run would go on.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckGuardrail {
+  readonly runId: RunId
+  readonly agent: string
+  readonly userId?: UserId | undefined
+  readonly guard: string
+  readonly stage: string
+  readonly action: "warn" | "redact"
 }
 
 /**
@@ -137,7 +162,12 @@ export interface CheckBudget {
  */
 export interface ReserveRequest {
   readonly runId: RunId
+  /** The run at the top, whose budget this one shares; default `runId`. */
+  readonly rootRunId?: RunId | undefined
+  readonly agent?: string | undefined
   readonly userId?: UserId | undefined
+  readonly tenantId?: string | undefined
+  readonly provider?: string | undefined
   readonly model?: string | undefined
   /** Counted, not guessed, where the tokenizer of the model is known. */
   readonly inputTokens: number
@@ -157,6 +187,27 @@ export interface TrackCost {
 }
 
 /**
+ * What the executor tells about a run.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface AuditEntry {
+  readonly type: "tool_call" | "agent_execution"
+  readonly runId: RunId
+  readonly agent: string
+  readonly userId?: UserId | undefined
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+  readonly status: "success" | "failure" | "interrupted"
+  readonly tokens?: number | undefined
+  /** US dollars. */
+  readonly cost?: number | undefined
+  readonly latencyMs: number
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -170,9 +221,11 @@ export interface Service {
   readonly checkRequest: (request: CheckRequest) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /** True if the budget covers this cost beside what is spent and reserved. Reserves nothing: the answer may be old at once. */
   readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
+  /** Whether a run may go on after what a guard found. */
+  readonly checkGuardrail: (request: CheckGuardrail) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * Sets aside what a call may use at most: its input and its longest output. Checked and reserved in one step; on failure nothing is
-   * reserved. Each reservation must be settled or refunded once, also when the call failed or was interrupted.
+   * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like that of a request.
+   * Checked and reserved in one step; on failure nothing is reserved. Each reservation must be settled or refunded once, also when the call failed or was interrupted.
    */
   readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
   /**
@@ -188,6 +241,13 @@ export interface Service {
   readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
   /** Books a cost that had no reservation, past the limit too. Each call books again. */
   readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
+  /**
+   * Writes down what happened in a run: tool calls and runs are told by the executor, the rest Governance writes by itself. Never fails: an
+   * audit that cannot be written is logged.
+   */
+  readonly audit: (entry: AuditEntry) => Effect.Effect<void>
+  /** The top run has ended: what was kept for its budget may go, reservations that are still open are given back. */
+  readonly release: (rootRunId: RunId) => Effect.Effect<void>
   /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
   readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>
 }
@@ -233,8 +293,11 @@ export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
   checkRequest: () => allowed,
   checkBudget: () => Effect.succeed(true),
   reserve: (request) => Effect.succeed({ id: "untracked", ...request }),
+  checkGuardrail: () => allowed,
   settle: () => Effect.void,
   refund: () => Effect.void,
   trackCost: () => Effect.void,
+  audit: () => Effect.void,
+  release: () => Effect.void,
   getBudget: () => Effect.succeed({ spent: 0, reserved: 0 })
 })

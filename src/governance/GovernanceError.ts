@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
@@ -19,7 +20,9 @@ export class BudgetExceededError extends Schema.TaggedError<BudgetExceededError>
   ...ErrorCode.fields("LEX_ERR_AGT_010"),
   budgetType: Schema.String,
   limit: Schema.Number,
-  used: Schema.Number
+  used: Schema.Number,
+  /** What the run had reached, when it was stopped on its way. */
+  partial: Schema.optional(Reached)
 }) {}
 
 /**
@@ -92,6 +95,16 @@ export class ResourceExhaustedError extends Schema.TaggedError<ResourceExhausted
   /** Who asked on behalf of the tenant. */
   actorId: Schema.optional(Schema.String)
 }) {}
+
+/**
+ * Governance cannot be built from its configuration.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GovernanceConfigurationError extends Schema.TaggedError<GovernanceConfigurationError>(
+  "effect-lexigram/governance/GovernanceError/GovernanceConfigurationError"
+)("GovernanceConfigurationError", ErrorCode.fields("LEX_ERR_GOV_100")) {}
 
 /**
  * Any failure of governance (family code `LEX_ERR_GOV_001`).

@@ -171,6 +171,8 @@ export type GuardContext =
 export interface Guard<out E = never, out R = never> {
   /** Names the guard in results, events and errors. */
   readonly name: string
+  /** How it judges a text that is still being written. Absent: it needs the whole text. */
+  readonly window?: Window | undefined
   /** Where it is asked; at other stages it is left out. */
   readonly stages: ReadonlyArray<GuardStage>
   /**
@@ -178,6 +180,45 @@ export interface Guard<out E = never, out R = never> {
    * The result must depend on nothing but the text and the context, since a check may be repeated.
    */
   readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
+}
+
+/**
+ * Something at a place of a text, and what is to be done about it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Finding {
+  readonly start: number
+  readonly end: number
+  /** What it is: `EMAIL`, `instruction_override`, … */
+  readonly label: string
+  readonly action: "warn" | "redact" | "block"
+  /** What stands in its place when it is redacted; default `[REDACTED:{label}]`. */
+  readonly replacement?: string | undefined
+  /** For people and logs; never holds checked text. */
+  readonly reason?: string | undefined
+  /** From 0 to 1, where the guard knows. */
+  readonly confidence?: number | undefined
+}
+
+/**
+ * How findings are looked for in a text of which only a part is there.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Window {
+  /**
+   * How many characters around a place decide whether something is found there. Text that is further than this from the end of what is
+   * written is settled, whatever comes after it.
+   */
+  readonly reach: number
+  /**
+   * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text. Depends on nothing else;
+   * takes time linear in the length of the text, whatever the text is.
+   */
+  readonly find: (text: string, from: number) => ReadonlyArray<Finding>
 }
 
 /**

@@ -10,6 +10,33 @@ import * as Guard from "./Guard.js"
 import { GuardPipelineError } from "./GuardError.js"
 
 /**
+ * What may be shown of a text so far.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Released {
+  /** Text that was judged and was not shown before; may be empty. */
+  readonly text: string
+  /** What was found in it, warnings included. */
+  readonly results: ReadonlyArray<Guard.GuardResult>
+  /** The text must not go on: nothing at or after the finding comes out, now or later. */
+  readonly blockingResult?: Guard.GuardResult | undefined
+}
+
+/**
+ * Judges one text as it is written. Stateful: a window belongs to one text.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface OutputWindow {
+  readonly push: (text: string) => Released
+  /** The text is whole. */
+  readonly end: () => Released
+}
+
+/**
  * Every method gives what the guards of its stage found. A block is a value, never a failure; a failure means that the text could not be
  * judged and must be held back. Without guards everything passes unchanged. A check changes nothing and may be repeated.
  *
@@ -29,6 +56,11 @@ export interface Service {
     content: string,
     context: Guard.CheckContext
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
+  /**
+   * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then nothing may be shown
+   * before it was judged. What comes out of a window, put together, is what `checkOutput` makes of the whole text.
+   */
+  readonly openOutput?: ((context: Guard.CheckContext) => OutputWindow) | undefined
   /** The parameters of a tool call as JSON text, before the tool runs. */
   readonly checkToolInput: (
     content: string,

@@ -9,6 +9,9 @@ import * as Effect from "effect/Effect"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as AgentMetrics from "./AgentMetrics.js"
+import type * as DomainEvent from "./DomainEvent.js"
+import type * as EventBus from "./EventBus.js"
+import * as Hooks from "./Hooks.js"
 
 /**
  * Where the events of a run and of all runs it starts go, one after another.
@@ -44,7 +47,11 @@ export interface TelemetryOptions {
 export interface Service {
   readonly runId: RunId
   readonly parentRunId?: RunId | undefined
+  /** The run at the top: this one itself, unless another one started it. */
+  readonly rootRunId: RunId
   readonly agent: string
+  /** The agents of the runs above this one and its own, from the top. */
+  readonly path: ReadonlyArray<string>
   /** How many runs stand above this one. */
   readonly depth: number
   /** True when the deltas of the model's answer are wanted. */
@@ -69,6 +76,10 @@ export interface Service {
   readonly telemetry: TelemetryOptions
   /** The metrics of this run's agent, where they are on. */
   readonly metrics: AgentMetrics.AgentMetrics | undefined
+  /** Where handlers wait that the run waits for. */
+  readonly hooks: Hooks.Service
+  /** Tells the rest of the application; never waits. The event is made only where somebody may listen. */
+  readonly announce: (event: () => DomainEvent.Body) => void
 }
 
 const defaultTelemetry: TelemetryOptions = { tracing: true, metrics: true, content: false }
@@ -86,10 +97,15 @@ export const make = (options: {
   readonly sink: Sink
   readonly parent?: Service | undefined
   readonly telemetry?: TelemetryOptions | undefined
+  /** Default those of the run above, then none. */
+  readonly hooks?: Hooks.Service | undefined
+  /** Default that of the run above, then none. */
+  readonly bus?: EventBus.Service | undefined
 }): Service => {
-  const { agent, clock, runId, sink } = options
-  const parentRunId = options.parent?.runId
-  const telemetry = options.telemetry ?? options.parent?.telemetry ?? defaultTelemetry
+  const { agent, clock, parent, runId, sink } = options
+  const parentRunId = parent?.runId
+  const bus = options.bus
+  const telemetry = options.telemetry ?? parent?.telemetry ?? defaultTelemetry
   let seq = 0
   let ended = false
   const push = (body: Body, at: number) => {
@@ -103,10 +119,12 @@ export const make = (options: {
   const self: Service = {
     runId,
     parentRunId,
+    rootRunId: parent?.rootRunId ?? runId,
     agent,
-    depth: options.parent === undefined ? 0 : options.parent.depth + 1,
-    live: options.parent === undefined ? sink.live : sink.live && options.parent.live,
-    withheld: options.parent?.withheld ?? false,
+    path: parent === undefined ? [agent] : [...parent.path, agent],
+    depth: parent === undefined ? 0 : parent.depth + 1,
+    live: parent === undefined ? sink.live : sink.live && parent.live,
+    withheld: parent?.withheld ?? false,
     emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
@@ -128,16 +146,29 @@ export const make = (options: {
     child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),
     sink,
     telemetry,
-    metrics: telemetry.metrics ? AgentMetrics.forAgent(agent) : undefined
+    metrics: telemetry.metrics ? AgentMetrics.forAgent(agent) : undefined,
+    hooks: options.hooks ?? parent?.hooks ?? Hooks.noop,
+    announce:
+      bus === undefined
+        ? (parent?.announce ?? silence)
+        : bus.enabled
+          ? (event) => {
+              bus.offer(event())
+            }
+          : silence
   }
   return self
 }
+
+const silence = () => {}
 
 const nowhere: Sink = { push: () => {}, settle: () => undefined, live: false }
 
 const silent: Service = {
   runId: "" as RunId,
+  rootRunId: "" as RunId,
   agent: "",
+  path: [],
   depth: 0,
   live: false,
   withheld: false,
@@ -148,7 +179,9 @@ const silent: Service = {
   child: () => silent,
   sink: nowhere,
   telemetry: defaultTelemetry,
-  metrics: undefined
+  metrics: undefined,
+  hooks: Hooks.noop,
+  announce: silence
 }
 
 /**

@@ -6,11 +6,32 @@
 export * as AgentMetrics from "./AgentMetrics.js"
 
 /**
+ * What happened, as other parts of an application are told of it after the fact.
+ *
+ * @since 0.1.0
+ */
+export * as DomainEvent from "./DomainEvent.js"
+
+/**
+ * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener never holds one up.
+ *
+ * @since 0.1.0
+ */
+export * as EventBus from "./EventBus.js"
+
+/**
  * How the parts of a system are, asked one by one and summed.
  *
  * @since 0.1.0
  */
 export * as Health from "./Health.js"
+
+/**
+ * Places in a run where an application may look in or change a value, while the run waits for it.
+ *
+ * @since 0.1.0
+ */
+export * as Hooks from "./Hooks.js"
 
 /**
  * The current run: where strategies, tools and stages emit what happens.

@@ -33,8 +33,11 @@ export const governance = (
       checkRequest: () => Effect.succeed(Governance.allow()),
       checkBudget: () => Effect.succeed(true),
       reserve: (request) => Effect.succeed({ id: "r", ...request }),
+      checkGuardrail: () => Effect.succeed(Governance.allow()),
       settle: () => Effect.void,
       refund: () => Effect.void,
+      audit: () => Effect.void,
+      release: () => Effect.void,
       trackCost: (cost) => Effect.sync(() => void booked.push(cost)),
       getBudget: () => Effect.succeed({ spent: 0, reserved: 0 }),
       ...over

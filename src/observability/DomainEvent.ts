@@ -1,0 +1,125 @@
+/**
+ * What happened, as other parts of an application are told of it after the fact.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+
+/**
+ * What every domain event carries besides its own fields. `eventType` is the name of its definition, `occurredAt` milliseconds since the
+ * epoch; `sequenceNumber` counts the events of one aggregate as one bus saw them, from 1.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Base = {
+  eventId: Schema.String,
+  occurredAt: Schema.Number,
+  eventType: Schema.String,
+  aggregateId: Schema.String,
+  aggregateType: Schema.String,
+  sequenceNumber: Schema.Number,
+  actorId: Schema.optional(Schema.String),
+  schemaVersion: Schema.Literal(1)
+} as const
+
+/**
+ * Any domain event.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface DomainEvent {
+  readonly eventId: string
+  readonly occurredAt: number
+  readonly eventType: string
+  readonly aggregateId: string
+  readonly aggregateType: string
+  readonly sequenceNumber: number
+  readonly actorId?: string | undefined
+  readonly schemaVersion: 1
+}
+
+/**
+ * One kind of event with its own fields.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Of<Name extends string, Fields extends Schema.Struct.Fields> = DomainEvent & {
+  readonly eventType: Name
+} & Schema.Struct.Type<Fields>
+
+/**
+ * A kind of event: its name, what it is about, and its fields. `schema` encodes and decodes whole events.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Definition<Name extends string, Fields extends Schema.Struct.Fields> {
+  readonly name: Name
+  readonly aggregateType: string
+  readonly schema: Schema.Schema<Of<Name, Fields>, any>
+  readonly is: (event: DomainEvent) => event is Of<Name, Fields>
+}
+
+/**
+ * An event before a bus stamps it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Body {
+  readonly eventType: string
+  readonly aggregateId: string
+  readonly aggregateType: string
+  readonly actorId?: string | undefined
+  readonly fields: { readonly [name: string]: unknown }
+}
+
+/**
+ * The events of a definition.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type EventOf<D> = D extends Definition<infer Name, infer Fields> ? Of<Name, Fields> : never
+
+/**
+ * Defines a kind of event. Its name is unique in an application and ends in `Event`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const define = <const Name extends string, const Fields extends Schema.Struct.Fields>(
+  name: Name,
+  options: { readonly aggregateType: string; readonly fields: Fields }
+): Definition<Name, Fields> => ({
+  name,
+  aggregateType: options.aggregateType,
+  schema: Schema.Struct({ ...Base, ...options.fields, eventType: Schema.Literal(name) }).annotations({
+    identifier: name
+  }) as unknown as Schema.Schema<Of<Name, Fields>, any>,
+  is: (event): event is Of<Name, Fields> => event.eventType === name
+})
+
+/**
+ * An event of this kind about one aggregate, ready for a bus.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <Name extends string, Fields extends Schema.Struct.Fields>(
+  definition: Definition<Name, Fields>,
+  options: {
+    readonly aggregateId: string
+    readonly actorId?: string | undefined
+    readonly fields: Schema.Struct.Type<Fields>
+  }
+): Body => ({
+  eventType: definition.name,
+  aggregateType: definition.aggregateType,
+  aggregateId: options.aggregateId,
+  actorId: options.actorId,
+  fields: options.fields as Body["fields"]
+})
