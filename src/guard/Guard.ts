@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
 import type { Message } from "../llm/LlmClient.js"
@@ -373,3 +373,80 @@ export const aggregate = (results: ReadonlyArray<GuardResult>, content: string):
     ? { passed: true, action, results, finalContent, blocked: false, redacted, warned }
     : { passed: false, action, results, blocked: true, redacted, warned, blockingResult }
 }
+
+/**
+ * What stands in the place of a finding that is redacted.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const replacementOf = (finding: Finding): string => finding.replacement ?? `[REDACTED:${finding.label}]`
+
+/**
+ * A text with every finding that is redacted replaced; the others stay as they are. The findings are those of the whole text, by start,
+ * not overlapping.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const redactFindings = (content: string, findings: ReadonlyArray<Finding>): string => {
+  let result = ""
+  let done = 0
+  for (const finding of findings) {
+    if (finding.action !== "redact") continue
+    result += content.slice(done, finding.start) + replacementOf(finding)
+    done = finding.end
+  }
+  return result + content.slice(done)
+}
+
+/**
+ * What findings come to: the most severe of their actions, with the reason of the first finding that asks for it. `details` holds the
+ * `labels` that were found, each once, and the highest `confidence`. None: a pass.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const fromFindings = (guardName: string, content: string, findings: ReadonlyArray<Finding>): GuardResult => {
+  if (findings.length === 0) return pass(guardName)
+  let worst = findings[0] as Finding
+  let confidence: number | undefined
+  const labels = new Set<string>()
+  const spans: Array<GuardSpan> = []
+  for (const finding of findings) {
+    if (severity[finding.action] > severity[worst.action]) worst = finding
+    if (finding.confidence !== undefined) confidence = Math.max(confidence ?? 0, finding.confidence)
+    labels.add(finding.label)
+    spans.push({ start: finding.start, end: finding.end, label: finding.label })
+  }
+  const options: ResultOptions = {
+    reason: worst.reason ?? `found ${worst.label}`,
+    details: { labels: Array.from(labels), ...(confidence === undefined ? {} : { confidence }) },
+    spans
+  }
+  switch (worst.action) {
+    case "block":
+      return block(guardName, options)
+    case "redact":
+      return redact(guardName, redactFindings(content, findings), options)
+    case "warn":
+      return warn(guardName, options)
+  }
+}
+
+/**
+ * A guard that finds things at places of a text: its check is what its window finds in the whole text.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromWindow = (options: {
+  readonly name: string
+  readonly stages: ReadonlyArray<GuardStage>
+  readonly window: Window
+}): Guard => ({
+  name: options.name,
+  stages: options.stages,
+  window: options.window,
+  check: (content) => Effect.sync(() => fromFindings(options.name, content, options.window.find(content, 0)))
+})

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Guard from "../../src/guard/Guard.js"
 
@@ -71,4 +72,74 @@ describe("Guard results", () => {
     assert.isFalse(isResult({ action: "redact", passed: true, guardName: "g", details: {} }))
     assert.isFalse(isResult({ action: "deny", passed: false, guardName: "g", details: {} }))
   })
+})
+
+const word = (content: string, text: string, action: Guard.Finding["action"], more: Partial<Guard.Finding> = {}) => {
+  const start = content.indexOf(text)
+  return { start, end: start + text.length, label: text.toUpperCase(), action, ...more }
+}
+
+describe("Guard.fromFindings", () => {
+  const content = "one two three"
+
+  it("nothing found is a pass", () => {
+    assert.deepStrictEqual(Guard.fromFindings("g", content, []), Guard.pass("g"))
+  })
+
+  it("the most severe finding decides, with its own reason", () => {
+    const result = Guard.fromFindings("g", content, [
+      word(content, "one", "warn", { reason: "odd", confidence: 0.9 }),
+      word(content, "two", "block", { reason: "bad", confidence: 0.4 }),
+      word(content, "three", "redact")
+    ])
+    assert.strictEqual(result.action, "block")
+    assert.deepStrictEqual(result.details, { reason: "bad", labels: ["ONE", "TWO", "THREE"], confidence: 0.9 })
+    assert.deepStrictEqual(
+      result.spans?.map(({ start, end }) => content.slice(start, end)),
+      ["one", "two", "three"]
+    )
+  })
+
+  it("only what is redacted is replaced", () => {
+    const result = Guard.fromFindings("g", content, [
+      word(content, "one", "redact", { replacement: "" }),
+      word(content, "two", "warn"),
+      word(content, "three", "redact")
+    ])
+    assert.strictEqual(result.action, "redact")
+    assert.strictEqual(result.action === "redact" ? result.redactedContent : "", " two [REDACTED:THREE]")
+    assert.strictEqual(result.details.reason, "found ONE")
+  })
+
+  it("a label is named once", () => {
+    const finding = word("aa", "a", "warn")
+    const result = Guard.fromFindings("g", "aa", [finding, { ...finding, start: 1, end: 2 }])
+    assert.deepStrictEqual(result.details, { reason: "found A", labels: ["A"] })
+    assert.lengthOf(result.spans ?? [], 2)
+  })
+})
+
+describe("Guard.fromWindow", () => {
+  it.effect("checks the whole text with its window", () =>
+    Effect.gen(function* () {
+      const seen: Array<number> = []
+      const guard = Guard.fromWindow({
+        name: "twos",
+        stages: ["output"],
+        window: {
+          reach: 3,
+          find: (text, from) => {
+            seen.push(from)
+            return text.includes("two") ? [word(text, "two", "redact")] : []
+          }
+        }
+      })
+      assert.deepStrictEqual(guard.stages, ["output"])
+      assert.strictEqual(guard.window?.reach, 3)
+      const found = yield* guard.check("one two", { stage: "output" })
+      assert.strictEqual(found.action === "redact" ? found.redactedContent : "", "one [REDACTED:TWO]")
+      assert.deepStrictEqual(yield* guard.check("one", { stage: "output" }), Guard.pass("twos"))
+      assert.deepStrictEqual(seen, [0, 0])
+    })
+  )
 })
