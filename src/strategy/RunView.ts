@@ -116,6 +116,7 @@ export const makeNumbers = (): Numbers => {
  * what tells a repetition from a new call, see it with the prefix.
  */
 export const prefixed = (runner: ToolRunner, prefix: string): ToolRunner => ({
+  visible: runner.visible,
   run: (tools, call, options) =>
     Effect.map(runner.run(tools, { ...call, id: `${prefix}${call.id}` }, options), (outcome) => ({
       ...outcome,

@@ -119,6 +119,11 @@ export interface Service {
    * declares fatal. Emits `ToolCall` before and `ToolResult` after, exactly one each, also when it is interrupted.
    */
   readonly run: (tools: Bound, call: ToolCall, options?: RunOptions | undefined) => Effect.Effect<Outcome, Fatality>
+  /**
+   * The set as the calling module (`CallerModule`) may see it: what models are told of. The same set where nothing is hidden. A hidden tool
+   * that is called all the same is still found, and denied.
+   */
+  readonly visible: (tools: Bound) => Effect.Effect<Bound>
 }
 
 /**
@@ -458,32 +463,28 @@ const hidden = (
     )
   )
 
-const onlyVisible = (graph: ModuleGraph.Service, tools: Bound): Effect.Effect<Bound> =>
-  tools.tools.every((tool) => tool.annotations.owner === undefined)
-    ? Effect.succeed(tools)
-    : Effect.flatMap(CallerModule, (caller) =>
-        Effect.map(
-          Effect.filter(tools.tools, (tool) => isVisible(graph, caller, tool.annotations.owner)),
-          (seen) => {
-            const names = new Set(seen.map((tool) => tools.names.toProvider(tool.name)))
-            return {
-              ...tools,
-              tools: seen,
-              definitions: tools.definitions.filter((definition) => names.has(definition.name))
-            }
-          }
-        )
-      )
-
-/**
- * The set as the calling module (`CallerModule`) may see it: what models are told of. A hidden tool that is called all the same is
- * still found, and denied.
- *
- * @since 0.1.0
- * @category combinators
- */
-export const visible = (tools: Bound): Effect.Effect<Bound, never, ModuleGraph.ModuleGraph> =>
-  Effect.flatMap(ModuleGraph.ModuleGraph, (graph) => onlyVisible(graph, tools))
+const onlyVisible = (graph: ModuleGraph.Service, tools: Bound): Effect.Effect<Bound> => {
+  const owners = new Set<string>()
+  for (const tool of tools.tools) if (tool.annotations.owner !== undefined) owners.add(tool.annotations.owner)
+  if (owners.size === 0) return Effect.succeed(tools)
+  return Effect.flatMap(CallerModule, (caller) =>
+    Effect.map(
+      Effect.filter(owners, (owner) => isVisible(graph, caller, owner), { negate: true }),
+      (denied) => {
+        if (denied.length === 0) return tools
+        const isSeen = (tool: Tool.Any) =>
+          tool.annotations.owner === undefined || !denied.includes(tool.annotations.owner)
+        const seen = tools.tools.filter(isSeen)
+        const names = new Set(seen.map((tool) => tools.names.toProvider(tool.name)))
+        return {
+          ...tools,
+          tools: seen,
+          definitions: tools.definitions.filter((definition) => names.has(definition.name))
+        }
+      }
+    )
+  )
+}
 
 const failed = (call: ToolCall, name: string, finished: Finished, error: ToolError, maxChars: number): Outcome => {
   const { text, truncated } = truncate(failureText(error), maxChars)
@@ -617,6 +618,7 @@ export const make = (options?: {
     }
 
     return {
+      visible: (tools) => onlyVisible(graph, tools),
       run: (tools, call, runOptions) =>
         Spanned.call<unknown, unknown, Outcome, Fatality, never>((fiber) => {
           const context = fiber.currentContext as Context.Context<any>

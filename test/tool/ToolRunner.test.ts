@@ -676,18 +676,41 @@ describe("visibility", () => {
     Effect.gen(function* () {
       const runner = yield* ToolRunner.ToolRunner
       const bound = yield* ToolSet.bind(ToolSet.make(owned, echo))
-      const seen = yield* ToolRunner.visible(bound)
+      const seen = yield* runner.visible(bound)
       assert.deepStrictEqual(
         [seen.tools.map((tool) => tool.name), seen.definitions.map((definition) => definition.name)],
         [["echo"], ["echo"]]
       )
       assert.strictEqual((yield* runner.run(seen, call("charge"))).error?.tag, "ToolAccessDeniedError")
-      const all = yield* ToolRunner.visible(bound).pipe(as("billing"))
-      assert.strictEqual(all.tools.length, 2)
+      const all = yield* runner.visible(bound).pipe(as("billing"))
+      assert.strictEqual(all, bound)
       const free = yield* ToolSet.bind(ToolSet.make(echo))
-      assert.strictEqual(yield* ToolRunner.visible(free), free)
+      assert.strictEqual(yield* runner.visible(free), free)
     }).pipe(Effect.provide(layer({ graph: onlySame })))
   )
+
+  it.effect("a graph is asked once for each module of a set, and a look-up that fails hides the module alone", () => {
+    const asked: Array<string | undefined> = []
+    const graph: ModuleGraph.Service = {
+      isVisible: ({ owner }) => {
+        asked.push(owner)
+        return owner === "broken" ? Effect.fail("down") : Effect.succeed(true)
+      }
+    }
+    const named = (name: string, owner: string) => Tool.make(name, { ...describing, owner, handler: () => Effect.void })
+    return Effect.gen(function* () {
+      const runner = yield* ToolRunner.ToolRunner
+      const bound = yield* ToolSet.bind(
+        ToolSet.make(named("a", "fine"), named("b", "broken"), named("c", "fine"), named("d", "broken"), echo)
+      )
+      const seen = yield* runner.visible(bound)
+      assert.deepStrictEqual(
+        seen.definitions.map((definition) => definition.name),
+        ["a", "c", "echo"]
+      )
+      assert.deepStrictEqual(asked.sort(), ["broken", "fine"])
+    }).pipe(Effect.provide(layer({ graph })))
+  })
 })
 
 describe("interceptors", () => {
