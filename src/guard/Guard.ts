@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
 import type { Message } from "../llm/LlmClient.js"
+import * as Findings from "./Findings.js"
 
 const NAME = "effect-lexigram/guard/Guard"
 
@@ -60,7 +61,9 @@ export const GuardSpan = Schema.Struct({
   start: Schema.NonNegativeInt,
   end: Schema.NonNegativeInt,
   /** What was found there: `EMAIL`, `instruction_override`, … */
-  label: Schema.optional(Schema.String)
+  label: Schema.optional(Schema.String),
+  /** What stands there now; only where it was redacted. */
+  replacement: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/GuardSpan` })
 /**
  * @since 0.1.0
@@ -333,6 +336,94 @@ export const block = (guardName: string, options?: ResultOptions): GuardResult =
   ...found(guardName, options)
 })
 
+/**
+ * What findings in a text come to: a block if one of them blocks, else a redaction if one redacts, else a warning, else a pass. The spans
+ * are those of all findings, the redacted ones with their replacement; the details count each label in `counts` and hold the highest
+ * `confidence`. The reason is that of the findings that decided, or names their labels. `offset` is where the text begins in the one that
+ * the spans refer to.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromFindings = (
+  guardName: string,
+  content: string,
+  findings: ReadonlyArray<Finding>,
+  offset: number = 0
+): GuardResult => {
+  if (findings.length === 0) return pass(guardName)
+  let action: Finding["action"] = "warn"
+  let confidence: number | undefined
+  for (const finding of findings) {
+    if (severity[finding.action] > severity[action]) action = finding.action
+    if (finding.confidence !== undefined) confidence = Math.max(confidence ?? 0, finding.confidence)
+  }
+  const deciding = findings.filter((finding) => finding.action === action)
+  const reasons = new Set(deciding.flatMap(({ reason }) => reason ?? []))
+  const labels = Object.entries(Findings.counts(deciding))
+  const options: ResultOptions = {
+    reason:
+      reasons.size > 0
+        ? Array.from(reasons).join("; ")
+        : `found ${labels.map(([label, count]) => (count === 1 ? label : `${label} (${count})`)).join(", ")}`,
+    details: { counts: Findings.counts(findings), ...(confidence === undefined ? {} : { confidence }) },
+    spans: findings.map((finding) => ({
+      start: offset + finding.start,
+      end: offset + finding.end,
+      label: finding.label,
+      ...(action === "redact" && finding.action === "redact" ? { replacement: replacementOf(finding) } : {})
+    }))
+  }
+  switch (action) {
+    case "block":
+      return block(guardName, options)
+    case "warn":
+      return warn(guardName, options)
+    case "redact":
+      return redact(guardName, redactFindings(content, findings), options)
+  }
+}
+
+/**
+ * A guard that finds things at places of a text, and so can also judge a text that is still being written.
+ *
+ * @since 0.1.0
+ * @category constructors
+ *
+ * @example
+ * ```ts
+ * import { Guard } from "effect-lexigram/guard"
+ *
+ * const codename = Guard.fromWindow({
+ *   name: "codename",
+ *   stages: ["output"],
+ *   window: {
+ *     reach: 9,
+ *     find: (text) =>
+ *       Array.from(text.matchAll(/bluebird/gi), ({ index }) => ({
+ *         start: index,
+ *         end: index + 8,
+ *         label: "CODENAME",
+ *         action: "redact" as const
+ *       }))
+ *   }
+ * })
+ * ```
+ */
+export const fromWindow = (options: {
+  readonly name: string
+  readonly stages: ReadonlyArray<GuardStage>
+  readonly window: Window
+}): Guard => ({
+  name: options.name,
+  stages: options.stages,
+  window: options.window,
+  check: (content) =>
+    Effect.sync(() =>
+      fromFindings(options.name, content, Findings.ordered(options.window.find(content, 0), content.length))
+    )
+})
+
 const severity: { readonly [Action in GuardAction]: number } = { block: 3, redact: 2, warn: 1, pass: 0 }
 
 /**
@@ -399,54 +490,3 @@ export const redactFindings = (content: string, findings: ReadonlyArray<Finding>
   }
   return result + content.slice(done)
 }
-
-/**
- * What findings come to: the most severe of their actions, with the reason of the first finding that asks for it. `details` holds the
- * `labels` that were found, each once, and the highest `confidence`. None: a pass.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const fromFindings = (guardName: string, content: string, findings: ReadonlyArray<Finding>): GuardResult => {
-  if (findings.length === 0) return pass(guardName)
-  let worst = findings[0] as Finding
-  let confidence: number | undefined
-  const labels = new Set<string>()
-  const spans: Array<GuardSpan> = []
-  for (const finding of findings) {
-    if (severity[finding.action] > severity[worst.action]) worst = finding
-    if (finding.confidence !== undefined) confidence = Math.max(confidence ?? 0, finding.confidence)
-    labels.add(finding.label)
-    spans.push({ start: finding.start, end: finding.end, label: finding.label })
-  }
-  const options: ResultOptions = {
-    reason: worst.reason ?? `found ${worst.label}`,
-    details: { labels: Array.from(labels), ...(confidence === undefined ? {} : { confidence }) },
-    spans
-  }
-  switch (worst.action) {
-    case "block":
-      return block(guardName, options)
-    case "redact":
-      return redact(guardName, redactFindings(content, findings), options)
-    case "warn":
-      return warn(guardName, options)
-  }
-}
-
-/**
- * A guard that finds things at places of a text: its check is what its window finds in the whole text.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const fromWindow = (options: {
-  readonly name: string
-  readonly stages: ReadonlyArray<GuardStage>
-  readonly window: Window
-}): Guard => ({
-  name: options.name,
-  stages: options.stages,
-  window: options.window,
-  check: (content) => Effect.sync(() => fromFindings(options.name, content, options.window.find(content, 0)))
-})

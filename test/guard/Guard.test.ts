@@ -74,72 +74,113 @@ describe("Guard results", () => {
   })
 })
 
-const word = (content: string, text: string, action: Guard.Finding["action"], more: Partial<Guard.Finding> = {}) => {
-  const start = content.indexOf(text)
-  return { start, end: start + text.length, label: text.toUpperCase(), action, ...more }
+const word = (
+  text: string,
+  wanted: string,
+  rest: { readonly action: Guard.Finding["action"] } & Partial<Guard.Finding>
+): Array<Guard.Finding> => {
+  const found: Array<Guard.Finding> = []
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+    found.push({ start: at, end: at + wanted.length, label: wanted.toUpperCase(), ...rest })
+  }
+  return found
 }
 
-describe("Guard.fromFindings", () => {
-  const content = "one two three"
+const finder = (find: (text: string) => ReadonlyArray<Guard.Finding>) =>
+  Guard.fromWindow({ name: "f", stages: ["output"], window: { reach: 10, find } })
 
-  it("nothing found is a pass", () => {
-    assert.deepStrictEqual(Guard.fromFindings("g", content, []), Guard.pass("g"))
-  })
-
-  it("the most severe finding decides, with its own reason", () => {
-    const result = Guard.fromFindings("g", content, [
-      word(content, "one", "warn", { reason: "odd", confidence: 0.9 }),
-      word(content, "two", "block", { reason: "bad", confidence: 0.4 }),
-      word(content, "three", "redact")
-    ])
-    assert.strictEqual(result.action, "block")
-    assert.deepStrictEqual(result.details, { reason: "bad", labels: ["ONE", "TWO", "THREE"], confidence: 0.9 })
-    assert.deepStrictEqual(
-      result.spans?.map(({ start, end }) => content.slice(start, end)),
-      ["one", "two", "three"]
-    )
-  })
-
-  it("only what is redacted is replaced", () => {
-    const result = Guard.fromFindings("g", content, [
-      word(content, "one", "redact", { replacement: "" }),
-      word(content, "two", "warn"),
-      word(content, "three", "redact")
-    ])
-    assert.strictEqual(result.action, "redact")
-    assert.strictEqual(result.action === "redact" ? result.redactedContent : "", " two [REDACTED:THREE]")
-    assert.strictEqual(result.details.reason, "found ONE")
-  })
-
-  it("a label is named once", () => {
-    const finding = word("aa", "a", "warn")
-    const result = Guard.fromFindings("g", "aa", [finding, { ...finding, start: 1, end: 2 }])
-    assert.deepStrictEqual(result.details, { reason: "found A", labels: ["A"] })
-    assert.lengthOf(result.spans ?? [], 2)
-  })
-})
+const context = { stage: "output" } as const
 
 describe("Guard.fromWindow", () => {
-  it.effect("checks the whole text with its window", () =>
+  it.effect("nothing found is a pass", () =>
     Effect.gen(function* () {
-      const seen: Array<number> = []
-      const guard = Guard.fromWindow({
-        name: "twos",
-        stages: ["output"],
-        window: {
-          reach: 3,
-          find: (text, from) => {
-            seen.push(from)
-            return text.includes("two") ? [word(text, "two", "redact")] : []
-          }
-        }
-      })
-      assert.deepStrictEqual(guard.stages, ["output"])
-      assert.strictEqual(guard.window?.reach, 3)
-      const found = yield* guard.check("one two", { stage: "output" })
-      assert.strictEqual(found.action === "redact" ? found.redactedContent : "", "one [REDACTED:TWO]")
-      assert.deepStrictEqual(yield* guard.check("one", { stage: "output" }), Guard.pass("twos"))
-      assert.deepStrictEqual(seen, [0, 0])
+      assert.deepStrictEqual(yield* finder(() => []).check("text", context), Guard.pass("f"))
     })
   )
+
+  it.effect(
+    "redactions are applied at their places, each with its replacement, and warnings stand among the spans",
+    () =>
+      Effect.gen(function* () {
+        const guard = finder((text) =>
+          [
+            ...word(text, "abc", { action: "redact" }),
+            ...word(text, "xyz", { action: "redact", replacement: "" }),
+            ...word(text, "odd", { action: "warn", reason: "odd" })
+          ].sort((a, b) => a.start - b.start)
+        )
+        const result = yield* guard.check("abc odd xyz-abc", context)
+        assert.deepStrictEqual(
+          result,
+          Guard.redact("f", "[REDACTED:ABC] odd -[REDACTED:ABC]", {
+            reason: "found ABC (2), XYZ",
+            details: { counts: { ABC: 2, ODD: 1, XYZ: 1 } },
+            spans: [
+              { start: 0, end: 3, label: "ABC", replacement: "[REDACTED:ABC]" },
+              { start: 4, end: 7, label: "ODD" },
+              { start: 8, end: 11, label: "XYZ", replacement: "" },
+              { start: 12, end: 15, label: "ABC", replacement: "[REDACTED:ABC]" }
+            ]
+          })
+        )
+      })
+  )
+
+  it.effect("one that blocks blocks, and says why with the highest confidence", () =>
+    Effect.gen(function* () {
+      const guard = finder((text) => [
+        ...word(text, "abc", { action: "redact", reason: "private", confidence: 0.9 }),
+        ...word(text, "bad", { action: "block", reason: "forbidden", confidence: 0.4 })
+      ])
+      const result = yield* guard.check("abc bad bad", context)
+      assert.strictEqual(result.action, "block")
+      assert.deepStrictEqual(result.details, { counts: { ABC: 1, BAD: 2 }, confidence: 0.9, reason: "forbidden" })
+      assert.deepStrictEqual(result.spans, [
+        { start: 0, end: 3, label: "ABC" },
+        { start: 4, end: 7, label: "BAD" },
+        { start: 8, end: 11, label: "BAD" }
+      ])
+    })
+  )
+
+  it.effect("warnings alone warn", () =>
+    Effect.gen(function* () {
+      const result = yield* finder((text) => word(text, "odd", { action: "warn" })).check("odd", context)
+      assert.strictEqual(result.action, "warn")
+      assert.strictEqual(result.details.reason, "found ODD")
+    })
+  )
+
+  it.effect("findings out of order, overlapping or outside of the text redact all that was found", () =>
+    Effect.gen(function* () {
+      const redaction = { label: "X", action: "redact", replacement: "*" } as const
+      const guard = finder(() => [
+        { start: 6, end: 99, ...redaction },
+        { start: 2, end: 5, ...redaction },
+        { start: 0, end: 3, ...redaction },
+        { start: 5, end: 5, ...redaction }
+      ])
+      const result = yield* guard.check("abcdefgh", context)
+      assert.strictEqual(result.action === "redact" ? result.redactedContent : undefined, "**f*")
+    })
+  )
+
+  it.effect("a label named like a property of objects is counted", () =>
+    Effect.gen(function* () {
+      const result = yield* finder(() => [{ start: 0, end: 1, label: "__proto__", action: "warn" }]).check("x", context)
+      assert.deepStrictEqual(Object.entries(result.details["counts"] as object), [["__proto__", 1]])
+    })
+  )
+})
+
+describe("Guard.redactFindings", () => {
+  it("only what is redacted is replaced", () => {
+    const text = "one two three"
+    const findings = [
+      ...word(text, "one", { action: "redact", replacement: "" }),
+      ...word(text, "two", { action: "warn" }),
+      ...word(text, "three", { action: "redact" })
+    ]
+    assert.strictEqual(Guard.redactFindings(text, findings), " two [REDACTED:THREE]")
+  })
 })
