@@ -97,6 +97,13 @@ export * as Anthropic from "./provider/Anthropic.js"
 export * as ApprovalGate from "./tool/ApprovalGate.js"
 
 /**
+ * What governance decided and what runs did, written down.
+ *
+ * @since 0.1.0
+ */
+export * as AuditLog from "./governance/AuditLog.js"
+
+/**
  * A small key-value port with expiry, shared by everything that caches.
  *
  * @since 0.1.0
@@ -202,6 +209,13 @@ export * as Governance from "./governance/Governance.js"
  * @since 0.1.0
  */
 export * as GovernanceError from "./governance/GovernanceError.js"
+
+/**
+ * Where governance can be watched: places for hooks, and what is told on the event bus.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceEvents from "./governance/GovernanceEvents.js"
 
 /**
  * Asks whether the run may begin at all.
@@ -568,6 +582,13 @@ export * as PlanText from "./plan/PlanText.js"
 export * as Planner from "./strategy/Planner.js"
 
 /**
+ * Rules about who may use what, as data or code.
+ *
+ * @since 0.1.0
+ */
+export * as PolicyEngine from "./governance/PolicyEngine.js"
+
+/**
  * Notices when a loop goes in circles: the same call with the same result, again and again.
  *
  * @since 0.1.0
@@ -732,6 +753,13 @@ export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
  * @since 0.1.0
  */
 export * as ReplyForm from "./strategy/ReplyForm.js"
+
+/**
+ * How much of a resource a tenant may use in a window of time.
+ *
+ * @since 0.1.0
+ */
+export * as ResourceQuotas from "./governance/ResourceQuotas.js"
 
 /**
  * The current run: where strategies, tools and stages emit what happens.

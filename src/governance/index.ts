@@ -1,4 +1,11 @@
 /**
+ * What governance decided and what runs did, written down.
+ *
+ * @since 0.1.0
+ */
+export * as AuditLog from "./AuditLog.js"
+
+/**
  * Who may ask which model for what, and what it may cost.
  *
  * @since 0.1.0
@@ -11,3 +18,24 @@ export * as Governance from "./Governance.js"
  * @since 0.1.0
  */
 export * as GovernanceError from "./GovernanceError.js"
+
+/**
+ * Where governance can be watched: places for hooks, and what is told on the event bus.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceEvents from "./GovernanceEvents.js"
+
+/**
+ * Rules about who may use what, as data or code.
+ *
+ * @since 0.1.0
+ */
+export * as PolicyEngine from "./PolicyEngine.js"
+
+/**
+ * How much of a resource a tenant may use in a window of time.
+ *
+ * @since 0.1.0
+ */
+export * as ResourceQuotas from "./ResourceQuotas.js"

@@ -1,0 +1,86 @@
+/**
+ * Patterns of names, as policies and lists of models are written with: `*` stands for any text, also none, `?` for one UTF-16 code unit,
+ * everything else for itself.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+/**
+ * No longer pattern matches anything: with it, matching takes time in the length of the text alone, whatever stands in either.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const MAX_PATTERN_LENGTH = 256
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Matcher = (text: string) => boolean
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Capital and small letters are the same. Default false. */
+  readonly ignoreCase?: boolean | undefined
+}
+
+const STAR = 42
+const QUESTION = 63
+
+/** A star that fails is given one more unit, and no star before it is asked again: no more than text times pattern steps. */
+const matches = (pattern: string, text: string): boolean => {
+  let p = 0
+  let t = 0
+  let star = -1
+  let taken = 0
+  while (t < text.length) {
+    const unit = p < pattern.length ? pattern.charCodeAt(p) : -1
+    if (unit === STAR) {
+      star = p++
+      taken = t
+    } else if (unit === QUESTION || (unit !== -1 && unit === text.charCodeAt(t))) {
+      p++
+      t++
+    } else if (star !== -1) {
+      p = star + 1
+      t = ++taken
+    } else {
+      return false
+    }
+  }
+  while (p < pattern.length && pattern.charCodeAt(p) === STAR) p++
+  return p === pattern.length
+}
+
+const same = (text: string): string => text
+const lower = (text: string): string => text.toLowerCase()
+const never: Matcher = () => false
+
+/**
+ * Whether a text as a whole is one of the patterns. Without patterns none is.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const compile = (patterns: ReadonlyArray<string>, options?: Options | undefined): Matcher => {
+  const fold = options?.ignoreCase === true ? lower : same
+  const names = new Set<string>()
+  const globs: Array<string> = []
+  for (const pattern of patterns) {
+    if (pattern.length > MAX_PATTERN_LENGTH) continue
+    const folded = fold(pattern)
+    if (folded.includes("*") || folded.includes("?")) globs.push(folded.replace(/\*{2,}/g, "*"))
+    else names.add(folded)
+  }
+  if (names.size === 0 && globs.length === 0) return never
+  if (globs.includes("*")) return () => true
+  return (given) => {
+    const text = fold(given)
+    return names.has(text) || globs.some((glob) => matches(glob, text))
+  }
+}
