@@ -3,13 +3,18 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import { errorInfo } from "../domain/AgentEvent.js"
+import * as Captured from "../internal/Captured.js"
 
 /**
- * A place where something is announced. The type of its payload is known wherever it is used.
+ * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and one name are the same
+ * place.
  *
  * @since 0.1.0
  * @category models
@@ -61,18 +66,24 @@ export const priority = { EARLIEST: 0, EARLY: 50, NORMAL: 100, LATE: 200, LATEST
 export interface Options {
   /** Default `priority.NORMAL`. */
   readonly priority?: number | undefined
-  /** Called for the first time only, also when calls come side by side. */
+  /** Called for the first time only, however that ends, also when calls come side by side. */
   readonly once?: boolean | undefined
 }
 
 /**
+ * A handler runs in the fiber that calls it, which waits for it as long as it takes. It gets what it requires from where it was registered;
+ * a service that is present where it is called wins.
+ *
+ * A handler may register and remove others while it runs: those registered are called from the next call on, those removed are not called
+ * any more.
+ *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /** Whether anybody waits at this place: callers on a hot path need not make a payload otherwise. */
   readonly has: (place: Action<any> | Filter<any, any>) => boolean
-  /** Registers until the scope closes. */
+  /** Registers until the scope closes. A handler that is registered twice is called twice. */
   readonly on: <Payload, R>(
     place: Action<Payload>,
     handler: (payload: Payload) => Effect.Effect<unknown, unknown, R>,
@@ -85,11 +96,11 @@ export interface Service {
     options?: Options | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /**
-   * Calls every handler of the place, one after another, and waits. A handler that fails or dies is logged and the next one is called;
-   * interruption of the caller interrupts the handler.
+   * Calls every handler of the place, one after another, and waits. A handler that fails, dies or interrupts itself is logged and the next
+   * one is called; interruption of the caller interrupts the handler, and no other is called.
    */
   readonly call: <Payload>(place: Action<Payload>, payload: Payload) => Effect.Effect<void>
-  /** Hands the value through every filter of the place. Without any, the value itself. */
+  /** Hands the value through every filter of the place, each getting what the one before made of it. Without any, the value itself. */
   readonly apply: <Value, Info>(place: Filter<Value, Info>, value: Value, info: Info) => Effect.Effect<Value>
 }
 
@@ -98,6 +109,136 @@ export interface Service {
  * @category tags
  */
 export class Hooks extends Context.Tag("effect-lexigram/observability/Hooks")<Hooks, Service>() {}
+
+interface Entry<in A extends ReadonlyArray<any>> {
+  readonly handler: (...args: A) => Effect.Effect<unknown, unknown, any>
+  readonly captured: Context.Context<any>
+  readonly priority: number
+  readonly once: boolean
+  gone: boolean
+}
+
+/** The handlers of one kind of place, by the name of the place; lists are never changed, so that whoever goes through one may go on. */
+class Table<A extends ReadonlyArray<any>> {
+  readonly places = new Map<string, ReadonlyArray<Entry<A>>>()
+
+  add(name: string, entry: Entry<A>): void {
+    const before = this.places.get(name) ?? []
+    const after = before.findIndex((other) => other.priority > entry.priority)
+    this.places.set(name, before.toSpliced(after === -1 ? before.length : after, 0, entry))
+  }
+
+  remove(name: string, entry: Entry<A>): void {
+    entry.gone = true
+    const left = (this.places.get(name) ?? []).filter((other) => other !== entry)
+    if (left.length === 0) this.places.delete(name)
+    else this.places.set(name, left)
+  }
+
+  /** Takes part in a call now, in the same step as its handler begins: nothing comes between, and `once` is once. */
+  begin(name: string, entry: Entry<A>, ...args: A): Effect.Effect<unknown, unknown> | undefined {
+    if (entry.gone) return undefined
+    if (entry.once) this.remove(name, entry)
+    return Captured.provide(entry.handler(...args), entry.captured)
+  }
+
+  register<R>(
+    name: string,
+    handler: (...args: A) => Effect.Effect<unknown, unknown, R>,
+    options: Options | undefined
+  ): Effect.Effect<void, never, R | Scope.Scope> {
+    return Effect.flatMap(Captured.context<R | Scope.Scope>(), (captured) =>
+      Effect.acquireRelease(
+        Effect.sync(() => {
+          const entry: Entry<A> = {
+            handler,
+            captured,
+            priority: options?.priority ?? priority.NORMAL,
+            once: options?.once ?? false,
+            gone: false
+          }
+          this.add(name, entry)
+          return entry
+        }),
+        (entry) => Effect.sync(() => this.remove(name, entry))
+      )
+    )
+  }
+}
+
+const isolate = (name: string, effect: Effect.Effect<unknown, unknown>): Effect.Effect<void> =>
+  Effect.matchCauseEffect(effect, {
+    onSuccess: () => Effect.void,
+    onFailure: (cause) =>
+      Effect.withFiberRuntime((fiber) => {
+        // A handler may interrupt itself: that of its caller is known to the fiber.
+        const isInterrupted = Cause.isInterrupted(cause) && !Cause.isEmpty(fiber.getFiberRef(FiberRef.interruptedCause))
+        if (isInterrupted) return Effect.failCause(Cause.stripFailures(cause))
+        return Effect.annotateLogs(Effect.logWarning(`a handler failed: ${errorInfo(Cause.squash(cause)).message}`), {
+          module: "Hooks",
+          place: name
+        })
+      })
+  })
+
+/**
+ * A registry of its own.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make: Effect.Effect<Service> = Effect.sync(() => {
+  const actions = new Table<[payload: any]>()
+  const filters = new Table<[value: any, info: any]>()
+
+  const callFrom = (
+    name: string,
+    entries: ReadonlyArray<Entry<[payload: any]>>,
+    index: number,
+    payload: unknown
+  ): Effect.Effect<void> => {
+    const entry = entries[index]
+    if (entry === undefined) return Effect.void
+    const called = isolate(
+      name,
+      Effect.suspend(() => actions.begin(name, entry, payload) ?? Effect.void)
+    )
+    return index === entries.length - 1
+      ? called
+      : Effect.flatMap(called, () => callFrom(name, entries, index + 1, payload))
+  }
+
+  const applyFrom = (
+    name: string,
+    entries: ReadonlyArray<Entry<[value: any, info: any]>>,
+    index: number,
+    value: unknown,
+    info: unknown
+  ): Effect.Effect<any> => {
+    const entry = entries[index]
+    if (entry === undefined) return Effect.succeed(value)
+    const applied = Effect.suspend(
+      () => (filters.begin(name, entry, value, info) as Effect.Effect<unknown> | undefined) ?? Effect.succeed(value)
+    )
+    return Effect.flatMap(applied, (value) => applyFrom(name, entries, index + 1, value, info))
+  }
+
+  return {
+    has: (place) => (place._tag === "Action" ? actions : filters).places.has(place.name),
+    on: (place, handler, options) => actions.register(place.name, handler, options),
+    onFilter: (place, handler, options) => filters.register(place.name, handler, options),
+    call: (place, payload) =>
+      Effect.suspend(() => {
+        const entries = actions.places.get(place.name)
+        return entries === undefined ? Effect.void : callFrom(place.name, entries, 0, payload)
+      }),
+    apply: (place, value, info) =>
+      Effect.suspend(() => {
+        const entries = filters.places.get(place.name)
+        return entries === undefined ? Effect.succeed(value) : applyFrom(place.name, entries, 0, value, info)
+      })
+  }
+})
 
 /**
  * Nobody waits anywhere.
@@ -120,3 +261,76 @@ export const noop: Service = {
  * @category layers
  */
 export const layerNoop: Layer.Layer<Hooks> = Layer.succeed(Hooks, noop)
+
+/**
+ * A registry of its own. What is to share it is given the same layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<Hooks> = Layer.effect(Hooks, make)
+
+/**
+ * Calls the handler at this place until the scope closes.
+ *
+ * @since 0.1.0
+ * @category registration
+ * @example
+ * ```ts
+ * import { Hooks } from "effect-lexigram/observability"
+ * import * as Effect from "effect/Effect"
+ *
+ * const Shipped = Hooks.action<{ readonly order: string }>("order_shipped")
+ *
+ * const program = Effect.scoped(
+ *   Effect.gen(function* () {
+ *     yield* Hooks.on(Shipped, ({ order }) => Effect.log(`${order} is on its way`))
+ *     const hooks = yield* Hooks.Hooks
+ *     yield* hooks.call(Shipped, { order: "A-17" })
+ *   })
+ * ).pipe(Effect.provide(Hooks.layer))
+ * ```
+ */
+export const on = <Payload, R = never>(
+  place: Action<Payload>,
+  handler: (payload: Payload) => Effect.Effect<unknown, unknown, R>,
+  options?: Options | undefined
+): Effect.Effect<void, never, R | Hooks | Scope.Scope> =>
+  Effect.flatMap(Hooks, (hooks) => hooks.on(place, handler, options))
+
+/**
+ * Hands values at this place through the handler until the scope closes.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const onFilter = <Value, Info, R = never>(
+  place: Filter<Value, Info>,
+  handler: (value: Value, info: Info) => Effect.Effect<Value, never, R>,
+  options?: Options | undefined
+): Effect.Effect<void, never, R | Hooks | Scope.Scope> =>
+  Effect.flatMap(Hooks, (hooks) => hooks.onFilter(place, handler, options))
+
+/**
+ * `on` as a layer. Layers that are merged register in no particular order: where it matters, give priorities.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const handler = <Payload, R = never>(
+  place: Action<Payload>,
+  handler: (payload: Payload) => Effect.Effect<unknown, unknown, R>,
+  options?: Options | undefined
+): Layer.Layer<never, never, Hooks | Exclude<R, Scope.Scope>> => Layer.scopedDiscard(on(place, handler, options))
+
+/**
+ * `onFilter` as a layer.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const filterHandler = <Value, Info, R = never>(
+  place: Filter<Value, Info>,
+  handler: (value: Value, info: Info) => Effect.Effect<Value, never, R>,
+  options?: Options | undefined
+): Layer.Layer<never, never, Hooks | Exclude<R, Scope.Scope>> => Layer.scopedDiscard(onFilter(place, handler, options))
