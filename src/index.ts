@@ -133,6 +133,13 @@ export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
 export * as Checkpointer from "./graph/Checkpointer.js"
 
 /**
+ * The conversation a run is about, as tools may see it that ask other agents.
+ *
+ * @since 0.1.0
+ */
+export * as Conversation from "./agent/Conversation.js"
+
+/**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
  *
  * @since 0.1.0

@@ -42,7 +42,7 @@ export interface RunLimits {
 }
 
 /**
- * What an answer must be. `decode` reads the encoded value back into the schema's type.
+ * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
  *
  * @since 0.1.0
  * @category models
@@ -50,6 +50,7 @@ export interface RunLimits {
 export interface Output {
   readonly spec: OutputSpec
   readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
+  readonly encode: (decoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
   readonly problem: string | undefined
 }
 
@@ -173,6 +174,7 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
   return {
     problem,
     decode,
+    encode,
     spec: {
       name: OutputSchema.nameOf(schema, `${agent}_output`),
       retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),

@@ -53,6 +53,18 @@ export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededEr
 }) {}
 
 /**
+ * A conversation was not handed over: it was handed over too often already, another agent has taken it, or nobody here can hand it over.
+ * The model reads it as an observation; `Tool.failOn("HandoffError")` makes it the run's failure.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class HandoffError extends Schema.TaggedError<HandoffError>("effect-lexigram/agent/AgentError/HandoffError")(
+  "HandoffError",
+  { ...fields("LEX_ERR_AGT_114"), toAgent: Schema.String, reason: Schema.Literal("limit", "taken", "outside") }
+) {}
+
+/**
  * Any failure of an agent; those of its tools and its reasoning included.
  *
  * @since 0.1.0
@@ -62,6 +74,7 @@ export const AgentError = Schema.Union(
   AgentConfigurationError,
   AgentExecutionError,
   RunLimitExceededError,
+  HandoffError,
   BudgetExceededError,
   ...ToolError.members,
   ...StrategyError.members

@@ -59,6 +59,7 @@ import * as CostStage from "./CostStage.js"
 import * as EventsStage from "./EventsStage.js"
 import * as GovernanceStage from "./GovernanceStage.js"
 import * as GuardChecks from "./GuardChecks.js"
+import * as HandoffStage from "./HandoffStage.js"
 import * as InputGuardStage from "./InputGuardStage.js"
 import * as MemorySaveStage from "./MemorySaveStage.js"
 import * as MemoryStage from "./MemoryStage.js"
@@ -274,7 +275,7 @@ const make = (
     const { maxModelCalls, maxToolCalls } = definition.limits
     const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined
     const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
-    const program = answered(state, strategy, task)
+    const program = HandoffStage.within(state, answered(state, strategy, task))
     if (!limitsModel && maxToolCalls === undefined && !guardsTools && definition.module === undefined) return program
     return Effect.mapInputContext(program, (current: Context.Context<any>) => {
       let context = current

@@ -41,6 +41,13 @@ export * as AgentTool from "./AgentTool.js"
 export * as Agents from "./Agents.js"
 
 /**
+ * The conversation a run is about, as tools may see it that ask other agents.
+ *
+ * @since 0.1.0
+ */
+export * as Conversation from "./Conversation.js"
+
+/**
  * Books what the run cost, whether it succeeded or not.
  *
  * @since 0.1.0

@@ -111,13 +111,21 @@ export class WorkingMemory extends Context.Tag("effect-lexigram/memory/WorkingMe
  * Nothing is remembered.
  *
  * @since 0.1.0
- * @category layers
+ * @category constructors
  */
-export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, {
+export const noop: Service = {
   assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
   add: () => Effect.void,
   addAll: () => Effect.void,
   getContextEntries: () => Effect.succeed([]),
   flush: () => Effect.void,
   health: Effect.void
-})
+}
+
+/**
+ * Nothing is remembered.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
