@@ -260,6 +260,20 @@ export * as GuardChecks from "./agent/GuardChecks.js"
 export * as GuardError from "./guard/GuardError.js"
 
 /**
+ * Where guards can be watched: places for hooks, and what is told on the event bus. Nothing here holds checked text.
+ *
+ * @since 0.1.0
+ */
+export * as GuardEvents from "./guard/GuardEvents.js"
+
+/**
+ * Metrics of guards, on Effect's `Metric`, with the labels `guard`, `stage` and `action`.
+ *
+ * @since 0.1.0
+ */
+export * as GuardMetrics from "./guard/GuardMetrics.js"
+
+/**
  * All guards of an application or an agent as one: what the executor and the tool runner ask.
  *
  * @since 0.1.0

@@ -424,7 +424,13 @@ export const fromWindow = (options: {
     )
 })
 
-const severity: { readonly [Action in GuardAction]: number } = { block: 3, redact: 2, warn: 1, pass: 0 }
+/**
+ * How much each action weighs against the others.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const severity: { readonly [Action in GuardAction]: number } = { block: 3, redact: 2, warn: 1, pass: 0 }
 
 /**
  * Sums up the results of guards that ran one after another, each on the text that the one before it left, beginning with `content`. No

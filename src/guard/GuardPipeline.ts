@@ -6,8 +6,12 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Run from "../observability/Run.js"
 import * as Guard from "./Guard.js"
-import { GuardPipelineError } from "./GuardError.js"
+import * as GuardChecker from "./GuardChecker.js"
+import type { GuardPipelineError } from "./GuardError.js"
+import * as GuardReport from "./GuardReport.js"
+import * as GuardWindow from "./GuardWindow.js"
 
 /**
  * What may be shown of a text so far.
@@ -32,8 +36,10 @@ export interface Released {
  */
 export interface OutputWindow {
   readonly push: (text: string) => Released
-  /** The text is whole. */
+  /** The text is whole: what was held back comes out. Nothing is taken or given after this. */
   readonly end: () => Released
+  /** Calls the hooks of the check, once; to be run when the text has ended or was blocked. Before that, and a second time, it does nothing. */
+  readonly report: Effect.Effect<void>
 }
 
 /**
@@ -58,9 +64,10 @@ export interface Service {
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
   /**
    * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then nothing may be shown
-   * before it was judged. What comes out of a window, put together, is what `checkOutput` makes of the whole text.
+   * before it was judged. What comes out of a window, put together, is what `checkOutput` makes of the whole text. Each guard holds back
+   * at most three times the reach of its window. `run` is told what the guards do; without one, nobody is.
    */
-  readonly openOutput?: ((context: Guard.CheckContext) => OutputWindow) | undefined
+  readonly openOutput?: ((context: Guard.CheckContext, run?: Run.Service | undefined) => OutputWindow) | undefined
   /** The parameters of a tool call as JSON text, before the tool runs. */
   readonly checkToolInput: (
     content: string,
@@ -79,45 +86,67 @@ export interface Service {
  */
 export class GuardPipeline extends Context.Tag("effect-lexigram/guard/GuardPipeline")<GuardPipeline, Service>() {}
 
+/**
+ * How the guards of a pipeline are asked.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * Default false: one after another, each on the text that the one before it left, until one blocks. True: all at once on the text as it
+   * came, for guards that take their time; the first block stops those that are still at it. What several of them redact is redacted all
+   * together, at the spans they give; where a guard gives none, its text is taken and the others that redacted are asked again about it.
+   */
+  readonly parallel?: boolean | undefined
+}
+
 const nothing = (content: string): Effect.Effect<Guard.AggregateGuardResult> =>
   Effect.succeed(Guard.aggregate([], content))
 
-const runAll = Effect.fnUntraced(function* <R>(
-  guards: ReadonlyArray<Guard.Guard<unknown, R>>,
-  content: string,
-  context: Guard.GuardContext
-) {
-  const results: Array<Guard.GuardResult> = []
-  let current = content
-  for (const guard of guards) {
-    const result = yield* Effect.mapError(
-      guard.check(current, context),
-      (cause) =>
-        new GuardPipelineError({
-          message: `The guard ${guard.name} could not judge (${context.stage})`,
-          guard: guard.name,
-          stage: context.stage,
-          cause
-        })
-    )
-    results.push(result)
-    if (result.action === "block") break
-    if (result.action === "redact") current = result.redactedContent
+const windowed = (guards: ReadonlyArray<Guard.Any>): ReadonlyArray<GuardWindow.Windowed> | undefined => {
+  const found: Array<GuardWindow.Windowed> = []
+  for (const { name, window } of guards) {
+    if (window === undefined) return undefined
+    found.push({ name, window })
   }
-  return Guard.aggregate(results, content)
-})
+  return found
+}
+
+const opener = (guards: ReadonlyArray<Guard.Any>, parallel: boolean): Pick<Service, "openOutput"> => {
+  const all = windowed(guards)
+  if (all === undefined) return {}
+  const open = () =>
+    parallel && all.length > 1 ? GuardWindow.beside(all) : chain(all.map((one) => GuardWindow.beside([one])))
+  const names = all.map(({ name }) => name)
+  return {
+    openOutput: (_context, run) =>
+      run === undefined || all.length === 0 ? open() : GuardReport.watched(open(), names, run)
+  }
+}
 
 /**
- * Guards in their order: each sees what the one before it left, a block ends the check, and a guard that fails holds the text back. What
- * the guards require is taken from the context once, here; services that a check finds around it win over those.
+ * Windows one behind the other: what one lets through, the next one judges, and a block of any stops them all. None let everything
+ * through.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const chain: (windows: ReadonlyArray<OutputWindow>) => OutputWindow = GuardWindow.chain
+
+/**
+ * Guards in their order, see `Options`; a guard that fails holds the text back. What the guards require is taken from the context once,
+ * here; services that a check finds around it win over those.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
-  guards: G
+  guards: G,
+  options?: Options | undefined
 ): Effect.Effect<Service, never, Guard.Services<G[number]>> =>
   Effect.map(Effect.context<Guard.Services<G[number]>>(), (captured) => {
+    const parallel = options?.parallel ?? false
     const at = (stage: Guard.GuardStage): ReadonlyArray<Guard.Guard<unknown, Guard.Services<G[number]>>> =>
       guards.filter((guard) => guard.stages.includes(stage))
     const checker = <C extends Guard.CheckContext>(
@@ -126,29 +155,39 @@ export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
     ) => {
       const selected = at(stage)
       if (selected.length === 0) return nothing
-      return (content: string, context: C) =>
-        Effect.mapInputContext(runAll(selected, content, withStage(context)), (current: Context.Context<never>) =>
-          Context.merge(captured, current)
-        )
+      const check = GuardChecker.make(selected, stage, parallel, captured)
+      return (content: string, context: C) => check(content, withStage(context))
     }
     return {
       stages: new Set(guards.flatMap((guard) => guard.stages)),
       checkInput: checker("input", (context: Guard.CheckContext) => ({ ...context, stage: "input" })),
       checkOutput: checker("output", (context: Guard.CheckContext) => ({ ...context, stage: "output" })),
+      ...opener(at("output"), parallel),
       checkToolInput: checker("toolInput", (context: Guard.ToolCheckContext) => ({ ...context, stage: "toolInput" })),
       checkToolOutput: checker("toolOutput", (context: Guard.ToolCheckContext) => ({ ...context, stage: "toolOutput" }))
     }
   })
 
 /**
- * The pipeline of these guards, in their order.
+ * The pipeline of these guards.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <const G extends ReadonlyArray<Guard.Any>>(
+  options: Options & { readonly guards: G }
+): Layer.Layer<GuardPipeline, never, Guard.Services<G[number]>> =>
+  Layer.effect(GuardPipeline, fromGuards(options.guards, options))
+
+/**
+ * The pipeline of these guards, one after another.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerGuards = <const G extends ReadonlyArray<Guard.Any>>(
   guards: G
-): Layer.Layer<GuardPipeline, never, Guard.Services<G[number]>> => Layer.effect(GuardPipeline, fromGuards(guards))
+): Layer.Layer<GuardPipeline, never, Guard.Services<G[number]>> => layer({ guards })
 
 /**
  * No guards: everything passes unchanged.
@@ -156,10 +195,4 @@ export const layerGuards = <const G extends ReadonlyArray<Guard.Any>>(
  * @since 0.1.0
  * @category layers
  */
-export const layerNoop: Layer.Layer<GuardPipeline> = Layer.succeed(GuardPipeline, {
-  stages: new Set<Guard.GuardStage>(),
-  checkInput: nothing,
-  checkOutput: nothing,
-  checkToolInput: nothing,
-  checkToolOutput: nothing
-})
+export const layerNoop: Layer.Layer<GuardPipeline> = Layer.effect(GuardPipeline, fromGuards([]))
