@@ -492,6 +492,13 @@ export * as ModelCall from "./strategy/ModelCall.js"
 export * as ModelFallback from "./llm/ModelFallback.js"
 
 /**
+ * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
+ *
+ * @since 0.1.0
+ */
+export * as ModelMetrics from "./observability/ModelMetrics.js"
+
+/**
  * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
  *
  * @since 0.1.0

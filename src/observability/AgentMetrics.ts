@@ -70,6 +70,20 @@ export const METRIC_AGENT_TOOL_CALL_DURATION_MS = "agent.tool_call.duration_ms"
  * @category constants
  */
 export const METRIC_AGENT_GOVERNANCE_DENIED = "agent.governance.denied"
+/**
+ * What a run went on without: a stage, such as the saving of memory, that failed and was passed over.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const METRIC_AGENT_DEGRADED_TOTAL = "agent.degraded.total"
+/**
+ * Runs an agent started of another one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const METRIC_AGENT_DELEGATIONS_TOTAL = "agent.delegations.total"
 
 const milliseconds = MetricBoundaries.exponential({ start: 1, factor: 2, count: 20 })
 const tokens = MetricBoundaries.exponential({ start: 16, factor: 2, count: 18 })
@@ -129,6 +143,10 @@ export interface AgentMetrics {
   }) => void
   readonly failed: (errorType: string) => void
   readonly denied: () => void
+  /** A stage failed, and the run went on without it. */
+  readonly degraded: (stage: string) => void
+  /** The agent handed a task to another one. */
+  readonly delegated: (to: string) => void
   readonly tool: (name: string) => ToolMetrics
 }
 
@@ -140,7 +158,17 @@ const make = (agent: string): AgentMetrics => {
   const toolCalls = histogram(METRIC_AGENT_EXECUTION_TOOL_CALLS, counts, { agent })
   const failedCalls = counter(METRIC_AGENT_TOOL_CALLS_FAILED, { agent })
   const denied = counter(METRIC_AGENT_GOVERNANCE_DENIED, { agent })
-  const errors = new Map<string, Counter>()
+  const each = (name: string, label: string) => {
+    const counters = new Map<string, Counter>()
+    return (value: string) => {
+      let metric = counters.get(value)
+      if (metric === undefined) {
+        metric = counter(name, { agent, [label]: value })
+        counters.set(value, metric)
+      }
+      metric.increment()
+    }
+  }
   const tools = new Map<string, ToolMetrics>()
   return {
     executed: (run) => {
@@ -151,15 +179,10 @@ const make = (agent: string): AgentMetrics => {
       toolCalls.record(run.toolCalls)
       if (run.failedToolCalls > 0) failedCalls.increment(run.failedToolCalls)
     },
-    failed: (errorType) => {
-      let metric = errors.get(errorType)
-      if (metric === undefined) {
-        metric = counter(METRIC_AGENT_EXECUTIONS_ERRORS, { agent, error_type: errorType })
-        errors.set(errorType, metric)
-      }
-      metric.increment()
-    },
+    failed: each(METRIC_AGENT_EXECUTIONS_ERRORS, "error_type"),
     denied: () => denied.increment(),
+    degraded: each(METRIC_AGENT_DEGRADED_TOTAL, "stage"),
+    delegated: each(METRIC_AGENT_DELEGATIONS_TOTAL, "to"),
     tool: (name) => {
       let metrics = tools.get(name)
       if (metrics === undefined) {

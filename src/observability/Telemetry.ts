@@ -3,7 +3,12 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Option from "effect/Option"
+import { errorInfo } from "../domain/AgentEvent.js"
 import type * as Usage from "../domain/Usage.js"
+import * as SecretText from "../internal/SecretText.js"
 
 /**
  * Span of a run: `agent.execute.{agent}`.
@@ -44,17 +49,29 @@ export const attribute = {
   toolName: "tool.name",
   genAiOperation: "gen_ai.operation.name",
   genAiProvider: "gen_ai.provider.name",
+  genAiAgentId: "gen_ai.agent.id",
   genAiAgentName: "gen_ai.agent.name",
   genAiConversationId: "gen_ai.conversation.id",
   genAiRequestModel: "gen_ai.request.model",
   genAiRequestTemperature: "gen_ai.request.temperature",
   genAiRequestMaxTokens: "gen_ai.request.max_tokens",
+  genAiRequestTopP: "gen_ai.request.top_p",
+  genAiRequestStopSequences: "gen_ai.request.stop_sequences",
+  genAiRequestSeed: "gen_ai.request.seed",
+  genAiRequestPresencePenalty: "gen_ai.request.presence_penalty",
+  genAiRequestFrequencyPenalty: "gen_ai.request.frequency_penalty",
+  genAiRequestStream: "gen_ai.request.stream",
+  genAiOutputType: "gen_ai.output.type",
   genAiResponseModel: "gen_ai.response.model",
   genAiResponseId: "gen_ai.response.id",
   genAiFinishReasons: "gen_ai.response.finish_reasons",
   genAiInputTokens: "gen_ai.usage.input_tokens",
   genAiOutputTokens: "gen_ai.usage.output_tokens",
+  genAiCachedInputTokens: "gen_ai.usage.cache_read.input_tokens",
+  genAiReasoningTokens: "gen_ai.usage.reasoning.output_tokens",
+  genAiTokenType: "gen_ai.token.type",
   genAiToolName: "gen_ai.tool.name",
+  genAiToolDescription: "gen_ai.tool.description",
   genAiToolCallId: "gen_ai.tool.call.id",
   genAiToolType: "gen_ai.tool.type",
   genAiInputMessages: "gen_ai.input.messages",
@@ -64,8 +81,112 @@ export const attribute = {
   errorType: "error.type"
 } as const
 
+/** What a provider may be called, beside what the conventions call it. */
+const wellKnown: ReadonlyMap<string, string> = new Map([
+  ["amazon-bedrock", "aws.bedrock"],
+  ["aws-bedrock", "aws.bedrock"],
+  ["bedrock", "aws.bedrock"],
+  ["azure", "azure.ai.openai"],
+  ["azure-openai", "azure.ai.openai"],
+  ["azure-ai-inference", "azure.ai.inference"],
+  ["gemini", "gcp.gemini"],
+  ["google", "gcp.gen_ai"],
+  ["google-genai", "gcp.gen_ai"],
+  ["google-vertex", "gcp.vertex_ai"],
+  ["vertex", "gcp.vertex_ai"],
+  ["vertex-ai", "gcp.vertex_ai"],
+  ["vertexai", "gcp.vertex_ai"],
+  ["ibm-watsonx", "ibm.watsonx.ai"],
+  ["watsonx", "ibm.watsonx.ai"],
+  ["mistral", "mistral_ai"],
+  ["mistralai", "mistral_ai"],
+  ["moonshot", "moonshot_ai"],
+  ["moonshotai", "moonshot_ai"],
+  ["grok", "x_ai"],
+  ["x-ai", "x_ai"],
+  ["xai", "x_ai"]
+])
+
 /**
- * Attributes of a run's span at its start.
+ * A provider as the conventions name it: `bedrock` is `aws.bedrock`, `azure` is `azure.ai.openai`. One they do not know keeps its name.
+ *
+ * @since 0.1.0
+ * @category attributes
+ */
+export const providerName = (provider: string): string => wellKnown.get(provider.toLowerCase()) ?? provider
+
+/**
+ * What spans and metrics say of how something ended: the tag of its failure, `InterruptedError` or `Defect`.
+ *
+ * @since 0.1.0
+ * @category attributes
+ */
+export const errorType = (cause: Cause.Cause<unknown>): string => {
+  if (Cause.isInterruptedOnly(cause)) return "InterruptedError"
+  const failure = Cause.failureOption(cause)
+  if (Option.isNone(failure)) return "Defect"
+  const { value } = failure
+  // Failures on their way out of tools and guards are carried in a wrapper that nobody outside knows.
+  const isCarried = typeof value === "object" && value !== null && "_tag" in value && value._tag === "Fatality"
+  return errorInfo(isCarried && "error" in value ? value.error : value).tag
+}
+
+/**
+ * Takes out of a text what no trace may show. Must be quick: it runs where the span ends.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Redactor = (text: string) => string
+
+/**
+ * What texts pass through before a span keeps them, where `captureContent` lets them in at all. Credentials are taken out in any case; this
+ * is the place for more, such as a detector of personal data. A redactor that throws leaves nothing of the text.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ContentRedactor extends Context.Reference<ContentRedactor>()(
+  "effect-lexigram/observability/Telemetry/ContentRedactor",
+  { defaultValue: (): Redactor => secrets }
+) {}
+
+const secrets: Redactor = (text) => SecretText.redact(text)
+
+/**
+ * Characters of one text that a span keeps at most.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxContentLength = 8192
+
+/** No credential is longer: where a text was cut, the last so many characters may be half of one. */
+const margin = 512
+
+/**
+ * A text as a span may keep it: without credentials, redacted, of at most `maxContentLength` characters. Reads only the beginning of a huge
+ * one.
+ *
+ * @since 0.1.0
+ * @category attributes
+ */
+export const content = (redactor: Redactor, text: string, limit: number = maxContentLength): string => {
+  const isCut = text.length > limit + margin
+  let result: string
+  try {
+    result = secrets(isCut ? text.slice(0, limit + margin) : text)
+    if (redactor !== secrets) result = redactor(result)
+  } catch {
+    return SecretText.replacement
+  }
+  if (isCut) result = result.slice(0, -margin)
+  if (!isCut && result.length <= limit) return result
+  return `${result.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`
+}
+
+/**
+ * Attributes of a run's span at its start. Agents are known by their names: the id is the same.
  *
  * @since 0.1.0
  * @category attributes
@@ -81,19 +202,21 @@ export const execute = (options: {
         "agent.name": options.agent,
         "agent.message_length": options.messageLength,
         "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.id": options.agent,
         "gen_ai.agent.name": options.agent
       }
     : {
         "agent.name": options.agent,
         "agent.message_length": options.messageLength,
         "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.id": options.agent,
         "gen_ai.agent.name": options.agent,
         "agent.session_id": options.sessionId,
         "gen_ai.conversation.id": options.sessionId
       }
 
 /**
- * Attributes of a model call's span at its start.
+ * Attributes of a model call's span at its start. `provider` is what `providerName` gives.
  *
  * @since 0.1.0
  * @category attributes
@@ -106,7 +229,8 @@ export const llm = (options: {
   "agent.name": options.agent,
   "agent.iteration": options.iteration,
   "gen_ai.operation.name": "chat",
-  "gen_ai.provider.name": options.provider
+  "gen_ai.provider.name": options.provider,
+  "gen_ai.agent.name": options.agent
 })
 
 /**
@@ -120,12 +244,25 @@ export const llmRequest = (
     readonly model?: string | undefined
     readonly temperature?: number | undefined
     readonly maxTokens?: number | undefined
+    readonly topP?: number | undefined
+    readonly stop?: ReadonlyArray<string> | undefined
+    readonly seed?: number | undefined
+    readonly presencePenalty?: number | undefined
+    readonly frequencyPenalty?: number | undefined
+    /** Whether the answer is streamed. */
+    readonly stream?: boolean | undefined
   },
   set: (key: string, value: unknown) => void
 ): void => {
   if (request.model !== undefined) set(attribute.genAiRequestModel, request.model)
   if (request.temperature !== undefined) set(attribute.genAiRequestTemperature, request.temperature)
   if (request.maxTokens !== undefined) set(attribute.genAiRequestMaxTokens, request.maxTokens)
+  if (request.topP !== undefined) set(attribute.genAiRequestTopP, request.topP)
+  if (request.stop !== undefined) set(attribute.genAiRequestStopSequences, request.stop)
+  if (request.seed !== undefined) set(attribute.genAiRequestSeed, request.seed)
+  if (request.presencePenalty !== undefined) set(attribute.genAiRequestPresencePenalty, request.presencePenalty)
+  if (request.frequencyPenalty !== undefined) set(attribute.genAiRequestFrequencyPenalty, request.frequencyPenalty)
+  if (request.stream === true) set(attribute.genAiRequestStream, true)
 }
 
 /**
@@ -148,6 +285,10 @@ export const llmResponse = (
   if (response.id !== undefined) set(attribute.genAiResponseId, response.id)
   if (response.usage.inputTokens !== undefined) set(attribute.genAiInputTokens, response.usage.inputTokens)
   if (response.usage.outputTokens !== undefined) set(attribute.genAiOutputTokens, response.usage.outputTokens)
+  if (response.usage.cachedInputTokens !== undefined) {
+    set(attribute.genAiCachedInputTokens, response.usage.cachedInputTokens)
+  }
+  if (response.usage.reasoningTokens !== undefined) set(attribute.genAiReasoningTokens, response.usage.reasoningTokens)
 }
 
 /**
@@ -164,6 +305,7 @@ export const tool = (options: {
   "agent.name": options.agent,
   "tool.name": options.tool,
   "gen_ai.operation.name": "execute_tool",
+  "gen_ai.agent.name": options.agent,
   "gen_ai.tool.name": options.tool,
   "gen_ai.tool.call.id": options.callId,
   "gen_ai.tool.type": "function"

@@ -34,6 +34,13 @@ export * as Health from "./Health.js"
 export * as Hooks from "./Hooks.js"
 
 /**
+ * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
+ *
+ * @since 0.1.0
+ */
+export * as ModelMetrics from "./ModelMetrics.js"
+
+/**
  * The current run: where strategies, tools and stages emit what happens.
  *
  * @since 0.1.0

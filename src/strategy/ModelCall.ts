@@ -3,13 +3,12 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
@@ -20,7 +19,9 @@ import * as LlmClient from "../llm/LlmClient.js"
 import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
+import * as ModelMetrics from "../observability/ModelMetrics.js"
 import * as Run from "../observability/Run.js"
+import * as SpanMessages from "../observability/SpanMessages.js"
 import * as Step from "../observability/Step.js"
 import * as Telemetry from "../observability/Telemetry.js"
 import { Fatality } from "../tool/ToolRunner.js"
@@ -224,26 +225,43 @@ const ready = (
     return wait === undefined ? Exit.succeed(response) : Effect.as(wait, response)
   }
 
-  const { content, tracing } = run.telemetry
-  const annotate = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>, span: Tracer.Span | undefined) => {
-    if (span === undefined) return
-    if (Exit.isFailure(exit)) {
-      const failure = Cause.failureOption(exit.cause)
-      if (Option.isSome(failure)) span.attribute(Telemetry.attribute.errorType, failure.value._tag)
-      return
-    }
-    const response = exit.value
-    Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
-    if (content) span.attribute(Telemetry.attribute.genAiOutputMessages, JSON.stringify(response.content))
+  const { content, metrics, tracing } = run.telemetry
+  const provider = Telemetry.providerName(client.provider)
+  const redactor = content
+    ? Context.get(context as Context.Context<Telemetry.ContentRedactor>, Telemetry.ContentRedactor)
+    : undefined
+
+  const record = (
+    exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>,
+    model: string | undefined,
+    durationMs: number
+  ) => {
+    const { called } = ModelMetrics.forModel(client.provider, model)
+    if (Exit.isFailure(exit)) called({ durationMs, errorType: Telemetry.errorType(exit.cause) })
+    else called({ durationMs, responseModel: exit.value.model, usage: exit.value.usage })
   }
 
-  const spanOf = (request: LlmClient.LlmRequest, model: string | undefined, iteration: number) => {
-    const attributes = Telemetry.llm({ agent: run.agent, iteration, provider: client.provider })
-    const { maxTokens, temperature } = request.settings ?? base
-    Telemetry.llmRequest({ model, temperature, maxTokens }, (key, value) => {
+  const annotate = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>, span: Tracer.Span) => {
+    if (Exit.isFailure(exit)) return span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
+    const response = exit.value
+    Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
+    if (redactor !== undefined) {
+      span.attribute(Telemetry.attribute.genAiOutputMessages, SpanMessages.output(redactor, response))
+    }
+  }
+
+  const spanOf = (request: LlmClient.LlmRequest, model: string | undefined, iteration: number, stream: boolean) => {
+    const attributes = Telemetry.llm({ agent: run.agent, iteration, provider })
+    const set = (key: string, value: unknown) => {
       attributes[key] = value
-    })
-    if (content) attributes[Telemetry.attribute.genAiInputMessages] = JSON.stringify(request.messages)
+    }
+    const { frequencyPenalty, maxTokens, presencePenalty, seed, stop, temperature, topP } = request.settings ?? base
+    const asked = { model, temperature, maxTokens, topP, stop, seed, presencePenalty, frequencyPenalty, stream }
+    Telemetry.llmRequest(asked, set)
+    if (request.responseFormat !== undefined) set(Telemetry.attribute.genAiOutputType, request.responseFormat.type)
+    if (redactor !== undefined) {
+      set(Telemetry.attribute.genAiInputMessages, SpanMessages.input(redactor, request.messages))
+    }
     return { name: spanName, kind: "client" as const, attributes }
   }
 
@@ -258,12 +276,22 @@ const ready = (
         ? (parts) => run.emitAll(deltas(parts))
         : (parts) => Effect.zipRight(run.emitAll(deltas(parts)), seen(parts))
     const model = settings.model ?? client.model
-    return Spanned.call(() => ({
-      span: tracing ? spanOf(request, model, callOptions.step) : undefined,
-      begin: () => begin(request, onParts),
-      settle: (exit) => (Exit.isSuccess(exit) ? report(exit.value, model, callOptions) : exit),
-      onExit: annotate
-    }))
+    return Spanned.call<LlmClient.LlmResponse, LlmError | Fatality, LlmClient.LlmResponse, LlmError | Fatality, never>(
+      (fiber) => {
+        const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
+        const startedAt = clock.unsafeCurrentTimeMillis()
+        return {
+          span: tracing ? spanOf(request, model, callOptions.step, onParts !== undefined) : undefined,
+          begin: () => begin(request, onParts),
+          settle: (exit) => (Exit.isSuccess(exit) ? report(exit.value, model, callOptions) : exit),
+          onExit: (exit, span) => {
+            if (step.isSuspended()) return
+            if (metrics) record(exit, model, clock.unsafeCurrentTimeMillis() - startedAt)
+            if (span !== undefined) annotate(exit, span)
+          }
+        }
+      }
+    )
   }
   return { client, call }
 }

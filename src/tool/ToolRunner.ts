@@ -716,22 +716,31 @@ export const make = (options?: {
             )
           }
           const { content, tracing } = run.telemetry
+          const redactor = content ? Context.get(context, Telemetry.ContentRedactor) : undefined
           const onExit = (exit: Exit.Exit<Outcome, Fatality>, span: Tracer.Span | undefined): void => {
             if (Exit.isSuccess(exit)) {
-              if (span !== undefined && (content || exit.value.isFailure)) annotate(span, exit.value, content)
-            } else if (open && !recorder.isSuspended()) close(cutOff(call, name, exit.cause, progress.attempts))
+              if (span !== undefined && (content || exit.value.isFailure)) annotate(span, exit.value, redactor)
+            } else if (!recorder.isSuspended()) {
+              span?.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
+              if (open) close(cutOff(call, name, exit.cause, progress.attempts))
+            }
           }
           const attributes = Telemetry.tool({ agent: run.agent, tool: name, callId: call.id })
-          if (content) attributes[Telemetry.attribute.genAiToolArguments] = truncate(jsonOf(call.params), maxChars).text
+          if (tool !== undefined) attributes[Telemetry.attribute.genAiToolDescription] = tool.description
+          if (redactor !== undefined) {
+            const shown = Telemetry.content(redactor, jsonOf(call.params))
+            attributes[Telemetry.attribute.genAiToolArguments] = truncate(shown, maxChars).text
+          }
           const span = { name: `${Telemetry.SPAN_AGENT_TOOL}.${known ?? "unknown"}`, attributes }
           return { span: tracing ? span : undefined, begin, settle: conclude, onExit }
         })
     }
   })
 
-const annotate = (span: Tracer.Span, outcome: Outcome, content: boolean): void => {
+const annotate = (span: Tracer.Span, outcome: Outcome, redactor: Telemetry.Redactor | undefined): void => {
   if (outcome.isFailure) span.attribute(Telemetry.attribute.errorType, outcome.error?.tag ?? "ToolError")
-  if (content) span.attribute(Telemetry.attribute.genAiToolResult, outcome.observation)
+  if (redactor === undefined) return
+  span.attribute(Telemetry.attribute.genAiToolResult, Telemetry.content(redactor, outcome.observation))
 }
 
 /** What the events say of a call that ended with its run: by a fatal failure, a defect or an interruption. */

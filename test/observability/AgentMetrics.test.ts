@@ -41,6 +41,10 @@ describe("AgentMetrics", () => {
       metrics.failed("LlmTimeoutError")
       metrics.failed("NoProgressError")
       metrics.denied()
+      metrics.degraded("memory")
+      metrics.degraded("memory")
+      metrics.degraded("cost")
+      metrics.delegated("writer")
       const values = yield* read("metrics-runs")
       assert.deepStrictEqual(Object.fromEntries(values), {
         "agent.executions.total": 2,
@@ -51,7 +55,10 @@ describe("AgentMetrics", () => {
         "agent.executions.errors error_type=LlmTimeoutError": 2,
         "agent.executions.errors error_type=NoProgressError": 1,
         "agent.tool_calls.failed": 2,
-        "agent.governance.denied": 1
+        "agent.governance.denied": 1,
+        "agent.degraded.total stage=memory": 2,
+        "agent.degraded.total stage=cost": 1,
+        "agent.delegations.total to=writer": 1
       })
     })
   )
@@ -101,7 +108,9 @@ describe("AgentMetrics", () => {
         "agent.tool_calls.failure",
         "agent.tool_call.duration_ms",
         "agent.tool_calls.failed",
-        "agent.governance.denied"
+        "agent.governance.denied",
+        "agent.degraded.total",
+        "agent.delegations.total"
       ]
     )
   })

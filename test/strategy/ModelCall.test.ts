@@ -4,6 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as MetricState from "effect/MetricState"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
@@ -14,6 +16,7 @@ import * as LlmError from "../../src/llm/LlmError.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as Run from "../../src/observability/Run.js"
 import * as Step from "../../src/observability/Step.js"
+import * as Telemetry from "../../src/observability/Telemetry.js"
 import * as ModelCall from "../../src/strategy/ModelCall.js"
 import type * as Strategy from "../../src/strategy/Strategy.js"
 import { OutputValidationError } from "../../src/strategy/StrategyError.js"
@@ -318,6 +321,7 @@ describe("spans of model calls", () => {
       assert.deepStrictEqual([span.name, span.kind, span.status()], ["agent.llm.shop", "client", "Ended"])
       assert.deepStrictEqual(Object.fromEntries(span.attributes), {
         "agent.name": "shop",
+        "gen_ai.agent.name": "shop",
         "agent.iteration": 4,
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "test",
@@ -337,8 +341,43 @@ describe("spans of model calls", () => {
     Effect.gen(function* () {
       const { all } = yield* call([{ text: "secret answer" }], { tracing: true, content: true })
       const attributes = all[0]!.attributes
-      assert.strictEqual(attributes.get("gen_ai.input.messages"), JSON.stringify(messages))
-      assert.include(String(attributes.get("gen_ai.output.messages")), "secret answer")
+      assert.deepStrictEqual(JSON.parse(String(attributes.get("gen_ai.input.messages"))), [
+        { role: "user", parts: [{ type: "text", content: "secret question" }] }
+      ])
+      assert.deepStrictEqual(JSON.parse(String(attributes.get("gen_ai.output.messages"))), [
+        { role: "assistant", parts: [{ type: "text", content: "secret answer" }], finish_reason: "stop" }
+      ])
+    })
+  )
+
+  it.effect("carry no more of them than the redactor in context leaves", () =>
+    Effect.gen(function* () {
+      const { all } = yield* call([{ text: "secret answer" }], { tracing: true, content: true }).pipe(
+        Effect.provideService(Telemetry.ContentRedactor, (text) => text.replace(/secret/g, "***"))
+      )
+      const shown = JSON.stringify([...all[0]!.attributes])
+      assert.include(shown, "*** question")
+      assert.include(shown, "*** answer")
+      assert.notInclude(shown, "secret")
+    })
+  )
+
+  it.effect("say how the answer is asked for", () =>
+    Effect.gen(function* () {
+      const { all, layer } = spans()
+      const { run } = yield* inRun({ telemetry: { tracing: true } })
+      yield* Effect.gen(function* () {
+        const model = yield* ModelCall.bind(yield* task({ settings: { topP: 0.5, stop: ["x"], seed: 3 } }))
+        const responseFormat = { type: "json", name: "n", schema: {} } as const
+        yield* model.call({ messages, responseFormat }, { step: 1, onParts: () => Effect.void })
+      }).pipe(Effect.provide(Layer.merge(Strategies.layer(["{}"]), layer)), Effect.provideService(Run.Run, run))
+      assert.deepInclude(Object.fromEntries(all[0]!.attributes), {
+        "gen_ai.output.type": "json",
+        "gen_ai.request.stream": true,
+        "gen_ai.request.top_p": 0.5,
+        "gen_ai.request.stop_sequences": ["x"],
+        "gen_ai.request.seed": 3
+      })
     })
   )
 
@@ -354,6 +393,58 @@ describe("spans of model calls", () => {
   it.effect("are not there where tracing is off", () =>
     Effect.gen(function* () {
       assert.lengthOf((yield* call(["x"], {})).all, 0)
+    })
+  )
+})
+
+describe("metrics of model calls", () => {
+  const values = (model: string) => {
+    const found: Record<string, { readonly count: number; readonly sum: number }> = {}
+    for (const { metricKey, metricState } of Metric.unsafeSnapshot()) {
+      const tags = new Map(metricKey.tags.map((tag) => [tag.key, tag.value]))
+      if (tags.get("gen_ai.request.model") !== model || !MetricState.isHistogramState(metricState)) continue
+      const kind = tags.get("gen_ai.token.type") ?? tags.get("error.type") ?? tags.get("gen_ai.response.model")
+      found[`${metricKey.name} ${kind}`] = { count: metricState.count, sum: metricState.sum }
+    }
+    return found
+  }
+  const call = (model: string, script: Strategies.Script, telemetry: Partial<Run.TelemetryOptions>) =>
+    Effect.gen(function* () {
+      const { run } = yield* inRun({ telemetry })
+      const bound = yield* Effect.provideService(ModelCall.bind(yield* task({ settings: { model } })), Run.Run, run)
+      const calls = Effect.forEach(script as ReadonlyArray<unknown>, () => bound.call({ messages }, { step: 1 }))
+      const fiber = yield* Effect.fork(Effect.exit(calls))
+      yield* TestClock.adjust("2 seconds")
+      yield* Fiber.interrupt(fiber)
+    }).pipe(Effect.provide(Strategies.layer(script)))
+
+  it.effect("count seconds and tokens, whether or not there are spans", () =>
+    Effect.gen(function* () {
+      yield* call("counted", [{ text: "a", delay: "1500 millis" }, "b"], { metrics: true })
+      assert.deepStrictEqual(values("counted"), {
+        "gen_ai.client.operation.duration counted": { count: 2, sum: 1.5 },
+        "gen_ai.client.token.usage input": { count: 2, sum: 20 },
+        "gen_ai.client.token.usage output": { count: 2, sum: 10 }
+      })
+    })
+  )
+
+  it.effect("count what fails and what is interrupted by its name", () =>
+    Effect.gen(function* () {
+      const fail = new LlmError.LlmUnavailableError({ message: "down", provider: "test" })
+      yield* call("failing", [{ fail }], { metrics: true })
+      yield* call("failing", [{ text: "late", delay: "1 hour" }], { metrics: true })
+      assert.deepStrictEqual(values("failing"), {
+        "gen_ai.client.operation.duration LlmUnavailableError": { count: 1, sum: 0 },
+        "gen_ai.client.operation.duration InterruptedError": { count: 1, sum: 2 }
+      })
+    })
+  )
+
+  it.effect("are off where metrics are", () =>
+    Effect.gen(function* () {
+      yield* call("silent", ["a"], { metrics: false, tracing: true })
+      assert.deepStrictEqual(values("silent"), {})
     })
   )
 })
