@@ -1,0 +1,119 @@
+/**
+ * Text as a reader sees it, for detectors: digits of every script are ASCII digits, full-width forms, hyphens, spaces and quotes are
+ * their plain relatives, and invisible characters between others are gone. Places lead back to the original.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface FoldedText {
+  readonly text: string
+  /** The place in the original of a character of the folded text. */
+  readonly origin: (index: number) => number
+  /** The first character of the folded text that does not stand before a place of the original. */
+  readonly locate: (origin: number) => number
+}
+
+/**
+ * As many invisible characters in a row are dropped; a longer run stays, and separates. So a place of the folded text is at most
+ * `maxInvisible + 1` times as far from another as it is in the folded text.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxInvisible = 4
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const ascii = /^[\u0000-\u007f]*$/
+const invisible = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+/g
+const special =
+  /[\u00a0\u1680\u2000-\u200a\u2010-\u2013\u2018\u2019\u201c\u201d\u202f\u205f\u2212\u3000\ufe58\ufe63\uff01-\uff5e]|(?![0-9])\p{Nd}/gu
+const isDigit = /^\p{Nd}$/u
+const digits = new Map<number, string>()
+
+/** Decimal digits stand in runs of ten; only the mathematical ones follow each other without a gap. */
+const digitOf = (code: number): string => {
+  const known = digits.get(code)
+  if (known !== undefined) return known
+  let value = 0
+  if (code >= 0x1d7ce && code <= 0x1d7ff) value = (code - 0x1d7ce) % 10
+  else while (value < 9 && isDigit.test(String.fromCodePoint(code - value - 1))) value++
+  const digit = String(value)
+  digits.set(code, digit)
+  return digit
+}
+
+const plain = (character: string): string => {
+  const code = character.codePointAt(0)!
+  if (code >= 0xff01 && code <= 0xff5e) return String.fromCharCode(code - 0xfee0)
+  switch (code) {
+    case 0x2018:
+    case 0x2019: {
+      return "'"
+    }
+    case 0x201c:
+    case 0x201d: {
+      return '"'
+    }
+    case 0x2010:
+    case 0x2011:
+    case 0x2012:
+    case 0x2013:
+    case 0x2212:
+    case 0xfe58:
+    case 0xfe63: {
+      return "-"
+    }
+    default: {
+      if (!isDigit.test(character)) return " "
+      // Two code units stay two: the first is one that no detector reads.
+      return character.length === 1 ? digitOf(code) : `\u200b${digitOf(code)}`
+    }
+  }
+}
+
+const same = (index: number): number => index
+
+/**
+ * Linear in the length of the text; ASCII text costs a look at it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (original: string): FoldedText => {
+  if (ascii.test(original)) return { text: original, origin: same, locate: same }
+  const visible = original.replace(special, plain)
+  if (visible.search(invisible) < 0) return { text: visible, origin: same, locate: same }
+  const places = new Uint32Array(visible.length)
+  const parts: Array<string> = []
+  let length = 0
+  let kept = 0
+  const keep = (end: number): void => {
+    parts.push(visible.slice(kept, end))
+    for (let place = kept; place < end; place++) places[length++] = place
+  }
+  for (const run of visible.matchAll(invisible)) {
+    if (run[0].length > maxInvisible) continue
+    keep(run.index)
+    kept = run.index + run[0].length
+  }
+  keep(visible.length)
+  return {
+    text: parts.join(""),
+    origin: (index) => (index < length ? places[index]! : visible.length),
+    locate: (origin) => {
+      let low = 0
+      let high = length
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if (places[middle]! < origin) low = middle + 1
+        else high = middle
+      }
+      return low
+    }
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
+ * overlap.
+ *
+ * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, up to four invisible characters
+ * in a row (zero-width, soft hyphens, direction marks) count as none. Letters that look alike in two scripts are not the same.
+ *
+ * @since 0.1.0
+ */
+import * as FoldedText from "./FoldedText.js"
+import * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`: also shapes that are
+ * rarely anything else (0.6). `high`: every shape that can be one (0.3).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Sensitivity = "low" | "medium" | "high"
+
+/**
+ * The confidence from which a finding is reported.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const thresholds: { readonly [S in Sensitivity]: number } = { low: 0.85, medium: 0.6, high: 0.3 }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Detection {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly confidence: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PiiDetector {
+  /** How many characters around a place decide whether something is found there. */
+  readonly reach: number
+  /** Everything found, by start, not overlapping. Depends on nothing but the text; time linear in its length. */
+  readonly find: (text: string) => ReadonlyArray<Detection>
+}
+
+interface Found extends Detection {
+  readonly validated: boolean
+  readonly order: number
+}
+
+const escape = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/ /g, "[\\s_-]{0,2}")
+
+const wordOf = (word: string): string => {
+  const open = word.startsWith("*")
+  const more = word.endsWith("*")
+  const bare = word.slice(open ? 1 : 0, more ? -1 : undefined)
+  // Scripts without spaces have no word boundaries to look for.
+  const spaced = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u.test(bare)
+  return `${open || !spaced ? "" : "(?<!\\p{L})"}${escape(bare)}${more || !spaced ? "" : "(?!\\p{L})"}`
+}
+
+const wordsOf = (words: ReadonlyArray<string> | undefined): RegExp | undefined =>
+  words === undefined || words.length === 0 ? undefined : new RegExp(words.map(wordOf).join("|"), "giu")
+
+/** Where the last of the words ends, or -1. */
+const lastOf = (words: RegExp, text: string): number => {
+  let last = -1
+  words.lastIndex = 0
+  for (let match = words.exec(text); match !== null; match = words.exec(text)) {
+    last = match.index + match[0].length
+    if (match[0] === "") words.lastIndex++
+  }
+  return last
+}
+
+interface Compiled {
+  readonly entity: PiiEntity.PiiEntity
+  readonly order: number
+  readonly context: RegExp | undefined
+  readonly against: RegExp | undefined
+  readonly before: number
+  readonly after: number
+}
+
+const compile = (entity: PiiEntity.PiiEntity, order: number): Compiled => ({
+  entity,
+  order,
+  context: wordsOf(entity.context),
+  against: wordsOf(entity.against),
+  before: entity.contextBefore ?? PiiEntity.defaults.contextBefore,
+  after: entity.contextAfter ?? PiiEntity.defaults.contextAfter
+})
+
+const reachOf = ({ after, against, before, context, entity }: Compiled): number =>
+  entity.maxLength +
+  Math.max(
+    context === undefined && against === undefined ? 0 : Math.max(before, after),
+    entity.around * (FoldedText.maxInvisible + 1)
+  )
+
+const outOfContext = 0.3
+
+/** A candidate and the words around it, weighed. */
+const weigh = (
+  { after, against, before, context }: Compiled,
+  candidate: PiiEntity.Candidate,
+  folded: FoldedText.FoldedText,
+  start: number,
+  end: number
+): number => {
+  const { confidence } = candidate
+  if (context === undefined && against === undefined) return confidence
+  const ahead = folded.text.slice(folded.locate(Math.max(0, start - before)), candidate.start)
+  const supported = context === undefined ? -1 : lastOf(context, ahead)
+  const opposed = against === undefined ? -1 : lastOf(against, ahead)
+  if (opposed > supported) return candidate.outOfContext ?? Math.min(confidence, outOfContext)
+  if (context === undefined) return confidence
+  const near = supported >= 0 || lastOf(context, folded.text.slice(candidate.end, folded.locate(end + after))) >= 0
+  return near ? Math.max(confidence, candidate.inContext ?? confidence + (1 - confidence) / 2) : confidence
+}
+
+/** The most digits that follow each other with nothing but separators between them. */
+const digitsOf = (text: string): number => {
+  let most = 0
+  let digits = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code >= 48 && code <= 57) {
+      digits++
+      if (digits > most) most = digits
+    } else if (code > 47 || (code < 32 && code !== 9)) digits = 0
+  }
+  return most
+}
+
+const isAsked = (needs: PiiEntity.Needs | undefined, text: string, digits: number): boolean => {
+  if (needs === undefined) return true
+  if (needs.digits !== undefined && digits < needs.digits) return false
+  return needs.anyOf === undefined || needs.anyOf.some((literal) => text.includes(literal))
+}
+
+const isBetter = (one: Found, other: Found): boolean => {
+  if (one.validated !== other.validated) return one.validated
+  const length = one.end - one.start - (other.end - other.start)
+  if (length !== 0) return length > 0
+  if (one.confidence !== other.confidence) return one.confidence > other.confidence
+  return one.order !== other.order ? one.order < other.order : one.start < other.start
+}
+
+/**
+ * Every character belongs to the best finding that covers it, so nothing that was found is left uncovered, and what is found at a place
+ * depends on its own surroundings alone.
+ */
+const resolve = (found: Array<Found>): ReadonlyArray<Detection> => {
+  found.sort((a, b) => a.start - b.start || b.end - a.end)
+  const result: Array<Detection> = []
+  let active: Array<Found> = []
+  let next = 0
+  let place = 0
+  let last: Found | undefined
+  while (next < found.length || active.length > 0) {
+    if (active.length === 0) place = found[next]!.start
+    while (next < found.length && found[next]!.start <= place) active.push(found[next++]!)
+    let best = active[0]!
+    let end = next < found.length ? found[next]!.start : Number.POSITIVE_INFINITY
+    for (const one of active) {
+      if (isBetter(one, best)) best = one
+      if (one.end < end) end = one.end
+    }
+    const { confidence, type } = best
+    if (last === best && result[result.length - 1]!.end === place) {
+      result[result.length - 1] = { type, start: result[result.length - 1]!.start, end, confidence }
+    } else result.push({ type, start: place, end, confidence })
+    last = best
+    place = end
+    active = active.filter((one) => one.end > place)
+  }
+  return result
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: {
+  readonly entities: ReadonlyArray<PiiEntity.PiiEntity>
+  /** Default: `medium`. */
+  readonly sensitivity?: Sensitivity | undefined
+  /** Instead of what the sensitivity says. */
+  readonly threshold?: number | undefined
+  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  readonly allow?: ReadonlyArray<string | RegExp> | undefined
+}): PiiDetector => {
+  const threshold = options.threshold ?? thresholds[options.sensitivity ?? "medium"]
+  const compiled = options.entities.map(compile)
+  const allowed = new Set(options.allow?.filter((value) => typeof value === "string"))
+  const allowedPatterns = (options.allow ?? [])
+    .filter((value) => typeof value !== "string")
+    .map((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")))
+  const isAllowed = (value: string): boolean =>
+    allowed.has(value) || allowedPatterns.some((pattern) => pattern.test(value))
+  return {
+    reach: compiled.reduce((most, one) => Math.max(most, reachOf(one)), 0),
+    find: (text) => {
+      const folded = FoldedText.make(text)
+      const digits = digitsOf(folded.text)
+      const found: Array<Found> = []
+      for (const one of compiled) {
+        const { entity, order } = one
+        if (!isAsked(entity.needs, folded.text, digits)) continue
+        for (const candidate of entity.find(folded.text)) {
+          const start = folded.origin(candidate.start)
+          const end = folded.origin(candidate.end - 1) + 1
+          if (end - start > entity.maxLength) continue
+          const confidence = weigh(one, candidate, folded, start, end)
+          if (confidence < threshold) continue
+          if (isAllowed(text.slice(start, end)) || isAllowed(folded.text.slice(candidate.start, candidate.end)))
+            continue
+          found.push({ type: entity.type, start, end, confidence, validated: candidate.validated ?? false, order })
+        }
+      }
+      return found.length === 0 ? [] : resolve(found)
+    }
+  }
+}

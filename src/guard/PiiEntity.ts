@@ -1,0 +1,185 @@
+/**
+ * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * A place that may be one, in the text that `find` was given.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Candidate {
+  readonly start: number
+  readonly end: number
+  /** From 0 to 1, without a look at the words around it. */
+  readonly confidence: number
+  /** Instead of `confidence` when one of the words of `context` stands near; default: `confidence` and half of what it lacks. */
+  readonly inContext?: number | undefined
+  /** Instead of `confidence` when one of the words of `against` stands nearer; default: at most 0.3. */
+  readonly outOfContext?: number | undefined
+  /** A checksum, an issuer's own prefix or a numbering plan says that it is one. */
+  readonly validated?: boolean | undefined
+}
+
+/**
+ * What a text must have for `find` to be asked: `digits` that follow each other with nothing but separators between them, or one of
+ * these strings, as they are written. It saves time and decides nothing.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Needs {
+  readonly digits?: number | undefined
+  readonly anyOf?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PiiEntity {
+  /** What findings are called: `EMAIL`, `AWS_KEY`. */
+  readonly type: string
+  readonly category: "personal" | "secret"
+  /** No finding is longer. */
+  readonly maxLength: number
+  /** How many characters before and after a finding `find` looks at. */
+  readonly around: number
+  readonly needs?: Needs | undefined
+  /**
+   * Whole words that make it likelier up to `contextBefore` characters before and `contextAfter` behind; `tele*` stands for all words
+   * that begin so, `*nummer` for all that end so.
+   */
+  readonly context?: ReadonlyArray<string> | undefined
+  /** Words before it that speak against it. The nearer word counts. */
+  readonly against?: ReadonlyArray<string> | undefined
+  /** At least this nearer than a finding, the words of `context` are looked for; default 48 and 24. */
+  readonly contextBefore?: number | undefined
+  readonly contextAfter?: number | undefined
+  /**
+   * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a candidate depends only on
+   * its own characters and `around` of them on both sides, never on other candidates: these may overlap. Time linear in the text.
+   */
+  readonly find: (text: string) => ReadonlyArray<Candidate>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Pattern {
+  /**
+   * Tried at every place of the text. It begins with what must not stand before a finding and ends with what must not stand behind it, as
+   * lookarounds no longer than `around`; every repetition is bounded. With a group named `value`, the finding is that group, which must
+   * end the match.
+   */
+  readonly pattern: RegExp
+  readonly confidence: number
+  readonly inContext?: number | undefined
+  readonly outOfContext?: number | undefined
+  /** False: it is none after all. */
+  readonly validate?: ((value: string) => boolean) | undefined
+  /** The shape alone is proof; default true where there is a `validate`. */
+  readonly validated?: boolean | undefined
+}
+
+/**
+ * How many characters of the text around a place decide whether something is found there.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = { around: 12, contextBefore: 48, contextAfter: 24 } as const
+
+/**
+ * Every match of a pattern, overlapping ones too: what is found at a place does not depend on where the text begins.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const matches = (pattern: RegExp): ((text: string) => Generator<RegExpExecArray>) => {
+  const regex = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "").concat("g"))
+  return function* (text) {
+    let from = 0
+    while (from <= text.length) {
+      regex.lastIndex = from
+      const match = regex.exec(text)
+      if (match === null) return
+      from = match.index + 1
+      yield match
+    }
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PatternOptions {
+  readonly type: string
+  /** Default: `personal`. */
+  readonly category?: "personal" | "secret" | undefined
+  readonly maxLength: number
+  /** Default 12. */
+  readonly around?: number | undefined
+  readonly needs?: Needs | undefined
+  readonly context?: ReadonlyArray<string> | undefined
+  readonly against?: ReadonlyArray<string> | undefined
+  readonly contextBefore?: number | undefined
+  readonly contextAfter?: number | undefined
+  readonly patterns: ReadonlyArray<Pattern>
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ *
+ * @example
+ * ```ts
+ * import { PiiEntity } from "effect-lexigram/guard"
+ *
+ * const employee = PiiEntity.fromPatterns({
+ *   type: "EMPLOYEE_ID",
+ *   maxLength: 8,
+ *   context: ["employee", "staff", "personal*"],
+ *   patterns: [{ pattern: /(?<![A-Za-z0-9])E-\d{6}(?![A-Za-z0-9])/, confidence: 0.5, inContext: 0.9 }]
+ * })
+ * ```
+ */
+export const fromPatterns = (options: PatternOptions): PiiEntity => {
+  const patterns = options.patterns.map((pattern) => ({
+    each: matches(pattern.pattern),
+    validate: pattern.validate,
+    found: {
+      confidence: pattern.confidence,
+      inContext: pattern.inContext,
+      outOfContext: pattern.outOfContext,
+      validated: pattern.validated ?? pattern.validate !== undefined
+    }
+  }))
+  return {
+    type: options.type,
+    category: options.category ?? "personal",
+    maxLength: options.maxLength,
+    around: options.around ?? defaults.around,
+    needs: options.needs,
+    context: options.context,
+    against: options.against,
+    contextBefore: options.contextBefore,
+    contextAfter: options.contextAfter,
+    find: (text) => {
+      const candidates: Array<Candidate> = []
+      for (const { each, found, validate } of patterns) {
+        for (const match of each(text)) {
+          const value = match.groups?.["value"] ?? match[0]
+          if (value === "" || (validate !== undefined && !validate(value))) continue
+          const end = match.index + match[0].length
+          candidates.push({ ...found, start: end - value.length, end })
+        }
+      }
+      return candidates
+    }
+  }
+}
