@@ -558,6 +558,42 @@ export * as OutputGuardStage from "./agent/OutputGuardStage.js"
 export * as PartAssembler from "./llm/PartAssembler.js"
 
 /**
+ * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
+ *
+ * @since 0.1.0
+ */
+export * as PaymentEntities from "./guard/PaymentEntities.js"
+
+/**
+ * Addresses of people and their machines, and the social security number of the United States.
+ *
+ * @since 0.1.0
+ */
+export * as PersonalEntities from "./guard/PersonalEntities.js"
+
+/**
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at home.
+ *
+ * @since 0.1.0
+ */
+export * as PhoneEntity from "./guard/PhoneEntity.js"
+
+/**
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
+ * overlap.
+ *
+ * @since 0.1.0
+ */
+export * as PiiDetector from "./guard/PiiDetector.js"
+
+/**
+ * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ *
+ * @since 0.1.0
+ */
+export * as PiiEntity from "./guard/PiiEntity.js"
+
+/**
  * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
  * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
  *

@@ -32,3 +32,39 @@ export * as GuardMetrics from "./GuardMetrics.js"
  * @since 0.1.0
  */
 export * as GuardPipeline from "./GuardPipeline.js"
+
+/**
+ * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
+ *
+ * @since 0.1.0
+ */
+export * as PaymentEntities from "./PaymentEntities.js"
+
+/**
+ * Addresses of people and their machines, and the social security number of the United States.
+ *
+ * @since 0.1.0
+ */
+export * as PersonalEntities from "./PersonalEntities.js"
+
+/**
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at home.
+ *
+ * @since 0.1.0
+ */
+export * as PhoneEntity from "./PhoneEntity.js"
+
+/**
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
+ * overlap.
+ *
+ * @since 0.1.0
+ */
+export * as PiiDetector from "./PiiDetector.js"
+
+/**
+ * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
+ *
+ * @since 0.1.0
+ */
+export * as PiiEntity from "./PiiEntity.js"
