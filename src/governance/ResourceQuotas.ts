@@ -46,24 +46,43 @@ export interface Snapshot {
   /** Absent when no quota limits the tenant. */
   readonly limit?: number | undefined
   /**
-   * When the window is empty if nothing more is used, in milliseconds since the epoch; absent where nothing is used or the unit never
-   * starts afresh.
+   * By when all that is used now has left the window, in milliseconds since the epoch: the end of a calendar month; for a sliding window
+   * the latest time it can be. Absent when nothing is used.
    */
   readonly windowResetsAt?: number | undefined
 }
 
 /**
- * `usage` is how the tenant stands with each unit asked for that a quota limits: after what was used, or, when it is exhausted, as it was
- * left. `crossed` are the units whose soft threshold this very use crossed.
+ * What was used of which units: plain data, with which the use can be corrected.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Receipt = Schema.Struct({
+  tenantId: Schema.String,
+  entries: Schema.Array(
+    Schema.Struct({ unit: Schema.String, at: Schema.Number, amount: Schema.Number, key: Schema.String })
+  )
+}).annotations({ identifier: `${NAME}/Receipt` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Receipt extends Schema.Schema.Type<typeof Receipt> {}
+
+/**
+ * `usage` is how the tenant stands with each unit asked for that a quota limits: after the use, or, when a unit is exhausted, how it stands
+ * with that one as it was left. `crossed` are the units whose soft threshold this very use crossed.
  *
  * @since 0.1.0
  * @category models
  */
 export type QuotaDecision =
-  | { readonly status: "approved"; readonly usage: ReadonlyArray<Snapshot> }
+  | { readonly status: "approved"; readonly usage: ReadonlyArray<Snapshot>; readonly receipt: Receipt }
   | {
       readonly status: "soft_threshold_breach"
       readonly usage: ReadonlyArray<Snapshot>
+      readonly receipt: Receipt
       readonly crossed: ReadonlyArray<string>
     }
   | {
@@ -71,6 +90,8 @@ export type QuotaDecision =
       readonly usage: ReadonlyArray<Snapshot>
       /** Names the first unit that is not enough. */
       readonly error: ResourceExhaustedError
+      /** When there will be room if nothing else is used; absent when the amount alone is past the limit. */
+      readonly retryAfterMs?: number | undefined
     }
 
 /**
@@ -79,11 +100,19 @@ export type QuotaDecision =
  */
 export interface Consume {
   readonly tenantId: string
-  /** 0 or more. */
+  /** 0 or more. US dollars are counted in billionths; everything else in whole numbers, rounded up. */
   readonly amount: number
   /** Who asks on behalf of the tenant. */
   readonly actorId?: string | undefined
 }
+
+/**
+ * How much of each kind. Of a kind that is absent nothing is used.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Amounts = { readonly [Kind in UnitKind]?: number | undefined }
 
 /**
  * @since 0.1.0
@@ -91,26 +120,13 @@ export interface Consume {
  */
 export interface ConsumeKinds {
   readonly tenantId: string
+  readonly amounts: Amounts
+  /** Who asks on behalf of the tenant. */
   readonly actorId?: string | undefined
-  /** 0 or more for each kind; of a kind that is absent nothing is used. */
-  readonly amounts: { readonly [Kind in UnitKind]?: number | undefined }
-  /** A name under which this use can be corrected: unique among the uses of a tenant. Without it, it stands. */
-  readonly id?: string | undefined
 }
 
 /**
- * @since 0.1.0
- * @category models
- */
-export interface CorrectKinds {
-  readonly tenantId: string
-  readonly id: string
-  /** What was really used. Kinds that are absent stay as they are. */
-  readonly amounts: { readonly [Kind in UnitKind]?: number | undefined }
-}
-
-/**
- * Of uses that happen at once none passes a limit together with another: a use is counted whole, in every unit it needs, or not at all.
+ * Uses that happen at once never pass a limit together. A use counts in every unit it needs, or in none.
  *
  * @since 0.1.0
  * @category models
@@ -127,10 +143,10 @@ export interface Service {
   /** Uses some of every unit of several kinds: all or nothing. */
   readonly consumeKinds: (request: ConsumeKinds) => Effect.Effect<QuotaDecision, GovernancePersistenceError>
   /**
-   * Replaces the amounts of an earlier use by what was really used, at the time of that use; 0 gives them back. Never refuses: what was
-   * used counts even past the limit. A use that is unknown or whose window has passed changes nothing.
+   * Replaces what was used by what it really came to, at the time of that use; 0 gives it back, kinds that are absent stay as they are. Never
+   * refuses: it counts even past the limit. What has left its window changes nothing. A receipt is corrected once.
    */
-  readonly correctKinds: (request: CorrectKinds) => Effect.Effect<void, GovernancePersistenceError>
+  readonly correct: (receipt: Receipt, amounts: Amounts) => Effect.Effect<void, GovernancePersistenceError>
   /** Uses nothing. Fails with `GovernanceConfigurationError` for a unit that is not declared. */
   readonly snapshot: (
     tenantId: string,
@@ -147,7 +163,8 @@ export class ResourceQuotas extends Context.Tag("effect-lexigram/governance/Reso
   Service
 >() {}
 
-const approved = Effect.succeed<QuotaDecision>({ status: "approved", usage: [] })
+const approved = (tenantId: string): Effect.Effect<QuotaDecision> =>
+  Effect.succeed({ status: "approved", usage: [], receipt: { tenantId, entries: [] } })
 
 /**
  * Nothing is limited and nothing is counted; any name is a unit.
@@ -157,9 +174,9 @@ const approved = Effect.succeed<QuotaDecision>({ status: "approved", usage: [] }
  */
 export const layerNoop: Layer.Layer<ResourceQuotas> = Layer.succeed(ResourceQuotas, {
   enabled: false,
-  consume: () => approved,
-  consumeKind: () => approved,
-  consumeKinds: () => approved,
-  correctKinds: () => Effect.void,
+  consume: ({ tenantId }) => approved(tenantId),
+  consumeKind: (_kind, { tenantId }) => approved(tenantId),
+  consumeKinds: ({ tenantId }) => approved(tenantId),
+  correct: () => Effect.void,
   snapshot: (tenantId, unit) => Effect.succeed({ tenantId, unit, current: 0 })
 })
