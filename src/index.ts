@@ -281,6 +281,13 @@ export * as GuardMetrics from "./guard/GuardMetrics.js"
 export * as GuardPipeline from "./guard/GuardPipeline.js"
 
 /**
+ * Passing a conversation to another agent, which answers in place of the one that had it.
+ *
+ * @since 0.1.0
+ */
+export * as Handoff from "./agent/Handoff.js"
+
+/**
  * How the parts of a system are, asked one by one and summed.
  *
  * @since 0.1.0

@@ -76,6 +76,13 @@ export * as GovernanceStage from "./GovernanceStage.js"
 export * as GuardChecks from "./GuardChecks.js"
 
 /**
+ * Passing a conversation to another agent, which answers in place of the one that had it.
+ *
+ * @since 0.1.0
+ */
+export * as Handoff from "./Handoff.js"
+
+/**
  * Guards see the user's message before the model does.
  *
  * @since 0.1.0

@@ -14,6 +14,7 @@ import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Handoff from "../../src/agent/Handoff.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
@@ -43,10 +44,15 @@ const model = TestModel.make((request) => {
   const text = typeof asked?.content === "string" ? asked.content : ""
   const results = request.messages.filter((message) => message.role === "tool").length
   const turn = (): TestModel.Turn => {
-    if (results > 0 || text === "sub") return { text: ["all ", "done"], usage }
+    if (text !== "handoff" && (results > 0 || text === "sub")) return { text: ["all ", "done"], usage }
     switch (text) {
       case "parallel":
         return { calls: [{ name: "held" }, { name: "quick" }, { name: "failing" }, { name: "held" }], usage }
+      case "handoff":
+        // Offered to the first agent alone: the second one has no tools.
+        return request.tools === undefined
+          ? { text: ["taken ", "over"], usage }
+          : { calls: [{ name: "transfer_to_other" }, { name: "held" }], usage }
       case "nested":
         return {
           text: "I ask",
@@ -82,7 +88,8 @@ const make = (): {
     handler: () => Effect.zipRight(Effect.yieldNow(), Effect.fail("no"))
   })
   const sub = Agent.make("sub", { tools: [quick] })
-  const agent = Agent.make("main", { tools: [held, quick, failing, AgentTool.make(sub)] })
+  const other = Agent.make("other")
+  const agent = Agent.make("main", { tools: [held, quick, failing, AgentTool.make(sub), Handoff.to(other)] })
   const memory = Layer.succeed(WorkingMemory.WorkingMemory, {
     assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
     add: (entry) => Effect.sync(() => void traces.kept.push(entry)),
@@ -189,6 +196,10 @@ describe("interruption at every point", () => {
 
   it("of a nested agent leaves nothing behind", { timeout: 120_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("nested")))
+  )
+
+  it("of a conversation that is handed over leaves nothing behind", { timeout: 120_000 }, () =>
+    everywhere((agent) => AgentExecutor.run(agent, request("handoff")))
   )
 })
 

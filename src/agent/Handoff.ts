@@ -1,0 +1,178 @@
+/**
+ * Passing a conversation to another agent, which answers in place of the one that had it.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { count } from "../internal/Count.js"
+import type { Message } from "../llm/LlmClient.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as Run from "../observability/Run.js"
+import * as Tool from "../tool/Tool.js"
+import type * as Agent from "./Agent.js"
+import { HandoffError } from "./AgentError.js"
+import * as AgentExecutor from "./AgentExecutor.js"
+import * as Conversation from "./Conversation.js"
+import * as HandoffStage from "./HandoffStage.js"
+
+/**
+ * What is handed over: `input` is what the run was asked, `history` all else, in its order: what stood before, and the calls of tools that
+ * the run made, each with its result. System messages are never part of it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Handed {
+  readonly history: ReadonlyArray<Message>
+  readonly input: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Default `transfer_to_` and the agent's name. Models are told it as their providers take names, each tool of a set by one of its own. */
+  readonly name?: string | undefined
+  /** Default: who takes over, and the beginning of that agent's system prompt. */
+  readonly description?: string | undefined
+  /** What the other agent gets of what is handed over, `from` which agent; default all of it. */
+  readonly input?: ((handed: Handed, from: string) => Handed) | undefined
+  /** How often one conversation may be handed over, in circles too; default 10. Then the call is refused, and the model answers itself. */
+  readonly maxHandoffs?: number | undefined
+}
+
+const defaultMaxHandoffs = 10
+
+const parameters = {
+  note: Schema.optional(
+    Schema.String.annotations({ description: "What the agent should know that the conversation does not say" })
+  )
+}
+
+const described = (name: string, system: string): string => {
+  const flat = system.replace(/\s+/g, " ").trim()
+  const about = flat.length > 200 ? `${flat.slice(0, 200)}…` : flat
+  return `Hand the whole conversation over to "${name}", who answers the user in your place${about === "" ? "" : `: ${about}`}`
+}
+
+/** The agent as it goes on: in a conversation that the run above keeps, and towards the answer that run owes. */
+const continuing = (agent: Agent.Any, output: Agent.Output | undefined): Agent.Any => ({
+  ...agent,
+  definition: {
+    ...agent.definition,
+    memory: agent.definition.memory ?? WorkingMemory.noop,
+    output: agent.definition.output ?? output
+  }
+})
+
+const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]): HandoffStage.Target => ({
+  name,
+  filter: filter ?? ((handed) => handed),
+  run: (request, output) =>
+    Effect.suspend(() => {
+      const next = continuing(agent(), output)
+      const form = next.definition.output
+      return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffStage.Reached> => {
+        const reached = { text: response.message, reason: response.finishReason ?? ("completed" as const) }
+        if (form === undefined) return Effect.succeed({ ...reached, output: undefined })
+        // It was decoded from this very form.
+        return Effect.map(Effect.orDie(form.encode(response.output)), (value) => ({ ...reached, output: { value } }))
+      })
+    })
+})
+
+const make = (
+  agentName: string,
+  agent: () => Agent.Any,
+  description: string,
+  options: Options
+): Tool.Tool<any, string, any, any, HandoffError> => {
+  const maxHandoffs = count(options.maxHandoffs, defaultMaxHandoffs, 0)
+  const refused = (reason: HandoffError["reason"], message: string) =>
+    new HandoffError({ agentName, toAgent: agentName, reason, message })
+  const tool = Tool.make(options.name ?? `transfer_to_${agentName}`, {
+    description,
+    parameters,
+    success: Schema.String,
+    failure: HandoffError,
+    retries: 0,
+    handler: () =>
+      Effect.gen(function* () {
+        const conversation = yield* Conversation.Conversation
+        if (conversation === undefined || conversation.runId !== (yield* Run.Run).runId) {
+          return yield* refused("outside", "There is no conversation to hand over: only a run of an agent has one")
+        }
+        if (conversation.handoffs >= maxHandoffs) {
+          return yield* refused(
+            "limit",
+            `The conversation was handed over ${conversation.handoffs} times already: answer the user yourself`
+          )
+        }
+        const taken = conversation.claim(agentName)
+        if (taken !== undefined) return yield* refused("taken", `The conversation goes to "${taken}" already`)
+        return `The conversation goes on with "${agentName}"`
+      })
+  })
+  HandoffStage.link(tool, { _tag: "Handoff", target: targetOf(agentName, agent, options.input) })
+  return tool
+}
+
+/**
+ * A tool that ends the reasoning of the agent that calls it: the other agent answers instead, in a run inside the caller's, on the
+ * conversation so far, with its own system prompt, tools, strategy, guards and limits; those of the caller hold as well. Its answer is the
+ * caller's, its failure fails the caller's run and shows in the caller's `E`.
+ *
+ * Calls beside it in the same turn are made before; of two handoffs in one turn the first holds, the other is refused. Where the caller
+ * has an output schema, the answer must fit it; an agent without one of its own is asked for it. The other agent works for the same user;
+ * the session and the memory of the conversation are kept by the caller's run alone.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, Handoff } from "effect-lexigram"
+ *
+ * const billing = Agent.make("billing", { system: "You answer questions about invoices." })
+ *
+ * const desk = Agent.make("desk", {
+ *   system: "You find out who can help, and hand over.",
+ *   tools: [Handoff.to(billing)]
+ * })
+ * ```
+ */
+export const to = <O, E, R>(
+  agent: Agent.Agent<O, E, R>,
+  options: Options = {}
+): Tool.Tool<{ readonly note?: string | undefined }, string, E, R | AgentExecutor.AgentExecutor, HandoffError> =>
+  make(agent.name, () => agent, options.description ?? described(agent.name, agent.definition.system), options)
+
+/**
+ * The same for an agent that is made later, such as one that hands back to this one.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const lazy = <O, E, R>(
+  name: string,
+  agent: () => Agent.Agent<O, E, R>,
+  options: Options = {}
+): Tool.Tool<{ readonly note?: string | undefined }, string, E, R | AgentExecutor.AgentExecutor, HandoffError> =>
+  make(name, agent, options.description ?? described(name, ""), options)
+
+/**
+ * Without calls of tools and their results: for models that refuse those of tools they do not have.
+ *
+ * @since 0.1.0
+ * @category filters
+ */
+export const withoutTools = (handed: Handed): Handed => ({
+  ...handed,
+  history: handed.history.flatMap((message): ReadonlyArray<Message> => {
+    if (message.role === "tool") return []
+    if (message.role !== "assistant" || typeof message.content === "string") return [message]
+    const content = message.content.filter((part) => part.type !== "tool-call" && part.type !== "tool-result")
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+})
