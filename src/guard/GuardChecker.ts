@@ -14,6 +14,7 @@ import * as Step from "../observability/Step.js"
 import * as Findings from "./Findings.js"
 import * as Guard from "./Guard.js"
 import { GuardPipelineError } from "./GuardError.js"
+import * as GuardEvents from "./GuardEvents.js"
 import * as GuardReport from "./GuardReport.js"
 
 /** Span of a check. */
@@ -26,6 +27,8 @@ interface Asking {
   readonly run: Run.Service
   readonly clock: Clock.Clock
 }
+
+type Asked<R> = Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError, R>
 
 const failure = (guard: string, stage: Guard.GuardStage, cause: unknown): GuardPipelineError =>
   new GuardPipelineError({ message: `The guard ${guard} could not judge (${stage})`, guard, stage, cause })
@@ -54,17 +57,19 @@ const ask = <R>(
   })
 
 /** Each guard sees what the one before it left. */
-const inOrder = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: string, asking: Asking) {
+const inOrder = <R>(guards: Guards<R>, content: string, asking: Asking): Asked<R> => {
   const results: Array<Guard.GuardResult> = []
-  let current = content
-  for (const guard of guards) {
-    const result = yield* ask(guard, current, asking)
-    results.push(result)
-    if (result.action === "block") break
-    if (result.action === "redact") current = result.redactedContent
+  const from = (index: number, current: string): Asked<R> => {
+    const guard = guards[index]
+    if (guard === undefined) return Effect.succeed(Guard.aggregate(results, content))
+    return Effect.flatMap(ask(guard, current, asking), (result) => {
+      results.push(result)
+      if (result.action === "block") return Effect.succeed(Guard.aggregate(results, content))
+      return from(index + 1, result.action === "redact" ? result.redactedContent : current)
+    })
   }
-  return Guard.aggregate(results, content)
-})
+  return from(0, content)
+}
 
 /** Ends the other guards; never seen outside. */
 class Blocked {
@@ -116,23 +121,23 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
     const again = yield* Effect.mapError(guard.check(current, asking.context), (cause) =>
       failure(guard.name, asking.context.stage, cause)
     )
-    if (again.action === "block") return Guard.aggregate([...results, again], content)
+    if (again.action === "block") {
+      yield* GuardReport.checked(asking.run, guard.name, asking.context.stage, "block", 0) ?? Effect.void
+      return Guard.aggregate([...results, again], content)
+    }
     if (again.action === "redact") current = again.redactedContent
   }
   return { ...total, finalContent: current }
 })
 
-type Result = Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
-
-const completed = (run: Run.Service, stage: Guard.GuardStage, effect: Result): Result =>
-  Effect.matchEffect(effect, {
-    onFailure: (error) =>
-      Effect.zipRight(GuardReport.completed(run, stage, true, error.guard) ?? Effect.void, Effect.fail(error)),
-    onSuccess: (total) => {
-      const told = GuardReport.completed(run, stage, total.blocked)
-      return told === undefined ? Effect.succeed(total) : Effect.as(told, total)
-    }
-  })
+/** Tells that the guards are through, where somebody wants to know. */
+const completed = <R>(run: Run.Service, stage: Guard.GuardStage, asked: Asked<R>): Asked<R> =>
+  run.hooks.has(GuardEvents.GuardPipelineCompleted)
+    ? Effect.tapBoth(asked, {
+        onFailure: (error) => GuardReport.completed(run, stage, true, error.guard),
+        onSuccess: (total) => GuardReport.completed(run, stage, total.blocked)
+      })
+    : asked
 
 /** A check by these guards, at least one; services around it win over those captured. */
 export const make = <R>(
@@ -140,18 +145,18 @@ export const make = <R>(
   stage: Guard.GuardStage,
   parallel: boolean,
   captured: Context.Context<R>
-): ((content: string, context: Guard.GuardContext) => Result) => {
+): ((content: string, context: Guard.GuardContext) => Asked<never>) => {
   const names = guards.map(({ name }) => name)
+  const isEmpty = captured.unsafeMap.size === 0
   const all = parallel && guards.length > 1 ? atOnce<R> : inOrder<R>
   return (content, context) =>
     Effect.withFiberRuntime((fiber) => {
       const run = Context.get(fiber.currentContext, Run.Run)
       const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
-      const asked = Effect.mapInputContext(
-        all(guards, content, { context, run, clock }),
-        (current: Context.Context<never>) => Context.merge(captured, current)
-      )
-      const whole = completed(run, stage, asked)
+      const asked = completed(run, stage, all(guards, content, { context, run, clock }))
+      const whole = isEmpty
+        ? (asked as Asked<never>)
+        : Effect.mapInputContext(asked, (current: Context.Context<never>) => Context.merge(captured, current))
       return run.telemetry.tracing
         ? Spanned.run(
             SPAN_GUARD_CHECK,

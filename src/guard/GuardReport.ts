@@ -67,7 +67,7 @@ export const completed = (
   stage: GuardStage,
   blocked: boolean,
   failedGuard?: string
-): Effect.Effect<void> | undefined =>
+): Effect.Effect<void> =>
   run.hooks.has(GuardEvents.GuardPipelineCompleted)
     ? run.hooks.call(GuardEvents.GuardPipelineCompleted, {
         runId: run.runId,
@@ -75,7 +75,7 @@ export const completed = (
         blocked,
         ...(failedGuard === undefined ? {} : { failedGuard })
       })
-    : undefined
+    : Effect.void
 
 /**
  * A window that tells what its guards did: each finding batch counts as a violation, the bus hears of each guard and action once, and the
@@ -123,7 +123,7 @@ export const watched = (window: OutputWindow, guards: ReadonlyArray<string>, run
       isReported = true
       return Effect.zipRight(
         Effect.forEach(worst, ([name, action]) => hook(run, name, stage, action) ?? Effect.void, { discard: true }),
-        completed(run, stage, blocked) ?? Effect.void
+        completed(run, stage, blocked)
       )
     })
   }
