@@ -51,16 +51,25 @@ export type Of<Name extends string, Fields extends Schema.Struct.Fields> = Domai
 } & Schema.Struct.Type<Fields>
 
 /**
+ * Which events somebody listens to: a definition, `any`, or `anyOf` some.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Kind<out E extends DomainEvent> {
+  readonly is: (event: DomainEvent) => event is E
+}
+
+/**
  * A kind of event: its name, what it is about, and its fields. `schema` encodes and decodes whole events.
  *
  * @since 0.1.0
  * @category models
  */
-export interface Definition<Name extends string, Fields extends Schema.Struct.Fields> {
+export interface Definition<Name extends string, Fields extends Schema.Struct.Fields> extends Kind<Of<Name, Fields>> {
   readonly name: Name
   readonly aggregateType: string
   readonly schema: Schema.Schema<Of<Name, Fields>, any>
-  readonly is: (event: DomainEvent) => event is Of<Name, Fields>
 }
 
 /**
@@ -78,22 +87,25 @@ export interface Body {
 }
 
 /**
- * The events of a definition.
+ * The events of a definition or another kind.
  *
  * @since 0.1.0
  * @category models
  */
-export type EventOf<D> = D extends Definition<infer Name, infer Fields> ? Of<Name, Fields> : never
+export type EventOf<K> = K extends Kind<infer E> ? E : never
 
 /**
- * Defines a kind of event. Its name is unique in an application and ends in `Event`.
+ * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields have other names than those every event has.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const define = <const Name extends string, const Fields extends Schema.Struct.Fields>(
   name: Name,
-  options: { readonly aggregateType: string; readonly fields: Fields }
+  options: {
+    readonly aggregateType: string
+    readonly fields: Fields & { readonly [K in keyof typeof Base]?: never }
+  }
 ): Definition<Name, Fields> => ({
   name,
   aggregateType: options.aggregateType,
@@ -101,6 +113,24 @@ export const define = <const Name extends string, const Fields extends Schema.St
     identifier: name
   }) as unknown as Schema.Schema<Of<Name, Fields>, any>,
   is: (event): event is Of<Name, Fields> => event.eventType === name
+})
+
+/**
+ * Every event.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const any: Kind<DomainEvent> = { is: (_event): _event is DomainEvent => true }
+
+/**
+ * The events of each of these kinds.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const anyOf = <const K extends ReadonlyArray<Kind<DomainEvent>>>(...kinds: K): Kind<EventOf<K[number]>> => ({
+  is: (event): event is EventOf<K[number]> => kinds.some((kind) => kind.is(event))
 })
 
 /**

@@ -4,21 +4,68 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as DomainEvent from "./DomainEvent.js"
+import * as EventDelivery from "./EventDelivery.js"
 
 /**
- * What a bus has done so far: events handed over, delivered to every listener there was, and dropped because they came faster than they
- * could be delivered.
+ * What happens to an event when a listener has not read those before it: `dropping` passes it over, for this listener alone; `sliding`
+ * passes over the oldest unread one instead; `backpressure` makes the bus wait, so that it fills, and refuses events, for all.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Strategy = "backpressure" | "dropping" | "sliding"
+
+/**
+ * What is unset is that of the bus.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ListenerOptions {
+  /** Events that wait to be read. */
+  readonly capacity?: number | undefined
+  readonly strategy?: Strategy | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Events that wait to be delivered; default 4,096. What comes while the bus is full is dropped. */
+  readonly capacity?: number | undefined
+  /** Default `dropping`. */
+  readonly strategy?: Strategy | undefined
+  /** Events that wait to be read by one listener; default 1,024. */
+  readonly listenerCapacity?: number | undefined
+  /** How long closing waits for what was accepted to be delivered, and a handler that goes for what it was given; default 5 s. */
+  readonly drainTimeout?: Duration.DurationInput | undefined
+  /**
+   * Aggregates whose events are counted; default 10,000. The count of one that was quiet while so many others were not begins again at 1.
+   */
+  readonly maxAggregates?: number | undefined
+}
+
+/**
+ * What a bus has done so far.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Stats {
+  /** Events that were accepted. */
   readonly published: number
+  /** Events that nobody got: they came when the bus was full or closed, or it was closed before they could be delivered. */
   readonly dropped: number
+  /** Events that a listener did not get because it was too slow, once for each listener. */
+  readonly missed: number
+  /** Listeners there are now. */
   readonly listeners: number
 }
 
@@ -31,19 +78,34 @@ export interface Service {
   readonly enabled: boolean
   /**
    * Hands an event over, in this very step: it never waits and never fails. False when the bus is full or closed; then the event is dropped
-   * and counted. Events are delivered in the order in which they were handed over.
+   * and counted, and leaves a gap in the numbers of its aggregate. Events are delivered in the order in which they were handed over.
    */
   readonly offer: (event: DomainEvent.Body) => boolean
-  /** As `offer`, but waits for room where the bus holds back-pressure. */
+  /** As `offer`, but waits while the bus is full. False only when it is closed. */
   readonly publish: (event: DomainEvent.Body) => Effect.Effect<boolean>
   /**
-   * The events from now on, all or those of one definition. Subscribed when the stream is run, so that an event after that is never missed.
-   * Each listener gets every event once, in order. The stream ends when the bus is closed.
+   * Calls the handler for each event from now on until the scope closes, one after another, in a fiber of its own. A handler that fails or
+   * dies is logged and gets the next event. When the scope closes, what was handed over before is still handled, for as long as the bus
+   * allows.
    */
-  readonly subscribe: {
-    (): Stream.Stream<DomainEvent.DomainEvent>
-    <D extends DomainEvent.Definition<any, any>>(definition: D): Stream.Stream<DomainEvent.EventOf<D>>
-  }
+  readonly on: <E extends DomainEvent.DomainEvent, R = never>(
+    kind: DomainEvent.Kind<E>,
+    handler: (event: E) => Effect.Effect<unknown, unknown, R>,
+    options?: ListenerOptions | undefined
+  ) => Effect.Effect<void, never, R | Scope.Scope>
+  /**
+   * The events from the moment on in which the stream is run. Each listener gets every event once, in order. The stream ends when the bus
+   * is closed.
+   */
+  readonly subscribe: <E extends DomainEvent.DomainEvent>(
+    kind: DomainEvent.Kind<E>,
+    options?: ListenerOptions | undefined
+  ) => Stream.Stream<E>
+  /** The same from this moment on, until the scope closes: kept for the stream, which is run once. */
+  readonly listen: <E extends DomainEvent.DomainEvent>(
+    kind: DomainEvent.Kind<E>,
+    options?: ListenerOptions | undefined
+  ) => Effect.Effect<Stream.Stream<E>, never, Scope.Scope>
   readonly stats: Effect.Effect<Stats>
 }
 
@@ -52,6 +114,23 @@ export interface Service {
  * @category tags
  */
 export class EventBus extends Context.Tag("effect-lexigram/observability/EventBus")<EventBus, Service>() {}
+
+/**
+ * A bus in this process. When the scope closes, it takes nothing more, delivers what it has, and ends the streams of its listeners behind
+ * that; handlers are waited for. What is not done within `drainTimeout` is dropped.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make: (options?: Options) => Effect.Effect<Service, never, Scope.Scope> = EventDelivery.make
+
+/**
+ * A bus in this process, closed with the layer.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options): Layer.Layer<EventBus> => Layer.scoped(EventBus, make(options))
 
 /**
  * A bus that nobody hears.
@@ -63,8 +142,10 @@ export const noop: Service = {
   enabled: false,
   offer: () => false,
   publish: () => Effect.succeed(false),
+  on: () => Effect.void,
   subscribe: () => Stream.empty,
-  stats: Effect.succeed({ published: 0, dropped: 0, listeners: 0 })
+  listen: () => Effect.succeed(Stream.empty),
+  stats: Effect.succeed({ published: 0, dropped: 0, missed: 0, listeners: 0 })
 }
 
 /**
@@ -74,3 +155,66 @@ export const noop: Service = {
  * @category layers
  */
 export const layerNoop: Layer.Layer<EventBus> = Layer.succeed(EventBus, noop)
+
+/**
+ * Hands an event over, and waits while the bus is full. False when it is closed.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const publish = (event: DomainEvent.Body): Effect.Effect<boolean, never, EventBus> =>
+  Effect.flatMap(EventBus, (bus) => bus.publish(event))
+
+/**
+ * The events from the moment on in which the stream is run.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const subscribe = <E extends DomainEvent.DomainEvent>(
+  kind: DomainEvent.Kind<E>,
+  options?: ListenerOptions | undefined
+): Stream.Stream<E, never, EventBus> => Stream.unwrap(Effect.map(EventBus, (bus) => bus.subscribe(kind, options)))
+
+/**
+ * Calls the handler for each event from now on until the scope closes.
+ *
+ * @since 0.1.0
+ * @category registration
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ * import { DomainEvent, EventBus } from "effect-lexigram"
+ *
+ * const OrderShipped = DomainEvent.define("OrderShippedEvent", {
+ *   aggregateType: "Order",
+ *   fields: { carrier: Schema.String }
+ * })
+ *
+ * const program = Effect.scoped(
+ *   Effect.gen(function* () {
+ *     yield* EventBus.on(OrderShipped, (event) => Effect.log(`${event.aggregateId} went with ${event.carrier}`))
+ *     yield* EventBus.publish(DomainEvent.make(OrderShipped, { aggregateId: "A-17", fields: { carrier: "post" } }))
+ *   })
+ * ).pipe(Effect.provide(EventBus.layer()))
+ * ```
+ */
+export const on = <E extends DomainEvent.DomainEvent, R = never>(
+  kind: DomainEvent.Kind<E>,
+  handler: (event: E) => Effect.Effect<unknown, unknown, R>,
+  options?: ListenerOptions | undefined
+): Effect.Effect<void, never, R | EventBus | Scope.Scope> =>
+  Effect.flatMap(EventBus, (bus) => bus.on(kind, handler, options))
+
+/**
+ * `on` as a layer.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const handler = <E extends DomainEvent.DomainEvent, R = never>(
+  kind: DomainEvent.Kind<E>,
+  handler: (event: E) => Effect.Effect<unknown, unknown, R>,
+  options?: ListenerOptions | undefined
+): Layer.Layer<never, never, EventBus | Exclude<R, Scope.Scope>> => Layer.scopedDiscard(on(kind, handler, options))

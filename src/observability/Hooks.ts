@@ -84,13 +84,13 @@ export interface Service {
   /** Whether anybody waits at this place: callers on a hot path need not make a payload otherwise. */
   readonly has: (place: Action<any> | Filter<any, any>) => boolean
   /** Registers until the scope closes. A handler that is registered twice is called twice. */
-  readonly on: <Payload, R>(
+  readonly on: <Payload, R = never>(
     place: Action<Payload>,
     handler: (payload: Payload) => Effect.Effect<unknown, unknown, R>,
     options?: Options | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /** Registers until the scope closes. A filter fails the run it belongs to by dying: it has no failures. */
-  readonly onFilter: <Value, Info, R>(
+  readonly onFilter: <Value, Info, R = never>(
     place: Filter<Value, Info>,
     handler: (value: Value, info: Info) => Effect.Effect<Value, never, R>,
     options?: Options | undefined
