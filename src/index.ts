@@ -147,6 +147,13 @@ export * as Conversation from "./agent/Conversation.js"
 export * as CostEstimator from "./llm/CostEstimator.js"
 
 /**
+ * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
+ *
+ * @since 0.1.0
+ */
+export * as CostLedger from "./governance/CostLedger.js"
+
+/**
  * Books what the run cost, whether it succeeded or not.
  *
  * @since 0.1.0
@@ -711,6 +718,14 @@ export * as ProviderRoles from "./provider/ProviderRoles.js"
  * @since 0.1.0
  */
 export * as Providers from "./provider/Providers.js"
+
+/**
+ * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
+ * of minutes included.
+ *
+ * @since 0.1.0
+ */
+export * as RateLimitStore from "./governance/RateLimitStore.js"
 
 /**
  * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action,

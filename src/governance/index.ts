@@ -6,6 +6,13 @@
 export * as AuditLog from "./AuditLog.js"
 
 /**
+ * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
+ *
+ * @since 0.1.0
+ */
+export * as CostLedger from "./CostLedger.js"
+
+/**
  * Who may ask which model for what, and what it may cost.
  *
  * @since 0.1.0
@@ -32,6 +39,14 @@ export * as GovernanceEvents from "./GovernanceEvents.js"
  * @since 0.1.0
  */
 export * as PolicyEngine from "./PolicyEngine.js"
+
+/**
+ * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
+ * of minutes included.
+ *
+ * @since 0.1.0
+ */
+export * as RateLimitStore from "./RateLimitStore.js"
 
 /**
  * How much of a resource a tenant may use in a window of time.
