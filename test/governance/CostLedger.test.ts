@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as CostLedger from "../../src/governance/CostLedger.js"
+import type { GovernancePersistenceError } from "../../src/governance/GovernanceError.js"
 import { suite } from "./CostLedgerSuite.js"
 
 suite("memory", CostLedger.layerMemory())
@@ -35,7 +36,7 @@ describe("CostLedger", () => {
         ledger.book(["c"], of(1)),
         ledger.hold({ id: "i", amount: of(1), accounts: [{ account: "a" }, { account: "c" }] })
       ]) {
-        const error = yield* Effect.flip(refused)
+        const error = yield* Effect.flip(Effect.asVoid(refused as Effect.Effect<unknown, GovernancePersistenceError>))
         assert.strictEqual(error._tag, "GovernancePersistenceError")
         assert.include(error.message, "2 accounts")
         assert.isDefined(error.hint)

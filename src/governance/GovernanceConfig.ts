@@ -1,0 +1,240 @@
+/**
+ * What governance limits, from code or from the environment. A limit that is not set does not limit.
+ *
+ * @since 0.1.0
+ */
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import * as Glob from "./Glob.js"
+import { GovernanceConfigurationError } from "./GovernanceError.js"
+
+/**
+ * Prefix of the environment variables.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const ENV_PREFIX = "LEX_AI_GOVERNANCE__"
+
+/**
+ * The window of requests and tokens per minute. It slides: no stretch of this length ever sees more.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const WINDOW: Duration.Duration = Duration.seconds(60)
+
+/**
+ * Rates to begin with: `Governance.layer({ ...GovernanceConfig.rates, monthlyBudget: 100 })`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const rates = { rpmLimit: 60, tpmLimit: 100_000 } as const
+
+const says = (text: string) => ({ message: () => ({ message: text, override: true }) })
+
+const Usd = Schema.Number.pipe(Schema.between(0, 9_000_000)).annotations(
+  says("must be US dollars, from 0 to 9,000,000; leave it out for no limit")
+)
+const Count = Schema.Number.pipe(Schema.int(), Schema.between(1, Number.MAX_SAFE_INTEGER)).annotations(
+  says("must be a whole number, 1 or more; leave it out for no limit")
+)
+const Flag = Schema.Boolean.annotations(says("must be true or false"))
+const Part = Schema.Number.pipe(Schema.greaterThan(0), Schema.lessThanOrEqualTo(1)).annotations(
+  says("must be a part of the budget, above 0 and no more than 1; undefined for no warning")
+)
+const Globs = Schema.Array(
+  Schema.String.pipe(Schema.minLength(1), Schema.maxLength(Glob.MAX_PATTERN_LENGTH))
+).annotations(says(`must be a list of names or patterns of 1 to ${Glob.MAX_PATTERN_LENGTH} characters`))
+const GlobsByUser = Schema.Record({ key: Schema.String, value: Globs }).annotations(
+  says(
+    `must be lists of names or patterns of 1 to ${Glob.MAX_PATTERN_LENGTH} characters by user, such as { "*": ["gpt-4o*"] }`
+  )
+)
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GovernanceConfig = Schema.Struct({
+  /** Off: everything is allowed, and nothing is counted or booked. */
+  enabled: Flag,
+  /** US dollars a user may spend in a calendar month (UTC). Runs without a user share one budget. */
+  monthlyBudget: Schema.UndefinedOr(Usd),
+  /** Tokens a user may use in a calendar month (UTC). */
+  monthlyTokens: Schema.UndefinedOr(Count),
+  /** US dollars one run may spend, together with all runs it starts. */
+  maxRequestCost: Schema.UndefinedOr(Usd),
+  /** Tokens one run may use, together with all runs it starts. */
+  maxTokensPerRequest: Schema.UndefinedOr(Count),
+  /** Runs of a user in any 60 seconds, runs inside of runs included. */
+  rpmLimit: Schema.UndefinedOr(Count),
+  /** Tokens of a user's model calls in any 60 seconds. */
+  tpmLimit: Schema.UndefinedOr(Count),
+  /** Models that nobody may use: names, or patterns with `*` and `?`, of `model` or `provider/model`. */
+  restrictedModels: Globs,
+  /** Models that a user may use, and no others; `"*"` stands for every user who has no list. */
+  modelAllowlist: GlobsByUser,
+  /** Models that a user may not use; `"*"` stands for every user who has no list. */
+  modelDenylist: GlobsByUser,
+  /** Off: budgets of months and runs are tracked and refuse nothing. Model access, rates, policies and quotas hold all the same. */
+  enforceBudget: Flag,
+  /** The part of a month's budget at which a warning is given, once an account and month; `undefined` for none. */
+  softLimitPct: Schema.UndefinedOr(Part),
+  /** What to do about a model without a price where money is limited: `allow` limits its tokens alone and warns once a model. */
+  unknownPrice: Schema.Literal("allow", "deny").annotations(says('must be "allow" or "deny"')),
+  /** What to do when limits cannot be read or written: go on as if there were none, or fail. */
+  failOpenOnPersistenceError: Flag
+}).annotations({ identifier: "effect-lexigram/governance/GovernanceConfig" })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface GovernanceConfig extends Schema.Schema.Type<typeof GovernanceConfig> {}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults: GovernanceConfig = {
+  enabled: true,
+  monthlyBudget: undefined,
+  monthlyTokens: undefined,
+  maxRequestCost: undefined,
+  maxTokensPerRequest: undefined,
+  rpmLimit: undefined,
+  tpmLimit: undefined,
+  restrictedModels: [],
+  modelAllowlist: {},
+  modelDenylist: {},
+  enforceBudget: true,
+  softLimitPct: 0.8,
+  unknownPrice: "allow",
+  failOpenOnPersistenceError: false
+}
+
+/**
+ * Fields as code gives them. One that is left out has its default.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = { readonly [K in keyof GovernanceConfig]?: GovernanceConfig[K] | undefined }
+
+const validate = ParseResult.validateEither(GovernanceConfig, { errors: "all", onExcessProperty: "error" })
+
+interface Issue {
+  readonly field: string
+  readonly message: string
+}
+
+const check = (options: Options | undefined): Either.Either<GovernanceConfig, ReadonlyArray<Issue>> => {
+  const given: Record<string, unknown> = { ...defaults, ...options }
+  for (const [name, value] of Object.entries(defaults)) {
+    if (given[name] === undefined && name !== "softLimitPct") given[name] = value
+  }
+  const checked = validate(given)
+  // What was given, not the copy that checking makes: it loses a user named `__proto__`.
+  if (Either.isRight(checked)) return Either.right(given as unknown as GovernanceConfig)
+  const issues = new Map<string, Issue>()
+  for (const issue of ParseResult.ArrayFormatter.formatIssueSync(checked.left)) {
+    const field = String(issue.path[0] ?? "")
+    const isKnown = Object.hasOwn(defaults, field)
+    if (!issues.has(field)) issues.set(field, { field, message: isKnown ? issue.message : "is not a field" })
+  }
+  return Either.left(Array.from(issues.values()))
+}
+
+/**
+ * The defaults with some fields replaced, or every field that is wrong and what it must be.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options | undefined): Either.Either<GovernanceConfig, GovernanceConfigurationError> =>
+  Either.mapLeft(
+    check(options),
+    (issues) =>
+      new GovernanceConfigurationError({
+        message: `Governance cannot be built: ${issues.map(({ field, message }) => `${field} ${message}`).join("; ")}`,
+        hint: `Fields: ${Object.keys(defaults).join(", ")}`
+      })
+  )
+
+const env = (name: string) => `${ENV_PREFIX}${name}`
+
+const variableOf = (field: string) => env(field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
+
+const parsed = (name: string, what: string, parse: (text: string) => unknown) =>
+  Config.mapOrFail(Config.string(name), (text) =>
+    Either.mapLeft(
+      Either.try(() => parse(text)),
+      () => ConfigError.InvalidData([name], `Expected ${what}`)
+    )
+  )
+
+const list = (name: string) =>
+  Config.map(Config.string(name), (text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== "")
+  )
+
+const json = (name: string) =>
+  parsed(name, 'JSON such as {"*":["gpt-4o*"],"user-1":["*"]}', (text) => JSON.parse(text) as unknown)
+
+const part = (name: string) =>
+  parsed(name, 'a number or "none"', (text) => {
+    if (text.trim().toLowerCase() === "none") return undefined
+    const value = text.trim() === "" ? Number.NaN : Number(text)
+    if (Number.isNaN(value)) throw new Error("no number")
+    return value
+  })
+
+const fields = {
+  enabled: Config.boolean(variableOf("enabled")),
+  monthlyBudget: Config.number(variableOf("monthlyBudget")),
+  monthlyTokens: Config.integer(variableOf("monthlyTokens")),
+  maxRequestCost: Config.number(variableOf("maxRequestCost")),
+  maxTokensPerRequest: Config.integer(variableOf("maxTokensPerRequest")),
+  rpmLimit: Config.integer(variableOf("rpmLimit")),
+  tpmLimit: Config.integer(variableOf("tpmLimit")),
+  restrictedModels: list(variableOf("restrictedModels")),
+  modelAllowlist: json(variableOf("modelAllowlist")),
+  modelDenylist: json(variableOf("modelDenylist")),
+  enforceBudget: Config.boolean(variableOf("enforceBudget")),
+  softLimitPct: part(variableOf("softLimitPct")),
+  unknownPrice: Config.string(variableOf("unknownPrice")),
+  failOpenOnPersistenceError: Config.boolean(variableOf("failOpenOnPersistenceError"))
+} satisfies { [K in keyof GovernanceConfig]: Config.Config<unknown> }
+
+/**
+ * The configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; what is unset keeps its default. `RESTRICTED_MODELS` is
+ * separated by commas, `MODEL_ALLOWLIST` and `MODEL_DENYLIST` are JSON, `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be
+ * read or is out of bounds is a `ConfigError` that names its variable.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const config: Effect.Effect<GovernanceConfig, ConfigError.ConfigError> = Effect.gen(function* () {
+  const given: Record<string, unknown> = {}
+  for (const [name, field] of Object.entries(fields)) {
+    const value = yield* Config.option(field as Config.Config<unknown>)
+    if (Option.isSome(value)) given[name] = value.value
+  }
+  const made = check(given as Options)
+  if (Either.isRight(made)) return made.right
+  return yield* Effect.fail(
+    made.left
+      .map(({ field, message }) => ConfigError.InvalidData([variableOf(field)], message))
+      .reduce((left, right) => ConfigError.And(left, right))
+  )
+})
