@@ -218,6 +218,20 @@ export * as FunctionCalling from "./strategy/FunctionCalling.js"
 export * as Governance from "./governance/Governance.js"
 
 /**
+ * What governance limits, from code or from the environment. A limit that is not set does not limit.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceConfig from "./governance/GovernanceConfig.js"
+
+/**
+ * Changes what governance limits while it is in force.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceControl from "./governance/GovernanceControl.js"
+
+/**
  * How governance refuses or fails.
  *
  * @since 0.1.0
@@ -230,6 +244,13 @@ export * as GovernanceError from "./governance/GovernanceError.js"
  * @since 0.1.0
  */
 export * as GovernanceEvents from "./governance/GovernanceEvents.js"
+
+/**
+ * Metrics of governance, on Effect's `Metric`. Labels come from fixed lists: no user, model or run is ever one.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceMetrics from "./governance/GovernanceMetrics.js"
 
 /**
  * Asks whether the run may begin at all.
@@ -490,6 +511,13 @@ export * as MemoryStage from "./agent/MemoryStage.js"
  * @since 0.1.0
  */
 export * as MetricsStage from "./agent/MetricsStage.js"
+
+/**
+ * Who may use which model, decided by lists of names.
+ *
+ * @since 0.1.0
+ */
+export * as ModelAccess from "./governance/ModelAccess.js"
 
 /**
  * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.

@@ -6,13 +6,26 @@
  *
  * @since 0.1.0
  */
+import type * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../domain/Ids.js"
 import type { Usage } from "../domain/Usage.js"
-import { GovernanceError, type GovernancePersistenceError } from "./GovernanceError.js"
+import * as AuditLog from "./AuditLog.js"
+import * as CostLedger from "./CostLedger.js"
+import * as GovernanceConfig from "./GovernanceConfig.js"
+import type * as GovernanceControl from "./GovernanceControl.js"
+import {
+  type GovernanceConfigurationError,
+  GovernanceError,
+  type GovernancePersistenceError
+} from "./GovernanceError.js"
+import * as GovernanceRules from "./GovernanceRules.js"
+import * as PolicyEngine from "./PolicyEngine.js"
+import * as RateLimitStore from "./RateLimitStore.js"
+import * as ResourceQuotas from "./ResourceQuotas.js"
 
 const NAME = "effect-lexigram/governance/Governance"
 
@@ -80,7 +93,11 @@ export const Reservation = Schema.Struct({
   inputTokens: Schema.Number,
   maxOutputTokens: Schema.Number,
   /** What is set aside in US dollars; absent when the price is not known. */
-  cost: Schema.optional(Schema.Number)
+  cost: Schema.optional(Schema.Number),
+  /** When it was made, in milliseconds since the epoch. */
+  at: Schema.optional(Schema.Number),
+  /** When its tokens began to count against the minute; absent when no rate limits them. */
+  takenAt: Schema.optional(Schema.Number)
 }).annotations({ identifier: `${NAME}/Reservation` })
 /**
  * @since 0.1.0
@@ -175,6 +192,20 @@ export interface ReserveRequest {
 }
 
 /**
+ * What is known of a call that was made. What is left out is as it was reserved.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Settlement {
+  /** US dollars. Without it the cost is computed from the usage where the price is known. */
+  readonly cost?: number | undefined
+  /** Who answered, where it is not the one that was asked: after a fallback, say. */
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -225,17 +256,20 @@ export interface Service {
   readonly checkGuardrail: (request: CheckGuardrail) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
    * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like that of a request.
-   * Checked and reserved in one step; on failure nothing is reserved. Each reservation must be settled or refunded once, also when the call failed or was interrupted.
+   * Checked and reserved in one step; on failure or interruption nothing is reserved. Each reservation must be settled or refunded once,
+   * also when the call failed or was interrupted: reserve where interruption is masked, as `Effect.acquireUseRelease` does. One that was
+   * lost all the same is given back by `release`.
    */
   readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
   /**
-   * Replaces a reservation by what the call used. Without `cost` it is computed from `usage` where the price is known. Never refuses:
-   * what was used is booked even past the limit. A reservation that is settled, refunded or unknown changes nothing.
+   * Replaces a reservation by what the call used: tokens that are not reported count as they were reserved, and so does a cost that
+   * cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even past the limit. A reservation
+   * that is settled, refunded or unknown changes nothing.
    */
   readonly settle: (
     reservation: Reservation,
     usage: Usage,
-    cost?: number | undefined
+    settlement?: Settlement | undefined
   ) => Effect.Effect<void, GovernancePersistenceError>
   /** Gives a reservation back whole. One that is settled, refunded or unknown changes nothing. */
   readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
@@ -301,3 +335,112 @@ export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
   release: () => Effect.void,
   getBudget: () => Effect.succeed({ spent: 0, reserved: 0 })
 })
+
+/**
+ * A layer of each collaborator that can be replaced.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Replaceable {
+  /** Default in memory. */
+  readonly ledger?: Layer.Layer<CostLedger.CostLedger, any, any> | undefined
+  /** Default in memory. */
+  readonly rates?: Layer.Layer<RateLimitStore.RateLimitStore, any, any> | undefined
+  /** Default: nothing is written down. */
+  readonly audit?: Layer.Layer<AuditLog.AuditLog, any, any> | undefined
+  /** Default none. */
+  readonly policies?: Layer.Layer<PolicyEngine.PolicyEngine, any, any> | undefined
+  /** Default none. */
+  readonly quotas?: Layer.Layer<ResourceQuotas.ResourceQuotas, any, any> | undefined
+}
+
+type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
+
+/**
+ * What the given layers fail with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
+  ? never
+  : Layer.Layer.Error<Given<L, keyof Replaceable>>
+
+/**
+ * What the given layers require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
+  ? never
+  : Layer.Layer.Context<Given<L, keyof Replaceable>>
+
+/** A name that is misspelt would be passed over in silence. */
+type NothingElse<L, Known extends string = never> = {
+  readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
+}
+
+const compose = (
+  config: Effect.Effect<GovernanceConfig.GovernanceConfig, any>,
+  given: Replaceable
+): Layer.Layer<Governance | GovernanceControl.GovernanceControl, any, any> =>
+  GovernanceRules.layer(Governance, config, { allow, deny }).pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        given.ledger ?? CostLedger.layerMemory(),
+        given.rates ?? RateLimitStore.layerMemory(),
+        given.audit ?? AuditLog.layerNoop,
+        given.policies ?? PolicyEngine.layerNoop,
+        given.quotas ?? ResourceQuotas.layerNoop
+      )
+    )
+  )
+
+/**
+ * Limits in this process: what is spent and taken is kept in memory, nothing is written down, and there are no policies and no quotas.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Governance } from "effect-lexigram"
+ *
+ * const layer = Agents.layerWith({
+ *   governance: Governance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 })
+ * })
+ * ```
+ */
+export const layer = (
+  config?: GovernanceConfig.Options | undefined
+): Layer.Layer<Governance | GovernanceControl.GovernanceControl, GovernanceConfigurationError> =>
+  compose(GovernanceConfig.make(config), {}) as Layer.Layer<
+    Governance | GovernanceControl.GovernanceControl,
+    GovernanceConfigurationError
+  >
+
+/**
+ * The same with some collaborators in place of those; their failures and requirements show in the type.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerWith = <const L extends Replaceable>(
+  options: L & NothingElse<L, "config"> & { readonly config?: GovernanceConfig.Options | undefined }
+): Layer.Layer<
+  Governance | GovernanceControl.GovernanceControl,
+  GovernanceConfigurationError | ErrorOf<L>,
+  ContextOf<L>
+> => compose(GovernanceConfig.make(options.config), options)
+
+/**
+ * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <const L extends Replaceable = {}>(
+  options?: (L & NothingElse<L>) | undefined
+): Layer.Layer<Governance | GovernanceControl.GovernanceControl, ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
+  compose(GovernanceConfig.config, options ?? {})

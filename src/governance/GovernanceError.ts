@@ -8,7 +8,8 @@ import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
- * A budget does not cover what was asked for. `budgetType` names the budget (`monthly`, `request`, `tokens`, …); `limit` and `used` are
+ * A budget does not cover what was asked for. `budgetType` names the budget: `monthly` and `monthly_tokens` of the user's month, `request`
+ * and `tokens` of one run with all it starts, `unknown_price` when money is limited and the price is not known. `limit` and `used` are
  * in its unit: US dollars for costs, tokens for tokens. `used` includes what is reserved.
  *
  * @since 0.1.0
@@ -51,7 +52,9 @@ export class RateLimitExceededError extends Schema.TaggedError<RateLimitExceeded
   ...ErrorCode.fields("LEX_ERR_GOV_006"),
   limit: Schema.Number,
   current: Schema.Number,
-  limitType: Schema.Literal("rpm", "tpm")
+  limitType: Schema.Literal("rpm", "tpm"),
+  /** When there is room again if nothing else is asked for; absent when the request alone is past the limit. */
+  retryAfterMs: Schema.optional(Schema.Number)
 }) {}
 
 /**

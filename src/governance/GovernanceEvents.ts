@@ -26,7 +26,7 @@ export const GovernancePolicyEvaluated: Hooks.Action<{ readonly policyName: stri
   Hooks.action("GovernancePolicyEvaluated")
 
 /**
- * Governance wrote something that outlives the process. `backend` names where to.
+ * Governance wrote down what was set aside, spent or given back. `backend` names where to, as its ledger does.
  *
  * @since 0.1.0
  * @category hooks
@@ -43,4 +43,20 @@ export const GovernancePersistenceWritten: Hooks.Action<{ readonly backend: stri
 export const PolicyEvaluatedEvent = DomainEvent.define("PolicyEvaluatedEvent", {
   aggregateType: "Policy",
   fields: { policyId: Schema.String, decision: Schema.Literal("allow", "deny") }
+})
+
+/**
+ * So much of a month's budget, or of a quota, is used that it is time to say so. `limit` and `used` are in US dollars for `monthly`, in
+ * tokens for `monthly_tokens`, and in units of the quota for `quota`.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const SoftLimitReachedEvent = DomainEvent.define("SoftLimitReachedEvent", {
+  aggregateType: "Budget",
+  fields: {
+    budget: Schema.Literal("monthly", "monthly_tokens", "quota"),
+    limit: Schema.Number,
+    used: Schema.Number
+  }
 })

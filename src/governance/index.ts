@@ -20,6 +20,20 @@ export * as CostLedger from "./CostLedger.js"
 export * as Governance from "./Governance.js"
 
 /**
+ * What governance limits, from code or from the environment. A limit that is not set does not limit.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceConfig from "./GovernanceConfig.js"
+
+/**
+ * Changes what governance limits while it is in force.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceControl from "./GovernanceControl.js"
+
+/**
  * How governance refuses or fails.
  *
  * @since 0.1.0
@@ -32,6 +46,20 @@ export * as GovernanceError from "./GovernanceError.js"
  * @since 0.1.0
  */
 export * as GovernanceEvents from "./GovernanceEvents.js"
+
+/**
+ * Metrics of governance, on Effect's `Metric`. Labels come from fixed lists: no user, model or run is ever one.
+ *
+ * @since 0.1.0
+ */
+export * as GovernanceMetrics from "./GovernanceMetrics.js"
+
+/**
+ * Who may use which model, decided by lists of names.
+ *
+ * @since 0.1.0
+ */
+export * as ModelAccess from "./ModelAccess.js"
 
 /**
  * Rules about who may use what, as data or code.

@@ -19,7 +19,7 @@ describe("Governance", () => {
       const reservation = yield* governance.reserve({ runId, userId, inputTokens: 1e9, maxOutputTokens: 1e9 })
       assert.strictEqual(reservation.runId, runId)
       assert.strictEqual(reservation.inputTokens, 1e9)
-      yield* governance.settle(reservation, { inputTokens: 10 }, 5)
+      yield* governance.settle(reservation, { inputTokens: 10 }, { cost: 5 })
       yield* governance.refund(reservation)
       yield* governance.trackCost({ cost: 5, usage: {}, userId })
       assert.deepStrictEqual(yield* governance.getBudget(userId), { spent: 0, reserved: 0 })

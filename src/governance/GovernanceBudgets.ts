@@ -1,0 +1,523 @@
+/**
+ * Sets money and tokens aside for model calls, and books what they used.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import type { RunId, UserId } from "../domain/Ids.js"
+import * as Usage from "../domain/Usage.js"
+import type * as CostEstimator from "../llm/CostEstimator.js"
+import * as CostLedger from "./CostLedger.js"
+import type { Budget, CheckBudget, Reservation, ReserveRequest, Settlement, TrackCost } from "./Governance.js"
+import * as GovernanceConfig from "./GovernanceConfig.js"
+import {
+  BudgetExceededError,
+  type GovernanceError,
+  type GovernancePersistenceError,
+  RateLimitExceededError
+} from "./GovernanceError.js"
+import * as GovernanceMetrics from "./GovernanceMetrics.js"
+import {
+  type About,
+  aboutOf,
+  estimatorOf,
+  orElse,
+  type Parts,
+  record,
+  refused,
+  softLimit,
+  subjectOf,
+  tenantOf,
+  tolerate,
+  warn,
+  written
+} from "./GovernanceParts.js"
+
+/** The id of reservations that were made while governance was off. */
+const UNTRACKED = "untracked"
+
+const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
+
+const runAccount = (rootRunId: RunId): string => `run:${rootRunId}`
+
+/** A limit in the unit of the ledger, rounded down. The part of a billionth is the error of doubles: 0.3 * 1e9 is no less than 300,000,000. */
+const nanoUsd = (usd: number | undefined): number | undefined =>
+  usd === undefined ? undefined : Math.floor(usd * 1e9 + 1e-3)
+
+const nothing: CostLedger.Amount = { nanoUsd: 0, tokens: 0 }
+
+/** Tokens as somebody else counted them: what is no number is none. */
+const counted = (tokens: number): number => (tokens > 0 ? tokens : 0)
+
+/** A cost that somebody else computed: what is no number is not known. */
+const known = (cost: number | undefined): number | undefined =>
+  cost === undefined || Number.isNaN(cost) ? undefined : Math.max(0, cost)
+
+interface Limits {
+  readonly month: CostLedger.Limit
+  readonly run: CostLedger.Limit
+}
+
+const limitsOf = (config: GovernanceConfig.GovernanceConfig): Limits => ({
+  month: { nanoUsd: nanoUsd(config.monthlyBudget), tokens: config.monthlyTokens },
+  run: { nanoUsd: nanoUsd(config.maxRequestCost), tokens: config.maxTokensPerRequest }
+})
+
+const names = {
+  month: { nanoUsd: "monthly", tokens: "monthly_tokens" },
+  run: { nanoUsd: "request", tokens: "tokens" }
+} as const
+
+const texts = {
+  monthly: "The budget of the month does not cover it",
+  monthly_tokens: "The tokens of the month do not cover it",
+  request: "What one run may cost does not cover it",
+  tokens: "The tokens that one run may use do not cover it"
+} as const
+
+const hints = {
+  monthly: "Wait for the next month, or raise monthlyBudget",
+  monthly_tokens: "Wait for the next month, or raise monthlyTokens",
+  request: "Lower the longest answer or the number of calls, or raise maxRequestCost",
+  tokens: "Lower the longest answer or the number of calls, or raise maxTokensPerRequest"
+} as const
+
+const exceeded = (scope: keyof Limits, unit: keyof CostLedger.Amount, limit: number, used: number) => {
+  const budgetType = names[scope][unit]
+  const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
+  return new BudgetExceededError({
+    message: `${texts[budgetType]}: ${shown(used)} of ${shown(limit)} ${unit === "nanoUsd" ? "US dollars" : "tokens"} are spent or set aside`,
+    hint: hints[budgetType],
+    budgetType,
+    limit: shown(limit),
+    used: shown(used)
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Budgets {
+  readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
+  readonly settle: (
+    reservation: Reservation,
+    usage: Usage.Usage,
+    settlement?: Settlement | undefined
+  ) => Effect.Effect<void, GovernancePersistenceError>
+  readonly refund: (reservation: Reservation) => Effect.Effect<void, GovernancePersistenceError>
+  readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
+  readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
+  readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>
+  readonly release: (rootRunId: RunId) => Effect.Effect<void>
+  /** US dollars that are left this month, absent when they are not limited. Fails when nothing is left. */
+  readonly remaining: (
+    userId: UserId | undefined
+  ) => Effect.Effect<number | undefined, BudgetExceededError | GovernancePersistenceError>
+}
+
+/** `user:<id>:2026-11`, by the calendar of UTC. The name of a month is made once a month. */
+const months = () => {
+  let from = 0
+  let to = 0
+  let name = ""
+  return (userId: UserId | undefined, now: number): string => {
+    if (now < from || now >= to) {
+      const start = DateTime.startOf(DateTime.unsafeMake(now), "month")
+      from = start.epochMillis
+      to = DateTime.add(start, { months: 1 }).epochMillis
+      name = DateTime.formatIso(start).slice(0, 7)
+    }
+    return `${subjectOf(userId)}:${name}`
+  }
+}
+
+/** Names of models that were warned about; past so many they are forgotten and warned about again. */
+const keptWarnings = 1000
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (parts: Parts): Budgets => {
+  const { audit, ledger, policies, quotas, rates, rules } = parts
+  const monthAccount = months()
+  const warned = new Set<string>()
+
+  /** What cannot be priced is limited by its tokens alone, or not at all, when money is limited. */
+  const unpriced = (request: ReserveRequest): Effect.Effect<void, BudgetExceededError> => {
+    const { config } = rules()
+    const limit = config.maxRequestCost ?? config.monthlyBudget
+    if (limit === undefined || !config.enforceBudget) return Effect.void
+    const model = `${request.provider ?? "?"}/${request.model ?? "?"}`.slice(0, 256)
+    if (config.unknownPrice === "deny") {
+      return Effect.fail(
+        new BudgetExceededError({
+          message: `The price of ${model} is not known, and money is limited`,
+          hint: "Give CostEstimator its price, or set unknownPrice to allow",
+          budgetType: "unknown_price",
+          limit,
+          used: 0
+        })
+      )
+    }
+    if (warned.has(model)) return Effect.void
+    if (warned.size >= keptWarnings) warned.clear()
+    warned.add(model)
+    return warn("a model without a price is used where money is limited: only its tokens count", { model })
+  }
+
+  const takeTokens = (about: About, tokens: number) =>
+    Effect.suspend(() => {
+      const { tpmLimit } = rules().config
+      if (tpmLimit === undefined) return Effect.succeed(undefined)
+      const take = { key: `tpm:${subjectOf(about.userId)}`, amount: tokens, limit: tpmLimit, windowMs }
+      return Effect.flatMap(orElse(parts, "reserve", rates.take(take), undefined), (taken) => {
+        if (taken === undefined) return Effect.succeed(undefined)
+        if (taken.allowed) return Effect.succeed(taken.at)
+        return Effect.fail(
+          new RateLimitExceededError({
+            message: `${tokens} tokens are too many: ${taken.current} of ${tpmLimit} are used within 60 seconds`,
+            hint: taken.retryAfterMs === undefined ? "Ask for a shorter answer, or raise tpmLimit" : "Try again later",
+            limit: tpmLimit,
+            current: taken.current,
+            limitType: "tpm",
+            retryAfterMs: taken.retryAfterMs
+          })
+        )
+      })
+    })
+
+  const adjustTokens = (reservation: Reservation, tokens: number): Effect.Effect<void> =>
+    reservation.takenAt === undefined
+      ? Effect.void
+      : tolerate(
+          "correcting the tokens of the minute",
+          rates.adjust({
+            key: `tpm:${subjectOf(reservation.userId)}`,
+            at: reservation.takenAt,
+            windowMs,
+            from: amountOf(reservation).tokens,
+            to: tokens
+          })
+        )
+
+  const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
+    CostLedger.amount({ usd: cost, tokens: counted(inputTokens) + counted(maxOutputTokens) })
+
+  const correctQuotas = (
+    reservation: Reservation,
+    amounts: { readonly model_calls?: number; readonly tokens?: number; readonly cost?: number }
+  ): Effect.Effect<void> =>
+    quotas.enabled === false
+      ? Effect.void
+      : tolerate(
+          "correcting quotas",
+          quotas.correctKinds({ tenantId: tenantOf(reservation), id: reservation.id, amounts })
+        )
+
+  const consumeQuotas = Effect.fnUntraced(function* (reservation: Reservation, amount: CostLedger.Amount) {
+    if (quotas.enabled === false) return
+    const consumed = quotas.consumeKinds({
+      tenantId: tenantOf(reservation),
+      id: reservation.id,
+      amounts: {
+        model_calls: 1,
+        tokens: amount.tokens,
+        ...(reservation.cost === undefined ? {} : { cost: reservation.cost })
+      },
+      ...(reservation.userId === undefined ? {} : { actorId: reservation.userId })
+    })
+    const decision = yield* orElse(parts, "reserve", consumed, undefined)
+    if (decision?.status === "exhausted") return yield* Effect.fail(decision.error)
+    if (decision?.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, reservation)
+  })
+
+  const hold = Effect.fnUntraced(function* (reservation: Reservation, amount: CostLedger.Amount, now: number) {
+    const { config } = rules()
+    const limits = config.enforceBudget ? limitsOf(config) : undefined
+    const run = runAccount(reservation.rootRunId ?? reservation.runId)
+    const held = yield* orElse(
+      parts,
+      "reserve",
+      ledger.hold({
+        id: reservation.id,
+        amount,
+        accounts: [
+          { account: run, limit: limits?.run },
+          { account: monthAccount(reservation.userId, now), limit: limits?.month }
+        ]
+      }),
+      undefined
+    )
+    if (held === undefined) return
+    if (held._tag === "Refused") {
+      return yield* Effect.fail(exceeded(held.account === run ? "run" : "month", held.unit, held.limit, held.used))
+    }
+    GovernanceMetrics.reserved(1)
+    yield* written(parts)
+  })
+
+  /** All or nothing: what was taken before something refuses or fails is given back. */
+  const setAside = (request: ReserveRequest, cost: number | undefined) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const made: Reservation = {
+        id: yield* IdGenerator.generate,
+        at: now,
+        ...request,
+        ...(cost === undefined ? {} : { cost })
+      }
+      const amount = amountOf(made)
+      yield* consumeQuotas(made, amount)
+      const rest = Effect.gen(function* () {
+        const takenAt = yield* takeTokens(made, amount.tokens)
+        const reservation: Reservation = takenAt === undefined ? made : { ...made, takenAt }
+        yield* Effect.onError(hold(reservation, amount, now), () => adjustTokens(reservation, 0))
+        return reservation
+      })
+      return yield* Effect.onError(rest, () => correctQuotas(made, { model_calls: 0, tokens: 0, cost: 0 }))
+    })
+
+  const tryReserve = Effect.fnUntraced(function* (request: ReserveRequest) {
+    const { access } = rules()
+    const denied = access.isLimited ? access.check(request) : undefined
+    if (denied !== undefined) return yield* Effect.fail(denied)
+    const estimator = yield* estimatorOf(parts)
+    const cost = estimate(estimator, request, {
+      inputTokens: counted(request.inputTokens),
+      outputTokens: counted(request.maxOutputTokens)
+    })
+    if (cost === undefined) yield* unpriced(request)
+    if (policies.enabled !== false) {
+      const decision = yield* policies.evaluate({
+        scopes: ["model", "cost"],
+        ...aboutOf(request),
+        tenantId: tenantOf(request),
+        ...(cost === undefined ? {} : { cost })
+      })
+      if (!decision.allowed) return yield* Effect.fail(decision.error)
+    }
+    return yield* Effect.uninterruptible(setAside(request, cost))
+  })
+
+  const reserve = (request: ReserveRequest): Effect.Effect<Reservation, GovernanceError> =>
+    Effect.suspend(() =>
+      rules().config.enabled
+        ? Effect.tapError(tryReserve(request), (error: GovernanceError) =>
+            error._tag === "GovernancePersistenceError" ? Effect.void : refused(parts, error, request)
+          )
+        : Effect.succeed({ id: UNTRACKED, ...request })
+    )
+
+  /** Warns when this very booking took a month past its soft limit: bookings are one after another, so one of them does. */
+  const crossings = (bookings: ReadonlyArray<CostLedger.Booking>, about: About): Effect.Effect<void> => {
+    const { config } = rules()
+    const month = bookings[bookings.length - 1]
+    if (config.softLimitPct === undefined || month === undefined) return Effect.void
+    const limits = limitsOf(config).month
+    let warnings: Effect.Effect<void> = Effect.void
+    for (const unit of ["nanoUsd", "tokens"] as const) {
+      const limit = limits[unit]
+      if (limit === undefined) continue
+      const used = month.balance.spent[unit]
+      const soft = limit * config.softLimitPct
+      if (used < soft || used - month.booked[unit] >= soft) continue
+      const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
+      warnings = Effect.zipRight(
+        warnings,
+        softLimit(
+          parts,
+          { budget: names.month[unit], account: month.account, limit: shown(limit), used: shown(used) },
+          about
+        )
+      )
+    }
+    return warnings
+  }
+
+  const booked = (
+    bookings: ReadonlyArray<CostLedger.Booking>,
+    about: About,
+    call: {
+      readonly amount: CostLedger.Amount
+      readonly cost: number | undefined
+      readonly latencyMs?: number | undefined
+    }
+  ): Effect.Effect<void> => {
+    GovernanceMetrics.booked(CostLedger.toUsd(call.amount.nanoUsd), call.amount.tokens)
+    const audited = record(parts, () => ({
+      eventType: "llm_call",
+      ...aboutOf(about),
+      tokens: call.amount.tokens,
+      ...(call.cost === undefined ? {} : { cost: call.cost }),
+      ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs })
+    }))
+    return Effect.zipRight(Effect.zipRight(written(parts), crossings(bookings, about)), audited)
+  }
+
+  const settle: Budgets["settle"] = (reservation, usage, settlement) =>
+    Effect.uninterruptible(
+      Effect.gen(function* () {
+        if (reservation.id === UNTRACKED) return
+        const estimator = yield* estimatorOf(parts)
+        const answered: About = {
+          ...reservation,
+          provider: settlement?.provider ?? reservation.provider,
+          model: settlement?.model ?? reservation.model
+        }
+        const cost = costOf(estimator, answered, reservation, usage, settlement)
+        const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
+        const bookings = yield* orElse(parts, "settle", ledger.settle(reservation.id, amount), undefined)
+        if (bookings === undefined) return
+        GovernanceMetrics.reserved(-1)
+        yield* adjustTokens(reservation, amount.tokens)
+        yield* correctQuotas(reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
+        const now = audit.enabled === false ? 0 : yield* Clock.currentTimeMillis
+        const latencyMs = reservation.at === undefined ? undefined : Math.max(0, now - reservation.at)
+        yield* booked(bookings, answered, { amount, cost, latencyMs })
+      })
+    )
+
+  const refund: Budgets["refund"] = (reservation) =>
+    Effect.uninterruptible(
+      Effect.gen(function* () {
+        if (reservation.id === UNTRACKED) return
+        const isOpen = yield* orElse(parts, "refund", ledger.release(reservation.id), false)
+        if (!isOpen) return
+        GovernanceMetrics.reserved(-1)
+        yield* adjustTokens(reservation, 0)
+        yield* correctQuotas(reservation, { model_calls: 0, tokens: 0, cost: 0 })
+        yield* written(parts)
+      })
+    )
+
+  const trackCost: Budgets["trackCost"] = (tracked) =>
+    Effect.uninterruptible(
+      Effect.gen(function* () {
+        if (!rules().config.enabled) return
+        const amount = CostLedger.amount({ usd: tracked.cost, tokens: Usage.total(tracked.usage) })
+        const account = monthAccount(tracked.userId, yield* Clock.currentTimeMillis)
+        const bookings = yield* orElse(parts, "track", ledger.book([account], amount), undefined)
+        if (bookings === undefined) return
+        yield* booked(bookings, { userId: tracked.userId, model: tracked.model }, { amount, cost: tracked.cost })
+      })
+    )
+
+  const month = (userId: UserId | undefined) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => ledger.read(monthAccount(userId, now)))
+
+  const getBudget: Budgets["getBudget"] = (userId) =>
+    Effect.map(month(userId), ({ reserved, spent }) => {
+      const limit = limitsOf(rules().config).month.nanoUsd
+      const budget = { spent: CostLedger.toUsd(spent.nanoUsd), reserved: CostLedger.toUsd(reserved.nanoUsd) }
+      if (limit === undefined) return budget
+      const left = Math.max(0, limit - spent.nanoUsd - reserved.nanoUsd)
+      return { ...budget, limit: CostLedger.toUsd(limit), remaining: CostLedger.toUsd(left) }
+    })
+
+  const used = ({ reserved, spent }: CostLedger.Balance, unit: keyof CostLedger.Amount) => spent[unit] + reserved[unit]
+
+  const checkBudget: Budgets["checkBudget"] = ({ cost, userId }) =>
+    Effect.suspend(() => {
+      const { config } = rules()
+      if (!config.enabled || !config.enforceBudget) return Effect.succeed(true)
+      const asked = CostLedger.fromUsd(cost)
+      const limits = limitsOf(config)
+      if (limits.run.nanoUsd !== undefined && asked > limits.run.nanoUsd) return Effect.succeed(false)
+      const limit = limits.month.nanoUsd
+      if (limit === undefined) return Effect.succeed(true)
+      return orElse(
+        parts,
+        "check",
+        Effect.map(month(userId), (balance) => used(balance, "nanoUsd") + asked <= limit),
+        true
+      )
+    })
+
+  const remaining: Budgets["remaining"] = Effect.fnUntraced(function* (userId) {
+    const { config } = rules()
+    const limits = limitsOf(config).month
+    if (limits.nanoUsd === undefined && limits.tokens === undefined) return undefined
+    const balance = (yield* orElse(parts, "check", month(userId), undefined)) ?? { spent: nothing, reserved: nothing }
+    for (const unit of ["nanoUsd", "tokens"] as const) {
+      const limit = limits[unit]
+      if (!config.enforceBudget || limit === undefined || used(balance, unit) < limit) continue
+      return yield* Effect.fail(exceeded("month", unit, limit, used(balance, unit)))
+    }
+    return limits.nanoUsd === undefined
+      ? undefined
+      : CostLedger.toUsd(Math.max(0, limits.nanoUsd - used(balance, "nanoUsd")))
+  })
+
+  const release: Budgets["release"] = (rootRunId) =>
+    tolerate(
+      "releasing a run",
+      Effect.map(ledger.close(runAccount(rootRunId)), (open) => GovernanceMetrics.reserved(-open))
+    )
+
+  return { reserve, settle, refund, trackCost, checkBudget, getBudget, release, remaining }
+}
+
+const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.Usage): number | undefined =>
+  known(
+    estimator.estimate({
+      provider: about.provider ?? "",
+      usage,
+      ...(about.model === undefined ? {} : { model: about.model })
+    })
+  )
+
+/** What is not known was as much as was set aside for it. */
+const tokensOf = (reservation: Reservation, usage: Usage.Usage): number =>
+  usage.totalTokens ??
+  counted(usage.inputTokens ?? reservation.inputTokens) + counted(usage.outputTokens ?? reservation.maxOutputTokens)
+
+const costOf = (
+  estimator: CostEstimator.Service,
+  answered: About,
+  reservation: Reservation,
+  usage: Usage.Usage,
+  settlement: Settlement | undefined
+): number | undefined =>
+  known(settlement?.cost) ??
+  estimate(estimator, answered, {
+    ...usage,
+    inputTokens: counted(usage.inputTokens ?? reservation.inputTokens),
+    outputTokens: counted(usage.outputTokens ?? reservation.maxOutputTokens)
+  }) ??
+  reservation.cost
+
+/**
+ * Warns about the units of a quota that were crossed.
+ *
+ * @since 0.1.0
+ * @category observability
+ */
+export const quotaCrossed = (
+  parts: Parts,
+  decision: {
+    readonly crossed: ReadonlyArray<string>
+    readonly usage: ReadonlyArray<{
+      readonly unit: string
+      readonly limit?: number | undefined
+      readonly current: number
+    }>
+  },
+  about: About
+): Effect.Effect<void> =>
+  Effect.forEach(
+    decision.usage.filter(({ unit }) => decision.crossed.includes(unit)),
+    ({ current, limit, unit }) =>
+      softLimit(
+        parts,
+        { budget: "quota", account: `${tenantOf(about)}:${unit}`, limit: limit ?? current, used: current },
+        about
+      ),
+    { discard: true }
+  )

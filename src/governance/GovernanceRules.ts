@@ -1,0 +1,123 @@
+/**
+ * Builds governance over its collaborators.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { CostEstimator } from "../llm/CostEstimator.js"
+import { AuditLog } from "./AuditLog.js"
+import { CostLedger } from "./CostLedger.js"
+import type { Allowed, Denied, Governance, Service } from "./Governance.js"
+import * as GovernanceBudgets from "./GovernanceBudgets.js"
+import * as GovernanceChecks from "./GovernanceChecks.js"
+import * as GovernanceConfig from "./GovernanceConfig.js"
+import { GovernanceControl } from "./GovernanceControl.js"
+import type { GovernanceError } from "./GovernanceError.js"
+import { aboutOf, type Parts, type Rules, record } from "./GovernanceParts.js"
+import * as ModelAccess from "./ModelAccess.js"
+import { PolicyEngine } from "./PolicyEngine.js"
+import { RateLimitStore } from "./RateLimitStore.js"
+import { ResourceQuotas } from "./ResourceQuotas.js"
+
+const rulesOf = (config: GovernanceConfig.GovernanceConfig): Rules => ({ config, access: ModelAccess.make(config) })
+
+/** How a verdict is said. */
+interface Decisions {
+  readonly allow: (options: { readonly remainingBudget?: number | undefined }) => Allowed
+  readonly deny: (error: GovernanceError, options: { readonly remainingBudget?: number | undefined }) => Denied
+}
+
+const service = (parts: Parts, decisions: Decisions): Service => {
+  const budgets = GovernanceBudgets.make(parts)
+  const checks = GovernanceChecks.make(parts, budgets)
+  const said = ({ refusal, remaining }: GovernanceChecks.Verdict) =>
+    refusal === undefined
+      ? decisions.allow({ remainingBudget: remaining })
+      : decisions.deny(refusal, { remainingBudget: remaining })
+  return {
+    get enabled() {
+      return parts.rules().config.enabled
+    },
+    checkRequest: (request) => Effect.map(checks.request(request), said),
+    checkGuardrail: (request) => Effect.map(checks.guardrail(request), said),
+    checkBudget: budgets.checkBudget,
+    reserve: budgets.reserve,
+    settle: budgets.settle,
+    refund: budgets.refund,
+    trackCost: budgets.trackCost,
+    getBudget: budgets.getBudget,
+    release: budgets.release,
+    audit: (entry) =>
+      Effect.suspend(() => {
+        if (!parts.rules().config.enabled) return Effect.void
+        return record(parts, () => ({
+          eventType: entry.type,
+          status: entry.status,
+          latencyMs: entry.latencyMs,
+          ...aboutOf(entry),
+          ...(entry.tokens === undefined ? {} : { tokens: entry.tokens }),
+          ...(entry.cost === undefined ? {} : { cost: entry.cost }),
+          ...(entry.metadata === undefined ? {} : { metadata: entry.metadata })
+        }))
+      })
+  }
+}
+
+/** The names of the fields that differ: their values may tell who may do what. */
+const changes = (before: GovernanceConfig.GovernanceConfig, after: GovernanceConfig.GovernanceConfig) =>
+  (Object.keys(GovernanceConfig.defaults) as Array<keyof GovernanceConfig.GovernanceConfig>).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field])
+  )
+
+/**
+ * Both services over what is in context.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <E>(
+  tag: typeof Governance,
+  config: Effect.Effect<GovernanceConfig.GovernanceConfig, E>,
+  decisions: Decisions
+): Layer.Layer<
+  Governance | GovernanceControl,
+  E,
+  CostLedger | RateLimitStore | AuditLog | PolicyEngine | ResourceQuotas
+> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      let rules = rulesOf(yield* config)
+      const context = yield* Effect.context<never>()
+      const parts: Parts = {
+        rules: () => rules,
+        ledger: yield* CostLedger,
+        rates: yield* RateLimitStore,
+        audit: yield* AuditLog,
+        policies: yield* PolicyEngine,
+        quotas: yield* ResourceQuotas,
+        estimator: context.unsafeMap.has(CostEstimator.key)
+          ? Context.get(context as Context.Context<CostEstimator>, CostEstimator)
+          : undefined
+      }
+      yield* record(parts, () => ({
+        eventType: "created",
+        metadata: { fields: changes(GovernanceConfig.defaults, rules.config) }
+      }))
+      return Context.make(tag, service(parts, decisions)).pipe(
+        Context.add(GovernanceControl, {
+          config: Effect.sync(() => rules.config),
+          reload: (options) =>
+            Effect.gen(function* () {
+              const next = rulesOf(yield* GovernanceConfig.make(options))
+              const fields = changes(rules.config, next.config)
+              rules = next
+              yield* record(parts, () => ({ eventType: "config_reloaded", metadata: { fields } }))
+              return next.config
+            })
+        })
+      )
+    })
+  )
