@@ -114,6 +114,8 @@ export interface Booking {
 export interface Service {
   /** What keeps the book, as hooks and events name it. */
   readonly backend: string
+  /** Whether what is written outlives the process. */
+  readonly isPersistent: boolean
   /**
    * Sets the amount aside in all accounts, or in none when one of them has no room for it. An account without a limit always has. An
    * account that was never written is empty. A second hold of an id that is held already changes nothing and is `Held`.
@@ -388,6 +390,7 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
           )
     return {
       backend: "memory",
+      isPersistent: false,
       hold: (request) => Effect.flatMap(Clock.currentTimeMillis, (now) => full(book.hold(request, now))),
       settle: (id, amount) => Effect.map(Clock.currentTimeMillis, (now) => book.settle(id, amount, now)),
       release: (id) => Effect.map(Clock.currentTimeMillis, (now) => book.release(id, now)),

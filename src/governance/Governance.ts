@@ -97,7 +97,9 @@ export const Reservation = Schema.Struct({
   /** When it was made, in milliseconds since the epoch. */
   at: Schema.optional(Schema.Number),
   /** When its tokens began to count against the minute; absent when no rate limits them. */
-  takenAt: Schema.optional(Schema.Number)
+  takenAt: Schema.optional(Schema.Number),
+  /** What it used of resource quotas. */
+  receipt: Schema.optional(ResourceQuotas.Receipt)
 }).annotations({ identifier: `${NAME}/Reservation` })
 /**
  * @since 0.1.0

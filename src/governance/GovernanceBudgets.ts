@@ -37,6 +37,7 @@ import {
   warn,
   written
 } from "./GovernanceParts.js"
+import type * as ResourceQuotas from "./ResourceQuotas.js"
 
 /** The id of reservations that were made while governance was off. */
 const UNTRACKED = "untracked"
@@ -210,32 +211,23 @@ export const make = (parts: Parts): Budgets => {
   const amountOf = ({ cost, inputTokens, maxOutputTokens }: Reservation): CostLedger.Amount =>
     CostLedger.amount({ usd: cost, tokens: counted(inputTokens) + counted(maxOutputTokens) })
 
-  const correctQuotas = (
-    reservation: Reservation,
-    amounts: { readonly model_calls?: number; readonly tokens?: number; readonly cost?: number }
-  ): Effect.Effect<void> =>
-    quotas.enabled === false
+  const correctQuotas = (reservation: Reservation, amounts: ResourceQuotas.Amounts): Effect.Effect<void> =>
+    reservation.receipt === undefined
       ? Effect.void
-      : tolerate(
-          "correcting quotas",
-          quotas.correctKinds({ tenantId: tenantOf(reservation), id: reservation.id, amounts })
-        )
+      : tolerate("correcting quotas", quotas.correct(reservation.receipt, amounts))
 
-  const consumeQuotas = Effect.fnUntraced(function* (reservation: Reservation, amount: CostLedger.Amount) {
-    if (quotas.enabled === false) return
+  const consumeQuotas = Effect.fnUntraced(function* (made: Reservation, amount: CostLedger.Amount) {
+    if (quotas.enabled === false) return made
     const consumed = quotas.consumeKinds({
-      tenantId: tenantOf(reservation),
-      id: reservation.id,
-      amounts: {
-        model_calls: 1,
-        tokens: amount.tokens,
-        ...(reservation.cost === undefined ? {} : { cost: reservation.cost })
-      },
-      ...(reservation.userId === undefined ? {} : { actorId: reservation.userId })
+      tenantId: tenantOf(made),
+      amounts: { model_calls: 1, tokens: amount.tokens, ...(made.cost === undefined ? {} : { cost: made.cost }) },
+      ...(made.userId === undefined ? {} : { actorId: made.userId })
     })
     const decision = yield* orElse(parts, "reserve", consumed, undefined)
-    if (decision?.status === "exhausted") return yield* Effect.fail(decision.error)
-    if (decision?.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, reservation)
+    if (decision === undefined) return made
+    if (decision.status === "exhausted") return yield* Effect.fail(decision.error)
+    if (decision.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, made)
+    return { ...made, receipt: decision.receipt }
   })
 
   const hold = Effect.fnUntraced(function* (reservation: Reservation, amount: CostLedger.Amount, now: number) {
@@ -274,14 +266,14 @@ export const make = (parts: Parts): Budgets => {
         ...(cost === undefined ? {} : { cost })
       }
       const amount = amountOf(made)
-      yield* consumeQuotas(made, amount)
+      const consumed = yield* consumeQuotas(made, amount)
       const rest = Effect.gen(function* () {
-        const takenAt = yield* takeTokens(made, amount.tokens)
-        const reservation: Reservation = takenAt === undefined ? made : { ...made, takenAt }
+        const takenAt = yield* takeTokens(consumed, amount.tokens)
+        const reservation: Reservation = takenAt === undefined ? consumed : { ...consumed, takenAt }
         yield* Effect.onError(hold(reservation, amount, now), () => adjustTokens(reservation, 0))
         return reservation
       })
-      return yield* Effect.onError(rest, () => correctQuotas(made, { model_calls: 0, tokens: 0, cost: 0 }))
+      return yield* Effect.onError(rest, () => correctQuotas(consumed, { model_calls: 0, tokens: 0, cost: 0 }))
     })
 
   const tryReserve = Effect.fnUntraced(function* (request: ReserveRequest) {

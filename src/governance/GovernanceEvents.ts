@@ -26,7 +26,7 @@ export const GovernancePolicyEvaluated: Hooks.Action<{ readonly policyName: stri
   Hooks.action("GovernancePolicyEvaluated")
 
 /**
- * Governance wrote down what was set aside, spent or given back. `backend` names where to, as its ledger does.
+ * Governance wrote something that outlives the process. `backend` names where to.
  *
  * @since 0.1.0
  * @category hooks

@@ -117,17 +117,19 @@ export const record = (parts: Parts, entry: () => AuditLog.AuditEntry): Effect.E
   parts.audit.enabled === false ? Effect.void : Effect.suspend(() => parts.audit.record(entry()))
 
 /**
- * Tells that the ledger was written to.
+ * Tells that the ledger was written to, where it outlives the process.
  *
  * @since 0.1.0
  * @category observability
  */
 export const written = (parts: Parts): Effect.Effect<void> =>
-  Effect.flatMap(Run, ({ hooks }) =>
-    hooks.has(GovernancePersistenceWritten)
-      ? hooks.call(GovernancePersistenceWritten, { backend: parts.ledger.backend })
-      : Effect.void
-  )
+  parts.ledger.isPersistent
+    ? Effect.flatMap(Run, ({ hooks }) =>
+        hooks.has(GovernancePersistenceWritten)
+          ? hooks.call(GovernancePersistenceWritten, { backend: parts.ledger.backend })
+          : Effect.void
+      )
+    : Effect.void
 
 /**
  * A limit that cannot be read or written: `otherwise` where that is configured, logged and counted; else the failure.
