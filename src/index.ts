@@ -345,6 +345,28 @@ export * as IdGenerator from "./domain/IdGenerator.js"
 export * as Ids from "./domain/Ids.js"
 
 /**
+ * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionDetector from "./guard/InjectionDetector.js"
+
+/**
+ * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a model.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionGuard from "./guard/InjectionGuard.js"
+
+/**
+ * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves anything alone; what
+ * they say together is summed up by the detector.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionRules from "./guard/InjectionRules.js"
+
+/**
  * Guards see the user's message before the model does.
  *
  * @since 0.1.0
@@ -1169,6 +1191,14 @@ export * as ToolRunner from "./tool/ToolRunner.js"
  * @since 0.1.0
  */
 export * as ToolSet from "./tool/ToolSet.js"
+
+/**
+ * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
+ * Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte for byte.
+ *
+ * @since 0.1.0
+ */
+export * as UnicodeGuard from "./guard/UnicodeGuard.js"
 
 /**
  * Tokens used by model calls. A field that no provider reported is absent, never zero.

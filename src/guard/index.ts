@@ -34,6 +34,28 @@ export * as GuardMetrics from "./GuardMetrics.js"
 export * as GuardPipeline from "./GuardPipeline.js"
 
 /**
+ * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionDetector from "./InjectionDetector.js"
+
+/**
+ * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a model.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionGuard from "./InjectionGuard.js"
+
+/**
+ * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves anything alone; what
+ * they say together is summed up by the detector.
+ *
+ * @since 0.1.0
+ */
+export * as InjectionRules from "./InjectionRules.js"
+
+/**
  * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
  *
  * @since 0.1.0
@@ -68,3 +90,11 @@ export * as PiiDetector from "./PiiDetector.js"
  * @since 0.1.0
  */
 export * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
+ * Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte for byte.
+ *
+ * @since 0.1.0
+ */
+export * as UnicodeGuard from "./UnicodeGuard.js"
