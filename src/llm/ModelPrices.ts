@@ -1,0 +1,299 @@
+/**
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
+ * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
+ * minute.
+ *
+ * A provider is looked up by the name of its client, whatever the address the client talks to. Servers that anybody can run (`ollama`,
+ * `vllm`, `openai-compatible`, …) have no price, also for models that others sell: say what they cost with `own`, or whose prices they
+ * have with `providers`. The embedded `offline` model costs nothing. Tokens written into a prompt cache cost as other input.
+ *
+ * @since 0.1.0
+ */
+import type { ModelInfo, ModelPrice } from "@pydantic/genai-prices"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Usage } from "../domain/Usage.js"
+import * as CostEstimator from "./CostEstimator.js"
+import { LlmConfigurationError } from "./LlmError.js"
+import * as PriceNames from "./PriceNames.js"
+
+type DataSet = typeof import("@pydantic/genai-prices")
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * Prices of your own, by model name or `provider/model`. A model of just that name, or a release of it (`gpt-4.1-2025-04-14`), has its
+   * own price; one whose name merely begins with it (`gpt-4.1-mini`) only where nothing is published.
+   */
+  readonly own?: { readonly [model: string]: CostEstimator.Price } | undefined
+  /** Whose published prices a client has, by its provider name: `{ "openai-compatible": "together" }`. */
+  readonly providers?: { readonly [name: string]: string } | undefined
+}
+
+/** Names in use for providers that the data set has under another one. */
+const aliases: ReadonlyMap<string, string> = new Map([
+  ["openai-chat", "openai"],
+  ["azure-openai", "azure"],
+  ["azure.ai.openai", "azure"],
+  ["azure.ai.inference", "azure"],
+  ["bedrock", "aws"],
+  ["amazon-bedrock", "aws"],
+  ["aws-bedrock", "aws"],
+  ["aws.bedrock", "aws"],
+  ["gemini", "google"],
+  ["google-gemini", "google"],
+  ["google-vertex", "google"],
+  ["vertex-ai", "google"],
+  ["gcp.gemini", "google"],
+  ["gcp.gen_ai", "google"],
+  ["gcp.vertex_ai", "google"],
+  ["xai", "x-ai"],
+  ["x_ai", "x-ai"],
+  ["mistralai", "mistral"],
+  ["mistral_ai", "mistral"],
+  ["together-ai", "together"],
+  ["together_ai", "together"],
+  ["fireworks-ai", "fireworks"],
+  ["moonshot", "moonshotai"]
+])
+
+const OFFLINE = "offline"
+const MAX_NAME_LENGTH = 256
+const MAX_KEPT = 1000
+const KEPT_MS = 60_000
+const DAY_MS = 86_400_000
+
+type Cost = (usage: Usage) => number | undefined
+
+/** What a model costs at a time, in milliseconds since the epoch. */
+type Tariff = (now: number) => Cost
+
+const unknown: Cost = () => undefined
+const always =
+  (cost: Cost): Tariff =>
+  () =>
+    cost
+const never: Tariff = always(unknown)
+const free: Tariff = always(() => 0)
+
+type Value = ModelPrice[string]
+
+const base = (value: Value): number | undefined => (typeof value === "object" ? value.base : value)
+
+/** The price past a length, where that is a tier of this price or above one. */
+const beyond = (value: Value, above: number): number | undefined => {
+  if (typeof value !== "object") return undefined
+  let last: (typeof value.tiers)[number] | undefined
+  for (const tier of value.tiers) {
+    if (tier.start <= above && (last === undefined || tier.start >= last.start)) last = tier
+  }
+  return last?.price
+}
+
+const cost = (id: string, prices: ModelPrice): Cost => {
+  const {
+    cache_read_mtok: cachedInput,
+    input_mtok: input,
+    output_mtok: output,
+    output_reasoning_mtok: reasoning,
+    requests_kcount: requests
+  } = prices
+  const inputRate = base(input)
+  // Without any price a model is free only where its name says so; the others are sold in units that a usage does not count.
+  if (inputRate === undefined) return Object.keys(prices).length === 0 && id.endsWith(":free") ? () => 0 : unknown
+  const outputRate = base(output)
+  const starts = new Set<number>()
+  for (const value of [input, output, cachedInput, reasoning]) {
+    if (typeof value === "object") for (const { start } of value.tiers) starts.add(start)
+  }
+  const request = base(requests)
+  const known = CostEstimator.costAt({
+    input: inputRate,
+    output: outputRate ?? 0,
+    cachedInput: base(cachedInput),
+    reasoning: base(reasoning),
+    request: request === undefined ? undefined : request / 1000,
+    tiers: Array.from(starts, (above) => ({
+      above,
+      input: beyond(input, above),
+      output: beyond(output, above),
+      cachedInput: beyond(cachedInput, above),
+      reasoning: beyond(reasoning, above)
+    }))
+  })
+  // Models of embeddings have no price of output, and none either.
+  return outputRate === undefined ? (usage) => (usage.outputTokens === 0 ? known(usage) : undefined) : known
+}
+
+/** `HH:MM:SS`, with a fraction or not, and `Z` or an offset, as milliseconds of the day in UTC. */
+const timeOfDay = (text: string): number => ((Date.parse(`1970-01-01T${text}`) % DAY_MS) + DAY_MS) % DAY_MS
+
+/** The last price whose time it is holds, else the first, as the data set has it. */
+const tariff = ({ id, prices }: ModelInfo): Tariff => {
+  if (!Array.isArray(prices)) return always(cost(id, prices))
+  const all = prices.map(({ constraint, prices }) => {
+    if (constraint === undefined) return { isOn: () => true, cost: cost(id, prices) }
+    if (constraint.type === "start_date") {
+      const start = Date.parse(constraint.start_date)
+      return { isOn: (now: number) => now >= start, cost: cost(id, prices) }
+    }
+    const start = timeOfDay(constraint.start_time)
+    const end = timeOfDay(constraint.end_time)
+    return {
+      isOn: (now: number) => {
+        const time = now % DAY_MS
+        return end < start ? time >= start || time < end : time >= start && time < end
+      },
+      cost: cost(id, prices)
+    }
+  })
+  return (now) => (all.findLast(({ isOn }) => isOn(now)) ?? all[0])?.cost ?? unknown
+}
+
+/** `undefined` where nothing is published. */
+const published = (data: DataSet, provider: string, model: string): Tariff | undefined => {
+  try {
+    const found = data.calcPrice({}, model, { providerId: provider })
+    return found === null ? undefined : tariff(found.model)
+  } catch {
+    // It throws where prices that an application renewed contradict each other: then it is not known what the model costs.
+    return undefined
+  }
+}
+
+interface Own {
+  /** The price of this model, or of a release of it. */
+  readonly named: Tariff | undefined
+  /** The price of a model whose name this one begins with. */
+  readonly similar: Tariff | undefined
+}
+
+const ownPrices = (prices: { readonly [model: string]: CostEstimator.Price }) => {
+  const table = new Map(Object.entries(prices).map(([name, price]) => [name, always(CostEstimator.costAt(price))]))
+  const known = PriceNames.make(table.keys())
+  return (provider: string, model: string): Own => {
+    let similar: Tariff | undefined
+    for (const name of [`${provider}/${model}`, model]) {
+      const like = known(name)
+      if (like === undefined) continue
+      const own = table.get(like)
+      if (PriceNames.isRelease(name.slice(like.length))) return { named: own, similar: own }
+      similar ??= own
+    }
+    return { named: undefined, similar }
+  }
+}
+
+/** What was looked up, for a minute; everything is forgotten when it grows too large, for servers may make up names of models. */
+class Kept {
+  private readonly providers = new Map<string, Map<string, { readonly tariff: Tariff; readonly since: number }>>()
+  private size = 0
+
+  get(provider: string, model: string, now: number): Tariff | undefined {
+    const found = this.providers.get(provider)?.get(model)
+    return found !== undefined && now >= found.since && now - found.since < KEPT_MS ? found.tariff : undefined
+  }
+
+  set(provider: string, model: string, tariff: Tariff, since: number): void {
+    if (this.size >= MAX_KEPT) {
+      this.providers.clear()
+      this.size = 0
+    }
+    let models = this.providers.get(provider)
+    if (models === undefined) {
+      models = new Map()
+      this.providers.set(provider, models)
+    }
+    if (!models.has(model)) this.size++
+    models.set(model, { tariff, since })
+  }
+}
+
+// The data set is a dependency: where it cannot be loaded, the installation is broken.
+const load: Effect.Effect<DataSet> = Effect.promise(() => import("@pydantic/genai-prices"))
+
+/** The provider of exactly that name: the data set itself would take `openai-compatible` for `openai`. */
+const isSold = (data: DataSet, id: string): boolean => data.findProvider({ providerId: id })?.id === id
+
+const estimator = (
+  data: DataSet,
+  now: () => number,
+  ids: (provider: string) => string,
+  own: (provider: string, model: string) => Own
+): CostEstimator.Service => {
+  const find = (provider: string, model: string): Tariff => {
+    const { named, similar } = own(provider, model)
+    if (named !== undefined) return named
+    if (provider === OFFLINE) return free
+    const id = ids(provider)
+    return (isSold(data, id) ? published(data, id, model) : undefined) ?? similar ?? never
+  }
+  const kept = new Kept()
+  return {
+    estimate: ({ model, provider, usage }) => {
+      if (model === undefined) return undefined
+      if (model.length > MAX_NAME_LENGTH || provider.length > MAX_NAME_LENGTH) return undefined
+      const at = now()
+      let tariff = kept.get(provider, model, at)
+      if (tariff === undefined) {
+        tariff = find(provider, model)
+        kept.set(provider, model, tariff, at)
+      }
+      return tariff(at)(usage)
+    }
+  }
+}
+
+/**
+ * Loads the data set. Prices that depend on the date or the time of day are those of the `Clock` it is made with. Fails when `providers` names
+ * a provider that nothing is published of.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options | undefined): Effect.Effect<CostEstimator.Service, LlmConfigurationError> =>
+  Effect.gen(function* () {
+    const data = yield* load
+    const clock = yield* Effect.clock
+    const given = new Map(Object.entries(options?.providers ?? {}))
+    for (const [name, id] of given) {
+      if (isSold(data, id)) continue
+      return yield* new LlmConfigurationError({
+        provider: name,
+        message: `No prices are published of the provider ${JSON.stringify(id)}, which ${JSON.stringify(name)} is said to have.`
+      })
+    }
+    return estimator(
+      data,
+      () => clock.unsafeCurrentTimeMillis(),
+      (provider) => {
+        const name = provider.toLowerCase()
+        return given.get(provider) ?? aliases.get(name) ?? name
+      },
+      ownPrices(options?.own ?? {})
+    )
+  })
+
+/**
+ * The published prices, for every run below.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<never> = Layer.effect(
+  CostEstimator.CostEstimator,
+  // Nothing is configured that could be wrong.
+  Effect.orDie(make())
+) as Layer.Layer<never>
+
+/**
+ * The published prices, with prices of your own on top.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerWith = (options: Options): Layer.Layer<never, LlmConfigurationError> =>
+  Layer.effect(CostEstimator.CostEstimator, make(options)) as Layer.Layer<never, LlmConfigurationError>
