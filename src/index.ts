@@ -563,6 +563,15 @@ export * as ModelFallback from "./llm/ModelFallback.js"
 export * as ModelMetrics from "./observability/ModelMetrics.js"
 
 /**
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
+ * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
+ * minute.
+ *
+ * @since 0.1.0
+ */
+export * as ModelPrices from "./llm/ModelPrices.js"
+
+/**
  * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
  *
  * @since 0.1.0

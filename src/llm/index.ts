@@ -86,6 +86,15 @@ export * as LlmTimeout from "./LlmTimeout.js"
 export * as ModelFallback from "./ModelFallback.js"
 
 /**
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
+ * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
+ * minute.
+ *
+ * @since 0.1.0
+ */
+export * as ModelPrices from "./ModelPrices.js"
+
+/**
  * Which client and settings answer for a role: `thinking` may be a large model, `execution` a small one.
  *
  * @since 0.1.0
