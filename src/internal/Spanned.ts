@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Tracer from "effect/Tracer"
 import * as Deadline from "./Deadline.js"
+import * as SpanFailure from "./SpanFailure.js"
 
 /**
  * How a span begins.
@@ -122,7 +123,9 @@ const spanned = <A, E, R>(
     services.set(Tracer.ParentSpan.key, span)
     const entered = enter(fiber, Context.unsafeMake(services))
     const end = (exit: Exit.Exit<A, E>): Effect.Effect<A, E> => {
-      if (span.status._tag !== "Ended") span.end(timed ? clock.unsafeCurrentTimeNanos() : zero, exit)
+      if (span.status._tag !== "Ended") {
+        span.end(timed ? clock.unsafeCurrentTimeNanos() : zero, SpanFailure.exit(exit))
+      }
       const left = enter(fiber, outer)
       return left === undefined ? exit : Effect.zipRight(left, exit)
     }

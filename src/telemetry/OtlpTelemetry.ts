@@ -1,0 +1,263 @@
+/**
+ * Traces, metrics and logs over OTLP, the protocol of OpenTelemetry, without its SDK: every collector and most back ends take them.
+ *
+ * Spans and logs are those of Effect, so whatever else the application traces is exported beside its agents. A collector that cannot be
+ * reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log says so once.
+ *
+ * @since 0.1.0
+ */
+import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
+import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
+import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
+import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import * as OtlpClient from "./OtlpClient.js"
+import * as OtlpShape from "./OtlpShape.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Signal = "traces" | "metrics" | "logs"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Where the collector is, without `/v1/traces` and the like: `http://localhost:4318`. */
+  readonly baseUrl: string
+  readonly serviceName: string
+  readonly serviceVersion?: string | undefined
+  /** What else is said of the service: `deployment.environment.name` and such. */
+  readonly attributes?: { readonly [name: string]: string | number | boolean } | undefined
+  /** Sent with every request; keys belong here. */
+  readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
+  /** Default `protobuf`. */
+  readonly protocol?: "json" | "protobuf" | undefined
+  /** What is exported; default all three. */
+  readonly signals?: ReadonlyArray<Signal> | undefined
+  /** How often spans and logs are sent; default 5 s. */
+  readonly exportInterval?: Duration.DurationInput | undefined
+  /** How often metrics are sent; default 10 s. */
+  readonly metricsInterval?: Duration.DurationInput | undefined
+  /** Spans or logs that are sent at once without waiting for their interval; default 1,000. */
+  readonly maxBatchSize?: number | undefined
+  /** Time for one request; default 10 s. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** How long the end of the program waits for what is not sent yet; default 3 s. */
+  readonly shutdownTimeout?: Duration.DurationInput | undefined
+}
+
+const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
+
+/** `OtlpResource` looks into the environment as well, and would say everything twice. */
+const noEnvironment = ConfigProvider.fromMap(new Map())
+
+/**
+ * Exports through the client in context. At its end it sends what is left, all signals at once, and waits `shutdownTimeout` at most.
+ *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ * import { OtlpTelemetry } from "effect-lexigram/telemetry"
+ *
+ * const telemetry = OtlpTelemetry.layer({
+ *   baseUrl: "https://otlp.example.com",
+ *   serviceName: "support-agents",
+ *   headers: { "x-api-key": Redacted.make("…") }
+ * }).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<never, never, HttpClient.HttpClient> => {
+  const protocol = options.protocol ?? "protobuf"
+  const signals = options.signals ?? allSignals
+  const shutdownTimeout = Duration.decode(options.shutdownTimeout ?? Duration.seconds(3))
+  const base = options.baseUrl.replace(/\/{1,8}$/, "")
+  const of = (signal: Signal) => ({
+    url: `${base}/v1/${signal}`,
+    resource: {
+      serviceName: options.serviceName,
+      serviceVersion: options.serviceVersion,
+      attributes: { ...options.attributes }
+    },
+    exportInterval:
+      signal === "metrics"
+        ? (options.metricsInterval ?? Duration.seconds(10))
+        : (options.exportInterval ?? Duration.seconds(5)),
+    maxBatchSize: options.maxBatchSize,
+    shutdownTimeout
+  })
+  const exporting = Effect.gen(function* () {
+    const own = yield* Effect.scope
+    const { client, settle } = yield* OtlpClient.make(yield* HttpClient.HttpClient, {
+      headers: options.headers ?? {},
+      timeout: Duration.decode(options.timeout ?? Duration.seconds(10))
+    })
+    // Closed at once, and each of them in order: the end takes as long as the slowest, not as all together.
+    const all = yield* Scope.fork(own, ExecutionStrategy.parallel)
+    const within = <A, R>(effect: Effect.Effect<A, never, R>) =>
+      Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (scope) => Scope.extend(effect, scope))
+    yield* within(Effect.addFinalizer(() => settle.pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeout))))
+    const exporter = <A>(
+      signal: Signal,
+      make: Effect.Effect<A, never, HttpClient.HttpClient | OtlpSerialization.OtlpSerialization | Scope.Scope>
+    ) =>
+      signals.includes(signal)
+        ? Effect.asSome(within(Effect.provideService(make, HttpClient.HttpClient, client)))
+        : Effect.succeedNone
+    const tracer = yield* exporter("traces", OtlpTracer.make(of("traces")))
+    const logger = yield* exporter("logs", OtlpLogger.make(of("logs")))
+    yield* exporter("metrics", OtlpMetrics.make(of("metrics")))
+    return Layer.mergeAll(
+      Option.match(tracer, { onNone: () => Layer.empty, onSome: Layer.setTracer }),
+      Option.match(logger, { onNone: () => Layer.empty, onSome: Logger.add })
+    )
+  })
+  const serialization = protocol === "json" ? OtlpSerialization.layerJson : OtlpSerialization.layerProtobuf
+  return Layer.unwrapScoped(Effect.withConfigProvider(exporting, noEnvironment)).pipe(
+    Layer.provide(OtlpShape.layer.pipe(Layer.provide(serialization)))
+  )
+}
+
+/** Redirects are not followed: headers with keys are meant for one address. */
+const fetching: Layer.Layer<HttpClient.HttpClient> = FetchHttpClient.layer.pipe(
+  Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" }))
+)
+
+/**
+ * The same over the platform's `fetch`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerFetch = (options: Options): Layer.Layer<never> => Layer.provide(layer(options), fetching)
+
+const malformed = (name: string): ConfigError.ConfigError =>
+  // Without the value: it may hold keys.
+  ConfigError.InvalidData([name], "Expected name=value, separated by commas, values percent-encoded")
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.trim())
+  } catch {
+    return undefined
+  }
+}
+
+const pairs = (name: string, text: string): Either.Either<Record<string, string>, ConfigError.ConfigError> => {
+  const result = new Map<string, string>()
+  for (const part of text.split(",")) {
+    if (part.trim() === "") continue
+    const at = part.indexOf("=")
+    const key = at === -1 ? undefined : decoded(part.slice(0, at))
+    const value = decoded(part.slice(at + 1))
+    if (key === undefined || key === "" || value === undefined) return Either.left(malformed(name))
+    result.set(key, value)
+  }
+  return Either.right(Object.fromEntries(result))
+}
+
+const protocols = (text: string): "json" | "protobuf" | undefined =>
+  text === "http/json" ? "json" : text === "http/protobuf" ? "protobuf" : undefined
+
+/**
+ * What OpenTelemetry's standard variables say; `None` where `OTEL_SDK_DISABLED` is true.
+ *
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` (default `http://localhost:4318`), `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_PROTOCOL` (`http/protobuf`
+ * or `http/json`), `OTEL_EXPORTER_OTLP_TIMEOUT` (milliseconds), `OTEL_SERVICE_NAME` and `OTEL_SERVICE_VERSION` (before those among the
+ * attributes; default `unknown_service`), `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL` (milliseconds), and `none` for
+ * `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER` or `OTEL_LOGS_EXPORTER`.
+ *
+ * @since 0.1.0
+ * @category config
+ */
+export const config: Config.Config<Option.Option<Options>> = Config.all({
+  disabled: Config.boolean("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
+  baseUrl: Config.url("OTEL_EXPORTER_OTLP_ENDPOINT").pipe(
+    Config.map((url) => url.href),
+    Config.withDefault("http://localhost:4318")
+  ),
+  headers: Config.redacted("OTEL_EXPORTER_OTLP_HEADERS").pipe(
+    Config.mapOrFail((text) => pairs("OTEL_EXPORTER_OTLP_HEADERS", Redacted.value(text))),
+    Config.map((headers) =>
+      Object.fromEntries(Object.entries(headers).map(([key, value]) => [key, Redacted.make(value)]))
+    ),
+    Config.withDefault({})
+  ),
+  protocol: Config.string("OTEL_EXPORTER_OTLP_PROTOCOL").pipe(
+    Config.mapOrFail((text) =>
+      Either.fromNullable(protocols(text.trim()), () =>
+        ConfigError.InvalidData(["OTEL_EXPORTER_OTLP_PROTOCOL"], "Expected http/protobuf or http/json")
+      )
+    ),
+    Config.withDefault("protobuf" as const)
+  ),
+  timeout: Config.option(Config.integer("OTEL_EXPORTER_OTLP_TIMEOUT")),
+  metricsInterval: Config.option(Config.integer("OTEL_METRIC_EXPORT_INTERVAL")),
+  serviceName: Config.option(Config.nonEmptyString("OTEL_SERVICE_NAME")),
+  serviceVersion: Config.option(Config.nonEmptyString("OTEL_SERVICE_VERSION")),
+  attributes: Config.string("OTEL_RESOURCE_ATTRIBUTES").pipe(
+    Config.mapOrFail((text) => pairs("OTEL_RESOURCE_ATTRIBUTES", text)),
+    Config.withDefault({} as Record<string, string>)
+  ),
+  exporters: Config.all({
+    traces: Config.string("OTEL_TRACES_EXPORTER").pipe(Config.withDefault("otlp")),
+    metrics: Config.string("OTEL_METRICS_EXPORTER").pipe(Config.withDefault("otlp")),
+    logs: Config.string("OTEL_LOGS_EXPORTER").pipe(Config.withDefault("otlp"))
+  })
+}).pipe(
+  Config.map(
+    ({ attributes, baseUrl, disabled, exporters, headers, metricsInterval, protocol, timeout, ...service }) => {
+      if (disabled) return Option.none()
+      const { "service.name": name, "service.version": version, ...rest } = attributes
+      return Option.some<Options>({
+        baseUrl,
+        headers,
+        protocol,
+        serviceName: Option.getOrUndefined(service.serviceName) ?? name ?? "unknown_service",
+        serviceVersion: Option.getOrUndefined(service.serviceVersion) ?? version,
+        attributes: rest,
+        signals: allSignals.filter((signal) => exporters[signal] !== "none"),
+        timeout: Option.getOrUndefined(timeout),
+        metricsInterval: Option.getOrUndefined(metricsInterval)
+      })
+    }
+  )
+)
+
+/**
+ * What the environment configures, by `config`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig: Layer.Layer<never, ConfigError.ConfigError, HttpClient.HttpClient> = Layer.unwrapEffect(
+  Effect.map(config, Option.match({ onNone: () => Layer.empty, onSome: layer }))
+)
+
+/**
+ * The same over the platform's `fetch`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfigFetch: Layer.Layer<never, ConfigError.ConfigError> = Layer.provide(layerConfig, fetching)
