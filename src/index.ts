@@ -1188,6 +1188,13 @@ export * as ToolLoop from "./strategy/ToolLoop.js"
 export * as ToolNames from "./tool/ToolNames.js"
 
 /**
+ * Tools by name, registered and removed while a program runs.
+ *
+ * @since 0.1.0
+ */
+export * as ToolRegistry from "./tool/ToolRegistry.js"
+
+/**
  * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
  *
  * @since 0.1.0

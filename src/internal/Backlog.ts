@@ -1,7 +1,10 @@
 /**
  * A bounded queue: written in plain steps, read by effects. What happens to a value that comes when it is full is its strategy.
  */
+import * as Channel from "effect/Channel"
+import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 
 /**
  * `backpressure` refuses the value, and the writer may wait for room; `dropping` loses it, `sliding` loses the oldest one instead.
@@ -136,4 +139,15 @@ export class Backlog<A> {
     this.head = 0
     return values
   }
+}
+
+/** What comes, to its end; read by one. */
+export const toStream = <A>(backlog: Backlog<A>): Stream.Stream<A> => {
+  type Pulled = Channel.Channel<Chunk.Chunk<A>, unknown, never, unknown, void>
+  const channel: Pulled = Channel.flatMap(Channel.fromEffect(backlog.takeAll), (values) =>
+    values === undefined
+      ? Channel.void
+      : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(values)), (): Pulled => channel)
+  )
+  return Stream.fromChannel(channel)
 }

@@ -5,8 +5,6 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import * as Channel from "effect/Channel"
-import * as Chunk from "effect/Chunk"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -108,16 +106,6 @@ const handling = <E, R>(
 
 const warn = (message: string, annotations: Record<string, unknown>): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(message), { module: "EventBus", ...annotations })
-
-const streamOf = (unread: Backlog.Backlog<DomainEvent.DomainEvent>): Stream.Stream<any> => {
-  type Pulled = Channel.Channel<Chunk.Chunk<DomainEvent.DomainEvent>, unknown, never, unknown, void>
-  const channel: Pulled = Channel.flatMap(Channel.fromEffect(unread.takeAll), (events) =>
-    events === undefined
-      ? Channel.void
-      : Channel.flatMap(Channel.write(Chunk.unsafeFromArray(events)), (): Pulled => channel)
-  )
-  return Stream.fromChannel(channel)
-}
 
 /**
  * @since 0.1.0
@@ -283,7 +271,7 @@ export const make = (options?: Options): Effect.Effect<Service, never, Scope.Sco
           Effect.sync(() => add(kind, listenerOptions)),
           (listener) => Effect.sync(() => remove(listener))
         ),
-        (listener) => streamOf(listener.unread)
+        (listener) => Backlog.toStream(listener.unread) as Stream.Stream<any>
       )
 
     return {

@@ -6,6 +6,19 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../domain/ErrorCode.js"
+import { nearest } from "../internal/Nearest.js"
+
+/**
+ * The modules do not fit together. `problems` are all there are, one sentence each.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ModuleGraphError extends Schema.TaggedError<ModuleGraphError>(
+  "effect-lexigram/tool/ModuleGraph/ModuleGraphError"
+)("ModuleGraphError", { ...ErrorCode.fields("LEX_ERR_AGT_115"), problems: Schema.Array(Schema.String) }) {}
 
 /**
  * @since 0.1.0
@@ -35,6 +48,120 @@ export interface Service {
  * @category tags
  */
 export class ModuleGraph extends Context.Tag("effect-lexigram/tool/ModuleGraph")<ModuleGraph, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Module {
+  /** The modules whose tools it may use. Imports do not pass on: what an imported module imports is not seen. */
+  readonly imports?: ReadonlyArray<string> | undefined
+  /**
+   * Those of its imports that it hands on: who imports this module sees their tools too, and what they hand on in turn. Default none.
+   */
+  readonly exports?: ReadonlyArray<string> | undefined
+  /** Its tools are for every module. Default false. */
+  readonly global?: boolean | undefined
+}
+
+/**
+ * Modules by name.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Modules = { readonly [name: string]: Module } | Iterable<readonly [name: string, module: Module]>
+
+const isIterable = (modules: Modules): modules is Iterable<readonly [name: string, module: Module]> =>
+  Symbol.iterator in modules
+
+const problemsOf = (entries: ReadonlyArray<readonly [string, Module]>): ReadonlyArray<string> => {
+  const names = new Set<string>()
+  const problems: Array<string> = []
+  for (const [name] of entries) {
+    if (name.trim() === "") problems.push("a module has an empty name")
+    else if (names.has(name)) problems.push(`two modules are named "${name}"`)
+    names.add(name)
+  }
+  for (const [name, { exports = [], imports = [] }] of entries) {
+    for (const imported of imports) {
+      if (names.has(imported)) continue
+      const similar = nearest(imported, Array.from(names))
+      const hint = similar === undefined ? "" : `, did you mean "${similar}"?`
+      problems.push(`"${name}" imports "${imported}", which is no module${hint}`)
+    }
+    for (const exported of exports) {
+      if (!imports.includes(exported)) problems.push(`"${name}" exports "${exported}", which it does not import`)
+    }
+  }
+  return problems
+}
+
+/** The modules a module sees: its imports, and what these hand on. */
+const seenFrom = (modules: ReadonlyMap<string, Module>, name: string): ReadonlySet<string> => {
+  const seen = new Set<string>()
+  const left = [...(modules.get(name)?.imports ?? [])]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if (seen.has(next)) continue
+    seen.add(next)
+    left.push(...(modules.get(next)?.exports ?? []))
+  }
+  return seen
+}
+
+/**
+ * A graph of modules, checked and worked out once.
+ *
+ * Without a caller, every tool is visible, and so is a tool without an owner. A caller sees the tools of its own module, of those it
+ * imports, of what these hand on, and of global ones. A caller or an owner that is no module of the graph: not visible.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: { readonly modules: Modules }): Effect.Effect<Service, ModuleGraphError> =>
+  Effect.suspend(() => {
+    const given = options.modules
+    const entries = isIterable(given) ? Array.from(given) : Object.entries(given)
+    const problems = problemsOf(entries)
+    if (problems.length > 0) {
+      return new ModuleGraphError({
+        problems,
+        message: `The modules do not fit together: ${problems.slice(0, 10).join("; ")}`,
+        hint: "Name every module once, and let it import and export those only"
+      })
+    }
+    const modules = new Map(entries)
+    const seen = new Map(entries.map(([name]) => [name, seenFrom(modules, name)]))
+    const isVisible = ({ caller, owner }: VisibilityRequest): boolean => {
+      if (caller === undefined || owner === undefined) return true
+      const module = modules.get(owner)
+      const visible = seen.get(caller)
+      if (module === undefined || visible === undefined) return false
+      return caller === owner || module.global === true || visible.has(owner)
+    }
+    return Effect.succeed({ isVisible: (request) => Effect.succeed(isVisible(request)) } satisfies Service)
+  })
+
+/**
+ * A graph of modules. Modules that do not fit together make no layer: nothing runs then, rather than with more than it may see.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { ModuleGraph } from "effect-lexigram"
+ *
+ * const modules = ModuleGraph.layer({
+ *   modules: {
+ *     support: { imports: ["orders"] },
+ *     orders: {},
+ *     clock: { global: true }
+ *   }
+ * })
+ * ```
+ */
+export const layer = (options: { readonly modules: Modules }): Layer.Layer<ModuleGraph, ModuleGraphError> =>
+  Layer.effect(ModuleGraph, make(options))
 
 /**
  * No modules: every tool is visible to everybody.

@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -13,6 +14,7 @@ import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schema from "effect/Schema"
 import type { Simplify } from "effect/Types"
+import * as Captured from "../internal/Captured.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
@@ -523,6 +525,27 @@ export const annotate: {
         retries: annotations.retries ?? self.annotations.retries,
         idempotent: annotations.idempotent ?? self.annotations.idempotent,
         owner: annotations.owner ?? self.annotations.owner
+      }
+    })
+)
+
+/**
+ * The same tool with what its handler requires. A service that is present where the tool is called wins over one given here.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const provideContext: {
+  <R2>(context: Context.Context<R2>): <P, A, E, R, F>(self: Tool<P, A, E, R, F>) => Tool<P, A, E, Exclude<R, R2>, F>
+  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F>
+} = dual(
+  2,
+  <P, A, E, R, F, R2>(self: Tool<P, A, E, R, F>, context: Context.Context<R2>): Tool<P, A, E, Exclude<R, R2>, F> =>
+    build({
+      ...(self as unknown as Any),
+      erased: {
+        ...self.erased,
+        handle: (params, call) => Captured.provide(self.erased.handle(params, call), context)
       }
     })
 )

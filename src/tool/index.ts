@@ -62,6 +62,13 @@ export * as ToolError from "./ToolError.js"
 export * as ToolNames from "./ToolNames.js"
 
 /**
+ * Tools by name, registered and removed while a program runs.
+ *
+ * @since 0.1.0
+ */
+export * as ToolRegistry from "./ToolRegistry.js"
+
+/**
  * The one place where tools run: visibility, decoding, approval, timeout, retries, handler, encoding, bounds.
  *
  * @since 0.1.0

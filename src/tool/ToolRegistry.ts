@@ -1,0 +1,293 @@
+/**
+ * Tools by name, registered and removed while a program runs.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Backlog from "../internal/Backlog.js"
+import * as Captured from "../internal/Captured.js"
+import { nearest } from "../internal/Nearest.js"
+import type { ToolDefinition } from "../llm/LlmClient.js"
+import * as Run from "../observability/Run.js"
+import * as Tool from "./Tool.js"
+import { ToolAccessDeniedError, ToolDefinitionError, ToolNotFoundError } from "./ToolError.js"
+import * as ToolRunner from "./ToolRunner.js"
+import * as ToolSet from "./ToolSet.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** The module it belongs to; default the tool's own `owner`. */
+  readonly module?: string | undefined
+}
+
+/**
+ * Where something is said of the caller, it is the module in the context (`ToolRunner.CallerModule`): each fiber has its own.
+ *
+ * A tool with failures that end a run is not for a registry: it belongs in the set of an agent, whose type shows them.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Adds a tool. What its handler requires is kept from here; a service that is present where it is called wins. Fails when the name is
+   * taken, or the tool cannot be used as it is defined.
+   */
+  readonly register: <P, A, R, F>(
+    tool: Tool.Tool<P, A, never, R, F>,
+    options?: Options | undefined
+  ) => Effect.Effect<void, ToolDefinitionError, R>
+  /** The same until the scope closes. */
+  readonly registerScoped: <P, A, R, F>(
+    tool: Tool.Tool<P, A, never, R, F>,
+    options?: Options | undefined
+  ) => Effect.Effect<void, ToolDefinitionError, R | Scope.Scope>
+  /** Removes the tool of that name. False when there was none. Calls that have begun go on. */
+  readonly unregister: (name: string) => Effect.Effect<boolean>
+  readonly clear: Effect.Effect<void>
+  /** The tool of that name, its own or the provider's, whether or not the caller may see it. */
+  readonly get: (name: string) => Effect.Effect<Tool.Any | undefined>
+  /** All tools, in the order of their registration. */
+  readonly list: Effect.Effect<ReadonlyArray<Tool.Any>>
+  /** The names of all tools, in the order of their registration. */
+  readonly names: Effect.Effect<ReadonlyArray<string>>
+  /** The tools that the caller may see. */
+  readonly listVisible: Effect.Effect<ReadonlyArray<Tool.Any>>
+  /** What models are told of the tools that the caller may see, under names that providers accept. */
+  readonly schemas: Effect.Effect<ReadonlyArray<ToolDefinition>>
+  /** The tools that the caller may see, for an agent. It keeps what it holds, whatever is registered later. */
+  readonly toolSet: Effect.Effect<ToolSet.ToolSet>
+  /**
+   * Calls a tool as a run would: `ToolRunner` checks, asks, limits, retries and runs it. What a call comes to is an `Outcome`; it fails only
+   * when there is no such tool, or the caller may not see it. `id` is what handlers know the call by; default a new one.
+   */
+  readonly execute: (
+    name: string,
+    params: unknown,
+    options?: (ToolRunner.RunOptions & { readonly id?: string | undefined }) | undefined
+  ) => Effect.Effect<ToolRunner.Outcome, ToolNotFoundError | ToolAccessDeniedError>
+  /** All tools as they are, then after each change. Of changes that come faster than they are read, the last. */
+  readonly changes: Stream.Stream<ReadonlyArray<Tool.Any>>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class ToolRegistry extends Context.Tag("effect-lexigram/tool/ToolRegistry")<ToolRegistry, Service>() {}
+
+/** What the one who registers requires: who calls and for which run is known when the tool is called. */
+const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
+  Effect.map(
+    Captured.context<R>(),
+    (context) =>
+      Context.omit(
+        ToolRunner.CallerModule,
+        ToolRunner.ToolInterceptors,
+        Run.Run
+      )(context as Context.Context<any>) as Context.Context<R>
+  )
+
+const nothing = Context.empty() as Context.Context<never>
+
+/**
+ * A registry of its own; what it holds is gone when the scope closes.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make: Effect.Effect<Service, never, ToolRunner.ToolRunner | Scope.Scope> = Effect.gen(function* () {
+  const runner = yield* ToolRunner.ToolRunner
+  const tools = new Map<string, Tool.Any>()
+  const watchers = new Set<Backlog.Backlog<ReadonlyArray<Tool.Any>>>()
+  let isClosed = false
+  let current: ToolSet.ToolSet | undefined
+
+  /** Made again after a change only. */
+  const whole = (): ToolSet.ToolSet => {
+    current ??= ToolSet.make(...tools.values()) as ToolSet.ToolSet
+    return current
+  }
+  const changed = (): void => {
+    current = undefined
+    for (const watcher of watchers) watcher.offer(whole().tools)
+  }
+  const visible: Effect.Effect<ToolSet.Bound> = Effect.suspend(() => runner.visible(ToolSet.bindTo(whole(), nothing)))
+
+  const add = (
+    tool: Tool.Any,
+    options: Options | undefined,
+    context: Context.Context<any>
+  ): Effect.Effect<Tool.Any, ToolDefinitionError> =>
+    Effect.suspend(() => {
+      if (tool.problem !== undefined) return Effect.fail(tool.problem)
+      if (tools.has(tool.name)) {
+        return new ToolDefinitionError({
+          toolName: tool.name,
+          message: `A tool named "${tool.name}" is registered already`,
+          hint: "Rename one of them, or unregister the other first"
+        })
+      }
+      const added: Tool.Any = Tool.annotate(Tool.provideContext(tool, context), { owner: options?.module })
+      tools.set(tool.name, added)
+      changed()
+      return Effect.succeed(added)
+    })
+  const remove = (name: string): boolean => {
+    if (!tools.delete(name)) return false
+    changed()
+    return true
+  }
+
+  const notFound = (name: string): Effect.Effect<never, ToolNotFoundError> =>
+    Effect.flatMap(visible, (seen) => {
+      const toolName = name.slice(0, 128)
+      const availableTools = seen.tools.map((tool) => tool.name)
+      const similar = nearest(toolName, availableTools)
+      return new ToolNotFoundError({
+        toolName,
+        availableTools,
+        message: `There is no tool named "${toolName}"`,
+        hint: similar === undefined ? undefined : `Did you mean "${similar}"?`
+      })
+    })
+
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      isClosed = true
+      tools.clear()
+      current = undefined
+      for (const watcher of watchers) watcher.end()
+    })
+  )
+
+  return {
+    register: (tool, options) =>
+      Effect.flatMap(captured<any>(), (context) => Effect.asVoid(add(tool as unknown as Tool.Any, options, context))),
+    registerScoped: (tool, options) =>
+      Effect.flatMap(captured<any>(), (context) =>
+        Effect.asVoid(
+          Effect.acquireRelease(add(tool as unknown as Tool.Any, options, context), (added) =>
+            // Another one may have its name by now.
+            Effect.sync(() => tools.get(added.name) === added && remove(added.name))
+          )
+        )
+      ),
+    unregister: (name) => Effect.sync(() => remove(name)),
+    clear: Effect.sync(() => {
+      if (tools.size === 0) return
+      tools.clear()
+      changed()
+    }),
+    get: (name) => Effect.sync(() => whole().get(name)),
+    list: Effect.sync(() => whole().tools),
+    names: Effect.sync(() => whole().tools.map((tool) => tool.name)),
+    listVisible: Effect.map(visible, (seen) => seen.tools),
+    schemas: Effect.map(visible, (seen) => seen.definitions),
+    toolSet: Effect.suspend(() => {
+      const all = whole()
+      return Effect.map(runner.visible(ToolSet.bindTo(all, nothing)), (seen) =>
+        seen.tools === all.tools ? all : (ToolSet.make(...seen.tools) as ToolSet.ToolSet)
+      )
+    }),
+    execute: (name, params, options) =>
+      Effect.gen(function* () {
+        const tools = ToolSet.bindTo(whole(), nothing)
+        const tool = tools.get(name)
+        if (tool === undefined) return yield* notFound(name)
+        const id = options?.id ?? (yield* IdGenerator.generate)
+        // Registered tools have no failures that end a run.
+        const outcome = yield* Effect.orDie(runner.run(tools, { id, name, params }, options))
+        if (outcome.error?.tag !== "ToolAccessDeniedError") return outcome
+        return yield* new ToolAccessDeniedError({
+          toolName: tool.name,
+          agentModule: yield* ToolRunner.CallerModule,
+          toolModule: tool.annotations.owner,
+          message: outcome.error.message
+        })
+      }),
+    changes: Stream.unwrapScoped(
+      Effect.map(
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const watcher = new Backlog.Backlog<ReadonlyArray<Tool.Any>>(1, "sliding")
+            watcher.push(whole().tools)
+            if (isClosed) watcher.end()
+            else watchers.add(watcher)
+            return watcher
+          }),
+          (watcher) => Effect.sync(() => watchers.delete(watcher))
+        ),
+        Backlog.toStream
+      )
+    )
+  }
+})
+
+/**
+ * An empty registry.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<ToolRegistry, never, ToolRunner.ToolRunner> = Layer.scoped(ToolRegistry, make)
+
+/**
+ * A tool for a registry: its failures are for the model to read.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Registrable = Tool.Tool<never, unknown, never, unknown, unknown>
+
+/**
+ * A registry of these tools.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerTools = <const T extends ReadonlyArray<Registrable>>(
+  ...tools: T
+): Layer.Layer<ToolRegistry, ToolDefinitionError, ToolRunner.ToolRunner | Tool.ServicesOf<T[number]>> =>
+  Layer.scoped(
+    ToolRegistry,
+    Effect.tap(make, (registry) =>
+      Effect.forEach(
+        tools as ReadonlyArray<Tool.Tool<never, unknown, never, Tool.ServicesOf<T[number]>, unknown>>,
+        (tool) => registry.register(tool),
+        { discard: true }
+      )
+    )
+  )
+
+/**
+ * Adds a tool until the scope closes.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const register = <P, A, R, F>(
+  tool: Tool.Tool<P, A, never, R, F>,
+  options?: Options | undefined
+): Effect.Effect<void, ToolDefinitionError, R | ToolRegistry | Scope.Scope> =>
+  Effect.flatMap(ToolRegistry, (registry) => registry.registerScoped(tool, options))
+
+/**
+ * `register` as a layer.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const tool = <P, A, R, F>(
+  tool: Tool.Tool<P, A, never, R, F>,
+  options?: Options | undefined
+): Layer.Layer<never, ToolDefinitionError, ToolRegistry | Exclude<R, Scope.Scope>> =>
+  Layer.scopedDiscard(register(tool, options))
