@@ -2,30 +2,21 @@
  * Traces, metrics and logs over OTLP, the protocol of OpenTelemetry, without its SDK: every collector and most back ends take them.
  *
  * Spans and logs are those of Effect, so whatever else the application traces is exported beside its agents. A collector that cannot be
- * reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log says so once.
+ * reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log says so once. Needs the package
+ * `@effect/opentelemetry`.
  *
  * @since 0.1.0
  */
-import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
-import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
-import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
-import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"
-import * as ConfigProvider from "effect/ConfigProvider"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Layer from "effect/Layer"
-import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import * as Scope from "effect/Scope"
-import * as OtlpClient from "./OtlpClient.js"
-import * as OtlpShape from "./OtlpShape.js"
 
 /**
  * @since 0.1.0
@@ -64,9 +55,6 @@ export interface Options {
 
 const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
 
-/** `OtlpResource` looks into the environment as well, and would say everything twice. */
-const noEnvironment = ConfigProvider.fromMap(new Map())
-
 /**
  * Exports through the client in context. At its end it sends what is left, all signals at once, and waits `shutdownTimeout` at most.
  *
@@ -87,56 +75,14 @@ const noEnvironment = ConfigProvider.fromMap(new Map())
  * @since 0.1.0
  * @category layers
  */
-export const layer = (options: Options): Layer.Layer<never, never, HttpClient.HttpClient> => {
-  const protocol = options.protocol ?? "protobuf"
-  const signals = options.signals ?? allSignals
-  const shutdownTimeout = Duration.decode(options.shutdownTimeout ?? Duration.seconds(3))
-  const base = options.baseUrl.replace(/\/{1,8}$/, "")
-  const of = (signal: Signal) => ({
-    url: `${base}/v1/${signal}`,
-    resource: {
-      serviceName: options.serviceName,
-      serviceVersion: options.serviceVersion,
-      attributes: { ...options.attributes }
-    },
-    exportInterval:
-      signal === "metrics"
-        ? (options.metricsInterval ?? Duration.seconds(10))
-        : (options.exportInterval ?? Duration.seconds(5)),
-    maxBatchSize: options.maxBatchSize,
-    shutdownTimeout
-  })
-  const exporting = Effect.gen(function* () {
-    const own = yield* Effect.scope
-    const { client, settle } = yield* OtlpClient.make(yield* HttpClient.HttpClient, {
-      headers: options.headers ?? {},
-      timeout: Duration.decode(options.timeout ?? Duration.seconds(10))
-    })
-    // Closed at once, and each of them in order: the end takes as long as the slowest, not as all together.
-    const all = yield* Scope.fork(own, ExecutionStrategy.parallel)
-    const within = <A, R>(effect: Effect.Effect<A, never, R>) =>
-      Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (scope) => Scope.extend(effect, scope))
-    yield* within(Effect.addFinalizer(() => settle.pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeout))))
-    const exporter = <A>(
-      signal: Signal,
-      make: Effect.Effect<A, never, HttpClient.HttpClient | OtlpSerialization.OtlpSerialization | Scope.Scope>
-    ) =>
-      signals.includes(signal)
-        ? Effect.asSome(within(Effect.provideService(make, HttpClient.HttpClient, client)))
-        : Effect.succeedNone
-    const tracer = yield* exporter("traces", OtlpTracer.make(of("traces")))
-    const logger = yield* exporter("logs", OtlpLogger.make(of("logs")))
-    yield* exporter("metrics", OtlpMetrics.make(of("metrics")))
-    return Layer.mergeAll(
-      Option.match(tracer, { onNone: () => Layer.empty, onSome: Layer.setTracer }),
-      Option.match(logger, { onNone: () => Layer.empty, onSome: Logger.add })
+export const layer = (options: Options): Layer.Layer<never, never, HttpClient.HttpClient> =>
+  Layer.unwrapEffect(
+    // Loaded when it is needed: the package below is an optional one, and the page for Prometheus does without it.
+    Effect.map(
+      Effect.promise(() => import("./OtlpExporters.js")),
+      (exporters) => exporters.layer(options, options.signals ?? allSignals)
     )
-  })
-  const serialization = protocol === "json" ? OtlpSerialization.layerJson : OtlpSerialization.layerProtobuf
-  return Layer.unwrapScoped(Effect.withConfigProvider(exporting, noEnvironment)).pipe(
-    Layer.provide(OtlpShape.layer.pipe(Layer.provide(serialization)))
   )
-}
 
 /** Redirects are not followed: headers with keys are meant for one address. */
 const fetching: Layer.Layer<HttpClient.HttpClient> = FetchHttpClient.layer.pipe(

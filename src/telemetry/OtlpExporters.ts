@@ -1,0 +1,81 @@
+/**
+ * Effect's exporters, put together: bounded, corrected, and closed at once.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as OtlpLogger from "@effect/opentelemetry/OtlpLogger"
+import * as OtlpMetrics from "@effect/opentelemetry/OtlpMetrics"
+import * as OtlpSerialization from "@effect/opentelemetry/OtlpSerialization"
+import * as OtlpTracer from "@effect/opentelemetry/OtlpTracer"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as OtlpClient from "./OtlpClient.js"
+import * as OtlpShape from "./OtlpShape.js"
+import type { Options, Signal } from "./OtlpTelemetry.js"
+
+/** `OtlpResource` looks into the environment as well, and would say everything twice. */
+const noEnvironment = ConfigProvider.fromMap(new Map())
+
+/**
+ * The layer behind `OtlpTelemetry.layer`.
+ */
+export const layer = (
+  options: Options,
+  signals: ReadonlyArray<Signal>
+): Layer.Layer<never, never, HttpClient.HttpClient> => {
+  const protocol = options.protocol ?? "protobuf"
+  const shutdownTimeout = Duration.decode(options.shutdownTimeout ?? Duration.seconds(3))
+  const base = options.baseUrl.replace(/\/{1,8}$/, "")
+  const of = (signal: Signal) => ({
+    url: `${base}/v1/${signal}`,
+    resource: {
+      serviceName: options.serviceName,
+      serviceVersion: options.serviceVersion,
+      attributes: { ...options.attributes }
+    },
+    exportInterval:
+      signal === "metrics"
+        ? (options.metricsInterval ?? Duration.seconds(10))
+        : (options.exportInterval ?? Duration.seconds(5)),
+    maxBatchSize: options.maxBatchSize,
+    shutdownTimeout
+  })
+  const exporting = Effect.gen(function* () {
+    const own = yield* Effect.scope
+    const { client, settle } = yield* OtlpClient.make(yield* HttpClient.HttpClient, {
+      headers: options.headers ?? {},
+      timeout: Duration.decode(options.timeout ?? Duration.seconds(10))
+    })
+    // Closed at once, and each of them in order: the end takes as long as the slowest, not as all together.
+    const all = yield* Scope.fork(own, ExecutionStrategy.parallel)
+    const within = <A, R>(effect: Effect.Effect<A, never, R>) =>
+      Effect.flatMap(Scope.fork(all, ExecutionStrategy.sequential), (scope) => Scope.extend(effect, scope))
+    yield* within(Effect.addFinalizer(() => settle.pipe(Effect.interruptible, Effect.timeoutOption(shutdownTimeout))))
+    const exporter = <A>(
+      signal: Signal,
+      make: Effect.Effect<A, never, HttpClient.HttpClient | OtlpSerialization.OtlpSerialization | Scope.Scope>
+    ) =>
+      signals.includes(signal)
+        ? Effect.asSome(within(Effect.provideService(make, HttpClient.HttpClient, client)))
+        : Effect.succeedNone
+    const tracer = yield* exporter("traces", OtlpTracer.make(of("traces")))
+    const logger = yield* exporter("logs", OtlpLogger.make(of("logs")))
+    yield* exporter("metrics", OtlpMetrics.make(of("metrics")))
+    return Layer.mergeAll(
+      Option.match(tracer, { onNone: () => Layer.empty, onSome: Layer.setTracer }),
+      Option.match(logger, { onNone: () => Layer.empty, onSome: Logger.add })
+    )
+  })
+  const serialization = protocol === "json" ? OtlpSerialization.layerJson : OtlpSerialization.layerProtobuf
+  return Layer.unwrapScoped(Effect.withConfigProvider(exporting, noEnvironment)).pipe(
+    Layer.provide(OtlpShape.layer.pipe(Layer.provide(serialization)))
+  )
+}
