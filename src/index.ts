@@ -161,6 +161,27 @@ export * as CostLedger from "./governance/CostLedger.js"
 export * as CostStage from "./agent/CostStage.js"
 
 /**
+ * Agents that share out tasks: in order, side by side, or under a manager.
+ *
+ * @since 0.1.0
+ */
+export * as Crew from "./agent/Crew.js"
+
+/**
+ * What a crew's work comes to, and what happens on the way.
+ *
+ * @since 0.1.0
+ */
+export * as CrewResult from "./agent/CrewResult.js"
+
+/**
+ * A task of a crew.
+ *
+ * @since 0.1.0
+ */
+export * as CrewTask from "./agent/CrewTask.js"
+
+/**
  * Every step that ships with the library.
  *
  * @since 0.1.0

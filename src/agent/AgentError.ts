@@ -65,6 +65,34 @@ export class HandoffError extends Schema.TaggedError<HandoffError>("effect-lexig
 ) {}
 
 /**
+ * A crew cannot work as it was put together (found before the first model call), its manager gave a task to nobody, or a task's output was
+ * not accepted in the attempts there were.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class CrewError extends Schema.TaggedError<CrewError>("effect-lexigram/agent/AgentError/CrewError")(
+  "CrewError",
+  {
+    ...ErrorCode.fields("LEX_ERR_AGT_111"),
+    crewName: Schema.String,
+    reason: Schema.Literal(
+      "no-agents",
+      "no-tasks",
+      "duplicate-agent",
+      "duplicate-task",
+      "unknown-agent",
+      "unknown-context",
+      "cycle",
+      "order",
+      "assignment",
+      "rejected"
+    ),
+    task: Schema.optional(Schema.String)
+  }
+) {}
+
+/**
  * Any failure of an agent; those of its tools and its reasoning included.
  *
  * @since 0.1.0
@@ -75,6 +103,7 @@ export const AgentError = Schema.Union(
   AgentExecutionError,
   RunLimitExceededError,
   HandoffError,
+  CrewError,
   BudgetExceededError,
   ...ToolError.members,
   ...StrategyError.members

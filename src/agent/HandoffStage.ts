@@ -57,9 +57,16 @@ const links = new WeakMap<Tool.Erased["handle"], Link>()
 /** Says of a tool's handler that it needs the conversation, or hands it over. */
 export const link = (tool: Tool.Any, what: Link): void => void links.set(tool.erased.handle, what)
 
+const strategies = new WeakSet<object>()
+
+/** Says of a strategy that it needs the conversation: it asks other agents itself. */
+export const linkStrategy = (strategy: object): void => void strategies.add(strategy)
+
 interface Links {
   readonly handoffs: ReadonlyMap<string, Target>
 }
+
+const noLinks: Links = { handoffs: new Map() }
 
 const known = new WeakMap<ReadonlyArray<Tool.Any>, Links | false>()
 
@@ -223,8 +230,10 @@ export const within = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>
 ): Effect.Effect<Answer, unknown, any> => {
-  const found = linksOf(state.tools.tools)
-  if (found === false) return program
+  const { strategy } = state.agent.definition
+  const linked = linksOf(state.tools.tools)
+  if (linked === false && (strategy === undefined || !strategies.has(strategy))) return program
+  const found = linked === false ? noLinks : linked
   return Effect.withFiberRuntime((fiber) => {
     const { runId } = state.run
     const handedTo = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)

@@ -55,6 +55,27 @@ export * as Conversation from "./Conversation.js"
 export * as CostStage from "./CostStage.js"
 
 /**
+ * Agents that share out tasks: in order, side by side, or under a manager.
+ *
+ * @since 0.1.0
+ */
+export * as Crew from "./Crew.js"
+
+/**
+ * What a crew's work comes to, and what happens on the way.
+ *
+ * @since 0.1.0
+ */
+export * as CrewResult from "./CrewResult.js"
+
+/**
+ * A task of a crew.
+ *
+ * @since 0.1.0
+ */
+export * as CrewTask from "./CrewTask.js"
+
+/**
  * Outermost: the run's first event, its message and its end.
  *
  * @since 0.1.0

@@ -14,6 +14,7 @@ import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Crew from "../../src/agent/Crew.js"
 import * as Handoff from "../../src/agent/Handoff.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
@@ -24,6 +25,7 @@ import * as ChatCompletions from "../../src/provider/ChatCompletions.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
+import type * as ToolSet from "../../src/tool/ToolSet.js"
 import * as ChatServer from "../support/ChatServer.js"
 import * as YieldingScheduler from "../support/YieldingScheduler.js"
 
@@ -164,18 +166,18 @@ const attempt = async (
   return { yields: scheduler.count(), exit, problems }
 }
 
-const everywhere = async (program: Parameters<typeof attempt>[0]): Promise<number> => {
+const everywhere = async (program: Parameters<typeof attempt>[0], stride: number = 1): Promise<number> => {
   const whole = await attempt(program, undefined)
   assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
   assert.deepStrictEqual(whole.problems, [])
   let interrupted = 0
-  for (let k = 1; ; k++) {
+  for (let k = 1; ; k += stride) {
     const { exit, problems } = await attempt(program, k)
     assert.deepStrictEqual(problems, [], `interrupted at yield ${k} of ${whole.yields}`)
     if (Exit.isFailure(exit)) interrupted++
     else if (k > whole.yields) break
   }
-  assert.isAbove(interrupted, whole.yields / 2)
+  assert.isAbove(interrupted, whole.yields / stride / 2)
   return whole.yields
 }
 
@@ -201,6 +203,28 @@ describe("interruption at every point", () => {
   it("of a conversation that is handed over leaves nothing behind", { timeout: 120_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("handoff")))
   )
+
+  for (const process of ["parallel", "sequential"] as const) {
+    // Many points, each of them far from the next: a crew takes many operations.
+    it(`of a ${process} crew leaves nothing behind`, { timeout: 120_000 }, () =>
+      everywhere(
+        (agent) =>
+          Crew.run(
+            Crew.make("crew", {
+              process,
+              agents: [agent, Agent.make("second", { tools: agent.definition.tools as typeof ToolSet.empty })],
+              tasks: [
+                Crew.task("one", { description: "x", agent: "main" }),
+                Crew.task("two", { description: "y", agent: "second" }),
+                Crew.task("three", { description: "z", agent: "main", context: ["one", "two"] })
+              ]
+            }),
+            request("single")
+          ),
+        11
+      )
+    )
+  }
 })
 
 describe("interruption of a request that is under way", () => {
