@@ -1,0 +1,162 @@
+/**
+ * Units and quotas as they are counted.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import type { ResourceQuota, ResourceUnit, UnitKind } from "./ResourceQuotas.js"
+
+const NANO = 1_000_000_000
+const MOST = Number.MAX_SAFE_INTEGER
+/** Longer than any month: all that was used in one is still there at its end. */
+const MONTH_MS = Duration.toMillis(Duration.days(32))
+const NAME_PATTERN = /^[A-Za-z0-9_.-]{1,64}$/
+
+/**
+ * As the store counts: whole numbers, billionths of a US dollar.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const stored = (kind: UnitKind, amount: number): number => {
+  if (!(amount > 0)) return 0
+  return Math.min(kind === "cost" ? Math.round(amount * NANO) : Math.ceil(amount), MOST)
+}
+
+/**
+ * As tenants count.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const shown = (kind: UnitKind, amount: number): number => (kind === "cost" ? amount / NANO : amount)
+
+/**
+ * What a quota allows; `most` and `soft` as the store counts.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Limit {
+  readonly limit: number
+  readonly most: number
+  readonly soft: number
+}
+
+/**
+ * A unit with the quotas of its tenants.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Unit {
+  readonly name: string
+  readonly kind: UnitKind
+  readonly windowMs: number
+  readonly isMonthly: boolean
+  readonly limits: Map<string, Limit>
+}
+
+/**
+ * Everything that is wrong with units and quotas.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const issuesOf = (
+  units: ReadonlyArray<ResourceUnit>,
+  quotas: ReadonlyArray<ResourceQuota>
+): ReadonlyArray<string> => {
+  const issues: Array<string> = []
+  const kinds = new Map<string, UnitKind>()
+  units.forEach(({ kind, name, window, windowKind }, index) => {
+    const at = `units[${index}]`
+    if (!NAME_PATTERN.test(name)) issues.push(`${at}.name: 1 to 64 letters, digits, _, . or -`)
+    else if (kinds.has(name)) issues.push(`${at}.name: ${name} is declared twice`)
+    kinds.set(name, kind)
+    if (windowKind === "calendar-month") {
+      if (window !== undefined) issues.push(`${at}.window: a calendar month has its own`)
+    } else {
+      const length = window === undefined ? undefined : Option.getOrUndefined(Duration.decodeUnknown(window))
+      if (length === undefined || !(Duration.toMillis(length) >= 1 && Duration.toMillis(length) <= MOST))
+        issues.push(`${at}.window: a sliding window needs a length, 1 ms or more`)
+    }
+  })
+  const known = new Set<string>()
+  quotas.forEach(({ limit, softThresholdPct, tenantId, unit }, index) => {
+    const at = `quotas[${index}]`
+    if (!kinds.has(unit)) issues.push(`${at}.unit: no such unit`)
+    if (tenantId === "") issues.push(`${at}.tenantId: empty`)
+    const key = `${unit}:${tenantId}`
+    if (known.has(key)) issues.push(`${at}: the tenant has a quota of ${unit} already`)
+    known.add(key)
+    const most = kinds.get(unit) === "cost" ? Math.floor(MOST / NANO) : MOST
+    if (!(limit >= 0 && limit <= most)) issues.push(`${at}.limit: a number from 0 to ${most}`)
+    if (softThresholdPct !== undefined && !(softThresholdPct > 0 && softThresholdPct <= 1)) {
+      issues.push(`${at}.softThresholdPct: above 0, at most 1`)
+    }
+  })
+  return issues
+}
+
+/**
+ * Units by name, of what has no issues.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const unitsOf = (
+  units: ReadonlyArray<ResourceUnit>,
+  quotas: ReadonlyArray<ResourceQuota>
+): ReadonlyMap<string, Unit> =>
+  new Map(
+    units.map(({ kind, name, window, windowKind }) => {
+      const limits = quotas
+        .filter(({ unit }) => unit === name)
+        .map(({ limit, softThresholdPct, tenantId }): [string, Limit] => [
+          tenantId,
+          {
+            limit,
+            most: kind === "cost" ? Math.round(limit * NANO) : Math.floor(limit),
+            soft: softThresholdPct === undefined ? Number.POSITIVE_INFINITY : stored(kind, limit * softThresholdPct)
+          }
+        ])
+      const isMonthly = windowKind === "calendar-month"
+      const windowMs = isMonthly ? MONTH_MS : Math.ceil(Duration.toMillis(window ?? 0))
+      return [name, { name, kind, windowMs, isMonthly, limits: new Map(limits) }]
+    })
+  )
+
+const monthOf = (now: number): DateTime.Utc => DateTime.startOf(DateTime.unsafeMake(now), "month")
+
+/**
+ * Where the store counts what a tenant uses.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const keyOf = (unit: Unit, tenantId: string, now: number): string =>
+  unit.isMonthly
+    ? `quota:${unit.name}:${DateTime.formatIsoDateUtc(monthOf(now)).slice(0, 7)}:${tenantId}`
+    : `quota:${unit.name}:${tenantId}`
+
+/**
+ * By when all that is used now has left the window.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const resetsAt = (unit: Unit, now: number): number =>
+  unit.isMonthly ? DateTime.toEpochMillis(DateTime.add(monthOf(now), { months: 1 })) : now + unit.windowMs
+
+/**
+ * The tenant's own quota, else that of all.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const limitOf = (unit: Unit, tenantId: string): Limit | undefined =>
+  unit.limits.get(tenantId) ?? unit.limits.get("*")
