@@ -81,6 +81,7 @@ const heavy = new RegExp(
     "openai",
     "@anthropic-ai/.*",
     "gpt-tokenizer",
+    "libphonenumber-js",
     "tiktoken",
     "isolated-vm",
     "undici",

@@ -218,6 +218,11 @@ export interface Window {
    */
   readonly reach: number
   /**
+   * A finding may grow beyond `reach` up to this length: it is reported as soon as so much of it is there, waits until it has ended, and
+   * is judged whole. Default: `reach`.
+   */
+  readonly longest?: number | undefined
+  /**
    * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text. Depends on nothing else;
    * takes time linear in the length of the text, whatever the text is.
    */

@@ -113,9 +113,9 @@ class Core implements OutputWindow {
     let cut = limit
     for (let moved = true; moved; ) {
       moved = false
-      for (const findings of found) {
+      for (const [index, findings] of found.entries()) {
         const over = findings.find((finding) => isWithin(finding, cut))
-        if (over === undefined || over.start < done || limit - over.start > this.reach) continue
+        if (over === undefined || over.start < done || limit - over.start > this.longest(index)) continue
         cut = over.start
         moved = true
       }
@@ -123,6 +123,10 @@ class Core implements OutputWindow {
     if (cut <= done) return done
     const whole = boundary(this.text, done, cut)
     return found.some((findings) => findings.some((finding) => isWithin(finding, whole))) ? cut : whole
+  }
+
+  private longest(index: number): number {
+    return Math.max(this.reach, this.guards[index]?.window.longest ?? 0)
   }
 
   private firstBlock(found: ReadonlyArray<ReadonlyArray<Guard.Finding>>, cut: number): Released | undefined {

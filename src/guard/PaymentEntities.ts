@@ -124,13 +124,13 @@ export const creditCard: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
   ],
   patterns: [
     {
-      pattern: /(?<![A-Za-z0-9_])(?<![0-9][.,:/+-])\d{14,19}(?![A-Za-z0-9_])(?![.,:/-][0-9])/,
+      pattern: /(?<![A-Za-z0-9_])(?<![0-9][.:/+-])\d{14,19}(?![A-Za-z0-9_])(?![.:/-][0-9]|-[A-Za-z])/,
       confidence: 0.8,
       inContext: 0.99,
       validate: isCard
     },
     {
-      pattern: /(?<![A-Za-z0-9_])(?<![0-9][.,:/+-])\d{12,13}(?![A-Za-z0-9_])(?![.,:/-][0-9])/,
+      pattern: /(?<![A-Za-z0-9_])(?<![0-9][.:/+-])\d{12,13}(?![A-Za-z0-9_])(?![.:/-][0-9]|-[A-Za-z])/,
       confidence: 0.4,
       inContext: 0.9,
       validate: isCard
@@ -190,7 +190,7 @@ export const iban: PiiEntity.PiiEntity = {
   category: "personal",
   maxLength: 44,
   around: 12,
-  needs: { digits: 4 },
+  needs: { digits: 2 },
   find: (text) => {
     const candidates: Array<PiiEntity.Candidate> = []
     for (const start of ibanStart(text)) {

@@ -120,7 +120,9 @@ export const email: PiiEntity.PiiEntity = {
       if (host === undefined || host.end - start > maxEmail) continue
       const before = text.slice(Math.max(0, start - maxLocal), start)
       if (/:\/\/[^\s/@]*$/.test(before) && !/mailto:\/\/$/i.test(before)) continue
-      const odd = /[@/]$/.test(before) || /^:[A-Za-z0-9_.~-]*\//.test(text.slice(host.end, host.end + maxLocal))
+      const isForeign = ideograph.test(text[at - 1]!) && !ideograph.test(text[at + 1]!)
+      const odd =
+        isForeign || /[@/]$/.test(before) || /^:[A-Za-z0-9_.~-]*\//.test(text.slice(host.end, host.end + maxLocal))
       candidates.push({
         start,
         end: host.end,
@@ -211,21 +213,21 @@ export const ssn: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
   patterns: [
     {
       pattern:
-        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][.,:/+-]|[0-9] )(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9]| \d)/,
+        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][./+-]|[0-9]:)(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9])/,
       confidence: 0.7,
       inContext: 0.98,
       validate: isSocialSecurity
     },
     {
       pattern:
-        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][.,:/+-]|[0-9] )(?!000|666|9)\d{3}([ .])(?!00)\d{2}\1(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9]| \d)/,
+        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][./+-]|[0-9][ :])(?!000|666|9)\d{3}([ .])(?!00)\d{2}\1(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9]| \d)/,
       confidence: 0.4,
       inContext: 0.95,
       validate: isSocialSecurity
     },
     {
       pattern:
-        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][.,/+-]|[0-9] )(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9]| \d)/,
+        /(?<![A-Za-z0-9_])(?<![A-Za-z0-9][./+-]|[0-9][ :])(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}(?![A-Za-z0-9_])(?![./:+-][A-Za-z0-9]| \d)/,
       confidence: 0.15,
       inContext: 0.8,
       validate: isSocialSecurity,
@@ -241,7 +243,7 @@ const ipv4 = PiiEntity.matches(
   )
 )
 const ipv6 = PiiEntity.matches(
-  /(?<![A-Za-z0-9_:.])(?<![A-Za-z0-9_]\[)(?=[0-9A-Fa-f]{0,4}:)(?:(?:[0-9A-Fa-f]{0,4}:){2,7}\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?:%[A-Za-z0-9_-]{1,16})?(?:\/\d{1,3}(?!\d))?(?![A-Za-z0-9_:])(?!\.\d)/
+  /(?<![A-Za-z0-9_:.])(?<![A-Za-z0-9_]\[)(?=[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:])(?:(?:[0-9A-Fa-f]{0,4}:){2,7}\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4})(?:%[A-Za-z0-9_-]{1,16})?(?:\/\d{1,3}(?!\d))?(?![A-Za-z0-9_:])(?!\.\d)/
 )
 
 const isIpv4 = new RegExp(`^${octet}(?:\\.${octet}){3}$`)
@@ -267,7 +269,8 @@ const ipv6Confidence = (value: string): number => {
   if (sides.length === 1) return groups.every((group) => group.length === 2) ? 0.4 : 0.95
   if (address === "::1") return 0.75
   // `a[1::2]`, `dead::beef`: slices and names of code.
-  if (digits === "" || !/\d/.test(digits)) return groups.some((group) => /^(?:fe80|fc|fd)/i.test(group)) ? 0.5 : 0.3
+  if (digits === "") return 0
+  if (!/\d/.test(digits)) return groups.some((group) => /^(?:fe80|fc|fd)/i.test(group)) ? 0.5 : 0.3
   return prefix !== undefined || groups.length >= 3 || groups.some((group) => group.length >= 3) ? 0.9 : 0.4
 }
 
@@ -377,13 +380,14 @@ export const ipAddress: PiiEntity.PiiEntity = {
     for (const match of ipv4(text)) {
       const before = text.slice(Math.max(0, match.index - 2), match.index)
       // `Chrome/1.2.3.4`, `pkg@1.2.3.4`; not `http://1.2.3.4`.
-      const confidence = /[A-Za-z0-9][/@]$/.test(before) ? 0.3 : ipv4Confidence(match[0])
+      const own = ipv4Confidence(match[0])
+      const confidence = /[A-Za-z0-9]\/$/.test(before) || (own < 0.8 && before.endsWith("@")) ? 0.3 : own
       candidates.push({
         start: match.index,
         end: match.index + match[0].length,
         confidence,
         inContext: confidence < 0.5 ? confidence : 0.9,
-        outOfContext: confidence >= 0.9 ? 0.6 : 0.3,
+        outOfContext: confidence >= 0.9 && !match[0].startsWith("10.") ? 0.6 : 0.4,
         validated: confidence >= 0.9
       })
     }

@@ -46,7 +46,7 @@ const international = PiiEntity.matches(
   /(?<![A-Za-z0-9_+])(?<![0-9][.,]?)(?:\+ ?|00 ?)\(?[1-9](?:[ ./-]{0,2}(?:\(0?\)|[()])?[ ./-]?\d){6,17}(?![A-Za-z0-9_])/
 )
 const national = PiiEntity.matches(
-  /(?<![A-Za-z0-9_+#$€£¥@&?])(?<![A-Za-z0-9][.,:/+-]|[A-Za-z0-9]\(|[0-9] |[/\\.:]{2})\(?\d(?:[ ./-]{0,3}[()]?[ ./-]?\d){6,13}(?![A-Za-z0-9_%€$£°])(?![./:+-][A-Za-z0-9]|,\d| ?[€$£%])/
+  /(?<![A-Za-z0-9_+#$€£¥@&?])(?<![A-Za-z0-9][./+-]|[A-Za-z0-9]\(|[0-9][: ]|[/\\.:]{2})\(?\d(?:[ ./-]{0,3}[()]?[ ./-]?\d){6,13}(?![A-Za-z0-9_%€$£°])(?![./:+-][A-Za-z0-9]|,\d\d?(?!\d)| ?[€$£%])/
 )
 const extension = /^,?\s{0,2}(?:x|ext\.?|extension|#|poste|Durchwahl|DW)\s?\.?:?\s?\d{1,6}(?![A-Za-z0-9_])/i
 
@@ -73,6 +73,9 @@ const isDate = (value: string): boolean =>
   /^(?:\d{4}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])([-./ ])(?:0?[1-9]|[12]\d|3[01])\2(?:19|20)\d\d)(?!\d)/.test(
     value
   )
+
+// The prefix is left out at home too.
+const withoutTrunk = new Set(["IT", "BR", "IN", "CN"])
 
 interface Shape {
   readonly countries: ReadonlyArray<string>
@@ -165,7 +168,12 @@ const context = [
   "mobilfunk*",
   "móvil",
   "celular",
-  "cell",
+  "cell phone",
+  "cell number",
+  "cell no",
+  "my cell",
+  "his cell",
+  "her cell",
   "cellphone",
   "fax",
   "sms",
@@ -252,6 +260,9 @@ const against = [
   "lng",
   "timestamp",
   "rfc",
+  "page",
+  "pages",
+  "rows",
   "case no",
   "docket",
   "siret",
@@ -296,7 +307,7 @@ export const make = (options?: {
 
     const isNational = (plan: NumberingPlan, digits: string): boolean =>
       plan.trunk === "" || !digits.startsWith(plan.trunk)
-        ? (plan.trunk !== "0" || plan.country === "IT") && plan.isNumber(digits)
+        ? (plan.trunk !== "0" || withoutTrunk.has(plan.country)) && plan.isNumber(digits)
         : plan.isNumber(digits.slice(plan.trunk.length))
 
     const confidenceOf = (value: string): number => {

@@ -43,8 +43,10 @@ export interface Detection {
  * @category models
  */
 export interface PiiDetector {
-  /** How many characters around a place decide whether something is found there. */
+  /** How many characters around a place decide whether a finding begins there, or goes on there if it began no further away. */
   readonly reach: number
+  /** No finding is longer. What is longer than `reach` is found as soon as so much of it is there, and grows. */
+  readonly longest: number
   /** Everything found, by start, not overlapping. Depends on nothing but the text; time linear in its length. */
   readonly find: (text: string) => ReadonlyArray<Detection>
 }
@@ -54,19 +56,29 @@ interface Found extends Detection {
   readonly order: number
 }
 
-const escape = (word: string): string => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replace(/ /g, "[\\s_-]{0,2}")
+const escape = (word: string): string =>
+  word
+    .toLowerCase()
+    .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
+    .replace(/ /g, "[\\s_-]{0,2}")
 
-const wordOf = (word: string): string => {
-  const open = word.startsWith("*")
-  const more = word.endsWith("*")
-  const bare = word.slice(open ? 1 : 0, more ? -1 : undefined)
-  // Scripts without spaces have no word boundaries to look for.
-  const spaced = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u.test(bare)
-  return `${open || !spaced ? "" : "(?<!\\p{L})"}${escape(bare)}${more || !spaced ? "" : "(?!\\p{L})"}`
+/** Words by how they begin and end: `tele*`, `*nummer`; scripts without spaces have no boundaries to look for. */
+const wordsOf = (words: ReadonlyArray<string> | undefined): RegExp | undefined => {
+  if (words === undefined || words.length === 0) return undefined
+  const groups = new Map<string, Array<string>>()
+  for (const word of words) {
+    const bare = word.replace(/^\*|\*$/g, "")
+    const spaced = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u.test(bare)
+    const begins = !spaced || word.startsWith("*") ? "" : "(?<![\\p{L}\\p{N}])"
+    const shape = `${begins}|${!spaced || word.endsWith("*") ? "" : "(?![\\p{L}\\p{N}])"}`
+    groups.set(shape, [...(groups.get(shape) ?? []), escape(bare)])
+  }
+  const alternatives = Array.from(groups, ([shape, escaped]) => {
+    const [begins = "", ends = ""] = shape.split("|")
+    return `${begins}(?:${escaped.join("|")})${ends}`
+  })
+  return new RegExp(alternatives.join("|"), "gu")
 }
-
-const wordsOf = (words: ReadonlyArray<string> | undefined): RegExp | undefined =>
-  words === undefined || words.length === 0 ? undefined : new RegExp(words.map(wordOf).join("|"), "giu")
 
 /** Where the last of the words ends, or -1. */
 const lastOf = (words: RegExp, text: string): number => {
@@ -97,16 +109,23 @@ const compile = (entity: PiiEntity.PiiEntity, order: number): Compiled => ({
   after: entity.contextAfter ?? PiiEntity.defaults.contextAfter
 })
 
+const outOfContext = 0.3
+const markStart = "[REDACTED:"
+const mark = /\[REDACTED:[A-Z0-9_]{1,40}\]/g
+// So much further back is looked, since a mark may be longer than what stood there.
+const marksBefore = 192
+
 const reachOf = ({ after, against, before, context, entity }: Compiled): number =>
-  entity.maxLength +
+  (entity.decidedBy ?? entity.maxLength) +
   Math.max(
-    context === undefined && against === undefined ? 0 : Math.max(before, after),
+    context === undefined && against === undefined ? 0 : Math.max(before + marksBefore, after),
     entity.around * (FoldedText.maxInvisible + 1)
   )
 
-const outOfContext = 0.3
-
-/** A candidate and the words around it, weighed. */
+/**
+ * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate, and what spoke
+ * against it still does: so a second look finds nothing that the first did not.
+ */
 const weigh = (
   { after, against, before, context }: Compiled,
   candidate: PiiEntity.Candidate,
@@ -116,12 +135,19 @@ const weigh = (
 ): number => {
   const { confidence } = candidate
   if (context === undefined && against === undefined) return confidence
-  const ahead = folded.text.slice(folded.locate(Math.max(0, start - before)), candidate.start)
-  const supported = context === undefined ? -1 : lastOf(context, ahead)
+  const wide = folded.text.slice(folded.locate(Math.max(0, start - before - marksBefore)), candidate.start)
+  const isMarked = wide.includes(markStart)
+  const ahead = (isMarked ? wide.replace(mark, "") : wide).slice(-before).toLowerCase()
+  const own = (isMarked ? wide.slice(lastOf(mark, wide)) : wide).slice(-before).toLowerCase()
+  const supported = context === undefined ? -1 : lastOf(context, own)
   const opposed = against === undefined ? -1 : lastOf(against, ahead)
-  if (opposed > supported) return candidate.outOfContext ?? Math.min(confidence, outOfContext)
+  if (opposed >= 0 && (supported < 0 || opposed > supported + ahead.length - own.length)) {
+    return candidate.outOfContext ?? Math.min(confidence, outOfContext)
+  }
   if (context === undefined) return confidence
-  const near = supported >= 0 || lastOf(context, folded.text.slice(candidate.end, folded.locate(end + after))) >= 0
+  const behind = folded.text.slice(candidate.end, folded.locate(end + after))
+  const marked = behind.indexOf(markStart)
+  const near = supported >= 0 || lastOf(context, (marked < 0 ? behind : behind.slice(0, marked)).toLowerCase()) >= 0
   return near ? Math.max(confidence, candidate.inContext ?? confidence + (1 - confidence) / 2) : confidence
 }
 
@@ -207,6 +233,7 @@ export const make = (options: {
     allowed.has(value) || allowedPatterns.some((pattern) => pattern.test(value))
   return {
     reach: compiled.reduce((most, one) => Math.max(most, reachOf(one)), 0),
+    longest: compiled.reduce((most, { entity }) => Math.max(most, entity.maxLength), 0),
     find: (text) => {
       const folded = FoldedText.make(text)
       const digits = digitsOf(folded.text)
@@ -216,8 +243,11 @@ export const make = (options: {
         if (!isAsked(entity.needs, folded.text, digits)) continue
         for (const candidate of entity.find(folded.text)) {
           const start = folded.origin(candidate.start)
-          const end = folded.origin(candidate.end - 1) + 1
-          if (end - start > entity.maxLength) continue
+          let end = folded.origin(candidate.end - 1) + 1
+          if (end - start > entity.maxLength) {
+            if (entity.decidedBy === undefined) continue
+            end = start + entity.maxLength
+          }
           const confidence = weigh(one, candidate, folded, start, end)
           if (confidence < threshold) continue
           if (isAllowed(text.slice(start, end)) || isAllowed(folded.text.slice(candidate.start, candidate.end)))

@@ -45,6 +45,11 @@ export interface PiiEntity {
   readonly category: "personal" | "secret"
   /** No finding is longer. */
   readonly maxLength: number
+  /**
+   * For findings of open length: so many characters from their beginning decide that there is one, and what comes after only how far it
+   * goes. Longer ones than `maxLength` are cut there. Default: `maxLength`, and longer ones are none.
+   */
+  readonly decidedBy?: number | undefined
   /** How many characters before and after a finding `find` looks at. */
   readonly around: number
   readonly needs?: Needs | undefined
@@ -79,6 +84,8 @@ export interface Pattern {
   readonly confidence: number
   readonly inContext?: number | undefined
   readonly outOfContext?: number | undefined
+  /** A finding goes on with as many of these characters as follow, up to `maxLength`; give `decidedBy`. */
+  readonly more?: RegExp | undefined
   /** False: it is none after all. */
   readonly validate?: ((value: string) => boolean) | undefined
   /** The shape alone is proof; default true where there is a `validate`. */
@@ -122,6 +129,7 @@ export interface PatternOptions {
   /** Default: `personal`. */
   readonly category?: "personal" | "secret" | undefined
   readonly maxLength: number
+  readonly decidedBy?: number | undefined
   /** Default 12. */
   readonly around?: number | undefined
   readonly needs?: Needs | undefined
@@ -152,6 +160,7 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
   const patterns = options.patterns.map((pattern) => ({
     each: matches(pattern.pattern),
     validate: pattern.validate,
+    more: pattern.more === undefined ? undefined : new RegExp(`(?:${pattern.more.source})*`, "y"),
     found: {
       confidence: pattern.confidence,
       inContext: pattern.inContext,
@@ -163,6 +172,7 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     type: options.type,
     category: options.category ?? "personal",
     maxLength: options.maxLength,
+    decidedBy: options.decidedBy,
     around: options.around ?? defaults.around,
     needs: options.needs,
     context: options.context,
@@ -171,12 +181,18 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     contextAfter: options.contextAfter,
     find: (text) => {
       const candidates: Array<Candidate> = []
-      for (const { each, found, validate } of patterns) {
+      for (const { each, found, more, validate } of patterns) {
         for (const match of each(text)) {
           const value = match.groups?.["value"] ?? match[0]
           if (value === "" || (validate !== undefined && !validate(value))) continue
-          const end = match.index + match[0].length
-          candidates.push({ ...found, start: end - value.length, end })
+          const decided = match.index + match[0].length
+          const start = decided - value.length
+          let end = decided
+          if (more !== undefined) {
+            more.lastIndex = 0
+            end = decided + more.exec(text.slice(decided, start + options.maxLength))![0].length
+          }
+          candidates.push({ ...found, start, end })
         }
       }
       return candidates

@@ -22,18 +22,15 @@ const constants = ((): Uint32Array => {
 })()
 
 // Where each lane goes and how far it is turned, in the order of the walk of ρ and π.
-const walk = ((): ReadonlyArray<readonly [to: number, by: number]> => {
-  const result: Array<readonly [number, number]> = []
-  let x = 1
-  let y = 0
-  for (let step = 0; step < 24; step++) {
-    const next = (2 * x + 3 * y) % 5
-    x = y
-    y = next
-    result.push([x + 5 * y, (((step + 1) * (step + 2)) / 2) % 64])
-  }
-  return result
-})()
+const targets = new Uint8Array(24)
+const turns = new Uint8Array(24)
+for (let step = 0, x = 1, y = 0; step < 24; step++) {
+  const next = (2 * x + 3 * y) % 5
+  x = y
+  y = next
+  targets[step] = x + 5 * y
+  turns[step] = (((step + 1) * (step + 2)) / 2) % 64
+}
 
 const permute = (lanes: Uint32Array): void => {
   const low = new Uint32Array(5)
@@ -55,10 +52,13 @@ const permute = (lanes: Uint32Array): void => {
     }
     let l = lanes[2]!
     let h = lanes[3]!
-    for (const [to, by] of walk) {
+    for (let step = 0; step < 24; step++) {
+      const to = targets[step]!
+      const by = turns[step]!
       const keptLow = lanes[2 * to]!
       const keptHigh = lanes[2 * to + 1]!
-      const [a, b] = by < 32 ? [l, h] : [h, l]
+      const a = by < 32 ? l : h
+      const b = by < 32 ? h : l
       const turn = by & 31
       lanes[2 * to] = turn === 0 ? a : (a << turn) | (b >>> (32 - turn))
       lanes[2 * to + 1] = turn === 0 ? b : (b << turn) | (a >>> (32 - turn))

@@ -87,6 +87,20 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, "ada\u200b@exa\u00admple.com"), ["EMAIL ada\u200b@exa\u00admple.com"])
   })
 
+  it("a finding of open length grows to its longest and no further", () => {
+    const open = PiiEntity.fromPatterns({
+      type: "OPEN",
+      maxLength: 20,
+      decidedBy: 6,
+      patterns: [{ pattern: /(?<![a-z0-9_])key_[a-z]{2}/, more: /[a-z]/, confidence: 0.9 }]
+    })
+    const detector = PiiDetector.make({ entities: [open] })
+    assert.deepStrictEqual(shown(detector, "key_ab key_abcdef!"), ["OPEN key_ab", "OPEN key_abcdef"])
+    assert.deepStrictEqual(shown(detector, `key_${"x".repeat(40)}`), [`OPEN key_${"x".repeat(16)}`])
+    assert.isAtMost(detector.reach, 6 + 5 * open.around)
+    assert.strictEqual(detector.longest, 20)
+  })
+
   it("names of prototypes are text like any other", () => {
     const detector = PiiDetector.make({ entities, allow: ["__proto__"] })
     assert.deepStrictEqual(shown(detector, "__proto__ constructor toString"), [])
