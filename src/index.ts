@@ -161,6 +161,13 @@ export * as CostLedger from "./governance/CostLedger.js"
 export * as CostStage from "./agent/CostStage.js"
 
 /**
+ * Keys and tokens of the common vendors, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ *
+ * @since 0.1.0
+ */
+export * as CredentialEntities from "./guard/CredentialEntities.js"
+
+/**
  * Agents that share out tasks: in order, side by side, or under a manager.
  *
  * @since 0.1.0
@@ -681,11 +688,25 @@ export * as PhoneEntity from "./guard/PhoneEntity.js"
 export * as PiiDetector from "./guard/PiiDetector.js"
 
 /**
+ * The recognisers that guards use when none are named.
+ *
+ * @since 0.1.0
+ */
+export * as PiiEntities from "./guard/PiiEntities.js"
+
+/**
  * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
  *
  * @since 0.1.0
  */
 export * as PiiEntity from "./guard/PiiEntity.js"
+
+/**
+ * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
+ *
+ * @since 0.1.0
+ */
+export * as PiiGuard from "./guard/PiiGuard.js"
 
 /**
  * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
@@ -947,6 +968,13 @@ export * as RunLog from "./observability/RunLog.js"
  * @since 0.1.0
  */
 export * as SearchTree from "./strategy/SearchTree.js"
+
+/**
+ * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
+ *
+ * @since 0.1.0
+ */
+export * as SecretGuard from "./guard/SecretGuard.js"
 
 /**
  * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then

@@ -1,4 +1,11 @@
 /**
+ * Keys and tokens of the common vendors, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ *
+ * @since 0.1.0
+ */
+export * as CredentialEntities from "./CredentialEntities.js"
+
+/**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
@@ -85,11 +92,32 @@ export * as PhoneEntity from "./PhoneEntity.js"
 export * as PiiDetector from "./PiiDetector.js"
 
 /**
+ * The recognisers that guards use when none are named.
+ *
+ * @since 0.1.0
+ */
+export * as PiiEntities from "./PiiEntities.js"
+
+/**
  * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
  *
  * @since 0.1.0
  */
 export * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
+ *
+ * @since 0.1.0
+ */
+export * as PiiGuard from "./PiiGuard.js"
+
+/**
+ * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
+ *
+ * @since 0.1.0
+ */
+export * as SecretGuard from "./SecretGuard.js"
 
 /**
  * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
