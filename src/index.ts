@@ -409,6 +409,13 @@ export * as InputGuardStage from "./agent/InputGuardStage.js"
 export * as JsonSchemaValidator from "./tool/JsonSchemaValidator.js"
 
 /**
+ * Texts that have to be JSON of a certain shape.
+ *
+ * @since 0.1.0
+ */
+export * as JsonShapeGuard from "./guard/JsonShapeGuard.js"
+
+/**
  * Any `@effect/ai` language model as an {@link LlmClient}.
  *
  * @since 0.1.0
@@ -429,6 +436,13 @@ export * as Lats from "./strategy/Lats.js"
  * @since 0.1.0
  */
 export * as LatsPrompts from "./prompt/LatsPrompts.js"
+
+/**
+ * No text longer than a limit.
+ *
+ * @since 0.1.0
+ */
+export * as LengthGuard from "./guard/LengthGuard.js"
 
 /**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
@@ -1256,6 +1270,13 @@ export * as ToolRunner from "./tool/ToolRunner.js"
  * @since 0.1.0
  */
 export * as ToolSet from "./tool/ToolSet.js"
+
+/**
+ * Words and phrases that must not be talked of.
+ *
+ * @since 0.1.0
+ */
+export * as TopicGuard from "./guard/TopicGuard.js"
 
 /**
  * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and

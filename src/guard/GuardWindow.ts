@@ -66,10 +66,9 @@ class Core implements OutputWindow {
     if (this.ended || text.length === 0) return nothing
     this.text += text
     const { length } = this.text
-    // Looking again pays when as much has come as is looked at twice.
-    return length - this.reach > this.done && length - this.scanned >= this.reach
-      ? this.scan(length - this.reach)
-      : nothing
+    // Looking again pays when about as much has come as is looked at twice.
+    const step = Math.max(this.reach, (this.scanned - this.done) / 2)
+    return length - this.reach > this.done && length - this.scanned >= step ? this.scan(length - this.reach) : nothing
   }
 
   end(): Released {

@@ -63,6 +63,20 @@ export * as InjectionGuard from "./InjectionGuard.js"
 export * as InjectionRules from "./InjectionRules.js"
 
 /**
+ * Texts that have to be JSON of a certain shape.
+ *
+ * @since 0.1.0
+ */
+export * as JsonShapeGuard from "./JsonShapeGuard.js"
+
+/**
+ * No text longer than a limit.
+ *
+ * @since 0.1.0
+ */
+export * as LengthGuard from "./LengthGuard.js"
+
+/**
  * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
  *
  * @since 0.1.0
@@ -118,6 +132,13 @@ export * as PiiGuard from "./PiiGuard.js"
  * @since 0.1.0
  */
 export * as SecretGuard from "./SecretGuard.js"
+
+/**
+ * Words and phrases that must not be talked of.
+ *
+ * @since 0.1.0
+ */
+export * as TopicGuard from "./TopicGuard.js"
 
 /**
  * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and

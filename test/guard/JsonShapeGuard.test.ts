@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as JsonShapeGuard from "../../src/guard/JsonShapeGuard.js"
+
+const shape = Schema.Struct({ score: Schema.NumberFromString, tags: Schema.Array(Schema.String) })
+
+const check = (options: JsonShapeGuard.Options | undefined, text: string) =>
+  Effect.map(JsonShapeGuard.make(options).check(text, { stage: "output" }), (result) =>
+    result.action === "redact" ? result.redactedContent : [result.action, result.details.reason]
+  )
+
+describe("JsonShapeGuard", () => {
+  it.effect("JSON that fits the encoded side of a schema passes as it is", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* check({ shape }, ' {"score": "1", "tags": []} '), ["pass", undefined])
+      assert.deepStrictEqual(yield* check({ shape }, '{"score": 1, "tags": []}'), ["block", "does not fit the shape"])
+    })
+  )
+
+  it.effect("without a shape any JSON will do", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* check(undefined, "[1]"), ["pass", undefined])
+      assert.deepStrictEqual(yield* check({ repair: false }, "no JSON"), ["block", "not valid JSON"])
+    })
+  )
+
+  it.effect("a function may say what fits", () =>
+    Effect.gen(function* () {
+      const even = (value: unknown) => typeof value === "number" && value % 2 === 0
+      assert.deepStrictEqual(yield* check({ shape: even }, "2"), ["pass", undefined])
+      assert.deepStrictEqual(yield* check({ shape: even }, "3"), ["block", "does not fit the shape"])
+    })
+  )
+
+  it.effect("what is nearly JSON goes on repaired, unless that is not wanted", () =>
+    Effect.gen(function* () {
+      const text = "```json\n{'score': '1', tags: ['a',]}\n```"
+      assert.strictEqual(yield* check({ shape }, text), '{"score":"1","tags":["a"]}')
+      assert.deepStrictEqual(yield* check({ shape, repair: false }, text), ["block", "not valid JSON"])
+      assert.deepStrictEqual(yield* check({ shape }, "{'score': 1}"), ["block", "does not fit the shape"])
+    })
+  )
+
+  it.effect("it may warn only", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* check({ shape, action: "warn" }, "{}"), ["warn", "does not fit the shape"])
+      assert.deepStrictEqual(yield* check({ action: "warn", repair: false }, "{"), ["warn", "not valid JSON"])
+    })
+  )
+
+  it.effect("nothing of the text is told", () =>
+    Effect.gen(function* () {
+      for (const text of ['{"score": "psst", "tags": [], "psst": 1}', "psst psst {", '{"psst"']) {
+        const result = yield* JsonShapeGuard.make({ shape, repair: false }).check(text, { stage: "output" })
+        assert.notInclude(JSON.stringify(result), "psst")
+      }
+    })
+  )
+
+  it.effect("hostile texts are refused in no time", () =>
+    Effect.gen(function* () {
+      const since = performance.now()
+      for (const text of ["[".repeat(100_000), '"'.repeat(30_000), '{"a":'.repeat(20_000)]) {
+        assert.deepStrictEqual((yield* check({ shape }, text))[0], "block")
+      }
+      assert.isBelow(performance.now() - since, 3000)
+    })
+  )
+
+  it.effect("it needs the whole answer, and stands elsewhere when told to", () =>
+    Effect.gen(function* () {
+      assert.isUndefined((yield* GuardPipeline.fromGuards([JsonShapeGuard.make()])).openOutput)
+      const guard = JsonShapeGuard.make({ stages: ["toolInput"], name: "parameters" })
+      const pipeline = yield* GuardPipeline.fromGuards([guard])
+      assert.isDefined(pipeline.openOutput)
+      const result = yield* pipeline.checkToolInput("<xml/>", { toolName: "t" })
+      assert.strictEqual(result.results[0]?.guardName, "parameters")
+    })
+  )
+})

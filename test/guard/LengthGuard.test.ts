@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as LengthGuard from "../../src/guard/LengthGuard.js"
+import * as Windows from "../support/Windows.js"
+
+const input = { stage: "input" } as const
+
+describe("LengthGuard", () => {
+  it.effect("a text of the limit passes, a longer one is blocked", () =>
+    Effect.gen(function* () {
+      const guard = LengthGuard.make({ maxChars: 5 })
+      assert.deepStrictEqual(guard.stages, ["input", "output"])
+      assert.strictEqual((yield* guard.check("12345", input)).action, "pass")
+      const result = yield* guard.check("123456", input)
+      assert.strictEqual(result.action, "block")
+      assert.strictEqual(result.guardName, "length")
+      assert.strictEqual(result.details.reason, "longer than 5 characters")
+      assert.deepStrictEqual(result.spans, [{ start: 5, end: 6, label: "LENGTH" }])
+    })
+  )
+
+  it.effect("units are counted, and no character is cut in two", () =>
+    Effect.gen(function* () {
+      const cut = (maxChars: number, text: string) =>
+        Effect.map(LengthGuard.make({ maxChars, action: "redact" }).check(text, input), (result) =>
+          result.action === "redact" ? result.redactedContent : result.action
+        )
+      assert.strictEqual(yield* cut(3, "abcd"), "abc")
+      assert.strictEqual(yield* cut(3, "ab😀d"), "ab")
+      assert.strictEqual(yield* cut(4, "ab😀d"), "ab😀")
+      assert.strictEqual(yield* cut(4, "ab😀"), "pass")
+      assert.strictEqual(yield* cut(1, "😀"), "")
+      assert.strictEqual(yield* cut(0, "a"), "")
+    })
+  )
+
+  it.effect("it may warn only, stand elsewhere and have another name", () =>
+    Effect.gen(function* () {
+      const guard = LengthGuard.make({ maxChars: 1, action: "warn", stages: ["toolOutput"], name: "short" })
+      const pipeline = yield* GuardPipeline.fromGuards([guard])
+      assert.strictEqual((yield* pipeline.checkInput("long", {})).action, "pass")
+      const result = yield* pipeline.checkToolOutput("long", { toolName: "t" })
+      assert.strictEqual(result.action, "warn")
+      assert.strictEqual(result.finalContent, "long")
+      assert.strictEqual(result.results[0]?.guardName, "short")
+    })
+  )
+
+  it.effect("a streamed answer is cut where a whole one is", () =>
+    Effect.promise(() =>
+      FastCheck.assert(
+        FastCheck.asyncProperty(
+          FastCheck.array(FastCheck.constantFrom("a", "😀", "é"), { maxLength: 40 }).map((parts) => parts.join("")),
+          FastCheck.integer({ min: 0, max: 40 }),
+          FastCheck.integer({ min: 1, max: 9 }),
+          (text, maxChars, size) =>
+            Effect.gen(function* () {
+              const whole = yield* LengthGuard.make({ maxChars, action: "redact" }).check(text, input)
+              const cut = whole.action === "redact" ? whole.redactedContent : text
+              const streamed = yield* Windows.written(LengthGuard.make({ maxChars, action: "redact" }), text, size)
+              assert.strictEqual(streamed.text, cut)
+              const blocked = yield* Windows.written(LengthGuard.make({ maxChars }), text, size)
+              assert.strictEqual(blocked.blocked !== undefined, text.length > maxChars)
+              assert.isTrue(cut.startsWith(blocked.text))
+            }).pipe(Effect.runPromise)
+        ),
+        { numRuns: 300 }
+      )
+    )
+  )
+
+  it.effect("a streamed answer is blocked soon after the limit, not at its end", () =>
+    Effect.gen(function* () {
+      const window = (yield* GuardPipeline.fromGuards([LengthGuard.make({ maxChars: 100 })])).openOutput!({})
+      let given = 0
+      while (window.push("x").blockingResult === undefined) given++
+      assert.isAtMost(given, 110)
+    })
+  )
+})

@@ -1,0 +1,25 @@
+/**
+ * What comes out of a guard's window when a text is written in pieces.
+ */
+import * as Effect from "effect/Effect"
+import type * as Guard from "../../src/guard/Guard.js"
+import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+
+export const written = (
+  guard: Guard.Guard,
+  text: string,
+  size: number
+): Effect.Effect<{ readonly text: string; readonly blocked: Guard.GuardResult | undefined }> =>
+  Effect.map(GuardPipeline.fromGuards([guard]), (pipeline) => {
+    const window = pipeline.openOutput?.({})
+    if (window === undefined) throw new Error("The guard has no window")
+    let out = ""
+    let blocked: Guard.GuardResult | undefined
+    const take = (released: GuardPipeline.Released) => {
+      out += released.text
+      blocked = released.blockingResult
+    }
+    for (let at = 0; at < text.length; at += size) take(window.push(text.slice(at, at + size)))
+    take(window.end())
+    return { text: out, blocked }
+  })
