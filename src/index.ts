@@ -416,6 +416,13 @@ export * as JsonSchemaValidator from "./tool/JsonSchemaValidator.js"
 export * as JsonShapeGuard from "./guard/JsonShapeGuard.js"
 
 /**
+ * A model judges a text: what heuristics cannot know, at the price of a call.
+ *
+ * @since 0.1.0
+ */
+export * as JudgeGuard from "./guard/JudgeGuard.js"
+
+/**
  * Any `@effect/ai` language model as an {@link LlmClient}.
  *
  * @since 0.1.0

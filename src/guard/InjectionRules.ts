@@ -6,6 +6,8 @@
  */
 import type { Meaning } from "./InjectionLexicon.js"
 
+export type { Meaning }
+
 /**
  * - `instruction_override`: instructions given before are to be set aside, new ones take their place
  * - `roleplay_jailbreak`: a role, mode or story in which no rules hold

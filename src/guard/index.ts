@@ -70,6 +70,13 @@ export * as InjectionRules from "./InjectionRules.js"
 export * as JsonShapeGuard from "./JsonShapeGuard.js"
 
 /**
+ * A model judges a text: what heuristics cannot know, at the price of a call.
+ *
+ * @since 0.1.0
+ */
+export * as JudgeGuard from "./JudgeGuard.js"
+
+/**
  * No text longer than a limit.
  *
  * @since 0.1.0
