@@ -195,8 +195,12 @@ const meantNear = (words: Words, at: number, before: number, after: number): num
   return mask
 }
 
-const isNegated = (words: Words, at: number): boolean => {
-  for (let i = at - 1; isNear(words[at]!, words[i], 2); i--) if ((words[i]!.mask & bits.not) !== 0) return true
+const isNegated = (words: Words, at: number, text: string): boolean => {
+  const word = words[at]!
+  for (let i = at - 1; isNear(word, words[i], 2); i--) {
+    // What was denied before a comma is another thing.
+    if ((words[i]!.mask & bits.not) !== 0) return !/[,;:()\u2013\u2014]/.test(text.slice(words[i]!.end, word.start))
+  }
   return false
 }
 
@@ -219,7 +223,7 @@ const sentenceAt = (one: SentenceRule, words: Words, at: number, text: string): 
   for (let i = at - 1; open.length > 0 && isNear(word, words[i], one.before); i--) look(words[i]!)
   if (open.length > 0) return undefined
   if (one.followedBy !== undefined && !one.followedBy.test(text.slice(end, end + 60))) return undefined
-  if (one.leadsTo !== undefined && !one.leadsTo.test(text.slice(end, end + 160))) return undefined
+  if (one.leadsTo !== undefined && !one.leadsTo.test(text.slice(start, end + 160))) return undefined
   return { rule: one.rule, start, end, weight: isWeak ? one.rule.weight * 0.4 : one.rule.weight, isDisguised }
 }
 
@@ -245,7 +249,7 @@ const findSentences = ({ anchors, sentences }: Compiled, words: Words, text: str
       if ((best.get(one.rule) ?? 0) >= one.rule.weight) continue
       const hit = sentenceAt(one, words, at, text)
       if (hit === undefined) continue
-      negated ??= (one.say & bits.not) === 0 && isNegated(words, at)
+      negated ??= (one.say & bits.not) === 0 && isNegated(words, at, text)
       if (negated) break
       best.set(one.rule, Math.max(best.get(one.rule) ?? 0, judge(hit)))
     }
@@ -314,6 +318,8 @@ const surroundings = 240
 /** Talking about injections is not doing it: what is quoted where attacks, examples or meanings are the subject counts little. */
 const damped = (text: string, start: number, end: number): number => {
   const around = `${text.slice(Math.max(0, start - surroundings), start)} | ${text.slice(end, end + surroundings)}`
+    // A host may be called `security`, a mailbox `attacker`.
+    .replace(/\S{1,80}@\S{1,80}|https?:\S{1,200}/g, " ")
   let isAbout = false
   let isAttack = false
   for (const { mask } of InjectionText.words(InjectionText.fold(around), lexicon())) {

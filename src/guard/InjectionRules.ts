@@ -62,7 +62,7 @@ export interface Sentence {
   readonly weakenedBy?: Meanings | undefined
   /** What stands right behind. */
   readonly followedBy?: RegExp | undefined
-  /** What stands somewhere in the 160 characters behind. */
+  /** What stands somewhere in it, or in the 160 characters behind. */
   readonly leadsTo?: RegExp | undefined
 }
 
@@ -472,7 +472,11 @@ export const all: ReadonlyArray<Rule> = [
   }),
   rule("tool_spoofing.observation", 0.4, "Steps of an agent's own protocol.", {
     pattern:
-      /^[ \t>*#`-]{0,6}(?:final[ _]answer|action[ _]input|observation|thought)[ \t]?:[^\n]{0,300}\n{1,2}[ \t>*#`-]{0,6}(?:final[ _]answer|action(?:[ _]input)?|observation|thought)[ \t]?:/im
+      /^[ \t>*#`-]{0,6}(?:final[ _]answer|action(?:[ _]input)?|observation|thought)[ \t]?:[^\n]{0,300}\n{1,2}[ \t>*#`-]{0,6}(?:final[ _]answer|action(?:[ _]input)?|observation|thought)[ \t]?:/im
+  }),
+  rule("tool_spoofing.steps", 0.3, "Three steps of an agent's own protocol or more.", {
+    pattern: /^[ \t>*#`-]{0,6}(?:final[ _]answer|action(?:[ _]input)?|observation|thought)[ \t]?:/gim,
+    times: 3
   }),
   rule("tool_spoofing.final", 0.3, "A final answer in an agent's own protocol.", {
     pattern: /^[ \t>*#`-]{0,6}(?:FINAL[ _]ANSWER|ACTION_INPUT)[ \t]?:|^[ \t]{0,4}Finish\[/m
@@ -537,6 +541,13 @@ export const all: ReadonlyArray<Rule> = [
     weakenedBy: "mine",
     leadsTo: place
   }),
+  rule("data_exfiltration.destination-last", 0.62, "The same in languages whose verb comes last.", {
+    say: ["secret", "prompt"],
+    with: ["send"],
+    after: 6,
+    weakenedBy: "mine",
+    leadsTo: place
+  }),
   rule("data_exfiltration.reveal", 0.5, "Something confidential is to be shown.", {
     say: ["reveal"],
     with: ["secret", ["all", "your", "user"]],
@@ -551,7 +562,7 @@ export const all: ReadonlyArray<Rule> = [
     pattern: /<(?:img|iframe|script|link)\b[^>\n]{0,80}\b(?:src|href)\s?=\s?["']?https?:\/\/[^"'>\s]{1,300}/i,
     holds: new RegExp(`//[^/?#]*[/?#].*(?:${placeholder.source})`, "i")
   }),
-  rule("data_exfiltration.link", 0.45, "An address that is to be filled with the conversation.", {
+  rule("data_exfiltration.link", 0.5, "An address that is to be filled with the conversation.", {
     pattern: /https?:\/\/[^\s)"'<>]{1,200}[?&]\w{1,20}=[[{<$]{1,2}[^\s)"'>]{2,80}/i,
     holds: /(?:data|conversation|history|secret|prompt|message|chat|token|password|key|summary|email|user|name)/i
   }),
