@@ -143,7 +143,7 @@ export const make = <O, E, R>(
               ? conversation.messages()
               : context(conversation.messages())
         const runId = RunId.make(yield* IdGenerator.generate)
-        yield* run.emit({ _tag: "Delegated", toAgent: agent.name, childRunId: runId, message })
+        yield* HandoffStage.delegated(run, agent.name, runId, message)
         const request = { input: message, runId, userId, sessionId, history }
         const response = yield* Effect.mapError(
           AgentExecutor.run(options.userId === undefined && sessionId === undefined ? unremembered : limited, request),

@@ -25,6 +25,7 @@ import * as Conversation from "./Conversation.js"
 import * as CrewManager from "./CrewManager.js"
 import type { CrewStarted, Process, TaskFinished, TaskResult, TaskRetried, TaskStarted } from "./CrewResult.js"
 import type * as CrewTask from "./CrewTask.js"
+import * as HandoffStage from "./HandoffStage.js"
 
 /** The parts of a crew, free of their types. */
 export interface Definition {
@@ -198,7 +199,7 @@ export const program =
 
       const ask = <A>(agent: Agent.Agent<A, unknown, unknown>, message: string, runId: RunId) =>
         Effect.zipRight(
-          run.emit({ _tag: "Delegated", toAgent: agent.name, childRunId: runId, message }),
+          HandoffStage.delegated(run, agent.name, runId, message),
           AgentExecutor.run(agent, { input: message, runId, userId, history }) as Effect.Effect<
             Effect.Effect.Success<ReturnType<typeof AgentExecutor.run<A, unknown, unknown>>>,
             unknown,

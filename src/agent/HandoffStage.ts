@@ -190,6 +190,13 @@ const notFitting = (target: Target, text: string, issues: string): Fatality =>
     })
   })
 
+/** Says that work goes to another agent, whose run is about to begin. */
+export const delegated = (run: Run.Service, toAgent: string, childRunId: RunId, message: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    run.metrics?.delegated(toAgent)
+    return run.emit({ _tag: "Delegated", toAgent, childRunId, message })
+  })
+
 /** Runs the other agent on the conversation; its answer is the answer. */
 const handOver = (state: State, target: Target, handoffs: number): Effect.Effect<Answer, unknown, any> =>
   Effect.gen(function* () {
@@ -199,7 +206,7 @@ const handOver = (state: State, target: Target, handoffs: number): Effect.Effect
       agent.name
     )
     const runId = RunId.make(yield* IdGenerator.generate)
-    yield* run.emit({ _tag: "Delegated", toAgent: target.name, childRunId: runId, message: input })
+    yield* delegated(run, target.name, runId, input)
     const { output } = agent.definition
     const reached = yield* state.tools.provide(
       Effect.provideService(target.run({ history, input, runId, userId: state.userId }, output), HandedTo, {

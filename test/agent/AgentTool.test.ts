@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as MetricState from "effect/MetricState"
 import * as Schema from "effect/Schema"
 import { expectTypeOf } from "vitest"
 import * as Agent from "../../src/agent/Agent.js"
@@ -12,6 +14,7 @@ import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
@@ -265,6 +268,27 @@ describe("an agent as a tool", () => {
       assert.strictEqual(response.modelCalls, 5)
       assert.deepStrictEqual(response.usage, { inputTokens: 500, outputTokens: 50, totalTokens: 550 })
       assert.closeTo(response.costUsd!, 5 * (100 * 0.01 + 10 * 0.1), 1e-9)
+    })
+  )
+
+  it.effect("delegations are counted by whom they go to", () =>
+    Effect.gen(function* () {
+      const caller = Agent.make("counting-caller", { system: "top", tools: [AgentTool.make(sub)] })
+      yield* AgentExecutor.run(caller, "go").pipe(
+        Effect.provide(layer({ top: asks("delegate_to_sub"), sub: () => "done" }))
+      )
+      const counted = (yield* Metric.snapshot).filter(
+        ({ metricKey }) =>
+          metricKey.name === AgentMetrics.METRIC_AGENT_DELEGATIONS_TOTAL &&
+          Array.from(metricKey.tags).some((tag) => tag.key === "agent" && tag.value === "counting-caller")
+      )
+      assert.deepStrictEqual(
+        counted.map(({ metricKey, metricState }) => [
+          Array.from(metricKey.tags).find((tag) => tag.key === "to")?.value,
+          MetricState.isCounterState(metricState) ? Number(metricState.count) : undefined
+        ]),
+        [["sub", 1]]
+      )
     })
   )
 
