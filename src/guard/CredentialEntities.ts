@@ -33,13 +33,17 @@ const entropyOf = (text: string): number => {
   return entropy
 }
 
-/** Random characters, not `xxxxxxxx` and not `your-key-here`. */
+/** Characters of some variety: not `xxxxxxxx`. */
+const isVaried = (value: string): boolean =>
+  !/x{5}|\*{3}|\.{3}|0{8}|(?:^|[-_])(?:your|example|placeholder|redacted|dummy|sample)(?:[-_]|$)/i.test(value) &&
+  entropyOf(value) >= Math.min(3, 0.5 * Math.log2(value.length))
+
+/** Random characters, not `your-key-here`. */
 const isRandom = (value: string): boolean => {
-  if (/x{5}|\*{3}|\.{3}|0{8}|1234567890|your|example|placeholder|redacted|dummy|sample/i.test(value)) return false
-  return entropyOf(value) >= Math.min(3, 0.5 * Math.log2(value.length))
+  return isVaried(value) && !/1234567890|your|example|placeholder|redacted|dummy|sample/i.test(value)
 }
 
-const isRandomTail = (value: string): boolean => isRandom(value.slice(Math.min(8, value.length - 8)))
+const isVariedTail = (value: string): boolean => isVaried(value.slice(Math.min(8, value.length - 8)))
 
 /** A vendor's token: its prefix is proof unless what follows is filler. */
 const token = (options: {
@@ -63,7 +67,7 @@ const token = (options: {
       more,
       confidence: confidence ?? 0.97,
       inContext,
-      validate: (value) => isRandomTail(value) && (validate === undefined || validate(value))
+      validate: (value) => isVariedTail(value) && (validate === undefined || validate(value))
     }))
   })
 
@@ -506,11 +510,11 @@ export const password: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
   category: "secret",
   maxLength: 128,
   around: 40,
-  needs: { anyOf: [":", "=", "："] },
+  needs: { anyOf: [":", "=", "：", " is", " es"] },
   patterns: [
     {
       pattern:
-        /(?<=[:=："'`\s>])(?<=(?:passw(?:or)?d|passwort|passphrase|pwd|contraseña|mot de passe|senha|пароль|密码)["'`]?\s{0,3}(?:=>|:=|[:=：])\s{0,3}["'`]?)(?<!["'`]["'`])(?:[^\s"'`<>,;&|(){}[\]\\.]|\.(?=[^\s"'`<>,;&|(){}[\]\\.])|&(?![A-Za-z_.-]{1,24}=)){6,128}/i,
+        /(?<=[:=："'`\s>])(?<=(?:passw(?:or)?d|passwort|passphrase|pwd|contraseña|mot de passe|senha|пароль|密码)["'`]?(?:\s{0,3}(?:=>|:=|[:=：])\s{0,3}|\s{1,2}(?:is|ist|es|est):?\s{1,2})["'`]?)(?<!["'`]["'`])(?:[^\s"'`<>,;&|(){}[\]\\.]|\.(?=[^\s"'`<>,;&|(){}[\]\\.])|&(?![A-Za-z_.-]{1,24}=)){6,128}/i,
       confidence: 0.7,
       validate: isPassword,
       validated: false

@@ -21,7 +21,11 @@ export interface NumberingPlan {
   readonly isNumber: (digits: string) => boolean
 }
 
-const isNorthAmerican = (digits: string): boolean => /^[2-9](?!11|9)\d{2}[2-9](?!11)\d{6}$/.test(digits)
+// No area code is 555: it stands in invented numbers, which people take for numbers all the same.
+const isNorthAmerican = (digits: string): boolean => /^(?:[2-9](?!11|9)\d{2}[2-9](?!11)\d{6}|555\d{7})$/.test(digits)
+
+// What only looks like a number of North America, and is meant as one where a word says so.
+const isLooselyNorthAmerican = /^(?:(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|[2-9]\d{2}[.-]\d{4})$/
 
 /** Loaded once, when the first detector of telephone numbers is built: the data are large, the code that reads them elsewhere larger. */
 const plans: Effect.Effect<ReadonlyArray<NumberingPlan>> = Effect.map(
@@ -68,6 +72,9 @@ const isBalanced = (value: string): boolean => {
   }
   return open === 0
 }
+
+/** The beginning of a longer row of digits may be a number by itself only where a space ends it. */
+const isWhole = (row: string, length: number): boolean => length === row.length || row[length] === " "
 
 const isDate = (value: string): boolean =>
   /^(?:\d{4}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])([-./ ])(?:0?[1-9]|[12]\d|3[01])\2(?:19|20)\d\d)(?!\d)/.test(
@@ -190,6 +197,7 @@ const context = [
   "portable",
   "appel*",
   "llama*",
+  "llám*",
   "chiama*",
   "cellulare",
   "bel",
@@ -206,6 +214,13 @@ const context = [
   "휴대폰",
   "contact number",
   "reach me",
+  "my number",
+  "your number",
+  "her number",
+  "his number",
+  "mi número",
+  "meine nummer",
+  "mon numéro",
   "reach us",
   "☎",
   "📞"
@@ -294,6 +309,8 @@ export const make = (options?: {
     const wanted = options?.countries ?? countries
     const home = wanted.flatMap((country) => all.find((plan) => plan.country === country.toUpperCase()) ?? [])
 
+    const isAmerican = home.some((plan) => plan.callingCode === "1")
+
     const isInternational = (digits: string): boolean => {
       for (let length = 1; length <= 3; length++) {
         const sharing = byCode.get(digits.slice(0, length))
@@ -319,7 +336,8 @@ export const make = (options?: {
         if (home.some((plan) => countries.includes(plan.country) && isNational(plan, digits))) best = confidence
       }
       if (best > 0) return best
-      return home.some((plan) => isNational(plan, digits)) ? 0.35 : 0
+      if (home.some((plan) => isNational(plan, digits))) return 0.35
+      return isAmerican && isLooselyNorthAmerican.test(value) ? 0.3 : 0
     }
 
     const withExtension = (text: string, end: number): number =>
@@ -333,6 +351,7 @@ export const make = (options?: {
       needs: { digits: 7 },
       context,
       against,
+      againstBefore: 8,
       contextBefore: 32,
       contextAfter: 16,
       find: (text) => {
@@ -342,7 +361,12 @@ export const make = (options?: {
             const value = match[0].slice(0, length)
             const digits = digitsOf(value)
             if (digits.length < 7) break
-            if (!isBalanced(value) || !isInternational(match[0][0] === "+" ? digits : digits.slice(2))) continue
+            if (
+              !isWhole(match[0], length) ||
+              !isBalanced(value) ||
+              !isInternational(match[0][0] === "+" ? digits : digits.slice(2))
+            )
+              continue
             const end = withExtension(text, match.index + length)
             const confidence = match[0][0] === "+" ? 0.95 : 0.6
             candidates.push({ start: match.index, end, confidence, outOfContext: confidence - 0.1, validated: true })
@@ -356,13 +380,12 @@ export const make = (options?: {
             if (!isBalanced(value)) continue
             const confidence = confidenceOf(value)
             if (confidence === 0) continue
-            // A piece of a longer row of digits is a number only when the whole row is none.
-            if (length < match[0].length && confidence < 0.65) break
+            if (!isWhole(match[0], length) || (length < match[0].length && confidence < 0.65)) break
             candidates.push({
               start: match.index,
               end: withExtension(text, match.index + length),
               confidence,
-              inContext: confidence < 0.5 ? 0.75 : 0.95
+              inContext: confidence < 0.5 ? confidence + 0.35 : 0.95
             })
             break
           }

@@ -98,6 +98,7 @@ interface Compiled {
   readonly against: RegExp | undefined
   readonly before: number
   readonly after: number
+  readonly opposing: number
 }
 
 const compile = (entity: PiiEntity.PiiEntity, order: number): Compiled => ({
@@ -106,7 +107,8 @@ const compile = (entity: PiiEntity.PiiEntity, order: number): Compiled => ({
   context: wordsOf(entity.context),
   against: wordsOf(entity.against),
   before: entity.contextBefore ?? PiiEntity.defaults.contextBefore,
-  after: entity.contextAfter ?? PiiEntity.defaults.contextAfter
+  after: entity.contextAfter ?? PiiEntity.defaults.contextAfter,
+  opposing: entity.againstBefore ?? entity.contextBefore ?? PiiEntity.defaults.contextBefore
 })
 
 const outOfContext = 0.3
@@ -127,7 +129,7 @@ const reachOf = ({ after, against, before, context, entity }: Compiled): number 
  * against it still does: so a second look finds nothing that the first did not.
  */
 const weigh = (
-  { after, against, before, context }: Compiled,
+  { after, against, before, context, opposing }: Compiled,
   candidate: PiiEntity.Candidate,
   folded: FoldedText.FoldedText,
   start: number,
@@ -141,7 +143,10 @@ const weigh = (
   const own = (isMarked ? wide.slice(lastOf(mark, wide)) : wide).slice(-before).toLowerCase()
   const supported = context === undefined ? -1 : lastOf(context, own)
   const opposed = against === undefined ? -1 : lastOf(against, ahead)
-  if (opposed >= 0 && (supported < 0 || opposed > supported + ahead.length - own.length)) {
+  if (
+    opposed >= Math.max(0, ahead.length - opposing) &&
+    (supported < 0 || opposed > supported + ahead.length - own.length)
+  ) {
     return candidate.outOfContext ?? Math.min(confidence, outOfContext)
   }
   if (context === undefined) return confidence

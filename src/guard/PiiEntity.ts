@@ -60,9 +60,11 @@ export interface PiiEntity {
   readonly context?: ReadonlyArray<string> | undefined
   /** Words before it that speak against it. The nearer word counts. */
   readonly against?: ReadonlyArray<string> | undefined
-  /** At least this nearer than a finding, the words of `context` are looked for; default 48 and 24. */
+  /** How far before and behind a finding the words of `context` count; default 48 and 24. */
   readonly contextBefore?: number | undefined
   readonly contextAfter?: number | undefined
+  /** A word of `against` must end at most so far before a finding; default `contextBefore`. */
+  readonly againstBefore?: number | undefined
   /**
    * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a candidate depends only on
    * its own characters and `around` of them on both sides, never on other candidates: these may overlap. Time linear in the text.
@@ -137,6 +139,7 @@ export interface PatternOptions {
   readonly against?: ReadonlyArray<string> | undefined
   readonly contextBefore?: number | undefined
   readonly contextAfter?: number | undefined
+  readonly againstBefore?: number | undefined
   readonly patterns: ReadonlyArray<Pattern>
 }
 
@@ -179,6 +182,7 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     against: options.against,
     contextBefore: options.contextBefore,
     contextAfter: options.contextAfter,
+    againstBefore: options.againstBefore,
     find: (text) => {
       const candidates: Array<Candidate> = []
       for (const { each, found, more, validate } of patterns) {
