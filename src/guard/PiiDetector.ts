@@ -140,7 +140,7 @@ const weigh = (
   const wide = folded.text.slice(folded.locate(Math.max(0, start - before - marksBefore)), candidate.start)
   const isMarked = wide.includes(markStart)
   const ahead = (isMarked ? wide.replace(mark, "") : wide).slice(-before).toLowerCase()
-  const own = (isMarked ? wide.slice(lastOf(mark, wide)) : wide).slice(-before).toLowerCase()
+  const own = (isMarked ? wide.slice(Math.max(0, lastOf(mark, wide))) : wide).slice(-before).toLowerCase()
   const supported = context === undefined ? -1 : lastOf(context, own)
   const opposed = against === undefined ? -1 : lastOf(against, ahead)
   if (

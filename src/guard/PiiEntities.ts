@@ -9,6 +9,15 @@ import * as PaymentEntities from "./PaymentEntities.js"
 import * as PersonalEntities from "./PersonalEntities.js"
 import * as PhoneEntity from "./PhoneEntity.js"
 import type * as PiiEntity from "./PiiEntity.js"
+import * as VendorEntities from "./VendorEntities.js"
+
+// Without telephone numbers, whose data must be loaded.
+const ready: ReadonlyArray<PiiEntity.PiiEntity> = [
+  ...PersonalEntities.all,
+  ...PaymentEntities.all,
+  ...VendorEntities.all,
+  ...CredentialEntities.all
+]
 
 /**
  * Keys, tokens and passwords.
@@ -16,7 +25,7 @@ import type * as PiiEntity from "./PiiEntity.js"
  * @since 0.1.0
  * @category entities
  */
-export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = CredentialEntities.all
+export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = ready.filter(({ category }) => category === "secret")
 
 /**
  * What `make` can find.
@@ -24,10 +33,7 @@ export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = CredentialEntities.al
  * @since 0.1.0
  * @category constants
  */
-export const types: ReadonlyArray<string> = [
-  ...new Set([...PersonalEntities.all, ...PaymentEntities.all, ...secrets].map(({ type }) => type)),
-  "PHONE"
-]
+export const types: ReadonlyArray<string> = [...new Set(ready.map(({ type }) => type)), "PHONE"]
 
 /**
  * Personal data and secrets, those of the given types only (default: all). The numbering plans of telephones are loaded only when wanted.
@@ -41,8 +47,8 @@ export const make = (options?: {
   readonly phoneCountries?: ReadonlyArray<string> | undefined
 }): Effect.Effect<ReadonlyArray<PiiEntity.PiiEntity>> => {
   const isWanted = (type: string): boolean => options?.types === undefined || options.types.includes(type)
-  const ready = [...PersonalEntities.all, ...PaymentEntities.all, ...secrets].filter(({ type }) => isWanted(type))
+  const wanted = ready.filter(({ type }) => isWanted(type))
   return isWanted("PHONE")
-    ? Effect.map(PhoneEntity.make({ countries: options?.phoneCountries }), (phone) => [...ready, phone])
-    : Effect.succeed(ready)
+    ? Effect.map(PhoneEntity.make({ countries: options?.phoneCountries }), (phone) => [...wanted, phone])
+    : Effect.succeed(wanted)
 }

@@ -34,6 +34,14 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, "badge, bolt B-1234"), [])
   })
 
+  it("words of what was redacted speak for nothing, and the beginning of a mark hides nothing", () => {
+    const detector = PiiDetector.make({ entities: [badge({ context: ["badge"] })] })
+    assert.deepStrictEqual(shown(detector, "[REDACTED:BADGE] B-1234"), [])
+    assert.deepStrictEqual(shown(detector, "badge [REDACTED:BADGE] B-1234"), [])
+    assert.deepStrictEqual(shown(detector, "[REDACTED:EMAIL], badge B-1234"), ["BADGE B-1234"])
+    assert.deepStrictEqual(shown(detector, "badge [REDACTED: B-1234"), ["BADGE B-1234"])
+  })
+
   it("the sensitivity says how certain a finding must be", () => {
     const entities = [badge({ context: ["badge"] })]
     const of = (sensitivity: PiiDetector.Sensitivity) =>
