@@ -161,7 +161,7 @@ export * as CostLedger from "./governance/CostLedger.js"
 export * as CostStage from "./agent/CostStage.js"
 
 /**
- * Keys and tokens of the common vendors, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
  *
  * @since 0.1.0
  */
@@ -1299,6 +1299,13 @@ export * as UnicodeGuard from "./guard/UnicodeGuard.js"
  * @since 0.1.0
  */
 export * as Usage from "./domain/Usage.js"
+
+/**
+ * Keys and tokens of the common vendors, known by their prefixes.
+ *
+ * @since 0.1.0
+ */
+export * as VendorEntities from "./guard/VendorEntities.js"
 
 /**
  * The version of this package.

@@ -1,5 +1,5 @@
 /**
- * Keys and tokens of the common vendors, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
+ * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
  *
  * @since 0.1.0
  */
@@ -154,3 +154,10 @@ export * as TopicGuard from "./TopicGuard.js"
  * @since 0.1.0
  */
 export * as UnicodeGuard from "./UnicodeGuard.js"
+
+/**
+ * Keys and tokens of the common vendors, known by their prefixes.
+ *
+ * @since 0.1.0
+ */
+export * as VendorEntities from "./VendorEntities.js"
