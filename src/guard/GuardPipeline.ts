@@ -65,7 +65,8 @@ export interface Service {
   /**
    * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then nothing may be shown
    * before it was judged. What comes out of a window, put together, is what `checkOutput` makes of the whole text. Each guard holds back
-   * at most three times the reach of its window. `run` is told what the guards do; without one, nobody is.
+   * at most three times the reach of its window, beside a finding that has not ended. `run` is told what the guards
+   * do; without one, nobody is.
    */
   readonly openOutput?: ((context: Guard.CheckContext, run?: Run.Service | undefined) => OutputWindow) | undefined
   /** The parameters of a tool call as JSON text, before the tool runs. */
