@@ -48,11 +48,25 @@ export * as AgentEvent from "./domain/AgentEvent.js"
 export * as AgentExecutor from "./agent/AgentExecutor.js"
 
 /**
+ * The places of a run where handlers may wait, and where values may be changed.
+ *
+ * @since 0.1.0
+ */
+export * as AgentHooks from "./observability/AgentHooks.js"
+
+/**
  * Metrics of runs and tool calls, on Effect's `Metric`.
  *
  * @since 0.1.0
  */
 export * as AgentMetrics from "./observability/AgentMetrics.js"
+
+/**
+ * The domain events of runs: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as AgentNotices from "./observability/AgentNotices.js"
 
 /**
  * A run's outcome, folded from its events.
@@ -154,7 +168,7 @@ export * as CostEstimator from "./llm/CostEstimator.js"
 export * as CostLedger from "./governance/CostLedger.js"
 
 /**
- * Books what the run cost, whether it succeeded or not.
+ * Closes the books of a run, whether it succeeded or not.
  *
  * @since 0.1.0
  */
@@ -225,7 +239,7 @@ export * as Evaluator from "./strategy/Evaluator.js"
 export * as EventBus from "./observability/EventBus.js"
 
 /**
- * Outermost: the run's first event, its message and its end.
+ * Outermost: the run's first event, its message and its end, and who else is told of them.
  *
  * @since 0.1.0
  */
@@ -1089,6 +1103,20 @@ export * as Stage from "./agent/Stage.js"
  * @since 0.1.0
  */
 export * as StateGraph from "./graph/StateGraph.js"
+
+/**
+ * Messages for runs that are going on, and the order of runs that share a session.
+ *
+ * @since 0.1.0
+ */
+export * as Steering from "./agent/Steering.js"
+
+/**
+ * Lets a run be reached while it goes on, and makes runs of one session follow one another.
+ *
+ * @since 0.1.0
+ */
+export * as SteeringStage from "./agent/SteeringStage.js"
 
 /**
  * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in

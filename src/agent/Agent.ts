@@ -19,6 +19,7 @@ import type { OutputValidationError } from "../strategy/StrategyError.js"
 import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as Tool from "../tool/Tool.js"
 import * as ToolSet from "../tool/ToolSet.js"
+import type { Placed } from "./Stage.js"
 
 /**
  * @since 0.1.0
@@ -35,8 +36,13 @@ export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
 export interface RunLimits {
   /** Wall-clock time, everything included. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Tokens of all model calls, delegated ones included: no call is begun once they are used. */
+  /**
+   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are never passed. A call
+   * is asked for a shorter answer when only that fits.
+   */
   readonly maxTokens?: number | undefined
+  /** US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is refused. */
+  readonly maxCostUsd?: number | undefined
   readonly maxModelCalls?: number | undefined
   readonly maxToolCalls?: number | undefined
 }
@@ -86,6 +92,7 @@ export interface Definition {
   readonly role: string | undefined
   readonly module: string | undefined
   readonly limits: RunLimits
+  readonly stages: ReadonlyArray<Placed<any, any>>
 }
 
 /**
@@ -147,6 +154,11 @@ export type ToolsServices<T extends Tools> =
  * @category models
  */
 export type StrategyLike<E = unknown, R = unknown> = Strategy<E, R> | StrategyRegistry.Named | string
+
+type StageErrorOf<P> = P extends Placed<infer E, any> ? E : never
+type StageServicesOf<P> = P extends Placed<any, infer R> ? R : never
+
+const noStages: ReadonlyArray<Placed<any, any>> = []
 
 type StrategyErrorOf<S> = S extends Strategy<infer E, any> ? E : never
 type StrategyServicesOf<S> = S extends Strategy<any, infer R> ? R : never
@@ -213,7 +225,8 @@ export const make = <
   const T extends Tools = readonly [],
   S extends StrategyLike = never,
   Out extends Schema.Schema<any, any, never> = never,
-  const G extends ReadonlyArray<Guard.Any> = readonly []
+  const G extends ReadonlyArray<Guard.Any> = readonly [],
+  const P extends ReadonlyArray<Placed<any, any>> = readonly []
 >(
   name: string,
   options: {
@@ -235,14 +248,17 @@ export const make = <
     /** The module it belongs to: what `ModuleGraph` decides the visibility of tools by. */
     readonly module?: string | undefined
     readonly limits?: RunLimits | undefined
+    /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
+    readonly stages?: P | undefined
   } = {}
 ): Agent<
   [Out] extends [never] ? string : Schema.Schema.Type<Out>,
   | ToolsError<T>
   | StrategyErrorOf<S>
   | Guard.Failure<G[number]>
+  | StageErrorOf<P[number]>
   | ([Out] extends [never] ? never : OutputValidationError),
-  ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]>
+  ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]> | StageServicesOf<P[number]>
 > =>
   build(name, {
     system: options.system ?? "",
@@ -255,7 +271,8 @@ export const make = <
     settings: ModelSettings.merge(options.settings ?? {}, { temperature: options.temperature }),
     role: options.role,
     module: options.module,
-    limits: options.limits ?? {}
+    limits: options.limits ?? {},
+    stages: options.stages ?? noStages
   })
 
 const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })
@@ -419,3 +436,14 @@ export const withLimits =
   (limits: RunLimits) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
     change(self, { limits: { ...self.definition.limits, ...limits } })
+
+/**
+ * Adds stages of its own, at their places among those of the executor. What they fail with and require is the agent's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStages =
+  <const P extends ReadonlyArray<Placed<any, any>>>(...stages: P) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | StageErrorOf<P[number]>, R | StageServicesOf<P[number]>> =>
+    change(self, { stages: [...self.definition.stages, ...stages] })

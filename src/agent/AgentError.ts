@@ -36,7 +36,7 @@ export class AgentExecutionError extends Schema.TaggedError<AgentExecutionError>
 )("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
 
 /**
- * The run reached a limit it was given: wall-clock time in milliseconds, tokens, model calls or tool calls. `partial` is what it had
+ * The run reached a limit it was given: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls. `partial` is what it had
  * reached.
  *
  * @since 0.1.0
@@ -46,7 +46,7 @@ export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededEr
   "effect-lexigram/agent/AgentError/RunLimitExceededError"
 )("RunLimitExceededError", {
   ...fields("LEX_ERR_AGT_104"),
-  limitType: Schema.Literal("time", "tokens", "model-calls", "tool-calls"),
+  limitType: Schema.Literal("time", "tokens", "cost", "model-calls", "tool-calls"),
   limit: Schema.Number,
   used: Schema.Number,
   partial: Schema.optional(Reached)

@@ -19,6 +19,13 @@ import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type TurnId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
+import {
+  BudgetExceededError,
+  ModelAccessDeniedError,
+  PolicyViolationError,
+  RateLimitExceededError,
+  ResourceExhaustedError
+} from "../governance/GovernanceError.js"
 import type { ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
@@ -28,8 +35,11 @@ import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
+import { TokenCounter } from "../llm/TokenCounter.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as EventBus from "../observability/EventBus.js"
 import * as Health from "../observability/Health.js"
+import * as Hooks from "../observability/Hooks.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as Telemetry from "../observability/Telemetry.js"
@@ -38,8 +48,7 @@ import * as SessionManager from "../session/SessionManager.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import { Evaluator } from "../strategy/Evaluator.js"
-import * as ModelCall from "../strategy/ModelCall.js"
-import type { Answer, Strategy, StrategyBaseError, Task } from "../strategy/Strategy.js"
+import type { Answer, Strategy, StrategyBaseError } from "../strategy/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
@@ -58,8 +67,6 @@ import type { AgentConfigurationError, RunLimitExceededError } from "./AgentErro
 import * as CostStage from "./CostStage.js"
 import * as EventsStage from "./EventsStage.js"
 import * as GovernanceStage from "./GovernanceStage.js"
-import * as GuardChecks from "./GuardChecks.js"
-import * as HandoffStage from "./HandoffStage.js"
 import * as InputGuardStage from "./InputGuardStage.js"
 import * as MemorySaveStage from "./MemorySaveStage.js"
 import * as MemoryStage from "./MemoryStage.js"
@@ -68,13 +75,22 @@ import * as Outlet from "./Outlet.js"
 import * as OutputGuardStage from "./OutputGuardStage.js"
 import * as RunInterceptors from "./RunInterceptors.js"
 import * as RunPreparation from "./RunPreparation.js"
+import * as RunProgram from "./RunProgram.js"
 import * as SessionStage from "./SessionStage.js"
 import * as SkillStage from "./SkillStage.js"
-import type { Collaborators, ErrorOf, State } from "./Stage.js"
-import { compose } from "./Stage.js"
+import type { Collaborators, ErrorOf, Placed, State } from "./Stage.js"
+import { compose, insert } from "./Stage.js"
+import * as Steering from "./Steering.js"
+import * as SteeringStage from "./SteeringStage.js"
 
 /** What still happens when the run's time is up. */
-const outer = [EventsStage.stage, CostStage.stage, MemorySaveStage.stage, MetricsStage.stage] as const
+const outer = [
+  EventsStage.stage,
+  SteeringStage.stage,
+  CostStage.stage,
+  MemorySaveStage.stage,
+  MetricsStage.stage
+] as const
 
 const inner = [
   OutputGuardStage.stage,
@@ -120,6 +136,10 @@ export interface AgentRequest {
   readonly userId?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined
   readonly settings?: ModelSettings.ModelSettings | undefined
+  /** Whose resource quotas count; default the user. */
+  readonly tenantId?: string | undefined
+  /** How the data of the request is classified (`confidential`, `pii`, …), for policies. */
+  readonly classifications?: ReadonlyArray<string> | undefined
   /** The id of the run, for callers that must know it before it begins; never used twice. Default a new one. */
   readonly runId?: string | undefined
 }
@@ -189,6 +209,11 @@ const unlisted = (error: Error): { readonly message: string; readonly cause?: un
 
 /** Failures of the reasoning, which learn what was reached. */
 const withPartial = [
+  BudgetExceededError,
+  ModelAccessDeniedError,
+  PolicyViolationError,
+  RateLimitExceededError,
+  ResourceExhaustedError,
   MaxIterationsExceededError,
   NoProgressError,
   OutputValidationError,
@@ -212,31 +237,12 @@ const unwrap = (state: State, error: unknown): unknown => {
   })
 }
 
-/** A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all the same. */
-const answered = (state: State, strategy: Strategy<unknown, unknown>, task: Task) => {
-  const { output } = task
-  if (output === undefined) return strategy.program(task)
-  return Effect.flatMap(strategy.program(task), (answer) => {
-    if (answer.output !== undefined) return Effect.succeed(answer)
-    return Effect.flatMap(ModelCall.bind(task), (model) =>
-      Effect.map(
-        ModelCall.structured(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
-          strategyName: strategy.name,
-          step: state.progress().steps.length,
-          messages: ModelCall.openingMessages(task),
-          text: answer.text
-        }),
-        (shaped): Answer => ({ ...answer, ...shaped })
-      )
-    )
-  })
-}
-
 const make = (
   config: Either.Either<AgentConfig.AgentConfig, string>,
   collaborators: Collaborators,
   log: RunLog.Service,
-  given: Context.Context<never>
+  given: Context.Context<never>,
+  placed: ReadonlyArray<Placed<unknown, unknown>>
 ): Service => {
   // What the layer was given wins inside a run: an ambient client must not replace it unseen.
   const own = Context.make(LlmClient.LlmClient, collaborators.client).pipe(
@@ -249,53 +255,6 @@ const make = (
     tracing: collaborators.config.enableTracing,
     metrics: collaborators.config.enableMetrics,
     content: collaborators.config.captureContent
-  }
-
-  const reason = (strategy: Strategy<unknown, unknown>) => (state: State) => {
-    const { agent, uses } = state
-    const { definition } = agent
-    const maxTokens = definition.limits.maxTokens ?? uses.config.maxRunTokens
-    const task: Task = {
-      input: state.input,
-      system: state.system,
-      history: state.history,
-      tools: state.tools,
-      settings: state.settings,
-      role: definition.role,
-      output: definition.output?.spec,
-      limits: {
-        maxIterations: uses.config.maxIterations,
-        llmTimeout: uses.config.llmTimeout,
-        toolTimeout: uses.config.toolTimeout,
-        toolMaxAttempts: uses.config.toolMaxRetries,
-        observationMaxChars: uses.config.observationMaxChars,
-        toolConcurrency: uses.config.toolConcurrency
-      }
-    }
-    const { maxModelCalls, maxToolCalls } = definition.limits
-    const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined
-    const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
-    const program = HandoffStage.within(state, answered(state, strategy, task))
-    if (!limitsModel && maxToolCalls === undefined && !guardsTools && definition.module === undefined) return program
-    return Effect.mapInputContext(program, (current: Context.Context<any>) => {
-      let context = current
-      if (limitsModel) {
-        context = Context.add(context, ModelCall.ModelCallInterceptors, [
-          ...Context.get(current, ModelCall.ModelCallInterceptors),
-          RunInterceptors.modelLimits(state, maxTokens)
-        ])
-      }
-      if (maxToolCalls !== undefined || guardsTools) {
-        context = Context.add(context, ToolRunner.ToolInterceptors, [
-          ...Context.get(current, ToolRunner.ToolInterceptors),
-          ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
-          ...(guardsTools ? [RunInterceptors.toolGuards(state)] : [])
-        ])
-      }
-      return definition.module === undefined
-        ? context
-        : Context.add(context, ToolRunner.CallerModule, definition.module)
-    })
   }
 
   /** The run's span, and what it adds to the context, in one. */
@@ -359,7 +318,7 @@ const make = (
       const state = stateOf(agent, request, ready, runId, agentGuards, outlet, fiber, parent)
       const program = Either.isLeft(prepared)
         ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
-        : staged(prepared.right.strategy)(state)
+        : staged(prepared.right.strategy, agent.definition.stages)(state)
       const whole = Effect.matchCauseEffect(within(state, program), {
         onFailure: (cause) => {
           const failure = Cause.failureOrCause(cause)
@@ -397,7 +356,9 @@ const make = (
         clock: Context.get(fiber.currentDefaultServices, Clock.Clock),
         sink: outlet.sink,
         parent: Run.isCurrent(parent) ? parent : undefined,
-        telemetry
+        telemetry,
+        hooks: collaborators.hooks,
+        bus: collaborators.bus
       }),
       uses: collaborators,
       input: request.input,
@@ -407,19 +368,30 @@ const make = (
       settings: prepared?.settings ?? ModelSettings.empty,
       sessionId: prepared?.sessionId,
       userId: prepared?.userId,
+      tenantId: prepared?.tenantId,
+      classifications: request.classifications ?? [],
+      inbox: Steering.nothing,
       agentGuards,
       progress: outlet.progress,
-      notes: { session: undefined, shown: noTurns, keep: undefined, blocked: false }
+      notes: { session: undefined, shown: noTurns, keep: undefined, blocked: false, steered: [] }
     }
   }
 
-  const composed = new WeakMap<Strategy<unknown, unknown>, (state: State) => Effect.Effect<Answer, unknown, unknown>>()
-  const staged = (strategy: Strategy<unknown, unknown>) => {
-    let run = composed.get(strategy)
+  type Staged = (state: State) => Effect.Effect<Answer, unknown, unknown>
+  // Stages of an agent's own are a value of its definition: one composition for each pair.
+  const composed = new WeakMap<object, WeakMap<Strategy<unknown, unknown>, Staged>>()
+  const staged = (strategy: Strategy<unknown, unknown>, own: ReadonlyArray<Placed<unknown, unknown>>): Staged => {
+    let known = composed.get(own)
+    if (known === undefined) {
+      known = new WeakMap()
+      composed.set(own, known)
+    }
+    let run = known.get(strategy)
     if (run === undefined) {
-      const inside = compose(inner)(reason(strategy))
-      run = compose(outer)((state) => timed(state, inside(state)))
-      composed.set(strategy, run)
+      const all = [...placed, ...own]
+      const inside = compose(insert(inner, all))((state) => RunProgram.make(state, strategy))
+      run = compose(insert(outer, all))((state) => timed(state, inside(state))) as Staged
+      known.set(strategy, run)
     }
     return run
   }
@@ -456,6 +428,16 @@ const make = (
 }
 
 /**
+ * Stages that are put into every run of an executor, at their places. What they fail with is among the failures of any run.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class Stages extends Context.Reference<Stages>()("effect-lexigram/agent/AgentExecutor/Stages", {
+  defaultValue: (): ReadonlyArray<Placed<ExecutorError>> => []
+}) {}
+
+/**
  * An executor over everything it works with. `Agents.layer` and `Agents.layerWith` are the ready compositions.
  *
  * @since 0.1.0
@@ -475,6 +457,9 @@ export const layer: Layer.Layer<
   | SessionManager.SessionManager
   | SkillRegistry.SkillRegistry
   | SkillExecutor.SkillExecutor
+  | Steering.Steering
+  | Hooks.Hooks
+  | EventBus.EventBus
   | RunLog.RunLog
 > = Layer.effect(
   AgentExecutor,
@@ -494,6 +479,9 @@ export const layer: Layer.Layer<
         sessions: yield* SessionManager.SessionManager,
         skills: yield* SkillRegistry.SkillRegistry,
         skillExecutor: yield* SkillExecutor.SkillExecutor,
+        steering: yield* Steering.Steering,
+        hooks: yield* Hooks.Hooks,
+        bus: yield* EventBus.EventBus,
         skillTools: new WeakMap()
       },
       yield* RunLog.RunLog,
@@ -501,10 +489,12 @@ export const layer: Layer.Layer<
       Context.pick(
         CostEstimator,
         Evaluator,
-        PromptLibrary
+        PromptLibrary,
+        TokenCounter
       )(
-        (yield* Effect.context<never>()) as Context.Context<CostEstimator | Evaluator | PromptLibrary>
-      ) as Context.Context<never>
+        (yield* Effect.context<never>()) as Context.Context<CostEstimator | Evaluator | PromptLibrary | TokenCounter>
+      ) as Context.Context<never>,
+      yield* Stages
     )
   })
 )

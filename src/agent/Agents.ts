@@ -9,7 +9,10 @@ import * as Governance from "../governance/Governance.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
+import type * as TokenCounter from "../llm/TokenCounter.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as EventBus from "../observability/EventBus.js"
+import * as Hooks from "../observability/Hooks.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as PromptLibrary from "../prompt/PromptLibrary.js"
 import * as SessionManager from "../session/SessionManager.js"
@@ -21,6 +24,8 @@ import * as ModuleGraph from "../tool/ModuleGraph.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as AgentConfig from "./AgentConfig.js"
 import * as AgentExecutor from "./AgentExecutor.js"
+import type { Placed } from "./Stage.js"
+import * as Steering from "./Steering.js"
 
 /**
  * A layer of each collaborator that can be replaced.
@@ -41,6 +46,16 @@ export interface Replaceable {
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
   readonly modules?: Layer.Layer<ModuleGraph.ModuleGraph, any, any> | undefined
   readonly log?: Layer.Layer<RunLog.RunLog, any, any> | undefined
+  /** Runs can be reached while they go on, and runs of one session follow one another. */
+  readonly steering?: Layer.Layer<Steering.Steering, any, any> | undefined
+  /** Who waits in runs. */
+  readonly hooks?: Layer.Layer<Hooks.Hooks, any, any> | undefined
+  /** Who is told of runs. */
+  readonly events?: Layer.Layer<EventBus.EventBus, any, any> | undefined
+  /** What model calls cost; without one, that in context when an agent runs, then nothing is known. */
+  readonly prices?: Layer.Layer<never, any, any> | undefined
+  /** Counts tokens for budgets; without one, that in context when an agent runs, then an approximation. */
+  readonly tokens?: Layer.Layer<TokenCounter.TokenCounter, any, any> | undefined
 }
 
 type Given<L, Key extends keyof Replaceable> = Extract<L[Key & keyof L], Layer.Layer<any, any, any>>
@@ -81,17 +96,37 @@ const collaborators = (given: Replaceable) =>
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
     given.log ?? RunLog.layerNoop,
     given.prompts ?? Layer.empty,
+    given.steering ?? Steering.layerNoop,
+    given.hooks ?? Hooks.layerNoop,
+    given.events ?? EventBus.layerNoop,
+    given.prices ?? Layer.empty,
+    given.tokens ?? Layer.empty,
     ToolRunner.layer().pipe(
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)
     )
   )
 
+/**
+ * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). What they fail with is among the failures of any run; a stage that
+ * adds failures or requirements of its own belongs to an agent (`Agent.withStages`).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface WithStages {
+  readonly stages?: ReadonlyArray<Placed<AgentExecutor.ExecutorError>> | undefined
+}
+
 const compose = (
   settings: Layer.Layer<AgentConfig.Settings, any>,
-  given: Replaceable
+  given: Replaceable & WithStages
 ): Layer.Layer<AgentExecutor.AgentExecutor, any, any> =>
-  AgentExecutor.layer.pipe(Layer.provide(collaborators(given)), Layer.provide(settings))
+  AgentExecutor.layer.pipe(
+    Layer.provide(collaborators(given)),
+    Layer.provide(settings),
+    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(AgentExecutor.Stages, given.stages))
+  )
 
 /**
  * An executor over a model and nothing else: no memory, sessions, guards, governance or skills; tools that need an approval are denied.
@@ -122,7 +157,7 @@ export const layer = (
  * ```
  */
 export const layerWith = <const L extends Replaceable>(
-  options: L & NothingElse<L, "config"> & { readonly config?: AgentConfig.Options | undefined }
+  options: L & NothingElse<L, "config" | "stages"> & WithStages & { readonly config?: AgentConfig.Options | undefined }
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layer(options.config), options)
 
@@ -133,6 +168,6 @@ export const layerWith = <const L extends Replaceable>(
  * @category layers
  */
 export const layerConfig = <const L extends Replaceable = {}>(
-  options?: (L & NothingElse<L>) | undefined
+  options?: (L & NothingElse<L, "stages"> & WithStages) | undefined
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L> | ConfigError.ConfigError, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layerConfig, options ?? {})

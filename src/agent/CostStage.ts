@@ -1,15 +1,54 @@
 /**
- * Books what the run cost, whether it succeeded or not.
+ * Closes the books of a run, whether it succeeded or not.
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Usage from "../domain/Usage.js"
+import type * as Governance from "../governance/Governance.js"
 import * as StepModule from "../observability/Step.js"
-import { conclude, type Stage } from "./Stage.js"
+import type { Answer } from "../strategy/Strategy.js"
+import { conclude, type Stage, type State } from "./Stage.js"
+
+/** The governance a run is under: its agent's own, else the executor's. */
+export const governanceOf = (state: State): Governance.Service =>
+  state.agent.definition.governance ?? state.uses.governance
 
 /**
- * Hands the run's cost to `Governance` when every model call has a known price: that of runs inside it included, which book theirs only
- * where their agent has a governance of its own. A booking that fails is passed over.
+ * What to spread into requests to governance.
+ *
+ */
+export const requester = (state: State) => ({
+  runId: state.run.runId,
+  rootRunId: state.run.rootRunId,
+  agent: state.agent.name,
+  ...(state.userId === undefined ? {} : { userId: state.userId }),
+  ...(state.tenantId === undefined ? {} : { tenantId: state.tenantId })
+})
+
+const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number): Governance.AuditEntry => {
+  const { costUsd, usage } = state.progress()
+  const model = state.settings.model ?? state.uses.client.model
+  return {
+    type: "agent_execution",
+    runId: state.run.runId,
+    agent: state.agent.name,
+    provider: state.uses.client.provider,
+    ...(model === undefined ? {} : { model }),
+    ...(state.userId === undefined ? {} : { userId: state.userId }),
+    status: Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure",
+    tokens: Usage.total(usage),
+    ...(costUsd === undefined ? {} : { cost: costUsd }),
+    latencyMs
+  }
+}
+
+/**
+ * Each model call was booked when it answered. At its end a run is written into the audit, and the run at the top gives up the budget that
+ * it and the runs inside of it shared. A governance that fails here is passed over.
  *
  * @since 0.1.0
  * @category stages
@@ -17,27 +56,21 @@ import { conclude, type Stage } from "./Stage.js"
 export const stage: Stage = {
   name: "cost",
   wrap: (state, next) => {
-    const own = state.agent.definition.governance
-    const governance = own ?? state.uses.governance
-    // What a run inside a run cost is part of what the outer one cost, and booked there.
-    const elsewhere = own === undefined && state.run.parentRunId !== undefined
-    if (elsewhere || governance.enabled === false) return next(state)
-    return Effect.onExit(next(state), () =>
-      Effect.flatMap(StepModule.Step, (step) => {
-        if (step.isSuspended()) return Effect.void
-        const { costUsd, usage } = state.progress()
-        if (costUsd === undefined) return Effect.void
-        const model = state.settings.model ?? state.uses.client.model
-        return conclude(
-          governance.trackCost({
-            cost: costUsd,
-            usage,
-            ...(model === undefined ? {} : { model }),
-            ...(state.userId === undefined ? {} : { userId: state.userId })
-          }),
-          { state, stage: "cost" }
-        )
-      })
+    const governance = governanceOf(state)
+    if (governance.enabled === false) return next(state)
+    return Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+      Effect.onExit(next(state), (exit) =>
+        Effect.flatMap(StepModule.Step, (step) => {
+          if (step.isSuspended()) return Effect.void
+          const closed = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.zipRight(
+              governance.audit(entry(state, exit, now - startedAt)),
+              state.run.parentRunId === undefined ? governance.release(state.run.rootRunId) : Effect.void
+            )
+          )
+          return conclude(closed, { state, stage: "cost" })
+        })
+      )
     )
   }
 }

@@ -5,6 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import type { GovernanceError } from "../governance/GovernanceError.js"
+import * as Telemetry from "../observability/Telemetry.js"
+import { governanceOf, requester } from "./CostStage.js"
 import type { Stage } from "./Stage.js"
 
 /**
@@ -16,22 +18,25 @@ import type { Stage } from "./Stage.js"
 export const stage: Stage<GovernanceError> = {
   name: "governance",
   wrap: (state, next) => {
-    const governance = state.agent.definition.governance ?? state.uses.governance
+    const governance = governanceOf(state)
     if (governance.enabled === false) return next(state)
     const model = state.settings.model ?? state.uses.client.model
-    return Effect.flatMap(
-      governance.checkRequest({
-        runId: state.run.runId,
-        agent: state.agent.name,
-        provider: state.uses.client.provider,
-        ...(model === undefined ? {} : { model }),
-        ...(state.userId === undefined ? {} : { userId: state.userId })
-      }),
-      (decision): ReturnType<typeof next> => {
-        if (decision.allowed) return next(state)
-        state.run.metrics?.denied()
-        return Effect.fail(decision.error) as never
-      }
-    )
+    const check = governance.checkRequest({
+      ...requester(state),
+      provider: state.uses.client.provider,
+      ...(model === undefined ? {} : { model }),
+      ...(state.classifications.length === 0 ? {} : { classifications: state.classifications })
+    })
+    const spanned = state.run.telemetry.tracing
+      ? Effect.withSpan(check, Telemetry.SPAN_GOVERNANCE_CHECK, {
+          captureStackTrace: false,
+          attributes: { [Telemetry.attribute.agentName]: state.agent.name }
+        })
+      : check
+    return Effect.flatMap(spanned, (decision): ReturnType<typeof next> => {
+      if (decision.allowed) return next(state)
+      state.run.metrics?.denied()
+      return Effect.fail(decision.error) as never
+    })
   }
 }

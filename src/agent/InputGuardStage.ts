@@ -4,10 +4,13 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import type { GuardResult } from "../guard/Guard.js"
 import { type GuardPipelineError, InputGuardError } from "../guard/GuardError.js"
+import * as AgentHooks from "../observability/AgentHooks.js"
 import type { Fatality } from "../tool/ToolRunner.js"
+import { infoOf } from "./EventsStage.js"
 import * as GuardChecks from "./GuardChecks.js"
-import type { Stage } from "./Stage.js"
+import type { Stage, State } from "./Stage.js"
 
 /**
  * A blocked message fails the run with `InputGuardError` and is not kept anywhere; a redacted one goes on as it was left.
@@ -17,28 +20,42 @@ import type { Stage } from "./Stage.js"
  */
 export const stage: Stage<InputGuardError | GuardPipelineError | Fatality> = {
   name: "inputGuard",
-  wrap: (state, next) => {
-    if (!GuardChecks.isGuarded(state, "input")) {
-      state.notes.keep = state.input
-      return next(state)
+  wrap: (given, next) => {
+    const going = (state: State, text: string): ReturnType<typeof next> => {
+      state.notes.keep = text
+      const inside = () => next(text === state.input ? state : { ...state, input: text })
+      // The first event holds the message only where it is the one that stays.
+      const wait =
+        text === given.input && !GuardChecks.isGuarded(state, "input")
+          ? undefined
+          : state.run.unsafeEmit({ _tag: "InputChecked", input: text })
+      return wait === undefined ? inside() : Effect.flatMap(wait, inside)
     }
-    return Effect.flatMap(
-      GuardChecks.check(state, "input", state.input, GuardChecks.context(state)),
-      (verdict): ReturnType<typeof next> => {
-        if (verdict.blocked) {
-          return Effect.fail(
-            new InputGuardError({
-              guard: verdict.by.guardName,
-              stage: "input",
-              message: `The message was blocked by the guard "${verdict.by.guardName}"${reason(verdict.by.details.reason)}`
-            })
-          ) as never
-        }
-        state.notes.keep = verdict.text
-        return next(verdict.text === state.input ? state : { ...state, input: verdict.text })
-      }
-    )
+    return Effect.flatMap(filtered(given), (state): ReturnType<typeof next> => {
+      if (!GuardChecks.isGuarded(state, "input")) return going(state, state.input)
+      return Effect.flatMap(
+        GuardChecks.check(state, "input", state.input, GuardChecks.context(state)),
+        (verdict): ReturnType<typeof next> =>
+          verdict.blocked ? (Effect.fail(blockedBy(verdict.by)) as never) : going(state, verdict.text)
+      ) as never
+    })
   }
+}
+
+/** The failure of a message that a guard blocked. */
+export const blockedBy = (result: GuardResult): InputGuardError =>
+  new InputGuardError({
+    guard: result.guardName,
+    stage: "input",
+    message: `The message was blocked by the guard "${result.guardName}"${reason(result.details.reason)}`
+  })
+
+const filtered = (state: State): Effect.Effect<State> => {
+  const { hooks } = state.run
+  if (!hooks.has(AgentHooks.AgentInputFilter)) return Effect.succeed(state)
+  return Effect.map(hooks.apply(AgentHooks.AgentInputFilter, state.input, infoOf(state)), (input) =>
+    input === state.input ? state : { ...state, input }
+  )
 }
 
 const reason = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)

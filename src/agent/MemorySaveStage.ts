@@ -35,11 +35,15 @@ const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now
               : ("failed" as const)
         })
   }
-  if (!Exit.isSuccess(exit)) return [user]
+  const steered = state.notes.steered.map(
+    (content, index): NewTurn => ({ ...user, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
+  )
+  if (!Exit.isSuccess(exit)) return [user, ...steered]
   const progress = state.progress()
   const model = state.settings.model ?? state.uses.client.model
   return [
     user,
+    ...steered,
     {
       ...common,
       id: TurnId.make(`${run.runId}:assistant`),

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { type GuardPipelineError, OutputGuardError } from "../guard/GuardError.js"
+import type * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
 import * as Run from "../observability/Run.js"
 import type { Fatality } from "../tool/ToolRunner.js"
@@ -17,9 +18,47 @@ const refused = (state: State, guard: string, message: string) => {
   return Effect.fail(new OutputGuardError({ guard, stage: "output", message })) as never
 }
 
+const chained = (windows: ReadonlyArray<GuardPipeline.OutputWindow>): Run.ScreenedText => {
+  let blocked = false
+  const from = (index: number, text: string): string => {
+    let current = text
+    for (const window of windows.slice(index)) {
+      const released = window.push(current)
+      if (released.blockingResult !== undefined) blocked = true
+      current = released.text
+    }
+    return current
+  }
+  return {
+    push: (text) => (blocked ? "" : from(0, text)),
+    end: () => {
+      let rest = ""
+      for (const [index, window] of windows.entries()) {
+        if (blocked) return rest
+        const released = window.end()
+        if (released.blockingResult !== undefined) blocked = true
+        rest += from(index + 1, released.text)
+      }
+      return rest
+    }
+  }
+}
+
+/** Where every guard of answers can judge them as they are written: the agent's guards first, then the executor's. */
+const screenOf = (state: State): Run.Screen | undefined => {
+  const openers: Array<() => GuardPipeline.OutputWindow> = []
+  for (const pipeline of [state.agentGuards, state.uses.guards]) {
+    if (pipeline === undefined || !pipeline.stages.has("output")) continue
+    const { openOutput } = pipeline
+    if (openOutput === undefined) return undefined
+    openers.push(() => openOutput(GuardChecks.context(state)))
+  }
+  return { open: () => chained(openers.map((open) => open())) }
+}
+
 /**
- * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. While some guard looks at answers their text is not
- * streamed as the model writes it, so that nothing is out before it was judged.
+ * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. Texts are streamed as the model writes them when every
+ * guard can judge them in windows, and then only what passes is shown; while some guard needs the whole answer nothing is streamed.
  *
  * @since 0.1.0
  * @category stages
@@ -28,9 +67,10 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
   name: "outputGuard",
   wrap: (state, next) => {
     if (!GuardChecks.isGuarded(state, "output")) return next(state)
-    const quiet = Run.quiet(state.run)
+    const screen = screenOf(state)
+    const run = screen === undefined ? Run.quiet(state.run) : Run.screened(state.run, screen)
     return Effect.flatMap(
-      Effect.provideService(next({ ...state, run: quiet }), Run.Run, quiet),
+      Effect.provideService(next({ ...state, run }), Run.Run, run),
       (answer): ReturnType<typeof next> =>
         Effect.flatMap(
           GuardChecks.check(state, "output", answer.text, GuardChecks.context(state)),

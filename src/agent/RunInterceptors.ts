@@ -4,15 +4,25 @@
  * @internal
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Usage from "../domain/Usage.js"
+import * as Exit from "effect/Exit"
+import type * as Governance from "../governance/Governance.js"
 import { GuardPipelineError, ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
+import type { Service as CostEstimator } from "../llm/CostEstimator.js"
+import type * as TokenCounter from "../llm/TokenCounter.js"
+import * as AgentHooks from "../observability/AgentHooks.js"
+import * as AgentNotices from "../observability/AgentNotices.js"
+import * as DomainEvent from "../observability/DomainEvent.js"
 import * as Run from "../observability/Run.js"
-import type * as ModelCall from "../strategy/ModelCall.js"
+import * as Step from "../observability/Step.js"
+import * as StrategyBudget from "../strategy/StrategyBudget.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
+import type { RunLimits } from "./Agent.js"
 import { RunLimitExceededError } from "./AgentError.js"
 import * as GuardChecks from "./GuardChecks.js"
-import type { State } from "./Stage.js"
+import { conclude, type State } from "./Stage.js"
 
 /** The failure of a run that reached a limit. */
 export const limitError = (
@@ -33,38 +43,122 @@ export const limitError = (
 
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
 
-/** No model call is begun once the run's tokens or calls are used up; those of runs it started count. */
-export const modelLimits = (state: State, maxTokens: number | undefined): ModelCall.ModelCallInterceptor => {
-  const { maxModelCalls } = state.agent.definition.limits
-  // Begun and not reported yet: strategies may call models side by side.
-  let open = 0
-  return (request, next) =>
-    Effect.suspend(() => {
-      const progress = state.progress()
-      const tokens = Usage.total(progress.usage)
-      if (maxTokens !== undefined && tokens >= maxTokens) return fatal(limitError(state, "tokens", maxTokens, tokens))
-      const used = progress.modelCalls + open
-      if (maxModelCalls !== undefined && used >= maxModelCalls) {
-        return fatal(limitError(state, "model-calls", maxModelCalls, used))
-      }
-      open++
-      return Effect.ensuring(
-        next(request),
-        Effect.sync(() => void open--)
-      )
-    })
-}
+/**
+ * What a run and the runs it starts may use, as their model calls draw on it: reserved before a call, booked when it has answered. A call is
+ * asked for a shorter answer when only that fits.
+ */
+export const modelBudget = (
+  state: State,
+  limits: Pick<RunLimits, "maxCostUsd" | "maxModelCalls" | "maxTokens">,
+  services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
+): StrategyBudget.Budget<RunLimitExceededError> =>
+  StrategyBudget.make(limits, {
+    subject: `The run of "${state.agent.name}"`,
+    counter: services.counter,
+    estimator: services.estimator,
+    fail: ({ hint, limit, limitType, message, used }) =>
+      new RunLimitExceededError({
+        agentName: state.agent.name,
+        limitType,
+        limit,
+        used,
+        partial: state.progress(),
+        message,
+        hint
+      })
+  })
+
+/** True for calls of the run itself: runs inside of it have wrappers of their own. */
+const isOwn = (state: State): Effect.Effect<boolean> => Effect.map(Run.Run, (run) => run.runId === state.run.runId)
+
+const own =
+  (state: State, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.flatMap(isOwn(state), (mine) => (mine ? interceptor(call, next) : next(call)))
 
 /** Calls of tools by the run itself. */
-export const toolLimits =
-  (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
-  (call, next) =>
-    Effect.flatMap(Run.Run, (run) => {
-      if (run.runId !== state.run.runId) return next(call)
+export const toolLimits = (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) =>
+    Effect.suspend(() => {
       // The call itself is among those the events know of.
       const used = state.progress().toolCalls.length
       return used > maxToolCalls ? fatal(limitError(state, "tool-calls", maxToolCalls, used)) : next(call)
     })
+  )
+
+const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallInfo => ({
+  agentName: state.agent.name,
+  runId: state.run.runId,
+  toolName: call.name,
+  toolCallId: call.id
+})
+
+/** Outermost: tells the application and the audit how a call ended. */
+export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) =>
+    Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+      Effect.onExit(next(call), (exit) =>
+        Effect.flatMap(Effect.zip(Step.Step, Clock.currentTimeMillis), ([step, now]) => {
+          if (step.isSuspended()) return Effect.void
+          const success = Exit.isSuccess(exit) && !exit.value.isFailure
+          state.run.announce(() =>
+            DomainEvent.make(AgentNotices.ToolExecutionCompletedEvent, {
+              aggregateId: state.run.runId,
+              actorId: state.userId,
+              fields: { toolName: call.name, agentId: state.agent.name, success }
+            })
+          )
+          if (governance.enabled === false) return Effect.void
+          const interrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+          return conclude(
+            governance.audit({
+              type: "tool_call",
+              runId: state.run.runId,
+              agent: state.agent.name,
+              ...(state.userId === undefined ? {} : { userId: state.userId }),
+              status: success ? "success" : interrupted ? "interrupted" : "failure",
+              latencyMs: now - startedAt,
+              metadata: { tool: call.name }
+            }),
+            { state, stage: "audit" }
+          )
+        })
+      )
+    )
+  )
+
+/** Filters may change arguments before guards see them. */
+export const toolParamsFilter = (state: State): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) => {
+    const { hooks } = state.run
+    if (!hooks.has(AgentHooks.AgentToolParamsFilter)) return next(call)
+    return Effect.flatMap(hooks.apply(AgentHooks.AgentToolParamsFilter, call.params, callInfo(state, call)), (params) =>
+      next(params === call.params ? call : { ...call, params })
+    )
+  })
+
+/** Innermost: hooks before the tool runs, filters of what it gave back. */
+export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) => {
+    const { hooks } = state.run
+    const called = hooks.has(AgentHooks.AgentToolCalledHook)
+      ? Effect.flatMap(
+          hooks.call(AgentHooks.AgentToolCalledHook, { ...callInfo(state, call), params: call.params }),
+          () => next(call)
+        )
+      : next(call)
+    return Effect.flatMap(called, (outcome) => {
+      if (!hooks.has(AgentHooks.AgentObservationFilter)) return Effect.succeed(outcome)
+      return Effect.map(
+        hooks.apply(AgentHooks.AgentObservationFilter, outcome.observation, {
+          ...callInfo(state, call),
+          isFailure: outcome.isFailure
+        }),
+        (observation) =>
+          observation === outcome.observation ? outcome : { ...outcome, observation, result: observation }
+      )
+    })
+  })
 
 /** Guards see the arguments of a call and what it shows. */
 export const toolGuards =
@@ -72,7 +166,7 @@ export const toolGuards =
   (call, next) =>
     Effect.gen(function* () {
       // Runs inside this one have guards of their own.
-      if ((yield* Run.Run).runId !== state.run.runId) return yield* next(call)
+      if (!(yield* isOwn(state))) return yield* next(call)
       const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
       let guarded = call
       if (GuardChecks.isGuarded(state, "toolInput")) {

@@ -33,6 +33,7 @@ export interface Prepared {
   readonly strategy: Strategy<unknown, unknown>
   readonly sessionId: SessionId | undefined
   readonly userId: UserId | undefined
+  readonly tenantId: string | undefined
   readonly settings: ModelSettings.ModelSettings
 }
 
@@ -102,12 +103,13 @@ export const prepare = (
   const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
   const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
   const runId = request.runId === undefined ? undefined : decodeRunId(request.runId)
-  const ids: ReadonlyArray<Either.Either<string, unknown> | undefined> = [sessionId, userId, runId]
+  const tenantId = request.tenantId === undefined ? undefined : decodeUserId(request.tenantId)
+  const ids: ReadonlyArray<Either.Either<string, unknown> | undefined> = [sessionId, userId, tenantId, runId]
   if (ids.some((id) => id !== undefined && Either.isLeft(id))) {
     return Either.left(
       misconfigured(
         name,
-        "The session id, user id or run id is not valid",
+        "The session id, user id, tenant id or run id is not valid",
         "Ids have 1 to 256 characters and no control characters"
       )
     )
@@ -116,7 +118,8 @@ export const prepare = (
     strategy: strategy.right,
     settings: made.right,
     sessionId: sessionId === undefined ? undefined : Either.getOrUndefined(sessionId),
-    userId: userId === undefined ? undefined : Either.getOrUndefined(userId)
+    userId: userId === undefined ? undefined : Either.getOrUndefined(userId),
+    tenantId: tenantId === undefined ? undefined : Either.getOrUndefined(tenantId)
   })
 }
 

@@ -15,6 +15,8 @@ import type * as LlmClient from "../llm/LlmClient.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
+import type * as EventBus from "../observability/EventBus.js"
+import type * as Hooks from "../observability/Hooks.js"
 import type * as Run from "../observability/Run.js"
 import type { Session } from "../session/Session.js"
 import type * as SessionManager from "../session/SessionManager.js"
@@ -27,6 +29,7 @@ import type * as ToolRunner from "../tool/ToolRunner.js"
 import type * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
 import type { AgentConfig } from "./AgentConfig.js"
+import type * as Steering from "./Steering.js"
 
 /**
  * Everything an executor works with, captured when its layer was built.
@@ -46,6 +49,9 @@ export interface Collaborators {
   readonly sessions: SessionManager.Service
   readonly skills: SkillRegistry.Service
   readonly skillExecutor: SkillExecutor.Service
+  readonly steering: Steering.Service
+  readonly hooks: Hooks.Service
+  readonly bus: EventBus.Service
   /** Skills made into tools, once a definition. */
   readonly skillTools: WeakMap<object, Tool.Any>
 }
@@ -65,6 +71,8 @@ export interface Notes {
   keep: string | undefined
   /** Guards kept the answer back. */
   blocked: boolean
+  /** Messages that were put into the run, as they may be kept. */
+  readonly steered: Array<string>
 }
 
 /**
@@ -84,6 +92,11 @@ export interface State {
   readonly settings: ModelSettings
   readonly sessionId: SessionId | undefined
   readonly userId: UserId | undefined
+  readonly tenantId: string | undefined
+  /** How the data of the request is classified. */
+  readonly classifications: ReadonlyArray<string>
+  /** Messages that are put into the run while it goes on. */
+  readonly inbox: Steering.Inbox
   /** The agent's own guards, their requirements captured. */
   readonly agentGuards: GuardPipeline.Service | undefined
   /** The events of the run so far, folded. */
@@ -104,6 +117,103 @@ export interface Stage<out E = never, out R = never> {
     next: (state: State) => Effect.Effect<Answer, E1, R1>
   ) => Effect.Effect<Answer, E | E1, R | R1>
 }
+
+/**
+ * A stage from what it does around everything further in. Failures of what stands further in are not in the type of `next`: they go their way
+ * outwards, and `catchAllCause` would see them.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, Stage } from "effect-lexigram"
+ * import * as Clock from "effect/Clock"
+ * import * as Effect from "effect/Effect"
+ *
+ * const dated = Stage.make("dated", (state, next) =>
+ *   Effect.flatMap(Clock.currentTimeMillis, (now) =>
+ *     next({ ...state, system: `${state.system}\nToday is ${new Date(now).toISOString().slice(0, 10)}.` })
+ *   )
+ * )
+ *
+ * const clerk = Agent.make("clerk", { stages: [Stage.inside("memory")(dated)] })
+ * ```
+ */
+export const make = <E = never, R = never>(
+  name: string,
+  wrap: (state: State, next: (state: State) => Effect.Effect<Answer>) => Effect.Effect<Answer, E, R>
+): Stage<E, R> => ({ name, wrap: wrap as Stage<E, R>["wrap"] })
+
+/**
+ * The stages of the executor, outermost first.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StageName =
+  | "events"
+  | "steering"
+  | "cost"
+  | "memorySave"
+  | "metrics"
+  | "outputGuard"
+  | "governance"
+  | "inputGuard"
+  | "session"
+  | "memory"
+  | "skills"
+
+/**
+ * A stage and where it stands: right outside or right inside another one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Placed<out E = never, out R = never> {
+  readonly stage: Stage<E, R>
+  readonly side: "outside" | "inside"
+  readonly of: StageName
+}
+
+/**
+ * Right outside another stage: sees the run before that one going in, and after it coming out.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const outside =
+  (of: StageName) =>
+  <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "outside", of })
+
+/**
+ * Right inside another stage: sees the run after that one going in, and before it coming out. Inside `skills` nothing stands but the
+ * reasoning itself.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const inside =
+  (of: StageName) =>
+  <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "inside", of })
+
+/**
+ * A list of stages with others put in at their places. Several at one place stand in the order in which they are given, the first one
+ * outermost.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const insert = (
+  stages: ReadonlyArray<Stage<unknown, unknown>>,
+  placed: ReadonlyArray<Placed<unknown, unknown>>
+): ReadonlyArray<Stage<unknown, unknown>> =>
+  placed.length === 0
+    ? stages
+    : stages.flatMap((stage) => {
+        const at = (side: Placed["side"]) =>
+          placed.filter((one) => one.of === stage.name && one.side === side).map((one) => one.stage)
+        return [...at("outside"), stage, ...at("inside")]
+      })
 
 /**
  * @since 0.1.0
@@ -153,6 +263,7 @@ export const degrade = <A, E, R, B>(
       Effect.zipRight(
         Effect.sync(() => {
           options.state.run.unsafeEmit({ _tag: "Degraded", stage: options.stage, error: info })
+          options.state.run.metrics?.degraded(options.stage)
           return options.orElse
         })
       )

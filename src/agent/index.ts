@@ -48,7 +48,7 @@ export * as Agents from "./Agents.js"
 export * as Conversation from "./Conversation.js"
 
 /**
- * Books what the run cost, whether it succeeded or not.
+ * Closes the books of a run, whether it succeeded or not.
  *
  * @since 0.1.0
  */
@@ -76,7 +76,7 @@ export * as CrewResult from "./CrewResult.js"
 export * as CrewTask from "./CrewTask.js"
 
 /**
- * Outermost: the run's first event, its message and its end.
+ * Outermost: the run's first event, its message and its end, and who else is told of them.
  *
  * @since 0.1.0
  */
@@ -158,3 +158,17 @@ export * as SkillStage from "./SkillStage.js"
  * @since 0.1.0
  */
 export * as Stage from "./Stage.js"
+
+/**
+ * Messages for runs that are going on, and the order of runs that share a session.
+ *
+ * @since 0.1.0
+ */
+export * as Steering from "./Steering.js"
+
+/**
+ * Lets a run be reached while it goes on, and makes runs of one session follow one another.
+ *
+ * @since 0.1.0
+ */
+export * as SteeringStage from "./SteeringStage.js"

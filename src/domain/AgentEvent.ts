@@ -88,7 +88,7 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
   Schema.Struct({ _tag: Schema.Literal(tag), ...fields, ...meta }).annotations({ identifier: `${NAME}/${tag}` })
 
 /**
- * The run began. `strategy` is how it will reason; `provider` and `model` are those of the default client.
+ * The run began. `input` is empty while input guards have still to judge it: `InputChecked` follows. `strategy` is how it will reason; `provider` and `model` are those of the default client.
  *
  * @since 0.1.0
  * @category schemas
@@ -101,6 +101,20 @@ export const Started = event("Started", {
   sessionId: Schema.optional(Schema.String),
   userId: Schema.optional(Schema.String)
 })
+/**
+ * The message of the user as the run goes on with it: `Started` has none while input guards have still to judge it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const InputChecked = event("InputChecked", { input: Schema.String })
+/**
+ * A message was put into the running conversation, as the guards left it: the model sees it with its next call.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Steered = event("Steered", { text: Schema.String })
 /**
  * A step of the strategy began: one model call and what follows from it. Steps count from 1.
  *
@@ -299,6 +313,8 @@ export const Finished = event("Finished", {
  */
 export const AgentEvent = Schema.Union(
   Started,
+  InputChecked,
+  Steered,
   StepStarted,
   TextDelta,
   ReasoningDelta,

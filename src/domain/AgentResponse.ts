@@ -161,6 +161,10 @@ export const fold = (): Fold => {
           sessionId = event.sessionId
           return
         }
+        case "InputChecked": {
+          input = event.input
+          return
+        }
         case "StepStarted": {
           text = []
           stepOf(event.step, event.at)

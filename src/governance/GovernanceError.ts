@@ -7,6 +7,9 @@ import * as Schema from "effect/Schema"
 import { Reached } from "../domain/AgentResponse.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
+/** `partial`: what the run had reached, when it was stopped on its way. */
+const stopped = { partial: Schema.optional(Reached) }
+
 /**
  * A budget does not cover what was asked for. `budgetType` names the budget: `monthly` and `monthly_tokens` of the user's month, `request`
  * and `tokens` of one run with all it starts, `unknown_price` when money is limited and the price is not known. `limit` and `used` are
@@ -22,8 +25,7 @@ export class BudgetExceededError extends Schema.TaggedError<BudgetExceededError>
   budgetType: Schema.String,
   limit: Schema.Number,
   used: Schema.Number,
-  /** What the run had reached, when it was stopped on its way. */
-  partial: Schema.optional(Reached)
+  ...stopped
 }) {}
 
 /**
@@ -37,7 +39,8 @@ export class PolicyViolationError extends Schema.TaggedError<PolicyViolationErro
 )("PolicyViolationError", {
   ...ErrorCode.fields("LEX_ERR_GOV_003"),
   /** The policy that denied. */
-  policy: Schema.optional(Schema.String)
+  policy: Schema.optional(Schema.String),
+  ...stopped
 }) {}
 
 /**
@@ -54,7 +57,8 @@ export class RateLimitExceededError extends Schema.TaggedError<RateLimitExceeded
   current: Schema.Number,
   limitType: Schema.Literal("rpm", "tpm"),
   /** When there is room again if nothing else is asked for; absent when the request alone is past the limit. */
-  retryAfterMs: Schema.optional(Schema.Number)
+  retryAfterMs: Schema.optional(Schema.Number),
+  ...stopped
 }) {}
 
 /**
@@ -68,7 +72,8 @@ export class ModelAccessDeniedError extends Schema.TaggedError<ModelAccessDenied
 )("ModelAccessDeniedError", {
   ...ErrorCode.fields("LEX_ERR_GOV_007"),
   model: Schema.String,
-  reason: Schema.Literal("restricted", "not_in_allowlist", "in_denylist")
+  reason: Schema.Literal("restricted", "not_in_allowlist", "in_denylist"),
+  ...stopped
 }) {}
 
 /**
@@ -96,7 +101,8 @@ export class ResourceExhaustedError extends Schema.TaggedError<ResourceExhausted
   limit: Schema.Number,
   current: Schema.Number,
   /** Who asked on behalf of the tenant. */
-  actorId: Schema.optional(Schema.String)
+  actorId: Schema.optional(Schema.String),
+  ...stopped
 }) {}
 
 /**

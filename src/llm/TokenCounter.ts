@@ -125,6 +125,49 @@ export const make = (options: {
   }
 }
 
+const remembered = 4
+
+/**
+ * A counter for conversations that grow: messages at the beginning of a prompt that it counted before, the very same values, are not counted
+ * again, and neither are the same tools. It keeps the last four conversations: one for each run, then let it go.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const incremental = (self: Service): Service => {
+  const opening = self.countMessages([])
+  let counted: Array<{ readonly messages: ReadonlyArray<Message>; readonly total: number }> = []
+  const tools = new WeakMap<ReadonlyArray<ToolDefinition>, number>()
+  const beginsWith = (messages: ReadonlyArray<Message>, start: ReadonlyArray<Message>): boolean => {
+    if (messages.length < start.length) return false
+    for (let index = start.length - 1; index >= 0; index--) if (messages[index] !== start[index]) return false
+    return true
+  }
+  return {
+    ...self,
+    countMessages: (messages) => {
+      let known: (typeof counted)[number] | undefined
+      for (const one of counted) {
+        if (one.messages.length > (known?.messages.length ?? 0) && beginsWith(messages, one.messages)) known = one
+      }
+      const total =
+        known === undefined
+          ? self.countMessages(messages)
+          : known.total + self.countMessages(messages.slice(known.messages.length)) - opening
+      counted = [{ messages, total }, ...counted.filter((one) => one !== known)].slice(0, remembered)
+      return total
+    },
+    countTools: (definitions) => {
+      let total = tools.get(definitions)
+      if (total === undefined) {
+        total = self.countTools(definitions)
+        tools.set(definitions, total)
+      }
+      return total
+    }
+  }
+}
+
 /** Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script need. */
 const weight = (code: number): number => {
   if (code < 0x370) return 0.6 // Latin with marks

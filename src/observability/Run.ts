@@ -41,6 +41,28 @@ export interface TelemetryOptions {
 }
 
 /**
+ * A text as it is written, of which only what may be seen comes out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScreenedText {
+  /** What may be shown now; may be empty. */
+  readonly push: (text: string) => string
+  /** The text is whole: what may still be shown of it. */
+  readonly end: () => string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Screen {
+  /** One for each text that is written. */
+  readonly open: () => ScreenedText
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -58,6 +80,8 @@ export interface Service {
   readonly live: boolean
   /** True while guards have still to judge what the run answers: nothing that may hold the answer is to be emitted before. */
   readonly withheld: boolean
+  /** What every text of a model passes before it is shown. Absent: it is shown as it comes. */
+  readonly screen?: Screen | undefined
   /** Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any more. */
   readonly emit: (body: Body) => Effect.Effect<void>
   /** Several at once; they get consecutive numbers. */
@@ -106,9 +130,12 @@ export const make = (options: {
   const parentRunId = parent?.runId
   const bus = options.bus
   const telemetry = options.telemetry ?? parent?.telemetry ?? defaultTelemetry
+  const withheld = parent?.withheld ?? false
+  const screen = parent?.screen
   let seq = 0
   let ended = false
-  const push = (body: Body, at: number) => {
+  const push = (given: Body, at: number) => {
+    const body = withheld ? veiled(given, screen) : given
     // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
     sink.push(
       parentRunId === undefined
@@ -124,7 +151,8 @@ export const make = (options: {
     path: parent === undefined ? [agent] : [...parent.path, agent],
     depth: parent === undefined ? 0 : parent.depth + 1,
     live: parent === undefined ? sink.live : sink.live && parent.live,
-    withheld: parent?.withheld ?? false,
+    withheld,
+    screen,
     emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
@@ -194,15 +222,79 @@ export class Run extends Context.Reference<Run>()("effect-lexigram/observability
   defaultValue: (): Service => silent
 }) {}
 
+const through = (screen: Screen | undefined, text: string): string => {
+  if (screen === undefined) return ""
+  const screened = screen.open()
+  return screened.push(text) + screened.end()
+}
+
+/** What a model wrote beside its answer is shown as far as the answer may be. */
+const veiled = (body: Body, screen: Screen | undefined): Body => {
+  switch (body._tag) {
+    case "Thought":
+    case "Critique":
+      return body.text === "" ? body : { ...body, text: through(screen, body.text) }
+    case "Plan":
+      return {
+        ...body,
+        steps: body.steps.map((step) => ({ ...step, description: through(screen, step.description) }))
+      }
+    default:
+      return body
+  }
+}
+
+const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined): Service => {
+  const veil = (body: Body) => veiled(body, screen)
+  return {
+    ...run,
+    ...fields,
+    withheld: true,
+    screen,
+    emit: (body) => run.emit(veil(body)),
+    emitAll: (bodies) => run.emitAll(bodies.map(veil)),
+    unsafeEmit: (body) => run.unsafeEmit(veil(body)),
+    child: (runId, agent) => withVeil(run.child(runId, agent), fields, screen)
+  }
+}
+
 /**
  * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while the model writes
- * them, and not shown in the updates of graphs.
+ * them, not shown in the updates of graphs, and thoughts, critiques and plans are told of without their texts.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const quiet = (run: Service): Service =>
-  run.withheld ? run : { ...run, live: false, withheld: true, child: (runId, agent) => quiet(run.child(runId, agent)) }
+  run.withheld && !run.live ? run : withVeil(run, { live: false }, undefined)
+
+/**
+ * The same run, of whose texts, and those of runs it starts, only what passes the screen is shown, while they are written. Updates of graphs
+ * are not shown.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const screened = (run: Service, screen: Screen): Service => {
+  if (run.withheld && run.screen === undefined) return run
+  const outer = run.screen
+  return withVeil(
+    run,
+    {},
+    outer === undefined
+      ? screen
+      : {
+          open: () => {
+            const first = screen.open()
+            const second = outer.open()
+            return {
+              push: (text) => second.push(first.push(text)),
+              end: () => second.push(first.end()) + second.end()
+            }
+          }
+        }
+  )
+}
 
 /**
  * True inside a run.

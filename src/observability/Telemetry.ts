@@ -33,6 +33,14 @@ export const SPAN_AGENT_TOOL = "agent.tool"
 export const SPAN_AGENT_LLM = "agent.llm"
 
 /**
+ * Span of the question whether a run may begin: `governance.check`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const SPAN_GOVERNANCE_CHECK = "governance.check"
+
+/**
  * Attribute names.
  *
  * @since 0.1.0

@@ -109,6 +109,33 @@ const textDeltas = (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body
   return bodies
 }
 
+/** Texts of one call as far as they may be shown. */
+const screenedDeltas = (screen: Run.Screen, deltas: NonNullable<CallOptions["deltas"]>) => {
+  const texts = { TextDelta: screen.open(), ReasoningDelta: screen.open() }
+  return {
+    deltas: (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body> => {
+      const shown: Array<Body> = []
+      for (const body of deltas(parts)) {
+        if (body._tag !== "TextDelta" && body._tag !== "ReasoningDelta") {
+          shown.push(body)
+          continue
+        }
+        const text = texts[body._tag].push(body.text)
+        if (text !== "") shown.push({ _tag: body._tag, text })
+      }
+      return shown
+    },
+    rest: (): ReadonlyArray<Body> => {
+      const rest: Array<Body> = []
+      for (const tag of ["ReasoningDelta", "TextDelta"] as const) {
+        const text = texts[tag].end()
+        if (text !== "") rest.push({ _tag: tag, text })
+      }
+      return rest
+    }
+  }
+}
+
 /** Ids that are missing or given twice in one answer would pair a result with the wrong call. */
 const uniqueCalls = (response: LlmClient.LlmResponse, step: number): LlmClient.LlmResponse => {
   const calls = LlmClient.toolCalls(response)
@@ -268,7 +295,9 @@ const ready = (
   const call: Model["call"] = (given, callOptions) => {
     const settings = given.settings === undefined ? base : ModelSettings.merge(base, given.settings)
     const request: LlmClient.LlmRequest = { ...given, settings }
-    const deltas = callOptions.deltas ?? textDeltas
+    const screened =
+      run.live && run.screen !== undefined ? screenedDeltas(run.screen, callOptions.deltas ?? textDeltas) : undefined
+    const deltas = screened?.deltas ?? callOptions.deltas ?? textDeltas
     const seen = callOptions.onParts
     const onParts: LlmClient.OnParts | undefined = !run.live
       ? seen
@@ -283,7 +312,11 @@ const ready = (
         return {
           span: tracing ? spanOf(request, model, callOptions.step, onParts !== undefined) : undefined,
           begin: () => begin(request, onParts),
-          settle: (exit) => (Exit.isSuccess(exit) ? report(exit.value, model, callOptions) : exit),
+          settle: (exit) => {
+            if (Exit.isFailure(exit)) return exit
+            if (screened === undefined) return report(exit.value, model, callOptions)
+            return Effect.flatMap(run.emitAll(screened.rest()), () => report(exit.value, model, callOptions))
+          },
           onExit: (exit, span) => {
             if (step.isSuspended()) return
             if (metrics) record(exit, model, clock.unsafeCurrentTimeMillis() - startedAt)

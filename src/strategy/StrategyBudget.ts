@@ -15,7 +15,6 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import { Fatality } from "../tool/ToolRunner.js"
 import type * as ModelCall from "./ModelCall.js"
-import { StrategyBudgetError } from "./StrategyError.js"
 
 export interface Limits {
   readonly maxModelCalls?: number | undefined
@@ -41,18 +40,31 @@ interface Reserved {
   readonly amount: Amount
 }
 
-interface Waiter {
-  readonly attempt: () => Reserved | StrategyBudgetError | undefined
-  result: Reserved | StrategyBudgetError | undefined
+/** Why a call does not fit. */
+export interface Refusal {
+  readonly limitType: "model-calls" | "tokens" | "cost"
+  readonly limit: number
+  readonly used: number
+  readonly message: string
+  readonly hint: string
+}
+
+class Refused<E> {
+  constructor(readonly error: E) {}
+}
+
+interface Waiter<E> {
+  readonly attempt: () => Reserved | Refused<E> | undefined
+  result: Reserved | Refused<E> | undefined
   resume: () => void
 }
 
-export interface Budget {
+export interface Budget<E> {
   readonly interceptor: ModelCall.ModelCallInterceptor
   /** Books what a model call used that the interceptor has not seen: one whose outcome was recorded before. */
   readonly see: (event: Body | AgentEvent) => void
   /** Whether it was this budget that refused. */
-  readonly refused: (error: unknown) => error is StrategyBudgetError
+  readonly refused: (error: unknown) => error is E
 }
 
 /** Calls of one key are worth the same: which of them an event belongs to makes no difference. */
@@ -74,43 +86,44 @@ const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
 /** Sums of dollars are not exact: a limit is passed by more than their rounding. */
 const over = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Math.max(1, limit)
 
-export const make = (
-  strategyName: string,
+export const make = <E extends object>(
   limits: Limits,
-  services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
-): Budget => {
+  options: {
+    /** Whose budget it is, as refusals name it. */
+    readonly subject: string
+    readonly counter: TokenCounter.Service
+    readonly estimator: CostEstimator
+    readonly fail: (refusal: Refusal) => E
+  }
+): Budget<E> => {
   const { maxCostUsd, maxModelCalls, maxTokens } = limits
-  const { counter, estimator } = services
+  const { estimator, subject } = options
+  const counter = TokenCounter.incremental(options.counter)
   const counts = maxTokens !== undefined || maxCostUsd !== undefined
   const refusals = new WeakSet<object>()
   // Of calls that were booked when they answered and whose event is still to come.
   const booked = new Map<string, number>()
   let spent: Amount = { calls: 0, tokens: 0, cost: 0 }
   let held: Amount = { calls: 0, tokens: 0, cost: 0 }
-  const queue: Array<Waiter> = []
+  const queue: Array<Waiter<E>> = []
 
-  const refuse = (
-    limitType: StrategyBudgetError["limitType"],
-    limit: number,
-    used: number,
-    message: string,
-    hint: string
-  ): StrategyBudgetError => {
-    const error = new StrategyBudgetError({ strategyName, limitType, limit, used, message, hint })
+  const refuse = (refusal: Refusal): Refused<E> => {
+    const error = options.fail(refusal)
     refusals.add(error)
-    return error
+    return new Refused(error)
   }
 
-  const exceeded = (limitType: "model-calls" | "tokens" | "cost", limit: number, used: number): StrategyBudgetError =>
-    refuse(
+  const exceeded = (limitType: Refusal["limitType"], limit: number, used: number): Refused<E> =>
+    refuse({
       limitType,
       limit,
       used,
-      limitType === "cost"
-        ? `"${strategyName}" has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
-        : `"${strategyName}" has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
-      "Raise the budget, or give the work to a strategy that needs fewer calls"
-    )
+      message:
+        limitType === "cost"
+          ? `${subject} has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
+          : `${subject} has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
+      hint: "Raise the budget, or give the work to somebody who needs fewer calls"
+    })
 
   const inputOf = (request: LlmClient.LlmRequest): number =>
     counter.countMessages(request.messages) +
@@ -121,7 +134,7 @@ export const make = (
   const reservation = (
     request: LlmClient.LlmRequest,
     target: ModelCall.Target
-  ): (() => Reserved | StrategyBudgetError | undefined) => {
+  ): (() => Reserved | Refused<E> | undefined) => {
     const input = counts ? inputOf(request) : 0
     const wanted = request.settings?.maxTokens ?? limits.outputTokens ?? defaultOutput
     const priceOf = (outputTokens: number): number | undefined =>
@@ -145,13 +158,13 @@ export const make = (
       if (!counts) return { request, amount: { calls: 1, tokens: 0, cost: 0 } }
       const price = priceOf(wanted)
       if (price === undefined) {
-        return refuse(
-          "cost",
-          maxCostUsd ?? 0,
-          spent.cost,
-          `"${strategyName}" has a budget in dollars, and the price of ${target.model ?? "the model"} is not known`,
-          "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
-        )
+        return refuse({
+          limitType: "cost",
+          limit: maxCostUsd ?? 0,
+          used: spent.cost,
+          message: `${subject} has a budget in dollars, and the price of ${target.model ?? "the model"} is not known`,
+          hint: "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
+        })
       }
       let output = wanted
       let cost = price
@@ -182,12 +195,12 @@ export const make = (
   /** Hands what there is to those who wait, in the order they came. */
   const serve = (): void => {
     while (queue.length > 0) {
-      const waiter = queue[0] as Waiter
+      const waiter = queue[0] as Waiter<E>
       const result = waiter.attempt()
       if (result === undefined) return
       queue.shift()
       waiter.result = result
-      if (!(result instanceof StrategyBudgetError)) held = add(held, result.amount, 1)
+      if (!(result instanceof Refused)) held = add(held, result.amount, 1)
       waiter.resume()
     }
   }
@@ -219,32 +232,32 @@ export const make = (
 
   const reserve = (
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
-    attempt: Waiter["attempt"]
+    attempt: Waiter<E>["attempt"]
   ): Effect.Effect<Reserved, Fatality> =>
     Effect.suspend(() => {
-      const decided = (result: Reserved | StrategyBudgetError): Effect.Effect<Reserved, Fatality> =>
-        result instanceof StrategyBudgetError
-          ? Effect.fail(new Fatality({ error: result, toolName: "" }))
+      const decided = (result: Reserved | Refused<E>): Effect.Effect<Reserved, Fatality> =>
+        result instanceof Refused
+          ? Effect.fail(new Fatality({ error: result.error, toolName: "" }))
           : Effect.succeed(result)
       const now = queue.length === 0 ? attempt() : undefined
       if (now !== undefined) {
-        if (!(now instanceof StrategyBudgetError)) held = add(held, now.amount, 1)
+        if (!(now instanceof Refused)) held = add(held, now.amount, 1)
         return decided(now)
       }
-      const waiter: Waiter = { attempt, result: undefined, resume: () => {} }
+      const waiter: Waiter<E> = { attempt, result: undefined, resume: () => {} }
       const turn = Effect.async<void>((resume) => {
         waiter.resume = () => resume(Effect.void)
         queue.push(waiter)
       })
       return Effect.matchCauseEffect(restore(turn), {
-        onSuccess: () => decided(waiter.result as Reserved | StrategyBudgetError),
+        onSuccess: () => decided(waiter.result as Reserved | Refused<E>),
         onFailure: (cause) => {
           const { result } = waiter
           if (result === undefined) {
             const index = queue.indexOf(waiter)
             if (index >= 0) queue.splice(index, 1)
             serve()
-          } else if (!(result instanceof StrategyBudgetError)) refund(result)
+          } else if (!(result instanceof Refused)) refund(result)
           return Effect.failCause(cause)
         }
       })
@@ -277,7 +290,7 @@ export const make = (
       }
       spent = add(spent, { calls: 1, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
     },
-    refused: (error): error is StrategyBudgetError => typeof error === "object" && error !== null && refusals.has(error)
+    refused: (error): error is E => typeof error === "object" && error !== null && refusals.has(error)
   }
 }
 

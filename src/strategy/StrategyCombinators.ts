@@ -166,9 +166,11 @@ export const withBudget: {
   const counted = (task: Task): Effect.Effect<Answer, any, any> =>
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const references = context as Context.Context<Run.Run | CostEstimator | ModelCall.ModelCallInterceptors>
-      const budget = StrategyBudget.make(strategy.name, options, {
+      const budget = StrategyBudget.make(options, {
+        subject: `"${strategy.name}"`,
         counter: StrategyBudget.counterOf(context),
-        estimator: Context.get(references, CostEstimator)
+        estimator: Context.get(references, CostEstimator),
+        fail: (refusal) => new StrategyBudgetError({ strategyName: strategy.name, ...refusal })
       })
       const outer = Context.get(references, Run.Run)
       const run = Run.isCurrent(outer)

@@ -8,6 +8,7 @@ import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import type { RunLimitExceededError } from "../../src/agent/AgentError.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ModelCall from "../../src/strategy/ModelCall.js"
@@ -432,14 +433,45 @@ describe("Agent limits", () => {
     }).pipe(Effect.provide(Runs.layer([])))
   )
 
-  it.effect("tokens: no call is begun once they are used", () =>
+  it.effect("tokens: what a call may use is set aside before it, so that the limit is never passed", () =>
     Effect.gen(function* () {
-      const agent = Agent.make("a", { tools: [echo] }).pipe(Agent.withLimits({ maxTokens: 30 }))
+      const agent = Agent.make("a", { tools: [echo] }).pipe(Agent.withLimits({ maxTokens: 1000 }))
       const error = limited(yield* Effect.flip(AgentExecutor.run(agent, "hi")))
-      assert.deepInclude(error, { limitType: "tokens", limit: 30, used: 30 })
-      assert.strictEqual((yield* TestModel.requests).length, 2)
+      assert.deepInclude(error, { limitType: "tokens", limit: 1000, used: 800 })
+      const requests = yield* TestModel.requests
+      assert.strictEqual(requests.length, 2)
+      // A shorter answer was asked for, the one that still fitted.
+      const asked = requests.map(({ settings }) => settings?.maxTokens ?? 0)
+      assert.isBelow(asked[0] ?? 0, 1000)
+      assert.isBelow(asked[1] ?? 0, (asked[0] ?? 0) - 300)
       assert.strictEqual(error.partial?.toolCalls.length, 2)
-    }).pipe(Effect.provide(Runs.layer([calls("1"), calls("2"), "never"])))
+    }).pipe(
+      Effect.provide(
+        Runs.layer([
+          { ...calls("1"), usage: { inputTokens: 300, outputTokens: 100, totalTokens: 400 } },
+          { ...calls("2"), usage: { inputTokens: 300, outputTokens: 100, totalTokens: 400 } },
+          "never"
+        ])
+      )
+    )
+  )
+
+  it.effect("dollars: reserved by the price of the model, and an unknown price is refused", () =>
+    Effect.gen(function* () {
+      const prices = CostEstimator.layerPrices({ "test-model": { input: 1000, output: 1000 } })
+      const usage = { inputTokens: 300, outputTokens: 100, totalTokens: 400 }
+      const run = (options: Parameters<typeof Runs.layer>[1]) =>
+        AgentExecutor.run(Agent.make("a", { tools: [echo], limits: { maxCostUsd: 1 } }), "hi").pipe(
+          Effect.provide(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], options))
+        )
+      const error = limited(yield* Effect.flip(run({ prices })))
+      assert.deepInclude(error, { limitType: "cost", limit: 1 })
+      assert.closeTo(error.used, 0.8, 1e-9)
+      assert.closeTo(error.partial?.costUsd ?? 0, 0.8, 1e-9)
+      const unknown = limited(yield* Effect.flip(run({})))
+      assert.include(unknown.message, "price of test-model is not known")
+      assert.strictEqual(unknown.partial?.modelCalls, 0)
+    })
   )
 
   it.effect("tokens of the agent win over those of the configuration", () =>
@@ -450,7 +482,7 @@ describe("Agent limits", () => {
           Effect.provide(Runs.layer([calls("1"), "done"], { config: { maxRunTokens: 15 } }))
         )
       assert.isFalse(yield* run(Agent.make("a", { tools: [echo] })))
-      assert.isTrue(yield* run(Agent.make("a", { tools: [echo], limits: { maxTokens: 100 } })))
+      assert.isTrue(yield* run(Agent.make("a", { tools: [echo], limits: { maxTokens: 1000 } })))
     })
   )
 

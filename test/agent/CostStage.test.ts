@@ -7,7 +7,6 @@ import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Governance from "../../src/governance/Governance.js"
-import { GovernancePersistenceError } from "../../src/governance/GovernanceError.js"
 import * as Run from "../../src/observability/Run.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import { NoProgressError } from "../../src/strategy/StrategyError.js"
@@ -37,42 +36,50 @@ const spending = <E, R>(
 const given = (over: Partial<Governance.Service> = {}) => {
   const governance = Collaborators.governance(over)
   return {
-    booked: governance.booked,
+    told: governance.told,
     layer: Runs.layer([], { governance: Layer.succeed(Governance.Governance, governance.service) })
   }
 }
 
+const audits = (told: ReadonlyArray<Collaborators.Told>) =>
+  told.flatMap((one) => (one.op === "audit" ? [one.entry] : []))
+
 const stuck = new NoProgressError({ strategyName: "spending", toolName: "t", repeats: 3, message: "stuck" })
 
 describe("CostStage", () => {
-  it.effect("books what a run cost, with its user and model", () => {
-    const { booked, layer } = given()
+  it.effect("writes down what a run used and cost, with its user and model", () => {
+    const { layer, told } = given()
     return Effect.gen(function* () {
-      const agent = Agent.make("a", { strategy: spending([0.25, 0.5], Effect.void) })
+      const agent = Agent.make("a", { strategy: spending([0.25, 0.5], TestClock.adjust("2 seconds")) })
       const response = yield* AgentExecutor.run(agent, { input: "hi", userId: "ada" })
       assert.strictEqual(response.costUsd, 0.75)
-      assert.strictEqual(booked.length, 1)
-      const { cost, model, usage, userId } = booked[0]!
-      assert.deepEqual({ cost, model, total: usage.totalTokens, userId }, {
-        cost: 0.75,
-        model: "test-model",
-        total: 6,
-        userId: "ada"
-      } as never)
+      assert.deepStrictEqual(audits(told), [
+        {
+          type: "agent_execution",
+          runId: response.runId,
+          agent: "a",
+          provider: "test",
+          model: "test-model",
+          userId: "ada" as never,
+          status: "success",
+          tokens: 6,
+          cost: 0.75,
+          latencyMs: 2000
+        }
+      ])
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a cost that is not wholly known is not booked, nor is one of no calls", () => {
-    const { booked, layer } = given()
+  it.effect("a cost that is not wholly known is not written down as one", () => {
+    const { layer, told } = given()
     return Effect.gen(function* () {
       yield* AgentExecutor.run(Agent.make("a", { strategy: spending([0.25, undefined], Effect.void) }), "hi")
-      yield* AgentExecutor.run(Agent.make("a", { strategy: spending([], Effect.void) }), "hi")
-      assert.deepStrictEqual(booked, [])
+      assert.isFalse("cost" in audits(told)[0]!)
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("runs that fail or are interrupted cost what they used", () => {
-    const { booked, layer } = given()
+  it.effect("runs that fail or are interrupted are written down as such", () => {
+    const { layer, told } = given()
     return Effect.gen(function* () {
       yield* Effect.flip(AgentExecutor.run(Agent.make("a", { strategy: spending([1], stuck) }), "hi"))
       const fiber = yield* Effect.fork(
@@ -81,51 +88,49 @@ describe("CostStage", () => {
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(
-        booked.map(({ cost }) => cost),
-        [1, 2]
+        audits(told).map(({ cost, status }) => [status, cost]),
+        [
+          ["failure", 1],
+          ["interrupted", 2]
+        ]
       )
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect(
-    "what a run inside a run cost is booked once, by the outer one, unless its agent has a ledger of its own",
-    () => {
-      const { booked, layer } = given()
-      const own = Collaborators.governance()
-      return Effect.gen(function* () {
-        const inner = Agent.make("inner", { strategy: spending([1], Effect.void) })
-        const audited = inner.pipe(Agent.withGovernance(own.service))
-        const outer = Agent.make("outer", {
-          strategy: spending([4], Effect.all([AgentExecutor.run(inner, "a"), AgentExecutor.run(audited, "b")]))
-        })
-        const response = yield* AgentExecutor.run(outer, "hi")
-        assert.strictEqual(response.costUsd, 6)
-        assert.deepStrictEqual(
-          booked.map(({ cost }) => cost),
-          [6]
-        )
-        assert.deepStrictEqual(
-          own.booked.map(({ cost }) => cost),
-          [1]
-        )
-      }).pipe(Effect.provide(layer))
-    }
-  )
+  it.effect("the run at the top gives up what it shared with the runs inside of it, once and last", () => {
+    const { layer, told } = given()
+    return Effect.gen(function* () {
+      const inner = Agent.make("inner", { strategy: spending([1], Effect.void) })
+      const outer = Agent.make("outer", {
+        strategy: spending([4], Effect.all([AgentExecutor.run(inner, "a"), AgentExecutor.run(inner, "b")]))
+      })
+      const response = yield* AgentExecutor.run(outer, "hi")
+      assert.deepStrictEqual(
+        told.map((one) =>
+          one.op === "audit" ? `${one.entry.agent} ${one.entry.cost}` : one.op === "release" ? one.rootRunId : one.op
+        ),
+        ["inner 1", "inner 1", "outer 6", response.runId]
+      )
+    }).pipe(Effect.provide(layer))
+  })
 
-  it.effect("a ledger that fails or hangs takes no answer away", () =>
+  it.effect("a ledger that crashes is a defect, one that hangs takes no answer away", () =>
     Effect.gen(function* () {
       const agent = Agent.make("a", { strategy: spending([1], Effect.void) })
-      const failing = given({ trackCost: () => new GovernancePersistenceError({ message: "no ledger" }) })
-      const response = yield* AgentExecutor.run(agent, "hi").pipe(Effect.provide(failing.layer))
-      assert.deepStrictEqual(
-        response.degraded.map(({ error, stage }) => [stage, error.tag]),
-        [["cost", "GovernancePersistenceError"]]
-      )
-      const hanging = given({ trackCost: () => Effect.never })
+      const hanging = given({ release: () => Effect.never })
       const fiber = yield* Effect.fork(AgentExecutor.run(agent, "hi").pipe(Effect.provide(hanging.layer)))
       yield* TestClock.adjust("5 seconds")
       const exit = yield* Fiber.await(fiber)
       assert.isTrue(Exit.isSuccess(exit))
+      if (Exit.isSuccess(exit)) {
+        assert.deepStrictEqual(
+          exit.value.degraded.map(({ stage }) => stage),
+          ["cost"]
+        )
+      }
+      const crashing = given({ release: () => Effect.die("no ledger") })
+      const crashed = yield* Effect.exit(AgentExecutor.run(agent, "hi").pipe(Effect.provide(crashing.layer)))
+      assert.isTrue(Exit.isFailure(crashed))
     })
   )
 })

@@ -14,6 +14,8 @@ const throughJson = (event: AgentEvent.AgentEvent) => decode(JSON.parse(JSON.str
 
 const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof AgentEvent.Meta> } = {
   Started: { _tag: "Started", input: "hi", strategy: "react", sessionId: "s", userId: "u" },
+  InputChecked: { _tag: "InputChecked", input: "hi" },
+  Steered: { _tag: "Steered", text: "and hurry" },
   StepStarted: { _tag: "StepStarted", step: 1, name: "plan" },
   TextDelta: { _tag: "TextDelta", text: "é👍\u0000" },
   ReasoningDelta: { _tag: "ReasoningDelta", text: "r" },

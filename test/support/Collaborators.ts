@@ -22,23 +22,39 @@ import type { SkillError } from "../../src/skill/SkillError.js"
 import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
 import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
 
+/** What governance was told, in order. */
+export type Told =
+  | { readonly op: "reserve"; readonly request: Governance.ReserveRequest }
+  | {
+      readonly op: "settle"
+      readonly id: string
+      readonly total: number | undefined
+      readonly cost: number | undefined
+    }
+  | { readonly op: "refund"; readonly id: string }
+  | { readonly op: "audit"; readonly entry: Governance.AuditEntry }
+  | { readonly op: "release"; readonly rootRunId: string }
+
 /** Governance that allows and books, but for what is given. */
 export const governance = (
   over: Partial<Governance.Service> = {}
-): { readonly service: Governance.Service; readonly booked: Array<Governance.TrackCost> } => {
-  const booked: Array<Governance.TrackCost> = []
+): { readonly service: Governance.Service; readonly told: Array<Told> } => {
+  const told: Array<Told> = []
+  const note = (one: Told) => Effect.sync(() => void told.push(one))
+  let reserved = 0
   return {
-    booked,
+    told,
     service: {
       checkRequest: () => Effect.succeed(Governance.allow()),
       checkBudget: () => Effect.succeed(true),
-      reserve: (request) => Effect.succeed({ id: "r", ...request }),
       checkGuardrail: () => Effect.succeed(Governance.allow()),
-      settle: () => Effect.void,
-      refund: () => Effect.void,
-      audit: () => Effect.void,
-      release: () => Effect.void,
-      trackCost: (cost) => Effect.sync(() => void booked.push(cost)),
+      reserve: (request) => Effect.map(note({ op: "reserve", request }), () => ({ id: `r${++reserved}`, ...request })),
+      settle: ({ id }, usage, settlement) =>
+        note({ op: "settle", id, total: usage.totalTokens, cost: settlement?.cost }),
+      refund: ({ id }) => note({ op: "refund", id }),
+      trackCost: () => Effect.void,
+      audit: (entry) => note({ op: "audit", entry }),
+      release: (rootRunId) => note({ op: "release", rootRunId }),
       getBudget: () => Effect.succeed({ spent: 0, reserved: 0 }),
       ...over
     }

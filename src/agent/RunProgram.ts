@@ -1,0 +1,181 @@
+/**
+ * The innermost part of a run: the strategy, with everything the run puts around its model and tool calls.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { CostEstimator } from "../llm/CostEstimator.js"
+import type { Message } from "../llm/LlmClient.js"
+import * as AgentHooks from "../observability/AgentHooks.js"
+import * as Hooks from "../observability/Hooks.js"
+import * as ModelCall from "../strategy/ModelCall.js"
+import type { Answer, Strategy, Task } from "../strategy/Strategy.js"
+import * as StrategyBudget from "../strategy/StrategyBudget.js"
+import * as ToolRunner from "../tool/ToolRunner.js"
+import { governanceOf } from "./CostStage.js"
+import { infoOf } from "./EventsStage.js"
+import * as GovernedCalls from "./GovernedCalls.js"
+import * as GuardChecks from "./GuardChecks.js"
+import * as HandoffStage from "./HandoffStage.js"
+import * as RunInterceptors from "./RunInterceptors.js"
+import type { State } from "./Stage.js"
+import * as SteeredCalls from "./SteeredCalls.js"
+
+const taskOf = (state: State, tools: Task["tools"]): Task => {
+  const { agent, uses } = state
+  const { definition } = agent
+  return {
+    input: state.input,
+    system: state.system,
+    history: state.history,
+    tools,
+    settings: state.settings,
+    role: definition.role,
+    output: definition.output?.spec,
+    limits: {
+      maxIterations: uses.config.maxIterations,
+      llmTimeout: uses.config.llmTimeout,
+      toolTimeout: uses.config.toolTimeout,
+      toolMaxAttempts: uses.config.toolMaxRetries,
+      observationMaxChars: uses.config.observationMaxChars,
+      toolConcurrency: uses.config.toolConcurrency
+    }
+  }
+}
+
+/** A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all the same. */
+const answered = (
+  state: State,
+  strategy: Strategy<unknown, unknown>,
+  task: Task
+): Effect.Effect<Answer, unknown, any> => {
+  const { output } = task
+  if (output === undefined) return strategy.program(task)
+  return Effect.flatMap(strategy.program(task), (answer) => {
+    if (answer.output !== undefined) return Effect.succeed(answer)
+    return Effect.flatMap(ModelCall.bind(task), (model) =>
+      Effect.map(
+        ModelCall.structured(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
+          strategyName: strategy.name,
+          step: state.progress().steps.length,
+          messages: ModelCall.openingMessages(task),
+          text: answer.text
+        }),
+        (shaped): Answer => ({ ...answer, ...shaped })
+      )
+    )
+  })
+}
+
+/** Messages that came when the model had nothing more to do are answered before the run ends. */
+const conversed = (
+  state: State,
+  strategy: Strategy<unknown, unknown>,
+  task: Task,
+  put: Array<SteeredCalls.Put>
+): Effect.Effect<Answer, unknown, any> =>
+  Effect.flatMap(HandoffStage.within(state, answered(state, strategy, task)), (answer) =>
+    Effect.flatMap(SteeredCalls.late(state), (messages) => {
+      const input = messages.at(-1)
+      if (input === undefined) return Effect.succeed(answer)
+      const history: ReadonlyArray<Message> = [
+        ...task.history,
+        { role: "user", content: task.input },
+        ...put.splice(0).map(({ message }) => message),
+        ...(answer.text === "" ? [] : [{ role: "assistant" as const, content: answer.text }]),
+        ...messages.slice(0, -1).map((content): Message => ({ role: "user", content }))
+      ]
+      return conversed(state, strategy, { ...task, history, input }, put)
+    })
+  )
+
+const filtered = (state: State, program: Effect.Effect<Answer, unknown, any>): Effect.Effect<Answer, unknown, any> => {
+  const { hooks } = state.run
+  if (hooks === Hooks.noop || state.agent.definition.output !== undefined) return program
+  return Effect.flatMap(program, (answer) =>
+    hooks.has(AgentHooks.AgentAnswerFilter)
+      ? Effect.map(hooks.apply(AgentHooks.AgentAnswerFilter, answer.text, infoOf(state)), (text) =>
+          text === answer.text
+            ? answer
+            : {
+                ...answer,
+                text,
+                messages: [...answer.messages.slice(0, -1), { role: "assistant" as const, content: text }]
+              }
+        )
+      : Effect.succeed(answer)
+  )
+}
+
+/** Adds what the run puts around its calls, inside of what stands around them already. */
+const surrounded = (
+  state: State,
+  program: Effect.Effect<Answer, unknown, any>,
+  put: Array<SteeredCalls.Put>
+): Effect.Effect<Answer, unknown, any> => {
+  const { agent, run, uses } = state
+  const { limits, module } = agent.definition
+  const maxTokens = limits.maxTokens ?? uses.config.maxRunTokens
+  const { maxCostUsd, maxModelCalls, maxToolCalls } = limits
+  const governance = governanceOf(state)
+  const governed = governance.enabled !== false
+  const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
+  const steered = uses.steering.enabled
+  const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
+  const hooked = run.hooks !== Hooks.noop
+  const told = governed || uses.bus.enabled
+  if (!limitsModel && !governed && !steered && maxToolCalls === undefined && !guardsTools && !hooked && !told) {
+    return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
+  }
+  return Effect.mapInputContext(program, (current: Context.Context<any>) => {
+    const estimator = Context.get(current, CostEstimator)
+    const counter = StrategyBudget.counterOf(current)
+    let context = Context.merge(
+      current,
+      Context.make(ModelCall.ModelCallInterceptors, [
+        ...Context.get(current, ModelCall.ModelCallInterceptors),
+        ...(steered ? [SteeredCalls.make(state, put)] : []),
+        ...(limitsModel
+          ? [
+              RunInterceptors.modelBudget(
+                state,
+                {
+                  ...(maxTokens === undefined ? {} : { maxTokens }),
+                  ...(maxModelCalls === undefined ? {} : { maxModelCalls }),
+                  ...(maxCostUsd === undefined ? {} : { maxCostUsd })
+                },
+                { counter, estimator }
+              ).interceptor
+            ]
+          : []),
+        ...(governed
+          ? [GovernedCalls.make(state, governance, { counter, defaultOutput: uses.config.defaultMaxTokens })]
+          : [])
+      ])
+    )
+    context = Context.add(context, ToolRunner.ToolInterceptors, [
+      ...Context.get(current, ToolRunner.ToolInterceptors),
+      ...(told ? [RunInterceptors.toolNotices(state, governance)] : []),
+      ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
+      ...(maxToolCalls === undefined ? [] : [RunInterceptors.toolLimits(state, maxToolCalls)]),
+      ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
+      ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
+    ])
+    if (governed) context = Context.add(context, GovernedCalls.Governor, { state })
+    return module === undefined ? context : Context.add(context, ToolRunner.CallerModule, module)
+  })
+}
+
+/** A strategy's run of a task, as the state and the agent say. */
+export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect.Effect<Answer, unknown, any> => {
+  const put: Array<SteeredCalls.Put> = []
+  const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
+  const program = owned
+    ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
+        conversed(state, strategy, taskOf(state, tools), put)
+      )
+    : conversed(state, strategy, taskOf(state, state.tools), put)
+  return surrounded(state, filtered(state, program), put)
+}

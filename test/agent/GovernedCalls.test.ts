@@ -1,0 +1,141 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Governance from "../../src/governance/Governance.js"
+import { BudgetExceededError, GovernancePersistenceError } from "../../src/governance/GovernanceError.js"
+import * as CostEstimator from "../../src/llm/CostEstimator.js"
+import { LlmUnavailableError } from "../../src/llm/LlmError.js"
+import type * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as Runs from "../support/Runs.js"
+
+const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, output: 2_000_000 } })
+
+const given = (script: Parameters<typeof TestModel.layer>[0], over: Partial<Governance.Service> = {}) => {
+  const governance = Collaborators.governance(over)
+  return {
+    told: governance.told,
+    layer: Runs.layer(script, { governance: Layer.succeed(Governance.Governance, governance.service), prices })
+  }
+}
+
+const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
+const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 }
+const ops = (told: ReadonlyArray<Collaborators.Told>) =>
+  told.map((one) => ("id" in one ? `${one.op} ${one.id}` : one.op))
+const reservations = (told: ReadonlyArray<Collaborators.Told>) =>
+  told.flatMap((one) => (one.op === "reserve" ? [one.request] : []))
+
+describe("GovernedCalls", () => {
+  it.effect("each model call is reserved before it is made and settled with what it used", () => {
+    const { layer, told } = given([
+      { calls: [{ name: "time" }], usage },
+      { text: "noon", usage }
+    ])
+    return Effect.gen(function* () {
+      const agent = Agent.make("clerk", { tools: [time], settings: { maxTokens: 50 } })
+      const response = yield* AgentExecutor.run(agent, { input: "What time is it?", userId: "ada", tenantId: "acme" })
+      assert.deepStrictEqual(ops(told), ["reserve", "settle r1", "audit", "reserve", "settle r2", "audit", "release"])
+      const [first, second] = reservations(told)
+      assert.deepInclude(first, {
+        runId: response.runId,
+        rootRunId: response.runId,
+        agent: "clerk",
+        userId: "ada" as never,
+        tenantId: "acme",
+        provider: "test",
+        model: "test-model",
+        maxOutputTokens: 50
+      })
+      assert.isAbove(first!.inputTokens, 10)
+      assert.isAbove(second!.inputTokens, first!.inputTokens)
+      assert.deepInclude(told[1], { total: 3, cost: 4 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a call that fails or is interrupted is given back, once", () =>
+    Effect.gen(function* () {
+      const failing = given([
+        { fail: new LlmUnavailableError({ provider: "test", message: "down", isRetryable: false } as never) }
+      ])
+      yield* Effect.flip(AgentExecutor.run(Agent.make("a"), "hi").pipe(Effect.provide(failing.layer)))
+      assert.deepStrictEqual(ops(failing.told).slice(0, 2), ["reserve", "refund r1"])
+      const slow = given([{ text: "late", delay: "1 minute" }])
+      const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), "hi").pipe(Effect.provide(slow.layer)))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(ops(slow.told), ["reserve", "refund r1", "audit", "release"])
+    })
+  )
+
+  it.effect("a refusal ends the run, typed, with what it had reached, and the model is not called", () => {
+    let calls = 0
+    const { layer } = given(() => ({ calls: [{ name: "time" }], usage }), {
+      reserve: (request) =>
+        ++calls > 1
+          ? new BudgetExceededError({ budgetType: "monthly", limit: 1, used: 1, message: "used up" })
+          : Effect.succeed({ id: "r", ...request })
+    })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a", { tools: [time] }), "hi"))
+      assert.instanceOf(error, BudgetExceededError)
+      if (error._tag !== "BudgetExceededError") return
+      assert.strictEqual(error.partial?.toolCalls.length, 1)
+      assert.strictEqual(error.partial?.modelCalls, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a booking that fails takes no answer away, and shows", () => {
+    const { layer } = given(["hello"], { settle: () => new GovernancePersistenceError({ message: "no ledger" }) })
+    return Effect.gen(function* () {
+      const response = yield* AgentExecutor.run(Agent.make("a"), "hi")
+      assert.strictEqual(response.message, "hello")
+      assert.deepStrictEqual(
+        response.degraded.map(({ error, stage }) => [stage, error.tag]),
+        [["governance settle", "GovernancePersistenceError"]]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("calls of a sub-agent are reserved once, under its name and the budget of the run at the top", () => {
+    const { layer, told } = given([
+      { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }], usage },
+      { text: "done", usage },
+      { text: "all done", usage }
+    ])
+    return Effect.gen(function* () {
+      const inner = Agent.make("inner")
+      const response = yield* AgentExecutor.run(Agent.make("outer", { tools: [AgentTool.make(inner)] }), "hi")
+      assert.strictEqual(response.message, "all done")
+      assert.deepStrictEqual(
+        reservations(told).map(({ agent, rootRunId }) => [agent, rootRunId]),
+        [
+          ["outer", response.runId],
+          ["inner", response.runId],
+          ["outer", response.runId]
+        ]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a sub-agent with a governance of its own is booked there and nowhere else", () => {
+    const own = Collaborators.governance()
+    const { layer, told } = given([
+      { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }], usage },
+      { text: "done", usage },
+      { text: "all done", usage }
+    ])
+    return Effect.gen(function* () {
+      const inner = Agent.make("inner", { governance: own.service })
+      yield* AgentExecutor.run(Agent.make("outer", { tools: [AgentTool.make(inner)] }), "hi")
+      assert.strictEqual(reservations(told).length, 2)
+      assert.strictEqual(reservations(own.told).length, 1)
+    }).pipe(Effect.provide(layer))
+  })
+})
