@@ -8,6 +8,7 @@ import type { CheckContext, GuardResult, GuardStage, ToolCheckContext } from "..
 import type { GuardPipelineError } from "../guard/GuardError.js"
 import type * as GuardPipeline from "../guard/GuardPipeline.js"
 import { Fatality } from "../tool/ToolRunner.js"
+import { governanceOf, requester } from "./CostStage.js"
 import type { State } from "./Stage.js"
 
 /**
@@ -63,6 +64,24 @@ const ask = (
 /** A guard of the agent fails with its own error, which is in the agent's type; one of the executor as the pipeline says. */
 const ownError = (error: GuardPipelineError): Fatality => new Fatality({ error: error.cause ?? error, toolName: "" })
 
+/** Policies may end a run that a guard would let go on. */
+const mayGoOn = (
+  state: State,
+  stage: GuardStage,
+  guard: string,
+  action: "warn" | "redact"
+): Effect.Effect<void, Fatality> => {
+  const governance = governanceOf(state)
+  if (governance.enabled === false) return Effect.void
+  const { agent, runId } = requester(state)
+  const user = state.userId === undefined ? {} : { userId: state.userId }
+  return Effect.matchEffect(governance.checkGuardrail({ runId, agent, ...user, guard, stage, action }), {
+    onFailure: (error) => Effect.fail(new Fatality({ error, toolName: "" })),
+    onSuccess: (decision) =>
+      decision.allowed ? Effect.void : Effect.fail(new Fatality({ error: decision.error, toolName: "" }))
+  })
+}
+
 /**
  * The agent's guards first, then the executor's on what those left. What cannot be judged does not pass.
  *
@@ -94,6 +113,7 @@ export const check = (
           action: one.action,
           ...(one.details.reason === undefined ? {} : { reason: one.details.reason })
         })
+        if (one.action !== "block") yield* mayGoOn(state, stage, one.guardName, one.action)
       }
       if (result.blockingResult !== undefined) return { blocked: true, by: result.blockingResult } as const
       redacted = redacted || result.redacted

@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { type GuardPipelineError, OutputGuardError } from "../guard/GuardError.js"
-import type * as GuardPipeline from "../guard/GuardPipeline.js"
+import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
 import * as Run from "../observability/Run.js"
 import type { Fatality } from "../tool/ToolRunner.js"
@@ -18,31 +18,11 @@ const refused = (state: State, guard: string, message: string) => {
   return Effect.fail(new OutputGuardError({ guard, stage: "output", message })) as never
 }
 
-const chained = (windows: ReadonlyArray<GuardPipeline.OutputWindow>): Run.ScreenedText => {
-  let blocked = false
-  const from = (index: number, text: string): string => {
-    let current = text
-    for (const window of windows.slice(index)) {
-      const released = window.push(current)
-      if (released.blockingResult !== undefined) blocked = true
-      current = released.text
-    }
-    return current
-  }
-  return {
-    push: (text) => (blocked ? "" : from(0, text)),
-    end: () => {
-      let rest = ""
-      for (const [index, window] of windows.entries()) {
-        if (blocked) return rest
-        const released = window.end()
-        if (released.blockingResult !== undefined) blocked = true
-        rest += from(index + 1, released.text)
-      }
-      return rest
-    }
-  }
-}
+/** Only for showing: what is found is told of when the whole answer is judged. */
+const shown = (window: GuardPipeline.OutputWindow): Run.ScreenedText => ({
+  push: (text) => window.push(text).text,
+  end: () => window.end().text
+})
 
 /** Where every guard of answers can judge them as they are written: the agent's guards first, then the executor's. */
 const screenOf = (state: State): Run.Screen | undefined => {
@@ -53,7 +33,7 @@ const screenOf = (state: State): Run.Screen | undefined => {
     if (openOutput === undefined) return undefined
     openers.push(() => openOutput(GuardChecks.context(state)))
   }
-  return { open: () => chained(openers.map((open) => open())) }
+  return { open: () => shown(GuardPipeline.chain(openers.map((open) => open()))) }
 }
 
 /**

@@ -24,6 +24,14 @@ import { RunLimitExceededError } from "./AgentError.js"
 import * as GuardChecks from "./GuardChecks.js"
 import { conclude, type State } from "./Stage.js"
 
+const units = {
+  time: "ms",
+  tokens: "tokens",
+  cost: "US dollars",
+  "model-calls": "model-calls",
+  "tool-calls": "tool-calls"
+} as const satisfies Record<RunLimitExceededError["limitType"], string>
+
 /** The failure of a run that reached a limit. */
 export const limitError = (
   state: State,
@@ -37,7 +45,7 @@ export const limitError = (
     limit,
     used,
     partial: state.progress(),
-    message: `The run of "${state.agent.name}" reached its limit of ${limit} ${limitType === "time" ? "ms" : limitType}`,
+    message: `The run of "${state.agent.name}" reached its limit of ${limit} ${units[limitType]}`,
     hint: "Raise the limit, or use what `partial` holds"
   })
 
@@ -53,19 +61,20 @@ export const modelBudget = (
   services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
 ): StrategyBudget.Budget<RunLimitExceededError> =>
   StrategyBudget.make(limits, {
-    subject: `The run of "${state.agent.name}"`,
     counter: services.counter,
     estimator: services.estimator,
-    fail: ({ hint, limit, limitType, message, used }) =>
-      new RunLimitExceededError({
-        agentName: state.agent.name,
-        limitType,
-        limit,
-        used,
-        partial: state.progress(),
-        message,
-        hint
-      })
+    fail: ({ limit, limitType, unpriced, used }) =>
+      unpriced === undefined
+        ? limitError(state, limitType, limit, used)
+        : new RunLimitExceededError({
+            agentName: state.agent.name,
+            limitType,
+            limit,
+            used,
+            partial: state.progress(),
+            message: `The run of "${state.agent.name}" has a budget in dollars, and the price of ${unpriced} is not known`,
+            hint: "Give its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
+          })
   })
 
 /** True for calls of the run itself: runs inside of it have wrappers of their own. */

@@ -45,8 +45,8 @@ export interface Refusal {
   readonly limitType: "model-calls" | "tokens" | "cost"
   readonly limit: number
   readonly used: number
-  readonly message: string
-  readonly hint: string
+  /** The model whose price is not known, where that is why. */
+  readonly unpriced?: string | undefined
 }
 
 class Refused<E> {
@@ -89,15 +89,13 @@ const over = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Mat
 export const make = <E extends object>(
   limits: Limits,
   options: {
-    /** Whose budget it is, as refusals name it. */
-    readonly subject: string
     readonly counter: TokenCounter.Service
     readonly estimator: CostEstimator
     readonly fail: (refusal: Refusal) => E
   }
 ): Budget<E> => {
   const { maxCostUsd, maxModelCalls, maxTokens } = limits
-  const { estimator, subject } = options
+  const { estimator } = options
   const counter = TokenCounter.incremental(options.counter)
   const counts = maxTokens !== undefined || maxCostUsd !== undefined
   const refusals = new WeakSet<object>()
@@ -114,16 +112,7 @@ export const make = <E extends object>(
   }
 
   const exceeded = (limitType: Refusal["limitType"], limit: number, used: number): Refused<E> =>
-    refuse({
-      limitType,
-      limit,
-      used,
-      message:
-        limitType === "cost"
-          ? `${subject} has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
-          : `${subject} has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
-      hint: "Raise the budget, or give the work to somebody who needs fewer calls"
-    })
+    refuse({ limitType, limit, used })
 
   const inputOf = (request: LlmClient.LlmRequest): number =>
     counter.countMessages(request.messages) +
@@ -158,13 +147,8 @@ export const make = <E extends object>(
       if (!counts) return { request, amount: { calls: 1, tokens: 0, cost: 0 } }
       const price = priceOf(wanted)
       if (price === undefined) {
-        return refuse({
-          limitType: "cost",
-          limit: maxCostUsd ?? 0,
-          used: spent.cost,
-          message: `${subject} has a budget in dollars, and the price of ${target.model ?? "the model"} is not known`,
-          hint: "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
-        })
+        const unpriced = target.model ?? "the model"
+        return refuse({ limitType: "cost", limit: maxCostUsd ?? 0, used: spent.cost, unpriced })
       }
       let output = wanted
       let cost = price

@@ -146,6 +146,25 @@ export interface BudgetOptions {
   readonly outputTokens?: number | undefined
 }
 
+const refusedBy = (strategyName: string, refusal: StrategyBudget.Refusal): StrategyBudgetError => {
+  const { limit, limitType, unpriced, used } = refusal
+  const about = { strategyName, limitType, limit, used }
+  return unpriced === undefined
+    ? new StrategyBudgetError({
+        ...about,
+        message:
+          limitType === "cost"
+            ? `"${strategyName}" has used $${used.toFixed(6)} of its budget of $${limit}: the next model call does not fit`
+            : `"${strategyName}" has used ${used} of its budget of ${limit} ${limitType}: the next model call does not fit`,
+        hint: "Raise the budget, or give the work to a strategy that needs fewer calls"
+      })
+    : new StrategyBudgetError({
+        ...about,
+        message: `"${strategyName}" has a budget in dollars, and the price of ${unpriced} is not known`,
+        hint: "Give its price to `CostEstimator.layerPrices`, or a budget of tokens"
+      })
+}
+
 /**
  * A budget for each run of the strategy, runs of sub-agents included. Before a model call its counted input and the longest answer are
  * reserved; a call that does not fit beside others that are being answered waits for them, one that does not fit alone gets a shorter
@@ -167,10 +186,9 @@ export const withBudget: {
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const references = context as Context.Context<Run.Run | CostEstimator | ModelCall.ModelCallInterceptors>
       const budget = StrategyBudget.make(options, {
-        subject: `"${strategy.name}"`,
         counter: StrategyBudget.counterOf(context),
         estimator: Context.get(references, CostEstimator),
-        fail: (refusal) => new StrategyBudgetError({ strategyName: strategy.name, ...refusal })
+        fail: (refusal) => refusedBy(strategy.name, refusal)
       })
       const outer = Context.get(references, Run.Run)
       const run = Run.isCurrent(outer)

@@ -14,7 +14,7 @@ import * as GuardEvents from "../../src/guard/GuardEvents.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import * as AgentHooks from "../../src/observability/AgentHooks.js"
 import * as AgentNotices from "../../src/observability/AgentNotices.js"
-import type * as DomainEvent from "../../src/observability/DomainEvent.js"
+import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
@@ -147,18 +147,14 @@ describe("domain events of a run", () => {
   const told = (
     effect: Effect.Effect<unknown, unknown, any>,
     count: number,
-    options: Parameters<typeof Runs.layer>[1] = {}
+    { turns, ...rest }: Parameters<typeof Runs.layer>[1] & { readonly turns?: typeof script } = {}
   ) =>
     Effect.gen(function* () {
-      const listening = yield* EventBus.EventBus.pipe(
-        Effect.flatMap((one) => Stream.runCollect(Stream.take(one.subscribe(), count))),
-        Effect.fork
-      )
-      yield* Effect.yieldNow()
+      const events = yield* Effect.flatMap(EventBus.EventBus, (one) => one.listen(DomainEvent.any))
       yield* TestClock.adjust("1 millis")
       yield* passing(effect, 5)
-      return Chunk.toReadonlyArray(yield* Fiber.join(listening)) as ReadonlyArray<DomainEvent.DomainEvent & any>
-    }).pipe(Effect.provide(Layer.merge(Runs.layer(script, { events: bus, ...options }), bus)))
+      return Chunk.toReadonlyArray(yield* Stream.runCollect(Stream.take(events, count))) as ReadonlyArray<any>
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(Runs.layer(turns ?? script, { events: bus, ...rest }), bus)))
 
   it.effect("each is told once, in order, at its instant", () =>
     Effect.gen(function* () {
@@ -215,9 +211,19 @@ describe("domain events of a run", () => {
         }
       })
       const events = yield* told(Stream.runDrain(AgentExecutor.stream(Agent.make("a"), "hi")), 4, {
-        guards: GuardPipeline.layerGuards([guard])
-      }).pipe(Effect.provide(Layer.empty))
-      assert.strictEqual(events.filter((event) => GuardEvents.OutputGuardTriggeredEvent.is(event)).length, 0)
+        guards: GuardPipeline.layerGuards([guard]),
+        turns: [{ text: ["my number is 12", "34, call ", "me"] }]
+      })
+      assert.deepStrictEqual(
+        events.map(({ eventType }) => eventType),
+        [
+          "AgentExecutionStartedEvent",
+          "OutputGuardTriggeredEvent",
+          "AgentExecutionCompletedEvent",
+          "AgentRunCompletedEvent"
+        ]
+      )
+      assert.isTrue(GuardEvents.OutputGuardTriggeredEvent.is(events[1]))
     })
   )
 })
