@@ -7,7 +7,15 @@
 import * as Either from "effect/Either"
 import * as Encoding from "effect/Encoding"
 import { bits } from "./InjectionLexicon.js"
-import type { Folded, Payload, Word } from "./InjectionText.js"
+import type { Folded, Lexicon, Word } from "./InjectionText.js"
+
+/** Text that was made from a part of another, whose places are all that part. */
+export interface Payload {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+  readonly kind: string
+}
 
 /** How many encoded pieces of a text are looked at, how long each may be, and all of them together. */
 const most = 64
@@ -118,4 +126,39 @@ export const inWords = ({ text }: Folded, words: ReadonlyArray<Word>): ReadonlyA
     payloads.push({ ...mirrored, text: backwards, kind: "reversed" })
   }
   return payloads
+}
+
+const single = /(?<![\p{L}\p{N}])[\p{L}\p{N}](?:[ ._*\-|/·]{1,3}[\p{L}\p{N}]){7,}(?![\p{L}\p{N}])/gu
+
+/** How much of a text is read letter by letter. */
+const longestSpelled = 16_384
+
+/** Words whose letters stand apart from each other: `i g n o r e`. */
+export const spelled = (text: string, lexicon: Lexicon): ReadonlyArray<Payload> => {
+  const payloads: Array<Payload> = []
+  let left = longestSpelled
+  for (const match of text.matchAll(single)) {
+    if (left <= 0) break
+    left -= match[0].length
+    const parts = match[0].slice(0, longestSpelled).split(/[ ._*\-|/·]{2,3}/)
+    const joined = parts.map((part) => part.replace(/[ ._*\-|/·]/g, "")).join(" ")
+    payloads.push({
+      text: segmented(joined, lexicon),
+      start: match.index,
+      end: match.index + match[0].length,
+      kind: "spelled"
+    })
+  }
+  return payloads
+}
+
+/** Spaces between the known words of a text that has none. */
+const segmented = (text: string, lexicon: Lexicon): string => {
+  let result = ""
+  for (let at = 0; at < text.length; ) {
+    const length = lexicon.prefix(text, at)
+    result += length > 2 ? ` ${text.slice(at, at + length)} ` : (text[at] as string)
+    at += length > 2 ? length : 1
+  }
+  return result
 }

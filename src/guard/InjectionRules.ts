@@ -54,9 +54,9 @@ export interface Sentence {
   readonly say: Meanings
   /** Each of these (one of each list) stands near it. */
   readonly with: ReadonlyArray<Meanings>
-  /** How many words may follow. */
+  /** How many words may follow, at most 16. */
   readonly after: number
-  /** How many words may come before. Default none. */
+  /** How many words may come before, at most 16. Default none. */
   readonly before?: number | undefined
   /** Counts less where one of these is near: people may ask to ignore what they wrote themselves. */
   readonly weakenedBy?: Meanings | undefined
