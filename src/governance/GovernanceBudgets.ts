@@ -5,15 +5,24 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
-import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
-import type * as CostEstimator from "../llm/CostEstimator.js"
 import * as CostLedger from "./CostLedger.js"
 import type { Budget, CheckBudget, Reservation, ReserveRequest, Settlement, TrackCost } from "./Governance.js"
+import {
+  costOf,
+  counted,
+  estimate,
+  exceeded,
+  limitsOf,
+  months,
+  names,
+  runAccount,
+  tokensOf
+} from "./GovernanceAmounts.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import {
   BudgetExceededError,
@@ -28,6 +37,7 @@ import {
   estimatorOf,
   orElse,
   type Parts,
+  quotaCrossed,
   record,
   refused,
   softLimit,
@@ -43,62 +53,6 @@ import type * as ResourceQuotas from "./ResourceQuotas.js"
 const UNTRACKED = "untracked"
 
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
-
-const runAccount = (rootRunId: RunId): string => `run:${rootRunId}`
-
-/** A limit in the unit of the ledger, rounded down. The part of a billionth is the error of doubles: 0.3 * 1e9 is no less than 300,000,000. */
-const nanoUsd = (usd: number | undefined): number | undefined =>
-  usd === undefined ? undefined : Math.floor(usd * 1e9 + 1e-3)
-
-const nothing: CostLedger.Amount = { nanoUsd: 0, tokens: 0 }
-
-/** Tokens as somebody else counted them: what is no number is none. */
-const counted = (tokens: number): number => (tokens > 0 ? tokens : 0)
-
-/** A cost that somebody else computed: what is no number is not known. */
-const known = (cost: number | undefined): number | undefined =>
-  cost === undefined || Number.isNaN(cost) ? undefined : Math.max(0, cost)
-
-interface Limits {
-  readonly month: CostLedger.Limit
-  readonly run: CostLedger.Limit
-}
-
-const limitsOf = (config: GovernanceConfig.GovernanceConfig): Limits => ({
-  month: { nanoUsd: nanoUsd(config.monthlyBudget), tokens: config.monthlyTokens },
-  run: { nanoUsd: nanoUsd(config.maxRequestCost), tokens: config.maxTokensPerRequest }
-})
-
-const names = {
-  month: { nanoUsd: "monthly", tokens: "monthly_tokens" },
-  run: { nanoUsd: "request", tokens: "tokens" }
-} as const
-
-const texts = {
-  monthly: "The budget of the month does not cover it",
-  monthly_tokens: "The tokens of the month do not cover it",
-  request: "What one run may cost does not cover it",
-  tokens: "The tokens that one run may use do not cover it"
-} as const
-
-const hints = {
-  monthly: "Wait for the next month, or raise monthlyBudget",
-  monthly_tokens: "Wait for the next month, or raise monthlyTokens",
-  request: "Lower the longest answer or the number of calls, or raise maxRequestCost",
-  tokens: "Lower the longest answer or the number of calls, or raise maxTokensPerRequest"
-} as const
-
-const exceeded = (scope: keyof Limits, unit: keyof CostLedger.Amount, limit: number, used: number) => {
-  const budgetType = names[scope][unit]
-  const shown = unit === "nanoUsd" ? CostLedger.toUsd : (tokens: number) => tokens
-  return new BudgetExceededError({
-    message: `${texts[budgetType]}: ${shown(used)} of ${shown(limit)} ${unit === "nanoUsd" ? "US dollars" : "tokens"} are spent or set aside`,
-    hint: hints[budgetType],
-    budgetType,
-    limit: shown(limit),
-    used: shown(used)
-  })
-}
 
 /**
  * @since 0.1.0
@@ -122,21 +76,7 @@ export interface Budgets {
   ) => Effect.Effect<number | undefined, BudgetExceededError | GovernancePersistenceError>
 }
 
-/** `user:<id>:2026-11`, by the calendar of UTC. The name of a month is made once a month. */
-const months = () => {
-  let from = 0
-  let to = 0
-  let name = ""
-  return (userId: UserId | undefined, now: number): string => {
-    if (now < from || now >= to) {
-      const start = DateTime.startOf(DateTime.unsafeMake(now), "month")
-      from = start.epochMillis
-      to = DateTime.add(start, { months: 1 }).epochMillis
-      name = DateTime.formatIso(start).slice(0, 7)
-    }
-    return `${subjectOf(userId)}:${name}`
-  }
-}
+const nothing: CostLedger.Amount = { nanoUsd: 0, tokens: 0 }
 
 /** Names of models that were warned about; past so many they are forgotten and warned about again. */
 const keptWarnings = 1000
@@ -455,61 +395,3 @@ export const make = (parts: Parts): Budgets => {
 
   return { reserve, settle, refund, trackCost, checkBudget, getBudget, release, remaining }
 }
-
-const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.Usage): number | undefined =>
-  known(
-    estimator.estimate({
-      provider: about.provider ?? "",
-      usage,
-      ...(about.model === undefined ? {} : { model: about.model })
-    })
-  )
-
-/** What is not known was as much as was set aside for it. */
-const tokensOf = (reservation: Reservation, usage: Usage.Usage): number =>
-  usage.totalTokens ??
-  counted(usage.inputTokens ?? reservation.inputTokens) + counted(usage.outputTokens ?? reservation.maxOutputTokens)
-
-const costOf = (
-  estimator: CostEstimator.Service,
-  answered: About,
-  reservation: Reservation,
-  usage: Usage.Usage,
-  settlement: Settlement | undefined
-): number | undefined =>
-  known(settlement?.cost) ??
-  estimate(estimator, answered, {
-    ...usage,
-    inputTokens: counted(usage.inputTokens ?? reservation.inputTokens),
-    outputTokens: counted(usage.outputTokens ?? reservation.maxOutputTokens)
-  }) ??
-  reservation.cost
-
-/**
- * Warns about the units of a quota that were crossed.
- *
- * @since 0.1.0
- * @category observability
- */
-export const quotaCrossed = (
-  parts: Parts,
-  decision: {
-    readonly crossed: ReadonlyArray<string>
-    readonly usage: ReadonlyArray<{
-      readonly unit: string
-      readonly limit?: number | undefined
-      readonly current: number
-    }>
-  },
-  about: About
-): Effect.Effect<void> =>
-  Effect.forEach(
-    decision.usage.filter(({ unit }) => decision.crossed.includes(unit)),
-    ({ current, limit, unit }) =>
-      softLimit(
-        parts,
-        { budget: "quota", account: `${tenantOf(about)}:${unit}`, limit: limit ?? current, used: current },
-        about
-      ),
-    { discard: true }
-  )

@@ -7,10 +7,19 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { CheckGuardrail, CheckRequest } from "./Governance.js"
-import { type Budgets, quotaCrossed } from "./GovernanceBudgets.js"
+import type { Budgets } from "./GovernanceBudgets.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import { type GovernanceError, type GovernancePersistenceError, RateLimitExceededError } from "./GovernanceError.js"
-import { aboutOf, orElse, type Parts, type Refusal, refused, subjectOf, tenantOf } from "./GovernanceParts.js"
+import {
+  aboutOf,
+  orElse,
+  type Parts,
+  quotaCrossed,
+  type Refusal,
+  refused,
+  subjectOf,
+  tenantOf
+} from "./GovernanceParts.js"
 
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
 

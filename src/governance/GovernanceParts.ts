@@ -237,3 +237,32 @@ export const softLimit = (
       record(parts, () => ({ eventType: "soft_limit_reached", ...aboutOf(about), metadata: crossed }))
     )
   })
+
+/**
+ * Warns about the units of a quota that were crossed.
+ *
+ * @since 0.1.0
+ * @category observability
+ */
+export const quotaCrossed = (
+  parts: Parts,
+  decision: {
+    readonly crossed: ReadonlyArray<string>
+    readonly usage: ReadonlyArray<{
+      readonly unit: string
+      readonly limit?: number | undefined
+      readonly current: number
+    }>
+  },
+  about: About
+): Effect.Effect<void> =>
+  Effect.forEach(
+    decision.usage.filter(({ unit }) => decision.crossed.includes(unit)),
+    ({ current, limit, unit }) =>
+      softLimit(
+        parts,
+        { budget: "quota", account: `${tenantOf(about)}:${unit}`, limit: limit ?? current, used: current },
+        about
+      ),
+    { discard: true }
+  )
