@@ -167,7 +167,7 @@ export const make = (parts: Parts): Budgets => {
     if (decision === undefined) return made
     if (decision.status === "exhausted") return yield* Effect.fail(decision.error)
     if (decision.status === "soft_threshold_breach") yield* quotaCrossed(parts, decision, made)
-    return { ...made, receipt: decision.receipt }
+    return { receipt: decision.receipt, ...made }
   })
 
   const hold = Effect.fnUntraced(function* (reservation: Reservation, amount: CostLedger.Amount, now: number) {
@@ -199,17 +199,14 @@ export const make = (parts: Parts): Budgets => {
   const setAside = (request: ReserveRequest, cost: number | undefined) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const made: Reservation = {
-        id: yield* IdGenerator.generate,
-        at: now,
-        ...request,
-        ...(cost === undefined ? {} : { cost })
-      }
+      const id = yield* IdGenerator.generate
+      // The rest is spread last throughout: first, it costs thirty times as much.
+      const made: Reservation = cost === undefined ? { id, at: now, ...request } : { id, at: now, cost, ...request }
       const amount = amountOf(made)
       const consumed = yield* consumeQuotas(made, amount)
       const rest = Effect.gen(function* () {
         const takenAt = yield* takeTokens(consumed, amount.tokens)
-        const reservation: Reservation = takenAt === undefined ? consumed : { ...consumed, takenAt }
+        const reservation: Reservation = takenAt === undefined ? consumed : { takenAt, ...consumed }
         yield* Effect.onError(hold(reservation, amount, now), () => adjustTokens(reservation, 0))
         return reservation
       })
@@ -298,8 +295,12 @@ export const make = (parts: Parts): Budgets => {
       Effect.gen(function* () {
         if (reservation.id === UNTRACKED) return
         const estimator = yield* estimatorOf(parts)
+        const { agent, runId, tenantId, userId } = reservation
         const answered: About = {
-          ...reservation,
+          runId,
+          agent,
+          userId,
+          tenantId,
           provider: settlement?.provider ?? reservation.provider,
           model: settlement?.model ?? reservation.model
         }
