@@ -72,10 +72,10 @@ const model = TestModel.layer((request: LlmClient.LlmRequest): TestModel.Turn =>
 
 const program = Effect.gen(function* () {
   const { url } = yield* collector
+  // Below the agents, so that it is closed after them: then it sends what is left.
+  const telemetry = OtlpTelemetry.layerFetch({ baseUrl: url, serviceName: "harbour", protocol: "json" })
   const { message } = yield* AgentExecutor.run(harbour, "When can we come in?").pipe(
-    Effect.provide(Agents.layer().pipe(Layer.provide(model))),
-    // What is left is sent when this layer is closed: at the end of the program.
-    Effect.provide(OtlpTelemetry.layerFetch({ baseUrl: url, serviceName: "harbour", protocol: "json" }))
+    Effect.provide(Agents.layer().pipe(Layer.provide(model), Layer.provideMerge(telemetry)))
   )
   console.log(message)
   for (const root of spans.filter(({ parentSpanId }) => parentSpanId === undefined)) print(root, 0)

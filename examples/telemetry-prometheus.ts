@@ -36,9 +36,9 @@ const program = Effect.gen(function* () {
   }
 })
 
-await Effect.runPromise(
-  program.pipe(
-    Effect.provide(PrometheusPage.layer().pipe(Layer.provideMerge(server))),
-    Effect.provide(Agents.layer().pipe(Layer.provide(model)))
-  )
+const layer = Layer.merge(
+  PrometheusPage.layer().pipe(Layer.provideMerge(server)),
+  Agents.layer().pipe(Layer.provide(model))
 )
+
+await Effect.runPromise(Effect.provide(program, layer))

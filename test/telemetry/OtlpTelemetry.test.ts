@@ -13,8 +13,11 @@ import * as LogLevel from "effect/LogLevel"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
 import * as OtlpTelemetry from "../../src/telemetry/OtlpTelemetry.js"
 import * as OtlpCollector from "../support/OtlpCollector.js"
+
+class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}
 
 const work = Effect.gen(function* () {
   yield* Effect.log("working")
@@ -78,8 +81,11 @@ describe("OtlpTelemetry", () => {
     Effect.gen(function* () {
       const collector = yield* OtlpCollector.make()
       yield* work.pipe(
-        Effect.provide(OtlpTelemetry.layer({ baseUrl: collector.baseUrl, serviceName: "agents" })),
-        Effect.provide(FetchHttpClient.layer)
+        Effect.provide(
+          OtlpTelemetry.layer({ baseUrl: collector.baseUrl, serviceName: "agents" }).pipe(
+            Layer.provide(FetchHttpClient.layer)
+          )
+        )
       )
       assert.lengthOf(collector.requests, 3)
       for (const { body, headers } of collector.requests) {
@@ -129,7 +135,7 @@ describe("OtlpTelemetry", () => {
     Effect.gen(function* () {
       const collector = yield* OtlpCollector.make()
       yield* Effect.gen(function* () {
-        yield* Effect.exit(Effect.withSpan(Effect.fail(new Error("no")), "failed"))
+        yield* Effect.exit(Effect.withSpan(Effect.fail(new Refused({ message: "no" })), "failed"))
         const fiber = yield* Effect.fork(Effect.withSpan(Effect.never, "interrupted"))
         yield* Effect.yieldNow()
         yield* Fiber.interrupt(fiber)
@@ -198,9 +204,8 @@ describe("OtlpTelemetry", () => {
               exportInterval: "5 millis",
               maxBatchSize: 10,
               shutdownTimeout: "300 millis"
-            })
-          ),
-          Effect.provide(layer)
+            }).pipe(Layer.provideMerge(layer))
+          )
         )
       )
       assert.isBelow(took, 3000)
@@ -227,9 +232,8 @@ describe("OtlpTelemetry", () => {
               exportInterval: "5 millis",
               maxBatchSize: 1,
               shutdownTimeout: "300 millis"
-            })
-          ),
-          Effect.provide(layer)
+            }).pipe(Layer.provideMerge(layer))
+          )
         )
       )
       assert.isBelow(took, 3000)
@@ -256,9 +260,8 @@ describe("OtlpTelemetry", () => {
             signals: ["traces"],
             headers: { "x-api-key": Redacted.make(secret) },
             exportInterval: "5 millis"
-          })
-        ),
-        Effect.provide(layer)
+          }).pipe(Layer.provideMerge(layer))
+        )
       )
       assert.lengthOf(
         lines.filter((line) => line.includes("status 401")),
@@ -286,9 +289,8 @@ describe("OtlpTelemetry", () => {
             signals: ["traces"],
             maxBatchSize: 1,
             exportInterval: "1 hour"
-          })
-        ),
-        Effect.provide(layer)
+          }).pipe(Layer.provideMerge(layer))
+        )
       )
       assert.sameMembers(
         collector.spans().map(({ name }) => name),

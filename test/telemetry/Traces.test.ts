@@ -97,9 +97,9 @@ const exported = <A, E>(
       maxBatchSize: 3
     })
     const exit = yield* Effect.exit(program).pipe(
-      Effect.provide(agents),
-      Effect.provide(Logger.remove(Logger.defaultLogger)),
-      Effect.provide(telemetry)
+      Effect.provide(
+        agents.pipe(Layer.provideMerge(Logger.remove(Logger.defaultLogger)), Layer.provideMerge(telemetry))
+      )
     )
     return { collector, exit }
   })
