@@ -323,6 +323,13 @@ export * as Guard from "./guard/Guard.js"
 export * as GuardChecks from "./agent/GuardChecks.js"
 
 /**
+ * Which guards an application has, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as GuardConfig from "./guard/GuardConfig.js"
+
+/**
  * How guards stop a run.
  *
  * @since 0.1.0
@@ -349,6 +356,13 @@ export * as GuardMetrics from "./guard/GuardMetrics.js"
  * @since 0.1.0
  */
 export * as GuardPipeline from "./guard/GuardPipeline.js"
+
+/**
+ * The pipeline of the guards that come with the library, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as GuardPresets from "./guard/GuardPresets.js"
 
 /**
  * Passing a conversation to another agent, which answers in place of the one that had it.

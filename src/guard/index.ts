@@ -13,6 +13,13 @@ export * as CredentialEntities from "./CredentialEntities.js"
 export * as Guard from "./Guard.js"
 
 /**
+ * Which guards an application has, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as GuardConfig from "./GuardConfig.js"
+
+/**
  * How guards stop a run.
  *
  * @since 0.1.0
@@ -39,6 +46,13 @@ export * as GuardMetrics from "./GuardMetrics.js"
  * @since 0.1.0
  */
 export * as GuardPipeline from "./GuardPipeline.js"
+
+/**
+ * The pipeline of the guards that come with the library, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as GuardPresets from "./GuardPresets.js"
 
 /**
  * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.

@@ -1,0 +1,141 @@
+/**
+ * The pipeline of the guards that come with the library, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+import type * as ConfigError from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { LlmError } from "../llm/LlmError.js"
+import type * as ModelRouter from "../llm/ModelRouter.js"
+import type * as Guard from "./Guard.js"
+import * as GuardConfig from "./GuardConfig.js"
+import type { GuardConfigurationError } from "./GuardError.js"
+import * as GuardPipeline from "./GuardPipeline.js"
+import * as InjectionGuard from "./InjectionGuard.js"
+import * as JudgeGuard from "./JudgeGuard.js"
+import * as LengthGuard from "./LengthGuard.js"
+import * as PiiEntities from "./PiiEntities.js"
+import * as PiiGuard from "./PiiGuard.js"
+import * as SecretGuard from "./SecretGuard.js"
+import * as TopicGuard from "./TopicGuard.js"
+import * as UnicodeGuard from "./UnicodeGuard.js"
+
+const secrets: ReadonlySet<string> = new Set(PiiEntities.secrets.map(({ type }) => type))
+const personal = PiiEntities.types.filter((type) => !secrets.has(type))
+
+const local = (config: GuardConfig.GuardConfig): Effect.Effect<Array<Guard.Guard>, GuardConfigurationError> =>
+  Effect.gen(function* () {
+    const { lengthAction, sensitivityLevel: sensitivity } = config
+    const incoming: ReadonlyArray<Guard.GuardStage> = config.toolOutputs ? ["input", "toolOutput"] : ["input"]
+    const guards: Array<Guard.Guard> = []
+    if (config.unicodeDetection) guards.push(UnicodeGuard.make({ stages: incoming }))
+    if (config.maxInputChars > 0) {
+      guards.push(
+        LengthGuard.make({
+          name: "input-length",
+          maxChars: config.maxInputChars,
+          action: lengthAction,
+          stages: ["input"]
+        })
+      )
+    }
+    if (config.restrictedTopics.length > 0) {
+      guards.push(TopicGuard.make({ topics: config.restrictedTopics, action: config.topicAction }))
+    }
+    if (config.injectionDetection) {
+      guards.push(InjectionGuard.make({ action: config.injectionAction, sensitivity, stages: incoming }))
+    }
+    if (config.secretDetection) {
+      guards.push(SecretGuard.make({ action: config.secretAction, sensitivity, stages: [...incoming, "output"] }))
+    }
+    if (config.piiDetection) {
+      const entities = config.piiEntities.length > 0 ? config.piiEntities : personal
+      guards.push(yield* PiiGuard.make({ entities, action: config.piiAction, sensitivity, stages: incoming }))
+      if (config.piiRedactionOutput) {
+        guards.push(
+          yield* PiiGuard.make({ name: "pii-output", entities, action: "redact", sensitivity, stages: ["output"] })
+        )
+      }
+    }
+    // Behind what takes places out: a limit on what is shown.
+    if (config.maxOutputChars > 0) {
+      guards.push(
+        LengthGuard.make({
+          name: "output-length",
+          maxChars: config.maxOutputChars,
+          action: lengthAction,
+          stages: ["output"]
+        })
+      )
+    }
+    return guards
+  })
+
+/** They see what the others left, and cost a call only where those found nothing to block. */
+const judges = (config: GuardConfig.GuardConfig): Array<Guard.Guard<LlmError, ModelRouter.ModelRouter>> => {
+  const options = {
+    threshold: config.llmGuardThreshold,
+    failOpen: config.llmGuardFailOpen,
+    ...(config.guardModel === undefined ? {} : { settings: { model: config.guardModel } })
+  }
+  return [
+    JudgeGuard.make({
+      kind: "injection",
+      stages: config.toolOutputs ? ["input", "toolOutput"] : ["input"],
+      ...options
+    }),
+    JudgeGuard.make({ kind: "jailbreak", ...options })
+  ]
+}
+
+/**
+ * The guards of a configuration, in the order in which they are asked: invisible characters, length, topics, injections, secrets,
+ * personal data, the length of answers, judges.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const guards = (
+  config: GuardConfig.GuardConfig
+): Effect.Effect<ReadonlyArray<Guard.Guard<LlmError, ModelRouter.ModelRouter>>, GuardConfigurationError> =>
+  config.enabled
+    ? Effect.map(local(config), (guards) => (config.enableLlmGuards ? [...guards, ...judges(config)] : guards))
+    : Effect.succeed([])
+
+const pipeline = (config: GuardConfig.GuardConfig) =>
+  Effect.map(guards(config), (guards) => GuardPipeline.layer({ guards, parallel: config.parallelExecution }))
+
+/**
+ * The defaults of `GuardConfig` with some fields replaced. A bad field fails the layer by name. Judges alone need models.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: {
+  (
+    options?: (GuardConfig.Options & { readonly enableLlmGuards?: false | undefined }) | undefined
+  ): Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError>
+  (
+    options: GuardConfig.Options
+  ): Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError, ModelRouter.ModelRouter>
+} = (options?: GuardConfig.Options | undefined) =>
+  // Without judges no guard asks for the router.
+  Layer.unwrapEffect(
+    Effect.flatMap(
+      Effect.suspend(() => GuardConfig.make(options)),
+      pipeline
+    )
+  ) as Layer.Layer<GuardPipeline.GuardPipeline, GuardConfigurationError>
+
+/**
+ * The guards that the environment asks for, see `GuardConfig.config`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig: Layer.Layer<
+  GuardPipeline.GuardPipeline,
+  ConfigError.ConfigError | GuardConfigurationError,
+  ModelRouter.ModelRouter
+> = Layer.unwrapEffect(Effect.flatMap(GuardConfig.config, pipeline))
