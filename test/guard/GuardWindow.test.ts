@@ -287,6 +287,11 @@ describe("a window over guards in order", () => {
       })
       assert.strictEqual(write((yield* open([endless])).window, split("word ".repeat(8000), [4])).text, "")
       assert.isAtMost(looked, 6 * 40_000)
+      // Nor one that may be as long as the text: the longer it gets, the more has to come before it is looked at again.
+      looked = 0
+      const patient = { ...endless, window: { ...endless.window!, longest: 40_000 } }
+      assert.strictEqual(write((yield* open([patient])).window, split("word ".repeat(8000), [4])).text, "")
+      assert.isAtMost(looked, 6 * 40_000)
     })
   )
 })
