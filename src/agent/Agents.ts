@@ -8,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Governance from "../governance/Governance.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import type * as LlmClient from "../llm/LlmClient.js"
+import * as ModelPrices from "../llm/ModelPrices.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
 import type * as TokenCounter from "../llm/TokenCounter.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
@@ -162,7 +163,8 @@ export const layerWith = <const L extends Replaceable>(
   compose(AgentConfig.layer(options.config), options)
 
 /**
- * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`.
+ * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`. Model calls are priced by what their providers
+ * publish (`ModelPrices.layer`), unless other prices are given.
  *
  * @since 0.1.0
  * @category layers
@@ -170,4 +172,4 @@ export const layerWith = <const L extends Replaceable>(
 export const layerConfig = <const L extends Replaceable = {}>(
   options?: (L & NothingElse<L, "stages"> & WithStages) | undefined
 ): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L> | ConfigError.ConfigError, LlmClient.LlmClient | ContextOf<L>> =>
-  compose(AgentConfig.layerConfig, options ?? {})
+  compose(AgentConfig.layerConfig, { prices: ModelPrices.layer, ...options })

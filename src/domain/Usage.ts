@@ -8,7 +8,8 @@ import * as Schema from "effect/Schema"
 const Tokens = Schema.optional(Schema.Number)
 
 /**
- * `cachedInputTokens` are part of `inputTokens`, `reasoningTokens` part of `outputTokens`.
+ * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`, `reasoningTokens` part
+ * of `outputTokens`.
  *
  * @since 0.1.0
  * @category schemas
@@ -18,7 +19,8 @@ export const Usage = Schema.Struct({
   outputTokens: Tokens,
   totalTokens: Tokens,
   reasoningTokens: Tokens,
-  cachedInputTokens: Tokens
+  cachedInputTokens: Tokens,
+  cacheWriteTokens: Tokens
 }).annotations({ identifier: "effect-lexigram/domain/Usage" })
 
 /**
@@ -31,6 +33,7 @@ export interface Usage {
   readonly totalTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
   readonly cachedInputTokens?: number | undefined
+  readonly cacheWriteTokens?: number | undefined
 }
 
 /**
@@ -70,5 +73,7 @@ export const add = (a: Usage, b: Usage): Usage => {
   if (reasoningTokens !== undefined) result.reasoningTokens = reasoningTokens
   const cachedInputTokens = sum(a.cachedInputTokens, b.cachedInputTokens)
   if (cachedInputTokens !== undefined) result.cachedInputTokens = cachedInputTokens
+  const cacheWriteTokens = sum(a.cacheWriteTokens, b.cacheWriteTokens)
+  if (cacheWriteTokens !== undefined) result.cacheWriteTokens = cacheWriteTokens
   return result
 }

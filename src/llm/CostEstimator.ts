@@ -19,6 +19,8 @@ export interface Rates {
   readonly output: number
   /** Of input that was read from a cache; default that of other input. */
   readonly cachedInput?: number | undefined
+  /** Of input that was written into a cache; default that of other input. */
+  readonly cacheWrite?: number | undefined
   /** Of the part of the output that is reasoning; default that of other output. */
   readonly reasoning?: number | undefined
 }
@@ -85,22 +87,25 @@ export const costAt = (price: Price): ((usage: Usage.Usage) => number | undefine
         input: tier.input ?? below.input,
         output: tier.output ?? below.output,
         cachedInput: tier.cachedInput ?? below.cachedInput,
+        cacheWrite: tier.cacheWrite ?? below.cacheWrite,
         reasoning: tier.reasoning ?? below.reasoning
       }
     })
   }
   const request = price.request ?? 0
-  return ({ cachedInputTokens, inputTokens, outputTokens, reasoningTokens }) => {
+  return ({ cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, reasoningTokens }) => {
     if (!isCount(inputTokens) || !isCount(outputTokens)) return undefined
     let at = steps.length - 1
     while (at > 0 && inputTokens <= (steps[at] as (typeof steps)[0]).above) at--
-    const { cachedInput, input, output, reasoning } = (steps[at] as (typeof steps)[0]).rates
+    const { cacheWrite, cachedInput, input, output, reasoning } = (steps[at] as (typeof steps)[0]).rates
     const cached = part(cachedInputTokens, inputTokens)
+    const written = part(cacheWriteTokens, inputTokens - cached)
     const reasoned = part(reasoningTokens, outputTokens)
     return (
       request +
-      ((inputTokens - cached) * input +
+      ((inputTokens - cached - written) * input +
         cached * (cachedInput ?? input) +
+        written * (cacheWrite ?? input) +
         (outputTokens - reasoned) * output +
         reasoned * (reasoning ?? output)) /
         MILLION
@@ -128,7 +133,7 @@ export const fromPrices = (prices: { readonly [model: string]: Price }): Service
 }
 
 /**
- * The most a call can cost whose input and output are no longer than given, whether its input is cached or its output reasoning: what to
+ * The most a call can cost whose input and output are no longer than given, whether its input is read from a cache or written into one, and its output reasoning: what to
  * set aside before it is made. `undefined` when the price is not known.
  *
  * @since 0.1.0
@@ -145,9 +150,9 @@ export const maxCost = (
 ): number | undefined => {
   const { inputTokens, maxOutputTokens, model, provider } = call
   let most: number | undefined
-  for (const cachedInputTokens of [0, inputTokens]) {
+  for (const cache of [{}, { cachedInputTokens: inputTokens }, { cacheWriteTokens: inputTokens }]) {
     for (const reasoningTokens of [0, maxOutputTokens]) {
-      const usage = { inputTokens, outputTokens: maxOutputTokens, cachedInputTokens, reasoningTokens }
+      const usage = { inputTokens, outputTokens: maxOutputTokens, reasoningTokens, ...cache }
       const cost = estimator.estimate({ provider, model, usage })
       if (cost === undefined) return undefined
       most = most === undefined ? cost : Math.max(most, cost)

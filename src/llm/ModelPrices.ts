@@ -5,7 +5,7 @@
  *
  * A provider is looked up by the name of its client, whatever the address the client talks to. Servers that anybody can run (`ollama`,
  * `vllm`, `openai-compatible`, …) have no price, also for models that others sell: say what they cost with `own`, or whose prices they
- * have with `providers`. The embedded `offline` model costs nothing. Tokens written into a prompt cache cost as other input.
+ * have with `providers`. The embedded `offline` model costs nothing.
  *
  * @since 0.1.0
  */
@@ -96,6 +96,7 @@ const beyond = (value: Value, above: number): number | undefined => {
 const cost = (id: string, prices: ModelPrice): Cost => {
   const {
     cache_read_mtok: cachedInput,
+    cache_write_mtok: cacheWrite,
     input_mtok: input,
     output_mtok: output,
     output_reasoning_mtok: reasoning,
@@ -106,7 +107,7 @@ const cost = (id: string, prices: ModelPrice): Cost => {
   if (inputRate === undefined) return Object.keys(prices).length === 0 && id.endsWith(":free") ? () => 0 : unknown
   const outputRate = base(output)
   const starts = new Set<number>()
-  for (const value of [input, output, cachedInput, reasoning]) {
+  for (const value of [input, output, cachedInput, cacheWrite, reasoning]) {
     if (typeof value === "object") for (const { start } of value.tiers) starts.add(start)
   }
   const request = base(requests)
@@ -114,6 +115,7 @@ const cost = (id: string, prices: ModelPrice): Cost => {
     input: inputRate,
     output: outputRate ?? 0,
     cachedInput: base(cachedInput),
+    cacheWrite: base(cacheWrite),
     reasoning: base(reasoning),
     request: request === undefined ? undefined : request / 1000,
     tiers: Array.from(starts, (above) => ({
@@ -121,6 +123,7 @@ const cost = (id: string, prices: ModelPrice): Cost => {
       input: beyond(input, above),
       output: beyond(output, above),
       cachedInput: beyond(cachedInput, above),
+      cacheWrite: beyond(cacheWrite, above),
       reasoning: beyond(reasoning, above)
     }))
   })

@@ -84,6 +84,7 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
       if (usage.outputTokens !== undefined) usage.totalTokens = usage.inputTokens + usage.outputTokens
     }
     if (raw.read !== undefined) usage.cachedInputTokens = raw.read
+    if (raw.written !== undefined) usage.cacheWriteTokens = raw.written
   }
 
   const cite = (value: unknown) => {

@@ -73,8 +73,10 @@ const keyOf = (call: {
   readonly model?: string | undefined
   readonly usage: Usage.Usage
 }): string => {
-  const { cachedInputTokens, inputTokens, outputTokens, totalTokens } = call.usage
-  return [call.provider, call.model, inputTokens, outputTokens, totalTokens, cachedInputTokens].join("\u0000")
+  const { cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, totalTokens } = call.usage
+  return [call.provider, call.model, inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens].join(
+    "\u0000"
+  )
 }
 
 const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({

@@ -11,6 +11,7 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Guard from "../../src/guard/Guard.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
@@ -53,6 +54,34 @@ test("the plain executor needs a model and cannot fail to be built", () => {
     Layer.Layer<AgentExecutor.AgentExecutor, ConfigError.ConfigError, LlmClient.LlmClient>
   >()
 })
+
+it.effect("an executor from the environment knows what models cost, unless other prices are given", () =>
+  Effect.gen(function* () {
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, totalTokens: 1_000_000 }
+    const model = Layer.effect(
+      LlmClient.LlmClient,
+      Effect.map(LlmClient.LlmClient, (client) => ({
+        ...client,
+        provider: "openai",
+        model: "gpt-4o-mini",
+        complete: (request, options) =>
+          Effect.map(client.complete(request, options), (response) => ({
+            ...response,
+            provider: "openai",
+            model: "gpt-4o-mini-2024-07-18"
+          }))
+      }))
+    ).pipe(Layer.provide(TestModel.layer([{ text: "hello", usage }])))
+    const cost = (layer: typeof published) =>
+      Effect.map(AgentExecutor.run(Agent.make("a"), "hi"), ({ costUsd }) => costUsd).pipe(
+        Effect.provide(layer.pipe(Layer.provide(model)))
+      )
+    const published = Agents.layerConfig()
+    const own = Agents.layerConfig({ prices: CostEstimator.layerPrices({ "gpt-4o-mini": { input: 7, output: 7 } }) })
+    assert.closeTo((yield* cost(published)) ?? Number.NaN, 0.15, 1e-9)
+    assert.strictEqual(yield* cost(own), 7)
+  })
+)
 
 test("what given layers fail with and require shows in the executor's layer", () => {
   expectTypeOf(Agents.layerWith({ sessions, memory })).toEqualTypeOf<

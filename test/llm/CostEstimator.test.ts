@@ -33,6 +33,15 @@ describe("CostEstimator", () => {
     assert.closeTo(prices.estimate(odd) ?? 0, 0.1 + 0.8, 1e-9)
   })
 
+  it("charges input that is written into a cache at its own price, beside what is read from one", () => {
+    const cost = CostEstimator.costAt({ input: 4, output: 0, cachedInput: 1, cacheWrite: 5 })
+    const usage = { inputTokens: 1_000_000, outputTokens: 0, cachedInputTokens: 250_000 }
+    assert.strictEqual(cost({ ...usage, cacheWriteTokens: 500_000 }), 1 + 0.25 + 2.5)
+    // Never more than the input that was not read.
+    assert.strictEqual(cost({ ...usage, cacheWriteTokens: 9_000_000 }), 0.25 + 3.75)
+    assert.strictEqual(CostEstimator.costAt({ input: 4, output: 0 })({ ...usage, cacheWriteTokens: 1 }), 4)
+  })
+
   it("does not know what it was not told", () => {
     assert.strictEqual(prices.estimate({ provider: "openai", model: "o9", usage }), undefined)
     assert.strictEqual(prices.estimate({ provider: "openai", usage }), undefined)

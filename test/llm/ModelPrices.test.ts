@@ -134,6 +134,16 @@ describe("ModelPrices", () => {
     })
   )
 
+  it.effect("input written into a cache has its own price", () =>
+    Effect.gen(function* () {
+      const { estimate } = yield* ModelPrices.make()
+      const of = (usage: object) => estimate({ provider: "anthropic", model: "claude-sonnet-4-5", usage }) ?? Number.NaN
+      const plain = of({ inputTokens: 1000, outputTokens: 0 })
+      const written = of({ inputTokens: 1000, outputTokens: 0, cacheWriteTokens: 1000 })
+      assert.closeTo(written / plain, 1.25, 1e-9)
+    })
+  )
+
   it.effect("reasoning is a part of the output and is charged once", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()

@@ -349,7 +349,7 @@ describe("what comes back", () => {
       assert.deepStrictEqual(yield* client.complete(ask), {
         content: [{ type: "text", text: "Hi" }],
         finishReason: "stop",
-        usage: { inputTokens: 15, outputTokens: 5, totalTokens: 20, cachedInputTokens: 4 },
+        usage: { inputTokens: 15, outputTokens: 5, totalTokens: 20, cachedInputTokens: 4, cacheWriteTokens: 1 },
         id: "msg_1",
         model: "claude-test",
         provider: "anthropic"
