@@ -10,6 +10,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -277,7 +278,8 @@ const make = (
         })
       },
       effect,
-      (_exit, span) => {
+      (exit, span) => {
+        if (Exit.isFailure(exit)) span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
         const progress = state.progress()
         span.attribute(Telemetry.attribute.steps, progress.steps.length)
         span.attribute(Telemetry.attribute.tokens, Usage.total(progress.usage))
@@ -490,9 +492,12 @@ export const layer: Layer.Layer<
         CostEstimator,
         Evaluator,
         PromptLibrary,
+        Telemetry.ContentRedactor,
         TokenCounter
       )(
-        (yield* Effect.context<never>()) as Context.Context<CostEstimator | Evaluator | PromptLibrary | TokenCounter>
+        (yield* Effect.context<never>()) as Context.Context<
+          CostEstimator | Evaluator | PromptLibrary | Telemetry.ContentRedactor | TokenCounter
+        >
       ) as Context.Context<never>,
       yield* Stages
     )

@@ -3,24 +3,14 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
-import { errorInfo } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as StepModule from "../observability/Step.js"
-import { Fatality } from "../tool/ToolRunner.js"
+import * as Telemetry from "../observability/Telemetry.js"
 import type { Stage } from "./Stage.js"
-
-const errorType = (cause: Cause.Cause<unknown>): string => {
-  if (Cause.isInterruptedOnly(cause)) return "InterruptedError"
-  const failure = Cause.failureOption(cause)
-  if (Option.isNone(failure)) return "Defect"
-  return errorInfo(failure.value instanceof Fatality ? failure.value.error : failure.value).tag
-}
 
 /**
  * @since 0.1.0
@@ -45,7 +35,7 @@ export const stage: Stage = {
           toolCalls: progress.toolCalls.length,
           failedToolCalls: progress.toolCalls.filter((call) => call.isFailure === true).length
         })
-        if (Exit.isFailure(exit)) metrics.failed(errorType(exit.cause))
+        if (Exit.isFailure(exit)) metrics.failed(Telemetry.errorType(exit.cause))
       }
     })
   }

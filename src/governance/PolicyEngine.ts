@@ -380,14 +380,23 @@ export const make = <R = never>(
   })
 
 /**
+ * What programs of policies require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<P> = P extends CodePolicy<infer R> ? R : never
+
+/**
  * Fails with `GovernanceConfigurationError` when a policy is not valid.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layer = <R = never>(
-  policies: ReadonlyArray<Policy | CodePolicy<R>>
-): Layer.Layer<PolicyEngine, GovernanceConfigurationError, R> => Layer.effect(PolicyEngine, make(policies))
+export const layer = <const P extends ReadonlyArray<Policy | CodePolicy<any>>>(
+  policies: P
+): Layer.Layer<PolicyEngine, GovernanceConfigurationError, ServicesOf<P[number]>> =>
+  Layer.effect(PolicyEngine, make<ServicesOf<P[number]>>(policies))
 
 /**
  * No policies: everything is allowed.

@@ -10,7 +10,7 @@ import * as LlmClient from "./LlmClient.js"
 import * as ModelSettings from "./ModelSettings.js"
 
 /**
- * The roles that strategies ask for.
+ * The roles that strategies and guards ask for.
  *
  * @since 0.1.0
  * @category constants
@@ -22,7 +22,8 @@ export const roles = [
   "execution",
   "evaluation",
   "documentation",
-  "solver"
+  "solver",
+  "guard"
 ] as const
 
 /**
