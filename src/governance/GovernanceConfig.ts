@@ -11,7 +11,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import * as Glob from "./Glob.js"
+import * as Glob from "../internal/Glob.js"
 import { GovernanceConfigurationError } from "./GovernanceError.js"
 
 /**

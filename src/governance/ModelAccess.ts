@@ -8,7 +8,7 @@
  *
  * @since 0.1.0
  */
-import * as Glob from "./Glob.js"
+import * as Glob from "../internal/Glob.js"
 import { ModelAccessDeniedError } from "./GovernanceError.js"
 
 /**

@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import * as Glob from "./Glob.js"
+import * as Glob from "../internal/Glob.js"
 import type { PolicyConditions, PolicyRequest } from "./PolicyEngine.js"
 
 /**

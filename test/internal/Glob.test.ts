@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import * as Glob from "../../src/governance/Glob.js"
+import * as Glob from "../../src/internal/Glob.js"
 
 const is = (pattern: string, text: string, options?: Glob.Options) => Glob.compile([pattern], options)(text)
 
