@@ -104,11 +104,39 @@ export * as AiToolkit from "./tool/AiToolkit.js"
 export * as Anthropic from "./provider/Anthropic.js"
 
 /**
+ * Asks for approvals at the terminal.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalConsole from "./tool/ApprovalConsole.js"
+
+/**
+ * How approvals can fail.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalError from "./tool/ApprovalError.js"
+
+/**
  * Who decides about tool calls that require approval.
  *
  * @since 0.1.0
  */
 export * as ApprovalGate from "./tool/ApprovalGate.js"
+
+/**
+ * Approvals decided by rules that are plain data.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalPolicy from "./tool/ApprovalPolicy.js"
+
+/**
+ * Where requests for approval wait and decisions are kept.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalStore from "./tool/ApprovalStore.js"
 
 /**
  * What governance decided and what runs did, written down.
@@ -713,6 +741,13 @@ export * as PartAssembler from "./llm/PartAssembler.js"
  * @since 0.1.0
  */
 export * as PaymentEntities from "./guard/PaymentEntities.js"
+
+/**
+ * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
+ *
+ * @since 0.1.0
+ */
+export * as PendingApprovals from "./tool/PendingApprovals.js"
 
 /**
  * Addresses of people and their machines, and the social security number of the United States.

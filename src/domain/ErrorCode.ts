@@ -36,6 +36,7 @@ export const table = {
   LEX_ERR_AGT_109: "StrategyConfigurationError",
   LEX_ERR_AGT_110: "StrategyBudgetError",
   LEX_ERR_AGT_111: "CrewError",
+  LEX_ERR_AGT_112: "ApprovalError",
   LEX_ERR_AGT_113: "SteeringError",
   LEX_ERR_AGT_114: "HandoffError",
   LEX_ERR_AGT_115: "ModuleGraphError",

@@ -7,7 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { RunId } from "../domain/Ids.js"
+import { RunId, SessionId, UserId } from "../domain/Ids.js"
 
 const NAME = "effect-lexigram/tool/ApprovalGate"
 
@@ -21,12 +21,19 @@ export const ApprovalRequest = Schema.Struct({
   /** Names the request; the same on every replay of a run. */
   id: Schema.String,
   runId: RunId,
+  /** The run at the top, which `runId` is part of. */
+  rootRunId: Schema.optional(RunId),
+  /** For whom the run works (`Requester`). */
+  userId: Schema.optional(UserId),
+  sessionId: Schema.optional(SessionId),
   agent: Schema.String,
   toolCallId: Schema.String,
   tool: Schema.String,
   params: Schema.Unknown,
   /** Why approval is needed. */
-  reason: Schema.optional(Schema.String)
+  reason: Schema.optional(Schema.String),
+  /** Milliseconds since the epoch; decided by then, or denied. */
+  expiresAt: Schema.optional(Schema.Number)
 }).annotations({ identifier: `${NAME}/ApprovalRequest` })
 /**
  * @since 0.1.0
@@ -93,6 +100,16 @@ export interface Service {
  * @category tags
  */
 export class ApprovalGate extends Context.Tag("effect-lexigram/tool/ApprovalGate")<ApprovalGate, Service>() {}
+
+/**
+ * For whom the current run works: what its requests carry. Nobody unless provided.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class Requester extends Context.Reference<Requester>()("effect-lexigram/tool/ApprovalGate/Requester", {
+  defaultValue: (): { readonly userId?: UserId | undefined; readonly sessionId?: SessionId | undefined } => ({})
+}) {}
 
 /**
  * @since 0.1.0

@@ -332,7 +332,7 @@ export const make = <
     readonly failure?: Schema.Schema<F, any, never> | undefined
     readonly handler: (params: ParametersType<P>, call: CallInfo) => Effect.Effect<A, F, R>
     readonly fatal?: Fatal | undefined
-    /** Whether somebody must allow a call, always or depending on its arguments. */
+    /** Whether somebody must allow a call, always or depending on its arguments; a function that throws says that somebody must. */
     readonly requiresApproval?: boolean | ((params: ParametersType<P>) => boolean) | undefined
     /** Which failures are worth another try; default `isConnectionFailure`. */
     readonly retryable?: ((error: F) => boolean) | undefined
@@ -367,8 +367,17 @@ const treatmentOf = (options: {
   isRetryable: options.retryable ?? isConnectionFailure
 })
 
-const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) =>
-  typeof when === "function" ? when : () => when
+const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) => {
+  if (typeof when !== "function") return () => when
+  return (params) => {
+    try {
+      return when(params)
+    } catch {
+      // Nobody knows then whether the call is harmless.
+      return true
+    }
+  }
+}
 
 const annotationsOf = (options: Annotations): Annotations => ({
   timeout: options.timeout,
@@ -551,7 +560,8 @@ export const provideContext: {
 )
 
 /**
- * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said itself.
+ * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said itself. A function
+ * that throws says that somebody must.
  *
  * @since 0.1.0
  * @category combinators

@@ -408,9 +408,13 @@ const approve = (
     // Not the model's own text: what is shown is what runs.
     const params = tool.erased.encodeParams(decoded) ?? ToolArguments.normalise(call.params, tool.parameters)
     yield* run.emit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params })
+    const { sessionId, userId } = yield* ApprovalGate.Requester
     const decision = yield* gate.request({
       id,
       runId: run.runId,
+      rootRunId: run.rootRunId,
+      ...(userId === undefined ? {} : { userId }),
+      ...(sessionId === undefined ? {} : { sessionId }),
       agent: run.agent,
       toolCallId: call.id,
       tool: tool.name,

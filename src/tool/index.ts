@@ -6,11 +6,39 @@
 export * as AiToolkit from "./AiToolkit.js"
 
 /**
+ * Asks for approvals at the terminal.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalConsole from "./ApprovalConsole.js"
+
+/**
+ * How approvals can fail.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalError from "./ApprovalError.js"
+
+/**
  * Who decides about tool calls that require approval.
  *
  * @since 0.1.0
  */
 export * as ApprovalGate from "./ApprovalGate.js"
+
+/**
+ * Approvals decided by rules that are plain data.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalPolicy from "./ApprovalPolicy.js"
+
+/**
+ * Where requests for approval wait and decisions are kept.
+ *
+ * @since 0.1.0
+ */
+export * as ApprovalStore from "./ApprovalStore.js"
 
 /**
  * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
@@ -32,6 +60,13 @@ export * as ModuleGraph from "./ModuleGraph.js"
  * @since 0.1.0
  */
 export * as Observation from "./Observation.js"
+
+/**
+ * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
+ *
+ * @since 0.1.0
+ */
+export * as PendingApprovals from "./PendingApprovals.js"
 
 /**
  * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import type * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -537,6 +538,42 @@ describe("approval", () => {
       const tool = careful(ran, ({ n }) => n > 10)
       assert.isFalse((yield* run(tool, call("rm", { n: "10" }))).isFailure)
       assert.isTrue((yield* run(tool, call("rm", { n: "11" }))).isFailure)
+    })
+  )
+
+  it.effect("a function that throws says that somebody must be asked", () =>
+    Effect.gen(function* () {
+      const ran: Array<unknown> = []
+      const throws = () => {
+        throw new Error("no idea")
+      }
+      for (const tool of [careful(ran, throws), Tool.withApproval(careful(ran, false), throws)]) {
+        const outcome = yield* run(tool, call("rm", { n: "1" }))
+        assert.strictEqual(outcome.error?.tag, "ToolApprovalDeniedError")
+      }
+      assert.deepStrictEqual(ran, [])
+    })
+  )
+
+  it.effect("a request says which run is at the top, and for whom it works", () =>
+    Effect.gen(function* () {
+      const asked: Array<ApprovalGate.ApprovalRequest> = []
+      const gate = ApprovalGate.layer((request) =>
+        Effect.sync(() => {
+          asked.push(request)
+          return ApprovalGate.approve()
+        })
+      )
+      const recorded = yield* make()
+      const child = { ...recorded, run: recorded.run.child(RunId.make("run-2"), "helper") }
+      const requester = { userId: UserId.make("u1"), sessionId: SessionId.make("s1") }
+      yield* run(careful([]), call("rm", { n: "1" }), { gate, recorded })
+      yield* run(careful([]), call("rm", { n: "1" }), { gate, recorded: child }).pipe(
+        Effect.provideService(ApprovalGate.Requester, requester)
+      )
+      assert.notProperty(asked[0], "userId")
+      assert.notProperty(asked[0], "sessionId")
+      assert.deepInclude(asked[1] as object, { runId: "run-2", rootRunId: "run-1", agent: "helper", ...requester })
     })
   )
 
