@@ -5,7 +5,8 @@
  */
 
 // Controls, formats (bidirectional marks, zero-width and tag characters), line ends, private use, unassigned, lone surrogates.
-const unseen = /[\p{C}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
+// \p{Default_Ignorable_Code_Point} adds fillers and variation selectors.
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
 const escaped = (character: string): string =>
   `\\u{${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}}`

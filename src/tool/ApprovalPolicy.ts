@@ -43,7 +43,9 @@ export const ArgumentCondition = Schema.Struct({
   /** A text that is as a whole one of the patterns: `*` is any text, `?` one character. */
   matches: Schema.optional(Patterns)
 })
-  .pipe(Schema.filter((condition) => tests.some((test) => Object.hasOwn(condition, test)) || `one of ${tests.join(", ")}`))
+  .pipe(
+    Schema.filter((condition) => tests.some((test) => Object.hasOwn(condition, test)) || `one of ${tests.join(", ")}`)
+  )
   .annotations({ identifier: `${NAME}/ArgumentCondition` })
 /**
  * @since 0.1.0
@@ -102,7 +104,9 @@ const parse = ParseResult.decodeUnknownEither(Schema.Array(ApprovalRule), {
 export const decode = (input: unknown): Either.Either<ReadonlyArray<ApprovalRule>, ApprovalError> =>
   Either.mapLeft(parse(input), (issue) => {
     const issues = ParseResult.ArrayFormatter.formatIssueSync(issue)
-    const texts = issues.slice(0, 20).map(({ message, path }) => `${path.join(".").slice(0, 200)}: ${message.slice(0, 300)}`)
+    const texts = issues
+      .slice(0, 20)
+      .map(({ message, path }) => `${path.join(".").slice(0, 200)}: ${message.slice(0, 300)}`)
     return new ApprovalError({
       reason: "policy",
       message: `The rules for approvals are not valid: ${texts.join("; ")}`,

@@ -110,6 +110,8 @@ export interface Options {
 /** Runs that wait for one request, woken together. */
 interface Waiter {
   readonly decision: Deferred.Deferred<ApprovalGate.ApprovalDecision>
+  /** Done when the request is in the store, or will not be. */
+  readonly stored: Deferred.Deferred<void>
   runs: number
 }
 
@@ -211,7 +213,9 @@ export const make = (
               onSome: ({ record }) => record.settlement?.decision ?? settlement.decision
             })
           ),
-          Effect.catchAll((error) => Effect.as(logged("An expired approval was not stored")(error), settlement.decision))
+          Effect.catchAll((error) =>
+            Effect.as(logged("An expired approval was not stored")(error), settlement.decision)
+          )
         )
       })
 
@@ -267,10 +271,14 @@ export const make = (
           known.runs++
           return Effect.succeed(known)
         }
-        return Effect.map(Deferred.make<ApprovalGate.ApprovalDecision>(), (decision) => {
-          const waiter: Waiter = { decision, runs: 1 }
+        return Effect.fiberIdWith((fiberId) => {
+          const waiter: Waiter = {
+            decision: Deferred.unsafeMake(fiberId),
+            stored: Deferred.unsafeMake(fiberId),
+            runs: 1
+          }
           waiters.set(id, waiter)
-          return waiter
+          return Effect.succeed(waiter)
         })
       })
 
@@ -316,12 +324,14 @@ export const make = (
     const request: ApprovalGate.Service["request"] = (asked) =>
       Effect.suspend(() => {
         if (waiters.size >= maxPending && !waiters.has(asked.id)) {
-          return Effect.succeed(ApprovalGate.deny({ reason: `More than ${maxPending} requests for approval wait already` }))
+          return Effect.succeed(
+            ApprovalGate.deny({ reason: `More than ${maxPending} requests for approval wait already` })
+          )
         }
         return Effect.acquireUseRelease(
           enter(asked.id),
           (waiter) =>
-            Effect.matchEffect(stored(asked), {
+            Effect.matchEffect(Effect.ensuring(stored(asked), Deferred.succeed(waiter.stored, undefined)), {
               onFailure: (error) => Effect.as(logged("An approval was not asked for")(error), unreachable),
               onSuccess: ({ added, record }) => {
                 if (!added && !RememberedApproval.isSameCall(record.request, asked)) return Effect.succeed(otherCall)
@@ -336,6 +346,9 @@ export const make = (
 
     const decide: Service["decide"] = (id, decision, decideOptions) =>
       Effect.gen(function* () {
+        // Whoever hears of a request before it is stored may answer it all the same.
+        const waiter = waiters.get(id)
+        if (waiter !== undefined) yield* Deferred.await(waiter.stored)
         const now = yield* Clock.currentTimeMillis
         const found = yield* store.get(id)
         if (Option.isNone(found)) return yield* unknown(id)
@@ -351,8 +364,14 @@ export const make = (
         const kept =
           remember === undefined
             ? undefined
-            : RememberedApproval.make(record.request, decision, { scope: remember, exact: exact === true, at: now, ...who })
-        if (kept === null) return yield* lacks(id, "scope", `The request has no ${remember} to remember the decision for`)
+            : RememberedApproval.make(record.request, decision, {
+                scope: remember,
+                exact: exact === true,
+                at: now,
+                ...who
+              })
+        if (kept === null)
+          return yield* lacks(id, "scope", `The request has no ${remember} to remember the decision for`)
         const result = yield* settle(
           id,
           { decision, settledBy: "decision", at: now, ...who },

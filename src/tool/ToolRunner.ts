@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -407,9 +408,8 @@ const approve = (
     const id = yield* IdGenerator.generate
     // Not the model's own text: what is shown is what runs.
     const params = tool.erased.encodeParams(decoded) ?? ToolArguments.normalise(call.params, tool.parameters)
-    yield* run.emit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params })
     const { sessionId, userId } = yield* ApprovalGate.Requester
-    const decision = yield* gate.request({
+    const asked = gate.request({
       id,
       runId: run.runId,
       rootRunId: run.rootRunId,
@@ -420,6 +420,15 @@ const approve = (
       tool: tool.name,
       params
     })
+    const wait = run.unsafeEmit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params })
+    // Asked while the event is on its way: whoever reads it may answer at once.
+    const decision = yield* wait === undefined
+      ? asked
+      : Effect.acquireUseRelease(
+          Effect.fork(Effect.interruptible(wait)),
+          (told) => Effect.zipLeft(asked, Fiber.join(told)),
+          Fiber.interrupt
+        )
     yield* run.emit({
       _tag: "ApprovalResolved",
       id,

@@ -37,11 +37,15 @@ describe("VisibleText", () => {
     assert.deepStrictEqual(VisibleText.wrap("日本語", 4), ["日本", "語"])
     assert.deepStrictEqual(VisibleText.wrap("", 4), [""])
     FastCheck.assert(
-      FastCheck.property(FastCheck.string({ unit: "grapheme" }), FastCheck.integer({ min: 2, max: 9 }), (text, width) => {
-        const lines = VisibleText.wrap(text, width)
-        assert.strictEqual(lines.join(""), text)
-        for (const line of lines) assert.isAtMost(Array.from(line).length, width)
-      })
+      FastCheck.property(
+        FastCheck.string({ unit: "grapheme" }),
+        FastCheck.integer({ min: 2, max: 9 }),
+        (text, width) => {
+          const lines = VisibleText.wrap(text, width)
+          assert.strictEqual(lines.join(""), text)
+          for (const line of lines) assert.isAtMost(Array.from(line).length, width)
+        }
+      )
     )
   })
 

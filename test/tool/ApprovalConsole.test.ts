@@ -30,7 +30,9 @@ const makeTerminal = (options?: { readonly columns?: number; readonly isTTY?: bo
         ? Effect.fail(
             new PlatformError.SystemError({ reason: "Unknown", module: "Terminal", method: "display", description: "" })
           )
-        : Effect.sync(() => void (screen += text))
+        : Effect.sync(() => {
+            screen += text
+          })
   }
   const press = (name: string, input: string | undefined, ctrl = false) => {
     const key = { name, ctrl, meta: false, shift: false }
@@ -63,10 +65,7 @@ const makeTerminal = (options?: { readonly columns?: number; readonly isTTY?: bo
   }
 }
 
-const open = (
-  terminal: Parameters<typeof makeTerminal>[0] = {},
-  options?: ApprovalConsole.Options
-) =>
+const open = (terminal: Parameters<typeof makeTerminal>[0] = {}, options?: ApprovalConsole.Options) =>
   Effect.gen(function* () {
     const keyboard = makeTerminal(terminal)
     const gate = yield* Effect.provideService(ApprovalConsole.make(options), Terminal.Terminal, keyboard.terminal)
@@ -197,7 +196,7 @@ describe("ApprovalConsole", () => {
   it.effect("nothing a model or a tool's name says can pass for the prompt or hide a part of it", () =>
     Effect.gen(function* () {
       const { ask, screen } = yield* open({ columns: 40 })
-      const forged = 'Allow it? [y]es, [n]o: '
+      const forged = "Allow it? [y]es, [n]o: "
       const fiber = yield* ask(
         request("a", {
           agent: `x\n${forged}`,

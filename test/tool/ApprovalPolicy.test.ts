@@ -37,7 +37,10 @@ describe("ApprovalPolicy", () => {
       ]
       const tag = (over: Partial<ApprovalGate.ApprovalRequest>) => Effect.map(decided(rules, over), ({ _tag }) => _tag)
       assert.strictEqual(yield* tag({ tool: "read_secret" }), "Approved")
-      assert.deepStrictEqual(yield* decided(rules, { tool: "write_secret" }), { _tag: "Denied", reason: "secrets stay" })
+      assert.deepStrictEqual(yield* decided(rules, { tool: "write_secret" }), {
+        _tag: "Denied",
+        reason: "secrets stay"
+      })
       assert.strictEqual(yield* tag({ tool: "write_a" }), "Approved")
       assert.strictEqual(yield* tag({ tool: "write_a", agent: "other" }), "Denied")
       assert.strictEqual(yield* tag({ tool: "write_ab" }), "Denied")
@@ -53,10 +56,12 @@ describe("ApprovalPolicy", () => {
       const rules: Rules = [{ users: ["u1", "admin-*"], decision: "approve" }]
       const tag = (userId?: string) =>
         Effect.map(decided(rules, userId === undefined ? {} : { userId: UserId.make(userId) }), ({ _tag }) => _tag)
-      assert.deepStrictEqual(
-        yield* Effect.all([tag("u1"), tag("admin-7"), tag("u2"), tag()]),
-        ["Approved", "Approved", "Denied", "Denied"]
-      )
+      assert.deepStrictEqual(yield* Effect.all([tag("u1"), tag("admin-7"), tag("u2"), tag()]), [
+        "Approved",
+        "Approved",
+        "Denied",
+        "Denied"
+      ])
     })
   )
 

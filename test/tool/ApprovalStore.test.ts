@@ -20,7 +20,10 @@ describe("ApprovalStore in memory", () => {
       }
       const kept = yield* Effect.filter(["a", "b", "c", "waits"], (id) => Effect.map(store.get(id), Option.isSome))
       assert.deepStrictEqual(kept, ["a", "c", "waits"])
-      assert.deepStrictEqual((yield* store.remembered({})).map(({ key }) => key), ["a", "c"])
+      assert.deepStrictEqual(
+        (yield* store.remembered({})).map(({ key }) => key),
+        ["a", "c"]
+      )
     })
   )
 })

@@ -190,9 +190,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
         Effect.gen(function* () {
           yield* store.remember(remembered("k1"))
           yield* store.remember(remembered("k2", { decision: ApprovalGate.approve({ params: { amount: 1 } }) }))
-          assert.deepStrictEqual(yield* store.recall(["k0", "k2", "k1"]), Option.some(
-            remembered("k2", { decision: ApprovalGate.approve({ params: { amount: 1 } }) })
-          ))
+          assert.deepStrictEqual(
+            yield* store.recall(["k0", "k2", "k1"]),
+            Option.some(remembered("k2", { decision: ApprovalGate.approve({ params: { amount: 1 } }) }))
+          )
           assert.isTrue(Option.isNone(yield* store.recall(["__proto__", "constructor"])))
           assert.isTrue(Option.isNone(yield* store.recall([])))
           yield* store.remember(remembered("k1", { decision: ApprovalGate.approve(), at: 2000, by: "boss" }))
@@ -219,7 +220,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
           assert.strictEqual(yield* store.forget({ scopeId: "run-9" }), 1)
           assert.strictEqual(yield* store.forget({ agent: "boss" }), 1)
           assert.strictEqual(yield* store.forget({ tool: "mail" }), 1)
-          assert.deepStrictEqual((yield* store.remembered({ scope: "tool" })).map(({ key }) => key), ["k5"])
+          assert.deepStrictEqual(
+            (yield* store.remembered({ scope: "tool" })).map(({ key }) => key),
+            ["k5"]
+          )
           assert.strictEqual(yield* store.forget({ scope: "tool" }), 1)
           assert.strictEqual(yield* store.forget({ scope: "user" }), 0)
           assert.strictEqual(yield* store.forget({}), 1)

@@ -18,8 +18,7 @@ const ask = (asked: ApprovalGate.ApprovalRequest) =>
   Effect.flatMap(ApprovalGate.ApprovalGate, (gate) => gate.request(asked))
 
 /** Asks, and lets the request come to wait. */
-const asking = (asked: ApprovalGate.ApprovalRequest) =>
-  Effect.tap(Effect.fork(ask(asked)), () => TestClock.adjust(0))
+const asking = (asked: ApprovalGate.ApprovalRequest) => Effect.tap(Effect.fork(ask(asked)), () => TestClock.adjust(0))
 
 const pending = PendingApprovals.PendingApprovals
 
@@ -56,8 +55,7 @@ describe("PendingApprovals", () => {
       assert.deepStrictEqual(yield* waiting, ["a"])
       yield* PendingApprovals.deny("a", { reason: "not now" })
       assert.deepStrictEqual(yield* Fiber.join(a), { _tag: "Denied", reason: "not now" })
-    })
-  )
+    }))
 
   test("an id that is unknown or decided is refused, and the first decision stays", () =>
     Effect.gen(function* () {
@@ -67,13 +65,15 @@ describe("PendingApprovals", () => {
         [Effect.either(PendingApprovals.approve("a")), Effect.either(PendingApprovals.deny("a"))],
         { concurrency: "unbounded" }
       )
-      assert.deepStrictEqual(both.map((result) => result._tag), ["Right", "Left"])
+      assert.deepStrictEqual(
+        both.map((result) => result._tag),
+        ["Right", "Left"]
+      )
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "Approved")
       const error = yield* Effect.flip(PendingApprovals.deny("a"))
       assert.instanceOf(error, ApprovalError)
       assert.deepInclude({ ...error }, { reason: "decided", requestId: "a", code: "LEX_ERR_AGT_112" })
-    })
-  )
+    }))
 
   test("asked again with the same id it gives the same decision, without asking", () =>
     Effect.gen(function* () {
@@ -81,8 +81,7 @@ describe("PendingApprovals", () => {
       yield* PendingApprovals.approve("a", { params: { amount: 2 } })
       const decision = yield* Fiber.join(fiber)
       assert.deepStrictEqual(yield* ask(request("a")), decision)
-    })
-  )
+    }))
 
   test("a decision is never used for another call under the same id", () =>
     Effect.gen(function* () {
@@ -92,8 +91,7 @@ describe("PendingApprovals", () => {
       for (const over of [{ params: { amount: 5000 } }, { tool: "wire" }, { agent: "other" }, { runId: other }]) {
         assert.strictEqual((yield* ask(request("a", over)))._tag, "Denied")
       }
-    })
-  )
+    }))
 
   test("two runs that wait for one id are woken together, and one that leaves does not withdraw it", () =>
     Effect.gen(function* () {
@@ -105,8 +103,7 @@ describe("PendingApprovals", () => {
       yield* PendingApprovals.approve("a")
       assert.strictEqual((yield* Fiber.join(first))._tag, "Approved")
       assert.strictEqual((yield* Fiber.join(third))._tag, "Approved")
-    })
-  )
+    }))
 
   test("an interrupted run withdraws its request", () =>
     Effect.gen(function* () {
@@ -114,8 +111,7 @@ describe("PendingApprovals", () => {
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(yield* waiting, [])
       assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a")), "unknown")
-    })
-  )
+    }))
 
   test("a durable run that is put to sleep leaves its request, and finds the decision when it wakes up", () =>
     Effect.gen(function* () {
@@ -125,8 +121,7 @@ describe("PendingApprovals", () => {
       assert.deepStrictEqual(yield* waiting, ["a"])
       yield* PendingApprovals.approve("a")
       assert.strictEqual((yield* ask(request("a")))._tag, "Approved")
-    })
-  )
+    }))
 
   test(
     "what nobody decides in time is denied and says so; later answers come too late",
@@ -209,8 +204,7 @@ describe("PendingApprovals", () => {
           { agent: "other" }
         ]
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "Approved", "asked", "asked", "asked"])
-      })
-    )
+      }))
 
     test("for the session, the user and the tool", () =>
       Effect.gen(function* () {
@@ -227,26 +221,26 @@ describe("PendingApprovals", () => {
             yield* decide(scope, ApprovalGate.deny({ reason: "never" }), { remember: scope })
           })
         yield* remember("user")
-        assert.deepStrictEqual(
-          yield* answers(cases.map((over) => ({ ...over, params: scopeless }))),
-          ["Denied", "Denied", "asked", "asked"]
-        )
+        assert.deepStrictEqual(yield* answers(cases.map((over) => ({ ...over, params: { user: 1 } }))), [
+          "Denied",
+          "Denied",
+          "asked",
+          "asked"
+        ])
         yield* remember("tool")
-        assert.deepStrictEqual(
-          yield* answers(cases.map((over) => ({ ...over, params: { tool: 1 } }))),
-          ["Denied", "Denied", "Denied", "Denied"]
-        )
-      })
-    )
-    const scopeless = { user: 1 }
-
+        assert.deepStrictEqual(yield* answers(cases.map((over) => ({ ...over, params: { tool: 1 } }))), [
+          "Denied",
+          "Denied",
+          "Denied",
+          "Denied"
+        ])
+      }))
     test("only for equal arguments, whatever the order of their keys", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "tool", exact: true })
         const cases = [{ params: { to: { name: "Ann" }, amount: 5 } }, { params: { amount: 5 } }]
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "asked"])
-      })
-    )
+      }))
 
     test("an edit is never carried over to other arguments", () =>
       Effect.gen(function* () {
@@ -255,8 +249,7 @@ describe("PendingApprovals", () => {
         yield* Fiber.join(fiber)
         assert.deepStrictEqual(yield* ask(request("again")), { _tag: "Approved", params: { amount: 1 } })
         assert.deepStrictEqual(yield* answers([{ params: { amount: 6 } }]), ["asked"])
-      })
-    )
+      }))
 
     test("a decision for equal arguments goes before a wider one", () =>
       Effect.gen(function* () {
@@ -268,8 +261,7 @@ describe("PendingApprovals", () => {
         yield* asking(request("wide"))
         yield* PendingApprovals.approve("wide", { remember: "run" })
         assert.deepStrictEqual(yield* answers([{ params: { amount: 666 } }, {}]), ["Denied", "Approved"])
-      })
-    )
+      }))
 
     test("nothing is decided when there is nobody to remember it for", () =>
       Effect.gen(function* () {
@@ -277,8 +269,7 @@ describe("PendingApprovals", () => {
         assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a", { remember: "user" })), "scope")
         assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a", { remember: "session" })), "scope")
         assert.deepStrictEqual(yield* waiting, ["a"])
-      })
-    )
+      }))
 
     test("what is forgotten is asked again; what was answered by it stays answered", () =>
       Effect.gen(function* () {
@@ -293,8 +284,7 @@ describe("PendingApprovals", () => {
         assert.strictEqual(yield* forget({ tool: "pay" }), 1)
         assert.deepStrictEqual(yield* answers([{}]), ["asked"])
         assert.strictEqual((yield* ask(request("second")))._tag, "Approved")
-      })
-    )
+      }))
   })
 
   test("changes begin with what waits and tell the rest as it happens, each request once", () =>
@@ -312,8 +302,7 @@ describe("PendingApprovals", () => {
         seen.map(({ _tag, record }) => `${_tag} ${record.request.id}`),
         ["Requested a", "Requested b", "Settled a", "Withdrawn b", "Requested a2"]
       )
-    })
-  )
+    }))
 
   test(
     "no more requests wait than may",
@@ -383,6 +372,29 @@ describe("PendingApprovals", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("a request that is still on its way into the store can be answered", () =>
+    Effect.gen(function* () {
+      const memory = yield* ApprovalStore.makeMemory()
+      const slow = {
+        ...memory,
+        add: (record: ApprovalStore.ApprovalRecord) => Effect.delay(memory.add(record), "1 second")
+      }
+      const { gate, pending } = yield* Effect.provideService(PendingApprovals.make(), ApprovalStore.ApprovalStore, slow)
+      const run = yield* Effect.fork(gate.request(request("a")))
+      yield* TestClock.adjust(0)
+      const answer = yield* Effect.fork(pending.decide("a", ApprovalGate.approve()))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(answer)).settlement?.decision._tag, "Approved")
+      assert.strictEqual((yield* Fiber.join(run))._tag, "Approved")
+      const stopped = yield* Effect.fork(gate.request(request("b")))
+      yield* TestClock.adjust(0)
+      const late = yield* Effect.fork(Effect.flip(pending.decide("b", ApprovalGate.approve())))
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(stopped)
+      assert.strictEqual((yield* Fiber.join(late)).reason, "unknown")
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("a decision that cannot be remembered holds all the same", () =>
     Effect.gen(function* () {
       const memory = yield* ApprovalStore.makeMemory()
@@ -407,6 +419,5 @@ describe("PendingApprovals", () => {
       yield* Effect.forEach(ids, (id) => PendingApprovals.approve(id), { discard: true })
       const decisions = yield* Effect.forEach(fibers, Fiber.join)
       assert.isTrue(decisions.every(({ _tag }) => _tag === "Approved"))
-    })
-  )
+    }))
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -12,6 +13,7 @@ import * as Ref from "effect/Ref"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
+import * as Run from "../../src/observability/Run.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import type * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -616,6 +618,47 @@ describe("approval", () => {
       assert.deepStrictEqual(ran, [{ n: 2, unit: "files" }])
       const wrong = yield* run(careful(ran), call("rm", { n: "100" }), { gate: edit({ n: "many" }) })
       assert.strictEqual(wrong.error?.tag, "ToolValidationError")
+      assert.strictEqual(ran.length, 1)
+    })
+  )
+
+  it.effect("it is asked while the reader of the event is slow, and the call waits for both", () =>
+    Effect.gen(function* () {
+      const clock = yield* Effect.clock
+      const read = yield* Deferred.make<void>()
+      const asked = yield* Ref.make(0)
+      const ran: Array<unknown> = []
+      const gate = ApprovalGate.layer(() =>
+        Effect.as(
+          Ref.update(asked, (n) => n + 1),
+          ApprovalGate.approve()
+        )
+      )
+      let last = ""
+      const slow = Run.make({
+        runId: RunId.make("run-1"),
+        agent: "tester",
+        clock,
+        sink: {
+          push: ({ _tag }) => {
+            last = _tag
+          },
+          settle: () => (last === "ApprovalRequested" ? Deferred.await(read) : undefined),
+          live: true
+        }
+      })
+      const recorded = { run: slow, events: [], of: () => [] }
+      const start = Effect.fork(run(careful(ran), call("rm", { n: "1" }), { gate, recorded }))
+      const interrupted = yield* start
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* Ref.get(asked), 1)
+      assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(interrupted)))
+      const fiber = yield* start
+      yield* TestClock.adjust(0)
+      assert.strictEqual(yield* Ref.get(asked), 2)
+      assert.deepStrictEqual(ran, [])
+      yield* Deferred.succeed(read, undefined)
+      assert.isFalse((yield* Fiber.join(fiber)).isFailure)
       assert.strictEqual(ran.length, 1)
     })
   )

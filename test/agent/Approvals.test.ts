@@ -1,0 +1,225 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as TestClock from "effect/TestClock"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import type * as LlmClient from "../../src/llm/LlmClient.js"
+import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalPolicy from "../../src/tool/ApprovalPolicy.js"
+import * as PendingApprovals from "../../src/tool/PendingApprovals.js"
+import * as Tool from "../../src/tool/Tool.js"
+
+interface Setup {
+  readonly amounts?: ReadonlyArray<number>
+  readonly options?: PendingApprovals.Options
+  readonly rules?: ReadonlyArray<ApprovalPolicy.ApprovalRule>
+}
+
+/** A chief who has a clerk pay: the clerk's tool is what somebody must allow. */
+const office = ({ amounts = [500], options, rules }: Setup = {}) => {
+  const paid: Array<number> = []
+  const pay = Tool.make("pay", {
+    description: "Pays",
+    parameters: { amount: Schema.Int.pipe(Schema.lessThan(1000)) },
+    requiresApproval: ({ amount }) => amount > 100,
+    timeout: "1 second",
+    handler: ({ amount }) => Effect.sync(() => `paid ${paid.push(amount) && amount}`)
+  })
+  const clerk = Agent.make("clerk", { system: "clerk", tools: [pay] })
+  const chief = Agent.make("chief", { system: "chief", tools: [AgentTool.make(clerk)] })
+  const told = (request: LlmClient.LlmRequest) =>
+    request.messages.flatMap((message) => (message.role === "tool" ? message.content.map((part) => part.result) : []))
+  const model = TestModel.layer((request) => {
+    const [first] = request.messages
+    const results = told(request)
+    if (results.length > 0) return { text: `told: ${results.join(" | ")}` }
+    return first?.role === "system" && first.content.startsWith("chief")
+      ? { calls: [{ name: "delegate_to_clerk", params: { message: "pay the bill" } }] }
+      : { calls: amounts.map((amount, n) => ({ id: `pay-${n}`, name: "pay", params: { amount } })) }
+  })
+  const pending = PendingApprovals.layerMemory(options)
+  const approvals = rules === undefined ? pending : Layer.provide(ApprovalPolicy.layerOver(rules), pending)
+  return {
+    chief,
+    paid,
+    layer: Layer.merge(Layer.provide(Agents.layerWith({ approvals }), model), pending)
+  }
+}
+
+const waiting = Effect.flatMap(PendingApprovals.PendingApprovals, (pending) => pending.list())
+
+const of = <Tag extends AgentEvent["_tag"]>(events: ReadonlyArray<AgentEvent>, tag: Tag) =>
+  events.filter((event): event is Extract<AgentEvent, { readonly _tag: Tag }> => event._tag === tag)
+
+/** The message a run ends with. */
+const answer = (events: ReadonlyArray<AgentEvent>) => of(events, "Message").at(-1)?.text ?? ""
+
+const collected = (agent: ReturnType<typeof office>["chief"]) =>
+  Effect.map(Stream.runCollect(AgentExecutor.stream(agent, "go")), (events) => Chunk.toReadonlyArray(events))
+
+describe("approvals of a run", () => {
+  it.effect("one that an agent further in asks for shows in the outer stream and is answered from there", () => {
+    const { chief, layer, paid } = office()
+    return Effect.gen(function* () {
+      const pending = yield* PendingApprovals.PendingApprovals
+      const events = yield* AgentExecutor.stream(chief, "go").pipe(
+        // At once, in the reader of the stream itself.
+        Stream.tap((event) =>
+          event._tag === "ApprovalRequested" ? pending.decide(event.id, { _tag: "Approved" }) : Effect.void
+        ),
+        Stream.runCollect
+      )
+      assert.deepStrictEqual(paid, [500])
+      assert.include(answer(Chunk.toReadonlyArray(events)), "paid 500")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("it can be answered while the stream is read: with other arguments, days later", () => {
+    const { chief, layer, paid } = office()
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(EventRecorder.record(AgentExecutor.stream(chief, "go")))
+      yield* TestClock.adjust("3 days")
+      const [record] = yield* waiting
+      assert.deepInclude(record?.request as object, { agent: "clerk", tool: "pay", params: { amount: 500 } })
+      yield* PendingApprovals.approve(record?.request.id ?? "", { params: { amount: 50 } })
+      yield* TestClock.adjust(0)
+      const { events } = yield* Fiber.join(fiber)
+      assert.deepStrictEqual(EventRecorder.violations(events), [])
+      assert.deepStrictEqual(paid, [50])
+      const outer = of(events, "Started")[0]?.runId
+      const [requested] = of(events, "ApprovalRequested")
+      assert.deepInclude(requested as object, { agent: "clerk", parentRunId: outer, id: record?.request.id })
+      assert.deepInclude(record?.request as object, { rootRunId: outer, runId: requested?.runId })
+      assert.deepInclude(of(events, "ApprovalResolved")[0] as object, { approved: true, id: requested?.id })
+      const result = of(events, "ToolResult").find((event) => event.name === "pay")
+      assert.deepInclude(result as object, { isFailure: false, result: "paid 50", durationMs: 0 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("edited arguments that do not fit the schema run nothing, and the model is told", () => {
+    const { chief, layer, paid } = office()
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      const [record] = yield* waiting
+      yield* PendingApprovals.approve(record?.request.id ?? "", { params: { amount: 5000 } })
+      yield* TestClock.adjust(0)
+      const events = yield* Fiber.join(fiber)
+      assert.strictEqual(of(events, "ToolResult")[0]?.error?.tag, "ToolValidationError")
+      assert.deepStrictEqual(paid, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a denial reaches the model with its reason", () => {
+    const { chief, layer, paid } = office()
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      const [record] = yield* waiting
+      yield* PendingApprovals.deny(record?.request.id ?? "", { reason: "the budget is spent" })
+      yield* TestClock.adjust(0)
+      const events = yield* Fiber.join(fiber)
+      assert.include(answer(events), '"pay" was not allowed: the budget is spent')
+      assert.deepStrictEqual(paid, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("nobody in time is a denial too, and the run goes on", () => {
+    const { chief, layer } = office({ options: { expiresAfter: "2 days" } })
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust("2 days")
+      assert.include(answer(yield* Fiber.join(fiber)), "expired")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("calls of one turn wait together and are decided in any order", () => {
+    const { chief, layer, paid } = office({ amounts: [300, 20, 400] })
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(paid, [20])
+      const records = yield* waiting
+      assert.deepStrictEqual(
+        records.map(({ request }) => request.params),
+        [{ amount: 300 }, { amount: 400 }]
+      )
+      yield* PendingApprovals.approve(records[1]?.request.id ?? "")
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(paid, [20, 400])
+      yield* PendingApprovals.deny(records[0]?.request.id ?? "", { reason: "no" })
+      yield* TestClock.adjust(0)
+      assert.include(answer(yield* Fiber.join(fiber)), "not allowed: no")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("interrupting the outer run withdraws what the inner one asked for", () => {
+    const { chief, layer, paid } = office({ amounts: [300, 400] })
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust("1 day")
+      const records = yield* waiting
+      assert.strictEqual(records.length, 2)
+      yield* Fiber.interrupt(fiber)
+      assert.deepStrictEqual(yield* waiting, [])
+      const late = yield* Effect.flip(PendingApprovals.approve(records[0]?.request.id ?? ""))
+      assert.strictEqual(late.reason, "unknown")
+      assert.deepStrictEqual(paid, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a decision for the run holds for later runs of the agent under the same one, and for no other run", () => {
+    const { chief, layer, paid } = office()
+    return Effect.gen(function* () {
+      const first = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      const [record] = yield* waiting
+      yield* PendingApprovals.approve(record?.request.id ?? "", { remember: "run" })
+      yield* TestClock.adjust(0)
+      yield* Fiber.join(first)
+      const second = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      assert.isTrue(Option.isNone(yield* Fiber.poll(second)))
+      const [again] = yield* waiting
+      yield* PendingApprovals.approve(again?.request.id ?? "", { remember: "tool" })
+      yield* TestClock.adjust(0)
+      yield* Fiber.join(second)
+      yield* collected(chief)
+      assert.deepStrictEqual(paid, [500, 500, 500])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("rules decide first, and what they do not decide waits", () => {
+    const { chief, layer, paid } = office({
+      amounts: [150, 300, 900],
+      rules: [
+        { agents: ["clerk"], tools: ["pay"], arguments: [{ pointer: "/amount", max: 200 }], decision: "approve" },
+        { tools: ["pay"], arguments: [{ pointer: "/amount", min: 800 }], decision: "deny", reason: "too much" }
+      ]
+    })
+    return Effect.gen(function* () {
+      const fiber = yield* Effect.fork(collected(chief))
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(paid, [150])
+      const records = yield* waiting
+      assert.deepStrictEqual(
+        records.map(({ request }) => request.params),
+        [{ amount: 300 }]
+      )
+      yield* PendingApprovals.approve(records[0]?.request.id ?? "")
+      yield* TestClock.adjust(0)
+      assert.include(answer(yield* Fiber.join(fiber)), "too much")
+      assert.deepStrictEqual(paid, [150, 300])
+    }).pipe(Effect.provide(layer))
+  })
+})
