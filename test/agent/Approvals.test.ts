@@ -12,9 +12,11 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import { SessionId, UserId } from "../../src/domain/Ids.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import * as ApprovalPolicy from "../../src/tool/ApprovalPolicy.js"
 import * as PendingApprovals from "../../src/tool/PendingApprovals.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -196,6 +198,23 @@ describe("approvals of a run", () => {
       yield* Fiber.join(second)
       yield* collected(chief)
       assert.deepStrictEqual(paid, [500, 500, 500])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("for whom a run works is said by whoever starts it, and holds further in", () => {
+    const { chief, layer } = office()
+    return Effect.gen(function* () {
+      const requester = { userId: UserId.make("u1"), sessionId: SessionId.make("s1") }
+      const fiber = yield* AgentExecutor.run(chief, "go").pipe(
+        Effect.provideService(ApprovalGate.Requester, requester),
+        Effect.fork
+      )
+      yield* TestClock.adjust(0)
+      const { list } = yield* PendingApprovals.PendingApprovals
+      const [record] = yield* list({ userId: "u1", sessionId: "s1" })
+      assert.deepInclude(record?.request as object, { agent: "clerk", ...requester })
+      yield* PendingApprovals.approve(record?.request.id ?? "", { remember: "user" })
+      yield* Fiber.join(fiber)
     }).pipe(Effect.provide(layer))
   })
 
