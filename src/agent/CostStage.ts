@@ -11,23 +11,8 @@ import * as Usage from "../domain/Usage.js"
 import type * as Governance from "../governance/Governance.js"
 import * as StepModule from "../observability/Step.js"
 import type { Answer } from "../strategy/Strategy.js"
+import { governanceOf } from "./RunIdentity.js"
 import { conclude, type Stage, type State } from "./Stage.js"
-
-/** The governance a run is under: its agent's own, else the executor's. */
-export const governanceOf = (state: State): Governance.Service =>
-  state.agent.definition.governance ?? state.uses.governance
-
-/**
- * What to spread into requests to governance.
- *
- */
-export const requester = (state: State) => ({
-  runId: state.run.runId,
-  rootRunId: state.run.rootRunId,
-  agent: state.agent.name,
-  ...(state.userId === undefined ? {} : { userId: state.userId }),
-  ...(state.tenantId === undefined ? {} : { tenantId: state.tenantId })
-})
 
 const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number): Governance.AuditEntry => {
   const { costUsd, usage } = state.progress()

@@ -20,16 +20,8 @@ import type { Answer } from "../strategy/Strategy.js"
 import * as Strategy from "../strategy/Strategy.js"
 import { Fatality } from "../tool/ToolRunner.js"
 import * as GuardChecks from "./GuardChecks.js"
+import { infoOf } from "./RunIdentity.js"
 import { conclude, type Stage, type State } from "./Stage.js"
-
-/** What hooks are told of the run. */
-export const infoOf = (state: State): AgentHooks.RunInfo => ({
-  agentName: state.agent.name,
-  runId: state.run.runId,
-  parentRunId: state.run.parentRunId,
-  sessionId: state.notes.session?.id ?? state.sessionId,
-  userId: state.userId
-})
 
 const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   if (Cause.isInterruptedOnly(exit.cause)) return { tag: "InterruptedError", message: "The run was interrupted" }

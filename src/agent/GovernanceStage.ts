@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type { GovernanceError } from "../governance/GovernanceError.js"
 import * as Telemetry from "../observability/Telemetry.js"
-import { governanceOf, requester } from "./CostStage.js"
+import { governanceOf, requester } from "./RunIdentity.js"
 import type { Stage } from "./Stage.js"
 
 /**

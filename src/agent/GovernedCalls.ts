@@ -13,7 +13,7 @@ import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import type * as ModelCall from "../strategy/ModelCall.js"
 import { Fatality } from "../tool/ToolRunner.js"
-import { requester } from "./CostStage.js"
+import { requester } from "./RunIdentity.js"
 import { conclude, type State } from "./Stage.js"
 
 /**

@@ -5,10 +5,10 @@
  */
 import * as Effect from "effect/Effect"
 import type { CheckContext, GuardResult, GuardStage, ToolCheckContext } from "../guard/Guard.js"
-import type { GuardPipelineError } from "../guard/GuardError.js"
+import { type GuardPipelineError, InputGuardError } from "../guard/GuardError.js"
 import type * as GuardPipeline from "../guard/GuardPipeline.js"
 import { Fatality } from "../tool/ToolRunner.js"
-import { governanceOf, requester } from "./CostStage.js"
+import { governanceOf, requester } from "./RunIdentity.js"
 import type { State } from "./Stage.js"
 
 /**
@@ -120,4 +120,17 @@ export const check = (
       text = result.finalContent ?? text
     }
     return { blocked: false, text, redacted } as const
+  })
+
+/**
+ * The failure of a message that a guard blocked.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const blockedInput = ({ details, guardName }: GuardResult): InputGuardError =>
+  new InputGuardError({
+    guard: guardName,
+    stage: "input",
+    message: `The message was blocked by the guard "${guardName}"${details.reason === undefined ? "" : `: ${details.reason}`}`
   })

@@ -4,12 +4,11 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { GuardResult } from "../guard/Guard.js"
-import { type GuardPipelineError, InputGuardError } from "../guard/GuardError.js"
+import type { GuardPipelineError, InputGuardError } from "../guard/GuardError.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import type { Fatality } from "../tool/ToolRunner.js"
-import { infoOf } from "./EventsStage.js"
 import * as GuardChecks from "./GuardChecks.js"
+import { infoOf } from "./RunIdentity.js"
 import type { Stage, State } from "./Stage.js"
 
 /**
@@ -36,19 +35,11 @@ export const stage: Stage<InputGuardError | GuardPipelineError | Fatality> = {
       return Effect.flatMap(
         GuardChecks.check(state, "input", state.input, GuardChecks.context(state)),
         (verdict): ReturnType<typeof next> =>
-          verdict.blocked ? (Effect.fail(blockedBy(verdict.by)) as never) : going(state, verdict.text)
+          verdict.blocked ? (Effect.fail(GuardChecks.blockedInput(verdict.by)) as never) : going(state, verdict.text)
       ) as never
     })
   }
 }
-
-/** The failure of a message that a guard blocked. */
-export const blockedBy = (result: GuardResult): InputGuardError =>
-  new InputGuardError({
-    guard: result.guardName,
-    stage: "input",
-    message: `The message was blocked by the guard "${result.guardName}"${reason(result.details.reason)}`
-  })
 
 const filtered = (state: State): Effect.Effect<State> => {
   const { hooks } = state.run
@@ -57,5 +48,3 @@ const filtered = (state: State): Effect.Effect<State> => {
     input === state.input ? state : { ...state, input }
   )
 }
-
-const reason = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)

@@ -10,7 +10,6 @@ import * as Run from "../observability/Run.js"
 import type * as ModelCall from "../strategy/ModelCall.js"
 import { Fatality } from "../tool/ToolRunner.js"
 import * as GuardChecks from "./GuardChecks.js"
-import { blockedBy } from "./InputGuardStage.js"
 import type { State } from "./Stage.js"
 
 /** What waits, as the guards leave it. A message that they block ends the run, as one at its beginning would. */
@@ -27,7 +26,7 @@ const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> 
             (error) => (error instanceof Fatality ? error : new Fatality({ error, toolName: "" }))
           )
           if (verdict.blocked) {
-            return yield* Effect.fail(new Fatality({ error: blockedBy(verdict.by), toolName: "" }))
+            return yield* Effect.fail(new Fatality({ error: GuardChecks.blockedInput(verdict.by), toolName: "" }))
           }
           text = verdict.text
         }
