@@ -40,6 +40,7 @@ export interface Replaceable {
   /** Without one, the prompts in context when an agent runs, then the defaults. */
   readonly prompts?: Layer.Layer<PromptLibrary.PromptLibrary, any, any> | undefined
   readonly governance?: Layer.Layer<Governance.Governance, any, any> | undefined
+  /** Guards that ask models get the executor's router. */
   readonly guards?: Layer.Layer<GuardPipeline.GuardPipeline, any, any> | undefined
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
   readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
@@ -71,27 +72,32 @@ export type ErrorOf<L extends Replaceable> = [Given<L, keyof Replaceable>] exten
   ? never
   : Layer.Layer.Error<Given<L, keyof Replaceable>>
 
+type ContextOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given<L, Key>] extends [never]
+  ? never
+  : Layer.Layer.Context<Given<L, Key>>
+
 /**
  * What the given layers require.
  *
  * @since 0.1.0
  * @category models
  */
-export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] extends [never]
-  ? never
-  : Layer.Layer.Context<Given<L, keyof Replaceable>>
+export type ContextOf<L extends Replaceable> =
+  | ContextOfKey<L, Exclude<keyof Replaceable, "guards">>
+  | Exclude<ContextOfKey<L, "guards">, ModelRouter.ModelRouter>
 
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
 }
 
-const collaborators = (given: Replaceable) =>
-  Layer.mergeAll(
-    given.router ?? ModelRouter.layerDefault,
+const collaborators = (given: Replaceable) => {
+  const router = given.router ?? ModelRouter.layerDefault
+  return Layer.mergeAll(
+    router,
     given.strategies ?? StrategyRegistry.layer(),
     given.governance ?? Governance.layerNoop,
-    given.guards ?? GuardPipeline.layerNoop,
+    (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
     given.memory ?? WorkingMemory.layerNoop,
     given.sessions ?? SessionManager.layerNoop,
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
@@ -107,6 +113,7 @@ const collaborators = (given: Replaceable) =>
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)
     )
   )
+}
 
 /**
  * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). What they fail with is among the failures of any run; a stage that
