@@ -698,6 +698,14 @@ export * as ModelSettings from "./llm/ModelSettings.js"
 export * as ModuleGraph from "./tool/ModuleGraph.js"
 
 /**
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by themselves: addresses of the
+ * web and dates.
+ *
+ * @since 0.1.0
+ */
+export * as NationalEntities from "./guard/NationalEntities.js"
+
+/**
  * What a model gets to read of a tool's result or failure: plain data, bounded text.
  *
  * @since 0.1.0

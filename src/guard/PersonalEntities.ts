@@ -50,7 +50,13 @@ const noCountry = new Set([
   "id1"
 ])
 
-const isTopLevel = (label: string): boolean => {
+/**
+ * Whether a name can end in this label: a country, a top-level domain in wide use, or one that is reserved for examples and for home.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isTopLevel = (label: string): boolean => {
   const lower = label.toLowerCase()
   if (/^[a-z]{2}$/.test(lower)) return !noCountry.has(lower)
   return known.has(lower) || /^xn--[a-z0-9-]{2,}$/.test(lower) || /[\u0080-\uffff]/.test(lower)

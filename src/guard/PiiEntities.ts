@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as CredentialEntities from "./CredentialEntities.js"
+import * as NationalEntities from "./NationalEntities.js"
 import * as PaymentEntities from "./PaymentEntities.js"
 import * as PersonalEntities from "./PersonalEntities.js"
 import * as PhoneEntity from "./PhoneEntity.js"
@@ -28,7 +29,7 @@ const ready: ReadonlyArray<PiiEntity.PiiEntity> = [
 export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = ready.filter(({ category }) => category === "secret")
 
 /**
- * What `make` can find.
+ * What `make` finds when nothing is named.
  *
  * @since 0.1.0
  * @category constants
@@ -36,7 +37,15 @@ export const secrets: ReadonlyArray<PiiEntity.PiiEntity> = ready.filter(({ categ
 export const types: ReadonlyArray<string> = [...new Set(ready.map(({ type }) => type)), "PHONE"]
 
 /**
- * Personal data and secrets, those of the given types only (default: all). The numbering plans of telephones are loaded only when wanted.
+ * What `make` finds when it is named, beside `types`: the `NationalEntities`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const optional: ReadonlyArray<string> = NationalEntities.types
+
+/**
+ * Personal data and secrets, those of the given types only (of `types` and `optional`; default: all `types`). The numbering plans of telephones are loaded only when wanted.
  *
  * @since 0.1.0
  * @category constructors
@@ -47,7 +56,8 @@ export const make = (options?: {
   readonly phoneCountries?: ReadonlyArray<string> | undefined
 }): Effect.Effect<ReadonlyArray<PiiEntity.PiiEntity>> => {
   const isWanted = (type: string): boolean => options?.types === undefined || options.types.includes(type)
-  const wanted = ready.filter(({ type }) => isWanted(type))
+  const named = options?.types === undefined ? [] : NationalEntities.all.filter(({ type }) => isWanted(type))
+  const wanted = [...ready.filter(({ type }) => isWanted(type)), ...named]
   return isWanted("PHONE")
     ? Effect.map(PhoneEntity.make({ countries: options?.phoneCountries }), (phone) => [...wanted, phone])
     : Effect.succeed(wanted)

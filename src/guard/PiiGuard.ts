@@ -79,8 +79,12 @@ export interface Options {
   readonly name?: string | undefined
   /** Default: `input`, `output`, `toolOutput`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
-  /** Types of `PiiEntities.types` and of `additional`; default, and when empty: all. */
-  readonly entities?: ReadonlyArray<string> | undefined
+  /**
+   * What to look for: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and such, which are never looked for
+   * unless they are named) and of `additional`, or recognisers themselves; default, and when empty: all of `PiiEntities.types` and
+   * `additional`.
+   */
+  readonly entities?: ReadonlyArray<string | PiiEntity.PiiEntity> | undefined
   /** Recognisers beside the built-in ones. */
   readonly additional?: ReadonlyArray<PiiEntity.PiiEntity> | undefined
   /** Default: `redact`. */
@@ -116,8 +120,10 @@ export const make = (options?: Options): Effect.Effect<Guard.Guard, GuardConfigu
   Effect.gen(function* () {
     const name = options?.name ?? "pii"
     const additional = options?.additional ?? []
-    const wanted = options?.entities?.length ? options.entities : undefined
-    const known = new Set([...PiiEntities.types, ...additional.map(({ type }) => type)])
+    const entities = options?.entities ?? []
+    const wanted = entities.length > 0 ? entities.filter((entity) => typeof entity === "string") : undefined
+    const given = entities.filter((entity) => typeof entity !== "string")
+    const known = new Set([...PiiEntities.types, ...PiiEntities.optional, ...additional.map(({ type }) => type)])
     const unknown = wanted?.filter((type) => !known.has(type)) ?? []
     if (unknown.length > 0) {
       return yield* new GuardConfigurationError({
@@ -128,7 +134,13 @@ export const make = (options?: Options): Effect.Effect<Guard.Guard, GuardConfigu
     }
     const builtIn = yield* PiiEntities.make({ types: wanted, phoneCountries: options?.phoneCountries })
     const detector = PiiDetector.make({
-      entities: [...builtIn, ...additional.filter(({ type }) => wanted === undefined || wanted.includes(type))],
+      entities: [
+        ...new Set([
+          ...builtIn,
+          ...given,
+          ...additional.filter(({ type }) => wanted === undefined || wanted.includes(type))
+        ])
+      ],
       sensitivity: options?.sensitivity,
       allow: options?.allow
     })

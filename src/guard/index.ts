@@ -98,6 +98,14 @@ export * as JudgeGuard from "./JudgeGuard.js"
 export * as LengthGuard from "./LengthGuard.js"
 
 /**
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by themselves: addresses of the
+ * web and dates.
+ *
+ * @since 0.1.0
+ */
+export * as NationalEntities from "./NationalEntities.js"
+
+/**
  * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
  *
  * @since 0.1.0

@@ -1,0 +1,161 @@
+/**
+ * Identifiers of Germany.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as NationalId from "./NationalId.js"
+import type * as PiiEntity from "./PiiEntity.js"
+
+const isTaxId = (digits: string): boolean => NationalId.isVaried(digits.slice(0, 10)) && NationalId.isMod11And10(digits)
+
+const cardWeights = [7, 3, 1, 7, 3, 1, 7, 3, 1]
+
+/** ICAO 9303: digits count as themselves, letters from 10 on, weighted 7, 3, 1. */
+const isDocument = (value: string): boolean => {
+  let sum = 0
+  for (let index = 0; index < 9; index++) sum += Number.parseInt(value[index]!, 36) * cardWeights[index]!
+  return sum % 10 === Number(value[9])
+}
+
+const hasDigit = (value: string): boolean => /\d/.test(value)
+
+const isHealthInsurance = (value: string): boolean =>
+  NationalId.isVaried(value.slice(1)) &&
+  NationalId.crossSum(NationalId.spelled(value), [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === Number(value[9])
+
+const isSocialSecurity = (value: string): boolean => {
+  const day = Number(value.slice(2, 4))
+  if (!NationalId.isDay(Number(value.slice(4, 6)), day > 50 ? day - 50 : day)) return false
+  return NationalId.crossSum(NationalId.spelled(value), [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]) % 10 === Number(value[11])
+}
+
+const isDoctor = (digits: string): boolean =>
+  NationalId.isVaried(digits) &&
+  digits.slice(7) !== "00" &&
+  (10 - (NationalId.weighted(digits, [4, 9, 4, 9, 4, 9]) % 10)) % 10 === Number(digits[6])
+
+const passport = ["reisepass*", "pass", "passnummer", "passnr", "passport*"]
+
+/**
+ * @since 0.1.0
+ * @category entities
+ */
+export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
+  NationalId.make({
+    type: "DE_TAX_ID",
+    maxLength: 14,
+    needs: { digits: 11 },
+    context: ["*steuer-id*", "*identifikationsnummer", "*steueridentifikation*", "idnr", "tin", "tax id", "steuer id"],
+    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.5, check: isTaxId }]
+  }),
+  NationalId.make({
+    type: "DE_TAX_NUMBER",
+    maxLength: 15,
+    needs: { digits: 8 },
+    context: ["*steuernummer*", "steuernr", "st nr", "st.-nr", "stnr", "finanzamt", "tax number"],
+    shapes: [
+      // The beginnings that the states have in the form of the federation.
+      { pattern: /(?:1[01]|2[1-46-8]|3[0-2]|4[01]|5\d|9\d)\d{2}0\d{8}/, confidence: 0.4 },
+      { pattern: /\d{2,3}\/\d{3}\/\d{5}|\d{3}\/\d{4}\/\d{4}|\d{5}\/\d{5}/, confidence: 0.5 },
+      { pattern: /0?\d{2} \d{3} \d{5}|\d{3} \d{4} \d{4}/, confidence: 0.2 }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_VAT_ID",
+    maxLength: 20,
+    needs: { digits: 9 },
+    context: ["ust-id*", "ustid*", "umsatzsteuer*", "vat*", "mwst*", "steuer*"],
+    shapes: [
+      {
+        pattern: /DE[ .-]?[1-9](?:[ .-]?\d){8}/,
+        confidence: 0.9,
+        check: (value) => NationalId.isVaried(value.slice(2)) && NationalId.isMod11And10(value.slice(2))
+      }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_ID_CARD",
+    maxLength: 11,
+    context: ["*ausweis*", "identity card", "id card", "perso"],
+    shapes: [
+      { pattern: /[LMNPRTVWXY][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.6, check: isDocument },
+      { pattern: /[LMNPRTVWXY][0-9CFGHJKLMNPRTVWXYZ]{8}/, confidence: 0.3, inContext: 0.85, check: hasDigit }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_PASSPORT",
+    maxLength: 11,
+    context: passport,
+    shapes: [
+      { pattern: /[CFGHJK][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.6, check: isDocument },
+      { pattern: /[CFGHJK][0-9CFGHJKLMNPRTVWXYZ]{8}/, confidence: 0.3, inContext: 0.85, check: hasDigit }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_FUEHRERSCHEIN",
+    maxLength: 11,
+    context: ["*führerschein*", "*fuehrerschein*", "fahrerlaubnis*", "driving licen*", "driver licen*"],
+    shapes: [
+      { pattern: /[A-Z]{2}\d{8}[A-Z0-9]/, confidence: 0.35 },
+      // Authority, running number, check digit, how often it was replaced.
+      { pattern: /[A-Z]\d{2}[A-Z0-9](?=\d{0,4}[A-Z])[A-Z0-9]{5}[0-9X][A-Z0-9]/, confidence: 0.3 }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_HEALTH_INSURANCE",
+    maxLength: 10,
+    needs: { digits: 9 },
+    context: ["*krankenversicher*", "*versichertennummer*", "kvnr", "kv-nummer", "krankenkasse", "*gesundheitskarte"],
+    shapes: [{ pattern: /[A-Z]\d{9}/, confidence: 0.5, check: isHealthInsurance }]
+  }),
+  NationalId.make({
+    type: "DE_SOCIAL_SECURITY",
+    maxLength: 15,
+    needs: { digits: 8 },
+    context: ["*rentenversicher*", "*sozialversicher*", "rvnr", "svnr", "sv-nummer", "versicherungsnummer", "vsnr"],
+    shapes: [
+      { pattern: /(?!0[01])\d{2} ?\d{6} ?[A-Z] ?\d{3}/, confidence: 0.7, check: isSocialSecurity },
+      { pattern: /(?!0[01])\d{2} \d{2} \d{2} \d{2} [A-Z] \d{2} ?\d/, confidence: 0.7, check: isSocialSecurity }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_LANR",
+    maxLength: 9,
+    needs: { digits: 9 },
+    context: ["lanr", "arztnummer", "lebenslange arztnummer", "*arzt*", "physician"],
+    shapes: [{ pattern: /\d{9}/, confidence: 0.35, check: isDoctor }]
+  }),
+  NationalId.make({
+    type: "DE_BSNR",
+    maxLength: 9,
+    needs: { digits: 9 },
+    context: ["bsnr", "*betriebsstätte*", "*betriebsstaette*", "nbsnr", "praxis*"],
+    shapes: [{ pattern: /(?!00)\d{9}/, confidence: 0.3, inContext: 0.85, check: NationalId.isVaried }]
+  }),
+  NationalId.make({
+    type: "DE_HANDELSREGISTER",
+    maxLength: 24,
+    context: ["handelsregister*", "amtsgericht", "registergericht", "registernummer", "hrb", "hra"],
+    shapes: [
+      {
+        pattern: /[Hh][Rr][AaBb](?: ?[:-] ?| {1,2}|\.? ?[Nn][Rr]\.? ?)?[1-9]\d{0,5}(?: ?[A-Z]{1,2})?/,
+        confidence: 0.7,
+        exact: true
+      }
+    ]
+  }),
+  NationalId.make({
+    type: "DE_KFZ",
+    maxLength: 12,
+    context: ["kennzeichen", "*kennzeichen", "kfz*", "nummernschild", "license plate", "number plate", "fahrzeug*"],
+    shapes: [{ pattern: /[A-ZÄÖÜ]{1,3}(?:-| - | )[A-Z]{1,2}[ -]?[1-9]\d{0,3} ?[EH]?/, confidence: 0.4 }]
+  }),
+  NationalId.make({
+    type: "DE_PLZ",
+    maxLength: 5,
+    needs: { digits: 5 },
+    context: ["plz", "postleitzahl*", "ort", "adresse", "anschrift", "wohnhaft", "straße", "strasse"],
+    shapes: [{ pattern: /(?!01000|99999)(?:0[1-9]|[1-9]\d)\d{3}/, confidence: 0.3, inContext: 0.7 }]
+  })
+]
