@@ -75,7 +75,7 @@ const date = NationalId.make({
     { pattern: apart(`${year}([./-])${month}\\1${day}`), confidence: 0.7 },
     { pattern: apart(`(?:${month}([./-])${day}|${day}([./-])${month})(?:\\1|\\2)(?:${year})`), confidence: 0.6 },
     { pattern: apart(`${month}([./-])${day}\\1\\d{2}|${day}([./-])${month}\\2\\d{2}`), confidence: 0.4 },
-    { pattern: apart(`${day}([ -])${name}\\1(?:${year}|\\d{2})`), confidence: 0.7 },
+    { pattern: apart(`${day}([ /-])${name}\\1(?:${year}|\\d{2})`), confidence: 0.7 },
     { pattern: apart(`${day}(?:st|nd|rd|th)?(?: of)? ${name},? ${year}`), confidence: 0.7 },
     { pattern: apart(`${name}\\.? ${day}(?:st|nd|rd|th)?,? ${year}`), confidence: 0.7 },
     { pattern: apart(`${name}[ -]${year}|${day}-${name}|${name}-${day}`), confidence: 0.5 },

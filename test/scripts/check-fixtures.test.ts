@@ -34,6 +34,14 @@ const action = (id: string, input: unknown) =>
 
 const peer = (id: string, op: string, text: string, expect: unknown) => ({ id, op, text, expect })
 
+const pii = (id: string, entity: string, text: string, expected_len: number, positions: unknown) => ({
+  id,
+  entity,
+  text,
+  expected_len,
+  positions
+})
+
 const episode = (id: string, recordedArg: string) => ({
   id,
   claim: "Oslo is in Norway.",
@@ -162,6 +170,12 @@ const good: Files = {
     peer("d", "repair_json", "{city: Oslo}", { repaired_json: '{"city": "Oslo"}' })
   ],
   "react-fever__own": [episode("a", "Oslo")],
+  guards__own: [
+    pii("a", "uk_nhs", "💊 401-023-2137", 1, [[2, 14]]),
+    pii("b", "uk_nhs", "401-023-2138", 0, []),
+    pii("c", "mac", "00:1A:2B:3C:4D:5E", 1, null),
+    pii("d", "pattern", "mr", 0, [])
+  ],
   "json-repair__own": [{ input: "{a: 1,}", output: '{"a": 1}' }],
   bfcl__own_parallel_multiple: [booking("a", { city: "Oslo", price: 80.5, view: "sea", extra: [1] })],
   "tau-bench__own": [trip("a", "c2")],
@@ -180,6 +194,7 @@ describe("check-fixtures", () => {
         "bfcl__own_parallel_multiple gold calls 1/1",
         "bfcl__own_parallel_multiple spoiled calls 1/1",
         "bfcl__own_parallel_multiple offline model 1/1 (bar 50 %)",
+        "guards__own 4/4 (bar 95 %)",
         "json-repair__own 1/1",
         "react-crewai__own 3/3",
         "react-fever__own steps 2/2",
@@ -197,6 +212,9 @@ describe("check-fixtures", () => {
   const bad: ReadonlyArray<readonly [string, unknown, ReadonlyArray<string>]> = [
     ["react-crewai__bad", action("wrong-input", { city: "Bergen" }), ["react-crewai__bad 0/1 FAILED"]],
     ["react-crewai__bad", crew("wrong-kind", "Final Answer: x", { kind: "error" }), ["react-crewai__bad 0/1 FAILED"]],
+    ["guards__bad", pii("elsewhere", "uk_nhs", "💊 401-023-2137", 1, [[3, 15]]), ["guards__bad 0/1 (bar 95 %) FAILED"]],
+    ["guards__bad", pii("too-few", "uk_nhs", "401-023-2138", 1, null), ["guards__bad 0/1 (bar 95 %) FAILED"]],
+    ["guards__bad", pii("unknown", "pattern", "mr", 1, null), ["guards__bad 0/1 (bar 95 %) FAILED"]],
     ["react-crewai__bad", { id: "shapeless" }, ["react-crewai__bad 0/1 FAILED"]],
     [
       "react-parser-peers__bad",
