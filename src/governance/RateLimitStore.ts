@@ -19,13 +19,17 @@ export interface Take {
   readonly key: string
   /** Whole, 0 or more. */
   readonly amount: number
-  /** A take counts from its own millisecond on, and no more `windowMs` later. All takes of a key have the same. */
+  /**
+   * A take counts from its own millisecond on, for so long. A window longer than a minute may keep it up to 1/3,600 of the window longer, and
+   * never shorter: what stands is never less than was taken, so that no limit is passed. All takes of a key have the same.
+   */
   readonly windowMs: number
 }
 
 /**
- * `current` is what the window holds: with this take when it is allowed, without it when it is not. `at` is when the take counts from, for
- * `adjust`. `retryAfterMs` is when there will be room if nothing else is taken; absent when the amount alone is past the limit.
+ * `current` is what the window holds: with this take when it is allowed, without it when it is not. `at` says when it leaves the window,
+ * `windowMs` later, and names the take for `adjust`. `retryAfterMs` is when there will be room if nothing else is taken; absent when the
+ * amount alone is past the limit.
  *
  * @since 0.1.0
  * @category models
@@ -92,18 +96,31 @@ interface Slot {
   amount: number
 }
 
-/** What one key took, a slot for each millisecond in which it took something, the oldest first. */
+/** Up to here a window is exact to the millisecond. */
+const EXACT_MS = 60_000
+/** Slots of a window that is longer. */
+const SLOTS = 3600
+
+/**
+ * What one key took, the oldest first: a slot for each millisecond in which it took something, or for each 3,600th of a window that is longer
+ * than a minute. So a month under load is no more than 3,601 slots.
+ */
 class Window {
   private slots: Array<Slot> = []
   private head = 0
   total = 0
 
-  constructor(readonly windowMs: number) {}
+  private readonly slotMs: number
 
-  /** The clock may be set back; what was taken stays in order. */
+  constructor(readonly windowMs: number) {
+    this.slotMs = windowMs <= EXACT_MS ? 1 : Math.ceil(windowMs / SLOTS)
+  }
+
+  /** The end of the slot, so that nothing leaves early. The clock may be set back; what was taken stays in order. */
   private latest(now: number): number {
+    const end = Math.ceil(now / this.slotMs) * this.slotMs
     const last = this.slots[this.slots.length - 1]
-    return last === undefined ? now : Math.max(now, last.at)
+    return last === undefined ? end : Math.max(end, last.at)
   }
 
   /** Forgets what has left the window. True when nothing is left. */
@@ -213,7 +230,9 @@ class Windows {
 }
 
 /**
- * In this process. A take that is allowed costs the same however many there were; a refused one looks at those that must leave first.
+ * In this process. A take that is allowed costs the same however many there were; a refused one looks at those that must leave first. Windows
+ * of up to a minute are exact to the millisecond; a longer one keeps what was taken in at most 3,601 slots, each take up to 1/3,600 of the
+ * window longer than it must: 1 second of an hour, 24 of a day.
  *
  * @since 0.1.0
  * @category constructors
