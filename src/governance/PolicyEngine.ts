@@ -189,7 +189,7 @@ const foreign: { readonly [Scope in PolicyScope]: ReadonlyArray<keyof PolicyCond
   model: ["minCost", "classifications", "guards", "stages", "actions"],
   cost: ["classifications", "guards", "stages", "actions"],
   data_classification: ["minCost", "guards", "stages", "actions"],
-  guardrail: ["tenants", "providers", "models", "minCost", "classifications"]
+  guardrail: ["providers", "models", "minCost", "classifications"]
 }
 
 const contradictions = (policies: ReadonlyArray<Policy>): ReadonlyArray<string> => {

@@ -148,6 +148,8 @@ describe("PolicyEngine", () => {
         ["data_classification", { classifications: ["pii"] }, { classifications: ["public", "PII"] }, true],
         ["data_classification", { classifications: ["pii"] }, { classifications: ["public"] }, false],
         ["data_classification", { classifications: ["*"] }, { classifications: [] }, false],
+        ["guardrail", { tenants: ["acme"] }, { tenantId: "acme" }, true],
+        ["guardrail", { tenants: ["acme"] }, { tenantId: "other" }, false],
         ["guardrail", { guards: ["pii*"] }, { guard: "pii-detector" }, true],
         ["guardrail", { guards: ["pii*"] }, { guard: "length" }, false],
         ["guardrail", { stages: ["output"] }, { stage: "output" }, true],
