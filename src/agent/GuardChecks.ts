@@ -73,9 +73,7 @@ const mayGoOn = (
 ): Effect.Effect<void, Fatality> => {
   const governance = governanceOf(state)
   if (governance.enabled === false) return Effect.void
-  const { agent, runId } = requester(state)
-  const user = state.userId === undefined ? {} : { userId: state.userId }
-  return Effect.matchEffect(governance.checkGuardrail({ runId, agent, ...user, guard, stage, action }), {
+  return Effect.matchEffect(governance.checkGuardrail({ ...requester(state), guard, stage, action }), {
     onFailure: (error) => Effect.fail(new Fatality({ error, toolName: "" })),
     onSuccess: (decision) =>
       decision.allowed ? Effect.void : Effect.fail(new Fatality({ error: decision.error, toolName: "" }))

@@ -22,6 +22,7 @@ import * as ToolRunner from "../tool/ToolRunner.js"
 import type { RunLimits } from "./Agent.js"
 import { RunLimitExceededError } from "./AgentError.js"
 import * as GuardChecks from "./GuardChecks.js"
+import { requester } from "./RunIdentity.js"
 import { conclude, type State } from "./Stage.js"
 
 const units = {
@@ -102,9 +103,20 @@ const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallI
   toolCallId: call.id
 })
 
-/** Outermost: tells the application and the audit how a call ended. */
-export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor =>
-  own(state, (call, next) =>
+/** A refused call ends the run: the model cannot do anything about a quota. */
+const permitted = (
+  state: State,
+  governance: Governance.Service,
+  call: ToolRunner.ToolCall
+): Effect.Effect<void, ToolRunner.Fatality> =>
+  Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: call.name }), {
+    onFailure: fatal,
+    onSuccess: (decision) => (decision.allowed ? Effect.void : fatal(decision.error))
+  })
+
+/** Outermost: asks whether a call may be made, and tells the application and the audit how one that was made ended. */
+export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
+  const told: ToolRunner.ToolInterceptor = (call, next) =>
     Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
       Effect.onExit(next(call), (exit) =>
         Effect.flatMap(Effect.zip(Step.Step, Clock.currentTimeMillis), ([step, now]) => {
@@ -134,7 +146,13 @@ export const toolNotices = (state: State, governance: Governance.Service): ToolR
         })
       )
     )
+  return own(
+    state,
+    governance.enabled === false
+      ? told
+      : (call, next) => Effect.flatMap(permitted(state, governance, call), () => told(call, next))
   )
+}
 
 /** Filters may change arguments before guards see them. */
 export const toolParamsFilter = (state: State): ToolRunner.ToolInterceptor =>

@@ -158,9 +158,26 @@ export interface CheckGuardrail {
   readonly runId: RunId
   readonly agent: string
   readonly userId?: UserId | undefined
+  /** Default the user. */
+  readonly tenantId?: string | undefined
   readonly guard: string
   readonly stage: string
   readonly action: "warn" | "redact"
+}
+
+/**
+ * A model asked for a tool, and the tool is about to be called.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckToolCall {
+  readonly runId: RunId
+  readonly agent: string
+  readonly userId?: UserId | undefined
+  /** Whose resource quotas count; default the user. */
+  readonly tenantId?: string | undefined
+  readonly toolName: string
 }
 
 /**
@@ -257,6 +274,11 @@ export interface Service {
   /** Whether a run may go on after what a guard found. */
   readonly checkGuardrail: (request: CheckGuardrail) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
+   * Whether a tool may be called: it uses one of each unit of the kind `tool_calls`. A denial is a value and uses nothing. Each check counts,
+   * also that of a call which is put to sleep and asked for again when its run goes on.
+   */
+  readonly checkToolCall: (request: CheckToolCall) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
+  /**
    * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like that of a request.
    * Checked and reserved in one step; on failure or interruption nothing is reserved. Each reservation must be settled or refunded once,
    * also when the call failed or was interrupted: reserve where interruption is masked, as `Effect.acquireUseRelease` does. One that was
@@ -330,6 +352,7 @@ export const layerNoop: Layer.Layer<Governance> = Layer.succeed(Governance, {
   checkBudget: () => Effect.succeed(true),
   reserve: (request) => Effect.succeed({ id: "untracked", ...request }),
   checkGuardrail: () => allowed,
+  checkToolCall: () => allowed,
   settle: () => Effect.void,
   refund: () => Effect.void,
   trackCost: () => Effect.void,
@@ -353,7 +376,7 @@ export interface Replaceable {
   readonly audit?: Layer.Layer<AuditLog.AuditLog, any, any> | undefined
   /** Default none. */
   readonly policies?: Layer.Layer<PolicyEngine.PolicyEngine, any, any> | undefined
-  /** Default none. */
+  /** Default: those of the configuration, `resourceUnits`, counted in `rates`. */
   readonly quotas?: Layer.Layer<ResourceQuotas.ResourceQuotas, any, any> | undefined
 }
 
@@ -388,7 +411,7 @@ const compose = (
   config: Effect.Effect<GovernanceConfig.GovernanceConfig, any>,
   given: Replaceable
 ): Layer.Layer<Governance | GovernanceControl.GovernanceControl, any, any> =>
-  GovernanceRules.layer(Governance, config, { allow, deny }).pipe(
+  GovernanceRules.layer(Governance, config, { allow, deny, hasQuotas: given.quotas !== undefined }).pipe(
     Layer.provide(
       Layer.mergeAll(
         given.ledger ?? CostLedger.layerMemory(),
@@ -401,7 +424,7 @@ const compose = (
   )
 
 /**
- * Limits in this process: what is spent and taken is kept in memory, nothing is written down, and there are no policies and no quotas.
+ * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there are no policies.
  *
  * @since 0.1.0
  * @category layers

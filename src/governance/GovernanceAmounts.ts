@@ -7,9 +7,9 @@
 import * as DateTime from "effect/DateTime"
 import type { RunId, UserId } from "../domain/Ids.js"
 import type * as Usage from "../domain/Usage.js"
-import type * as CostEstimator from "../llm/CostEstimator.js"
+import * as CostEstimator from "../llm/CostEstimator.js"
 import * as CostLedger from "./CostLedger.js"
-import type { Reservation, Settlement } from "./Governance.js"
+import type { Reservation, ReserveRequest, Settlement } from "./Governance.js"
 import type * as GovernanceConfig from "./GovernanceConfig.js"
 import { BudgetExceededError } from "./GovernanceError.js"
 import { type About, subjectOf } from "./GovernanceParts.js"
@@ -115,10 +115,22 @@ export const months = () => {
 }
 
 /**
+ * What a call costs at most, however much of its input is cached and of its output reasoning; `undefined` when its price is not known.
+ *
  * @since 0.1.0
  * @category accessors
  */
-export const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.Usage): number | undefined =>
+export const mostOf = (estimator: CostEstimator.Service, request: ReserveRequest): number | undefined =>
+  known(
+    CostEstimator.maxCost(estimator, {
+      provider: request.provider ?? "",
+      model: request.model,
+      inputTokens: counted(request.inputTokens),
+      maxOutputTokens: counted(request.maxOutputTokens)
+    })
+  )
+
+const estimate = (estimator: CostEstimator.Service, about: About, usage: Usage.Usage): number | undefined =>
   known(
     estimator.estimate({
       provider: about.provider ?? "",

@@ -15,10 +15,10 @@ import type { Budget, CheckBudget, Reservation, ReserveRequest, Settlement, Trac
 import {
   costOf,
   counted,
-  estimate,
   exceeded,
   limitsOf,
   months,
+  mostOf,
   names,
   runAccount,
   tokensOf
@@ -86,7 +86,7 @@ const keptWarnings = 1000
  * @category constructors
  */
 export const make = (parts: Parts): Budgets => {
-  const { audit, ledger, policies, quotas, rates, rules } = parts
+  const { audit, ledger, policies, rates, rules } = parts
   const monthAccount = months()
   const warned = new Set<string>()
 
@@ -154,9 +154,10 @@ export const make = (parts: Parts): Budgets => {
   const correctQuotas = (reservation: Reservation, amounts: ResourceQuotas.Amounts): Effect.Effect<void> =>
     reservation.receipt === undefined
       ? Effect.void
-      : tolerate("correcting quotas", quotas.correct(reservation.receipt, amounts))
+      : tolerate("correcting quotas", rules().quotas.correct(reservation.receipt, amounts))
 
   const consumeQuotas = Effect.fnUntraced(function* (made: Reservation, amount: CostLedger.Amount) {
+    const { quotas } = rules()
     if (quotas.enabled === false) return made
     const consumed = quotas.consumeKinds({
       tenantId: tenantOf(made),
@@ -218,10 +219,7 @@ export const make = (parts: Parts): Budgets => {
     const denied = access.isLimited ? access.check(request) : undefined
     if (denied !== undefined) return yield* Effect.fail(denied)
     const estimator = yield* estimatorOf(parts)
-    const cost = estimate(estimator, request, {
-      inputTokens: counted(request.inputTokens),
-      outputTokens: counted(request.maxOutputTokens)
-    })
+    const cost = mostOf(estimator, request)
     if (cost === undefined) yield* unpriced(request)
     if (policies.enabled !== false) {
       const decision = yield* policies.evaluate({

@@ -1,16 +1,17 @@
 /**
- * Decides whether a run may begin, and whether it may go on after what a guard found.
+ * Decides whether a run may begin, whether it may call a tool, and whether it may go on after what a guard found.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type { CheckGuardrail, CheckRequest } from "./Governance.js"
+import type { CheckGuardrail, CheckRequest, CheckToolCall } from "./Governance.js"
 import type { Budgets } from "./GovernanceBudgets.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import { type GovernanceError, type GovernancePersistenceError, RateLimitExceededError } from "./GovernanceError.js"
 import {
+  type About,
   aboutOf,
   orElse,
   type Parts,
@@ -20,6 +21,7 @@ import {
   subjectOf,
   tenantOf
 } from "./GovernanceParts.js"
+import type * as ResourceQuotas from "./ResourceQuotas.js"
 
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
 
@@ -41,6 +43,7 @@ export interface Verdict {
 export interface Checks {
   readonly request: (request: CheckRequest) => Effect.Effect<Verdict, GovernancePersistenceError>
   readonly guardrail: (request: CheckGuardrail) => Effect.Effect<Verdict, GovernancePersistenceError>
+  readonly toolCall: (request: CheckToolCall) => Effect.Effect<Verdict, GovernancePersistenceError>
 }
 
 const passes: Verdict = {}
@@ -50,7 +53,7 @@ const passes: Verdict = {}
  * @category constructors
  */
 export const make = (parts: Parts, budgets: Budgets): Checks => {
-  const { policies, quotas, rates, rules } = parts
+  const { policies, rates, rules } = parts
 
   const takeRequest = (request: CheckRequest) =>
     Effect.suspend(() => {
@@ -73,11 +76,12 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
       )
     })
 
-  const consumeQuotas = Effect.fnUntraced(function* (request: CheckRequest) {
+  const consumeQuotas = Effect.fnUntraced(function* (request: About, amounts: ResourceQuotas.Amounts) {
+    const { quotas } = rules()
     if (quotas.enabled === false) return
     const consumed = quotas.consumeKinds({
       tenantId: tenantOf(request),
-      amounts: { requests: 1 },
+      amounts,
       ...(request.userId === undefined ? {} : { actorId: request.userId })
     })
     const decision = yield* orElse(parts, "check", consumed, undefined)
@@ -104,14 +108,14 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
     if (denied !== undefined) return yield* Effect.fail(denied)
     yield* takeRequest(request)
     yield* evaluate(request)
-    yield* consumeQuotas(request)
+    yield* consumeQuotas(request, { requests: 1 })
     const remaining = yield* budgets.remaining(request.userId)
     return remaining === undefined ? passes : { remaining }
   })
 
   const verdict = (
     decided: Effect.Effect<Verdict, GovernanceError>,
-    about: CheckRequest | CheckGuardrail
+    about: CheckRequest | CheckGuardrail | CheckToolCall
   ): Effect.Effect<Verdict, GovernancePersistenceError> =>
     Effect.catchAll(decided, (error): Effect.Effect<Verdict, GovernancePersistenceError> => {
       if (error._tag === "GovernancePersistenceError") return Effect.fail(error)
@@ -142,6 +146,13 @@ export const make = (parts: Parts, budgets: Budgets): Checks => {
           ),
           request
         )
+      }),
+    toolCall: (request) =>
+      Effect.suspend(() => {
+        const { config, quotas } = rules()
+        return config.enabled && quotas.enabled !== false
+          ? verdict(Effect.as(consumeQuotas(request, { tool_calls: 1 }), passes), request)
+          : Effect.succeed(passes)
       })
   }
 }

@@ -13,6 +13,8 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Glob from "../internal/Glob.js"
 import { GovernanceConfigurationError } from "./GovernanceError.js"
+import * as QuotaUnits from "./QuotaUnits.js"
+import { UnitKind } from "./ResourceQuotas.js"
 
 /**
  * Prefix of the environment variables.
@@ -59,6 +61,47 @@ const GlobsByUser = Schema.Record({ key: Schema.String, value: Globs }).annotati
   )
 )
 
+type Length = Extract<Duration.DurationInput, string | number>
+
+const Length = Schema.declare(
+  (u): u is Length => (typeof u === "string" || typeof u === "number") && Option.isSome(Duration.decodeUnknown(u)),
+  { identifier: "Length", ...says('must be a length of time: "1 hour", or milliseconds') }
+)
+
+/**
+ * What is counted, with the quotas of it.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const QuotaUnit = Schema.Struct({
+  /** 1 to 64 letters, digits, `_`, `.` or `-`; unique. */
+  name: Schema.String,
+  kind: UnitKind,
+  /** `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in UTC; without `window`. */
+  windowKind: Schema.optional(Schema.Literal("sliding", "calendar-month")),
+  /** `"1 hour"`, or milliseconds. */
+  window: Schema.optional(Length),
+  /** By tenant; `"*"` stands for every tenant who has none, each for itself. */
+  quotas: Schema.Record({
+    key: Schema.String,
+    value: Schema.Struct({
+      /** In what the unit counts, US dollars of `cost`; 0 allows nothing. */
+      limit: Schema.Number,
+      /** The part of the limit from which on a warning is given, when it is crossed. Default: never. */
+      softThresholdPct: Schema.optional(Schema.Number)
+    })
+  })
+}).annotations({ identifier: "effect-lexigram/governance/GovernanceConfig/QuotaUnit" })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface QuotaUnit extends Schema.Schema.Type<typeof QuotaUnit> {}
+
+// No `override`: what is wrong inside of a unit says so by itself.
+const Units = Schema.Array(QuotaUnit).annotations({ message: () => "must be a list of units" })
+
 /**
  * @since 0.1.0
  * @category schemas
@@ -90,6 +133,11 @@ export const GovernanceConfig = Schema.Struct({
   softLimitPct: Schema.UndefinedOr(Part),
   /** What to do about a model without a price where money is limited: `allow` limits its tokens alone and warns once a model. */
   unknownPrice: Schema.Literal("allow", "deny").annotations(says('must be "allow" or "deny"')),
+  /**
+   * How much of a resource a tenant may use in a window of time: requests, model calls, tool calls, tokens or US dollars. Used where governance
+   * is built without a layer of quotas.
+   */
+  resourceUnits: Units,
   /** What to do when limits cannot be read or written: go on as if there were none, or fail. */
   failOpenOnPersistenceError: Flag
 }).annotations({ identifier: "effect-lexigram/governance/GovernanceConfig" })
@@ -117,6 +165,7 @@ export const defaults: GovernanceConfig = {
   enforceBudget: true,
   softLimitPct: 0.8,
   unknownPrice: "allow",
+  resourceUnits: [],
   failOpenOnPersistenceError: false
 }
 
@@ -135,19 +184,31 @@ interface Issue {
   readonly message: string
 }
 
+const MAX_MESSAGE_LENGTH = 1000
+
 const check = (options: Options | undefined): Either.Either<GovernanceConfig, ReadonlyArray<Issue>> => {
   const given: Record<string, unknown> = { ...defaults, ...options }
   for (const [name, value] of Object.entries(defaults)) {
     if (given[name] === undefined && name !== "softLimitPct") given[name] = value
   }
   const checked = validate(given)
-  // What was given, not the copy that checking makes: it loses a user named `__proto__`.
-  if (Either.isRight(checked)) return Either.right(given as unknown as GovernanceConfig)
+  if (Either.isRight(checked)) {
+    // What was given, not the copy that checking makes: it loses a user or tenant named `__proto__`.
+    const config = given as unknown as GovernanceConfig
+    const issues = QuotaUnits.issuesOfConfig(config.resourceUnits)
+    const message = `must be valid: ${issues.join("; ")}`.slice(0, MAX_MESSAGE_LENGTH)
+    return issues.length === 0 ? Either.right(config) : Either.left([{ field: "resourceUnits", message }])
+  }
   const issues = new Map<string, Issue>()
   for (const issue of ParseResult.ArrayFormatter.formatIssueSync(checked.left)) {
     const field = String(issue.path[0] ?? "")
+    const at = issue.path.slice(1).map(String).join(".")
+    const before = issues.get(field)
+    const inside = at === "" ? issue.message : `${at}: ${issue.message}`
+    const message =
+      before !== undefined ? `${before.message}; ${inside}` : at === "" ? inside : `must be valid: ${inside}`
     const isKnown = Object.hasOwn(defaults, field)
-    if (!issues.has(field)) issues.set(field, { field, message: isKnown ? issue.message : "is not a field" })
+    issues.set(field, { field, message: isKnown ? message.slice(0, MAX_MESSAGE_LENGTH) : "is not a field" })
   }
   return Either.left(Array.from(issues.values()))
 }
@@ -188,8 +249,11 @@ const list = (name: string) =>
       .filter((part) => part !== "")
   )
 
-const json = (name: string) =>
-  parsed(name, 'JSON such as {"*":["gpt-4o*"],"user-1":["*"]}', (text) => JSON.parse(text) as unknown)
+const json = (name: string, example: string) =>
+  parsed(name, `JSON such as ${example}`, (text) => JSON.parse(text) as unknown)
+
+const aList = '{"*":["gpt-4o*"],"user-1":["*"]}'
+const aUnit = '[{"name":"calls","kind":"model_calls","window":"1 hour","quotas":{"*":{"limit":100}}}]'
 
 const part = (name: string) =>
   parsed(name, 'a number or "none"', (text) => {
@@ -208,17 +272,18 @@ const fields = {
   rpmLimit: Config.integer(variableOf("rpmLimit")),
   tpmLimit: Config.integer(variableOf("tpmLimit")),
   restrictedModels: list(variableOf("restrictedModels")),
-  modelAllowlist: json(variableOf("modelAllowlist")),
-  modelDenylist: json(variableOf("modelDenylist")),
+  modelAllowlist: json(variableOf("modelAllowlist"), aList),
+  modelDenylist: json(variableOf("modelDenylist"), aList),
   enforceBudget: Config.boolean(variableOf("enforceBudget")),
   softLimitPct: part(variableOf("softLimitPct")),
   unknownPrice: Config.string(variableOf("unknownPrice")),
+  resourceUnits: json(variableOf("resourceUnits"), aUnit),
   failOpenOnPersistenceError: Config.boolean(variableOf("failOpenOnPersistenceError"))
 } satisfies { [K in keyof GovernanceConfig]: Config.Config<unknown> }
 
 /**
  * The configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; what is unset keeps its default. `RESTRICTED_MODELS` is
- * separated by commas, `MODEL_ALLOWLIST` and `MODEL_DENYLIST` are JSON, `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be
+ * separated by commas, `MODEL_ALLOWLIST`, `MODEL_DENYLIST` and `RESOURCE_UNITS` are JSON, `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be
  * read or is out of bounds is a `ConfigError` that names its variable.
  *
  * @since 0.1.0

@@ -27,6 +27,7 @@ import type * as ResourceQuotas from "./ResourceQuotas.js"
 export interface Rules {
   readonly config: GovernanceConfig
   readonly access: ModelAccess
+  readonly quotas: ResourceQuotas.Service
 }
 
 /**
@@ -40,7 +41,6 @@ export interface Parts {
   readonly rates: RateLimitStore.Service
   readonly audit: AuditLog.Service
   readonly policies: PolicyEngine.Service
-  readonly quotas: ResourceQuotas.Service
   /** The prices where governance was built; absent when there were none, and those of the run count. */
   readonly estimator: CostEstimator.Service | undefined
 }
@@ -198,7 +198,11 @@ export type Refusal = Exclude<GovernanceError, GovernancePersistenceError>
  * @since 0.1.0
  * @category observability
  */
-export const refused = (parts: Parts, error: Refusal, about: About): Effect.Effect<void> =>
+export const refused = (
+  parts: Parts,
+  error: Refusal,
+  about: About & { readonly toolName?: string | undefined }
+): Effect.Effect<void> =>
   Effect.suspend(() => {
     const reason = reasonOf(error)
     GovernanceMetrics.denied(reason)
@@ -206,7 +210,10 @@ export const refused = (parts: Parts, error: Refusal, about: About): Effect.Effe
       eventType: events[error._tag],
       status: "denied",
       ...aboutOf(about),
-      metadata: { reason, code: error.code }
+      metadata:
+        about.toolName === undefined
+          ? { reason, code: error.code }
+          : { reason, code: error.code, tool: cut(about.toolName) }
     }))
   })
 

@@ -16,18 +16,22 @@ import * as GovernanceChecks from "./GovernanceChecks.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import { GovernanceControl } from "./GovernanceControl.js"
 import type { GovernanceError } from "./GovernanceError.js"
-import { aboutOf, type Parts, type Rules, record } from "./GovernanceParts.js"
+import { aboutOf, type Parts, type Rules, record, warn } from "./GovernanceParts.js"
 import * as ModelAccess from "./ModelAccess.js"
 import { PolicyEngine } from "./PolicyEngine.js"
+import * as QuotaUnits from "./QuotaUnits.js"
 import { RateLimitStore } from "./RateLimitStore.js"
-import { ResourceQuotas } from "./ResourceQuotas.js"
-
-const rulesOf = (config: GovernanceConfig.GovernanceConfig): Rules => ({ config, access: ModelAccess.make(config) })
+import * as ResourceQuotas from "./ResourceQuotas.js"
 
 /** How a verdict is said. */
 interface Decisions {
   readonly allow: (options: { readonly remainingBudget?: number | undefined }) => Allowed
   readonly deny: (error: GovernanceError, options: { readonly remainingBudget?: number | undefined }) => Denied
+}
+
+interface Options extends Decisions {
+  /** Quotas are those in context, whatever the configuration says of units. */
+  readonly hasQuotas: boolean
 }
 
 const service = (parts: Parts, decisions: Decisions): Service => {
@@ -43,6 +47,7 @@ const service = (parts: Parts, decisions: Decisions): Service => {
     },
     checkRequest: (request) => Effect.map(checks.request(request), said),
     checkGuardrail: (request) => Effect.map(checks.guardrail(request), said),
+    checkToolCall: (request) => Effect.map(checks.toolCall(request), said),
     checkBudget: budgets.checkBudget,
     reserve: budgets.reserve,
     settle: budgets.settle,
@@ -81,23 +86,39 @@ const changes = (before: GovernanceConfig.GovernanceConfig, after: GovernanceCon
 export const layer = <E>(
   tag: typeof Governance,
   config: Effect.Effect<GovernanceConfig.GovernanceConfig, E>,
-  decisions: Decisions
+  options: Options
 ): Layer.Layer<
   Governance | GovernanceControl,
   E,
-  CostLedger | RateLimitStore | AuditLog | PolicyEngine | ResourceQuotas
+  CostLedger | RateLimitStore | AuditLog | PolicyEngine | ResourceQuotas.ResourceQuotas
 > =>
   Layer.effectContext(
     Effect.gen(function* () {
-      let rules = rulesOf(yield* config)
+      const rates = yield* RateLimitStore
+      const given = yield* ResourceQuotas.ResourceQuotas
+      const rulesOf = Effect.fnUntraced(
+        function* (config: GovernanceConfig.GovernanceConfig) {
+          const access = ModelAccess.make(config)
+          if (options.hasQuotas) {
+            if (config.resourceUnits.length > 0) {
+              yield* warn("resourceUnits are not used: governance was given other quotas", {})
+            }
+            return { config, access, quotas: given } satisfies Rules
+          }
+          // What a configuration says of units was checked with it.
+          const quotas = yield* Effect.orDie(ResourceQuotas.make(QuotaUnits.fromConfig(config.resourceUnits)))
+          return { config, access, quotas } satisfies Rules
+        },
+        Effect.provideService(RateLimitStore, rates)
+      )
+      let rules: Rules = yield* rulesOf(yield* config)
       const context = yield* Effect.context<never>()
       const parts: Parts = {
         rules: () => rules,
         ledger: yield* CostLedger,
-        rates: yield* RateLimitStore,
+        rates,
         audit: yield* AuditLog,
         policies: yield* PolicyEngine,
-        quotas: yield* ResourceQuotas,
         estimator: context.unsafeMap.has(CostEstimator.key)
           ? Context.get(context as Context.Context<CostEstimator>, CostEstimator)
           : undefined
@@ -106,12 +127,12 @@ export const layer = <E>(
         eventType: "created",
         metadata: { fields: changes(GovernanceConfig.defaults, rules.config) }
       }))
-      return Context.make(tag, service(parts, decisions)).pipe(
+      return Context.make(tag, service(parts, options)).pipe(
         Context.add(GovernanceControl, {
           config: Effect.sync(() => rules.config),
           reload: (options) =>
             Effect.gen(function* () {
-              const next = rulesOf(yield* GovernanceConfig.make(options))
+              const next = yield* rulesOf(yield* GovernanceConfig.make(options))
               const fields = changes(rules.config, next.config)
               rules = next
               yield* record(parts, () => ({ eventType: "config_reloaded", metadata: { fields } }))

@@ -7,7 +7,8 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
-import type { ResourceQuota, ResourceUnit, UnitKind } from "./ResourceQuotas.js"
+import type { QuotaUnit } from "./GovernanceConfig.js"
+import type { Options, UnitKind } from "./ResourceQuotas.js"
 
 const NANO = 1_000_000_000
 const MOST = Number.MAX_SAFE_INTEGER
@@ -61,19 +62,37 @@ export interface Unit {
 }
 
 /**
+ * Units as a configuration has them, with the quotas of each beside it.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const fromConfig = (units: ReadonlyArray<QuotaUnit>): Options => ({
+  units,
+  quotas: units.flatMap(({ name, quotas }) =>
+    Object.entries(quotas).map(([tenantId, quota]) => ({ tenantId, unit: name, ...quota }))
+  )
+})
+
+/** How units and quotas are called where something is wrong with them. */
+interface Places {
+  readonly unit: (index: number) => string
+  readonly quota: (index: number) => string
+}
+
+const places: Places = { unit: (index) => `units[${index}]`, quota: (index) => `quotas[${index}]` }
+
+/**
  * Everything that is wrong with units and quotas.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const issuesOf = (
-  units: ReadonlyArray<ResourceUnit>,
-  quotas: ReadonlyArray<ResourceQuota>
-): ReadonlyArray<string> => {
+export const issuesOf = ({ quotas, units }: Options, called: Places = places): ReadonlyArray<string> => {
   const issues: Array<string> = []
   const kinds = new Map<string, UnitKind>()
   units.forEach(({ kind, name, window, windowKind }, index) => {
-    const at = `units[${index}]`
+    const at = called.unit(index)
     if (!NAME_PATTERN.test(name)) issues.push(`${at}.name: 1 to 64 letters, digits, _, . or -`)
     else if (kinds.has(name)) issues.push(`${at}.name: ${name} is declared twice`)
     kinds.set(name, kind)
@@ -87,7 +106,7 @@ export const issuesOf = (
   })
   const known = new Set<string>()
   quotas.forEach(({ limit, softThresholdPct, tenantId, unit }, index) => {
-    const at = `quotas[${index}]`
+    const at = called.quota(index)
     if (!kinds.has(unit)) issues.push(`${at}.unit: no such unit`)
     if (tenantId === "") issues.push(`${at}.tenantId: empty`)
     const key = `${unit}:${tenantId}`
@@ -103,15 +122,23 @@ export const issuesOf = (
 }
 
 /**
+ * The same of units as a configuration has them.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const issuesOfConfig = (units: ReadonlyArray<QuotaUnit>): ReadonlyArray<string> => {
+  const called = units.flatMap(({ quotas }, index) => Object.keys(quotas).map((tenant) => `${index}.quotas.${tenant}`))
+  return issuesOf(fromConfig(units), { unit: String, quota: (index) => called[index] as string })
+}
+
+/**
  * Units by name, of what has no issues.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const unitsOf = (
-  units: ReadonlyArray<ResourceUnit>,
-  quotas: ReadonlyArray<ResourceQuota>
-): ReadonlyMap<string, Unit> =>
+export const unitsOf = ({ quotas, units }: Options): ReadonlyMap<string, Unit> =>
   new Map(
     units.map(({ kind, name, window, windowKind }) => {
       const limits = quotas
@@ -132,6 +159,10 @@ export const unitsOf = (
 
 const monthOf = (now: number): DateTime.Utc => DateTime.startOf(DateTime.unsafeMake(now), "month")
 
+/** A unit that comes to count something else, or over another time, begins anew: the store has one window a key. */
+const prefixOf = ({ isMonthly, kind, name, windowMs }: Unit): string =>
+  `quota:${name}:${kind}:${isMonthly ? "month" : windowMs}:`
+
 /**
  * Where the store counts what a tenant uses.
  *
@@ -140,8 +171,16 @@ const monthOf = (now: number): DateTime.Utc => DateTime.startOf(DateTime.unsafeM
  */
 export const keyOf = (unit: Unit, tenantId: string, now: number): string =>
   unit.isMonthly
-    ? `quota:${unit.name}:${DateTime.formatIsoDateUtc(monthOf(now)).slice(0, 7)}:${tenantId}`
-    : `quota:${unit.name}:${tenantId}`
+    ? `${prefixOf(unit)}${DateTime.formatIsoDateUtc(monthOf(now)).slice(0, 7)}:${tenantId}`
+    : `${prefixOf(unit)}${tenantId}`
+
+/**
+ * True when the key is one of this unit as it counts now.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isKeyOf = (unit: Unit, key: string): boolean => key.startsWith(prefixOf(unit))
 
 /**
  * By when all that is used now has left the window.

@@ -15,7 +15,18 @@ import {
   type GovernancePersistenceError,
   ResourceExhaustedError
 } from "./GovernanceError.js"
-import { issuesOf, keyOf, type Limit, limitOf, resetsAt, shown, stored, type Unit, unitsOf } from "./QuotaUnits.js"
+import {
+  isKeyOf,
+  issuesOf,
+  keyOf,
+  type Limit,
+  limitOf,
+  resetsAt,
+  shown,
+  stored,
+  type Unit,
+  unitsOf
+} from "./QuotaUnits.js"
 import * as RateLimitStore from "./RateLimitStore.js"
 
 const NAME = "effect-lexigram/governance/ResourceQuotas"
@@ -81,7 +92,7 @@ export interface Snapshot {
   readonly limit?: number | undefined
   /**
    * By when all that is used now has left the window, in milliseconds since the epoch: the end of a calendar month; for a sliding window
-   * the latest time it can be. Absent when nothing is used.
+   * the latest time it can be, but for the precision of the store. Absent when nothing is used.
    */
   readonly windowResetsAt?: number | undefined
 }
@@ -181,7 +192,8 @@ export interface Service {
   readonly consumeKinds: (request: ConsumeKinds) => Effect.Effect<QuotaDecision, GovernancePersistenceError>
   /**
    * Replaces what was used by what it really came to, at the time of that use; 0 gives it back, kinds that are absent stay as they are. Never
-   * refuses: it counts even past the limit. What has left its window changes nothing. A receipt is corrected once.
+   * refuses: it counts even past the limit. What has left its window changes nothing, nor does a receipt of a unit that is no more. A receipt
+   * is corrected once.
    */
   readonly correct: (receipt: Receipt, amounts: Amounts) => Effect.Effect<void, GovernancePersistenceError>
   /** Uses nothing. Fails with `GovernanceConfigurationError` for a unit that is not declared. */
@@ -308,7 +320,7 @@ const over = (store: RateLimitStore.Service, units: ReadonlyMap<string, Unit>): 
         (entry) => {
           const unit = units.get(entry.unit)
           const amount = unit === undefined ? undefined : amounts[unit.kind]
-          return unit === undefined || amount === undefined
+          return unit === undefined || amount === undefined || !isKeyOf(unit, entry.key)
             ? Effect.void
             : change(entry, unit, stored(unit.kind, amount))
         },
@@ -346,9 +358,9 @@ export const make = (
   options: Options
 ): Effect.Effect<Service, GovernanceConfigurationError, RateLimitStore.RateLimitStore> =>
   Effect.flatMap(RateLimitStore.RateLimitStore, (store) => {
-    const issues = issuesOf(options.units, options.quotas)
+    const issues = issuesOf(options)
     return issues.length === 0
-      ? Effect.succeed(over(store, unitsOf(options.units, options.quotas)))
+      ? Effect.succeed(over(store, unitsOf(options)))
       : Effect.fail(new GovernanceConfigurationError({ message: `The quotas are not valid: ${issues.join("; ")}` }))
   })
 

@@ -6,8 +6,13 @@ import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as Governance from "../../src/governance/Governance.js"
-import { BudgetExceededError, GovernancePersistenceError } from "../../src/governance/GovernanceError.js"
+import {
+  BudgetExceededError,
+  GovernancePersistenceError,
+  ResourceExhaustedError
+} from "../../src/governance/GovernanceError.js"
 import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
@@ -88,6 +93,97 @@ describe("GovernedCalls", () => {
       if (error._tag !== "BudgetExceededError") return
       assert.strictEqual(error.partial?.toolCalls.length, 1)
       assert.strictEqual(error.partial?.modelCalls, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a tool call is asked for before it is made, by the run that makes it", () => {
+    const asked: Array<Governance.CheckToolCall> = []
+    const { layer } = given(
+      [
+        { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }] },
+        { calls: [{ name: "time" }] },
+        { text: "done" },
+        { text: "all done" }
+      ],
+      { checkToolCall: (request) => Effect.sync(() => asked.push(request)).pipe(Effect.as(Governance.allow())) }
+    )
+    return Effect.gen(function* () {
+      const inner = Agent.make("inner", { tools: [time] })
+      const outer = Agent.make("outer", { tools: [AgentTool.make(inner)] })
+      const response = yield* AgentExecutor.run(outer, { input: "hi", userId: "ada", tenantId: "acme" })
+      assert.strictEqual(response.message, "all done")
+      assert.deepStrictEqual(
+        asked.map(({ agent, toolName, userId }) => [agent, toolName, userId]),
+        [
+          ["outer", "delegate_to_inner", "ada"],
+          ["inner", "time", "ada"]
+        ]
+      )
+      assert.deepInclude(asked[0], { runId: response.runId, tenantId: "acme" })
+      assert.notStrictEqual(asked[1]?.runId, response.runId)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a tool call that is refused is not made, and ends the run with what it had reached", () => {
+    let made = 0
+    const counted = Tool.make("time", { description: "The time now", handler: () => Effect.sync(() => `${++made}`) })
+    const audit = AuditLog.layerMemory()
+    const layer = Runs.layer(() => ({ calls: [{ name: "time" }], usage }), {
+      governance: Governance.layerWith({
+        audit: Layer.effect(AuditLog.AuditLog, AuditLog.AuditLog),
+        config: {
+          resourceUnits: [{ name: "tools", kind: "tool_calls", window: "1 hour", quotas: { "*": { limit: 2 } } }]
+        }
+      }).pipe(Layer.provide(audit)),
+      prices
+    })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a", { tools: [counted] }), "hi"))
+      assert.instanceOf(error, ResourceExhaustedError)
+      if (error._tag !== "ResourceExhaustedError") return
+      assert.deepInclude(error, { unitName: "tools", limit: 2, current: 2 })
+      assert.strictEqual(made, 2)
+      assert.strictEqual(error.partial?.modelCalls, 3)
+      assert.deepStrictEqual(
+        error.partial?.toolCalls.map(({ isFailure }) => isFailure),
+        [false, false, true]
+      )
+      const events = yield* (yield* AuditLog.AuditLog).read({ eventTypes: ["tool_call", "quota_exhausted"] })
+      assert.deepStrictEqual(Array.from(events, ({ eventType }) => eventType).reverse(), [
+        "tool_call",
+        "tool_call",
+        "quota_exhausted"
+      ])
+    }).pipe(Effect.provide(Layer.provideMerge(layer, audit)))
+  })
+
+  it.effect("a tool call that cannot be judged is not made", () => {
+    const { layer } = given([{ calls: [{ name: "time" }] }, "noon"], {
+      checkToolCall: () => new GovernancePersistenceError({ message: "no rates" })
+    })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(Agent.make("a", { tools: [time] }), "hi"))
+      assert.instanceOf(error, GovernancePersistenceError)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("what a guard found is told with its user and tenant", () => {
+    const asked: Array<Governance.CheckGuardrail> = []
+    const { layer } = given(["hello"], {
+      checkGuardrail: (request) => Effect.sync(() => asked.push(request)).pipe(Effect.as(Governance.allow()))
+    })
+    return Effect.gen(function* () {
+      const agent = Agent.make("a", { guards: [Collaborators.guard("hush", ["output"], () => "...")] })
+      yield* AgentExecutor.run(agent, { input: "hi", userId: "ada", tenantId: "acme" })
+      assert.strictEqual(asked.length, 1)
+      assert.deepInclude(asked[0], {
+        agent: "a",
+        userId: "ada" as never,
+        tenantId: "acme",
+        guard: "hush",
+        stage: "output",
+        action: "redact"
+      })
     }).pipe(Effect.provide(layer))
   })
 

@@ -15,6 +15,7 @@ describe("Governance", () => {
       assert.deepStrictEqual(yield* governance.checkRequest({ runId, agent: "a", provider: "openai", userId }), {
         allowed: true
       })
+      assert.deepStrictEqual(yield* governance.checkToolCall({ runId, agent: "a", toolName: "t" }), { allowed: true })
       assert.isTrue(yield* governance.checkBudget({ cost: 1e9, userId }))
       const reservation = yield* governance.reserve({ runId, userId, inputTokens: 1e9, maxOutputTokens: 1e9 })
       assert.strictEqual(reservation.runId, runId)

@@ -70,6 +70,13 @@ const broken = Layer.effect(
   }))
 )
 
+const calls: GovernanceConfig.QuotaUnit = {
+  name: "calls",
+  kind: "model_calls",
+  window: "1 hour",
+  quotas: { "*": { limit: 2 } }
+}
+
 type Row = {
   readonly [K in keyof Config]: readonly [
     observe: (config: Options) => Effect.Effect<unknown>,
@@ -145,6 +152,11 @@ const rows: Row = {
     ["deny", ["BudgetExceededError"]],
     ["allow", ["ok"]]
   ],
+  resourceUnits: [
+    (config) => reservations(config, 3),
+    [[calls], ["ok", "ok", "ResourceExhaustedError"]],
+    [[{ ...calls, quotas: { bob: { limit: 2 } } }], ["ok", "ok", "ok"]]
+  ],
   failOpenOnPersistenceError: [
     (config) => inside(config, (governance) => outcome(governance.reserve(call(0))), { ledger: broken }),
     [true, "ok"],
@@ -192,6 +204,12 @@ describe("GovernanceConfig", () => {
     enforceBudget: [1],
     softLimitPct: [0, 1.01, 80, Number.NaN],
     unknownPrice: ["maybe", ""],
+    resourceUnits: [
+      "calls",
+      [calls, calls],
+      [{ ...calls, kind: "calls" }],
+      [{ ...calls, quotas: JSON.parse('{"__proto__":{"limit":-1}}') }]
+    ],
     failOpenOnPersistenceError: ["false"]
   }
 
@@ -206,6 +224,38 @@ describe("GovernanceConfig", () => {
       })
     )
   }
+
+  it("everything that is wrong with units is named by its place", () => {
+    const cases: ReadonlyArray<readonly [unit: unknown, ...says: ReadonlyArray<string>]> = [
+      [{ ...calls, name: "a b" }, "1.name: 1 to 64 letters"],
+      [{ ...calls, name: "first" }, "1.name: first is declared twice"],
+      [{ ...calls, kind: "words", quotas: { "*": { limit: "9" } } }, "1.kind: Expected", "1.quotas.*.limit: Expected"],
+      [{ ...calls, window: "soon" }, "1.window: must be a length of time"],
+      [{ ...calls, window: { millis: 1 } }, "1.window: must be a length of time"],
+      [{ ...calls, window: undefined }, "1.window: a sliding window needs a length"],
+      [{ ...calls, window: 0 }, "1.window: a sliding window needs a length"],
+      [{ ...calls, windowKind: "calendar-month" }, "1.window: a calendar month has its own"],
+      [{ ...calls, windowKind: "monthly" }, "1.windowKind: Expected"],
+      [
+        { ...calls, quotas: { acme: { limit: -1 }, "": { limit: 1 } } },
+        "1.quotas.acme.limit",
+        "1.quotas..tenantId: empty"
+      ],
+      [{ ...calls, quotas: { acme: { limit: 1, softThresholdPct: 80 } } }, "1.quotas.acme.softThresholdPct: above 0"],
+      [{ ...calls, quotas: JSON.parse('{"__proto__":{"limit":-1}}') }, "1.quotas.__proto__.limit"],
+      [{ ...calls, kind: "cost", quotas: { "*": { limit: 1e7 } } }, "1.quotas.*.limit: a number from 0 to 9007199"],
+      [{ ...calls, limit: 5 }, "1.limit"]
+    ]
+    for (const [unit, ...says] of cases) {
+      const made = GovernanceConfig.make({ resourceUnits: [{ ...calls, name: "first" }, unit as typeof calls] })
+      if (Either.isRight(made)) return assert.fail(`not refused: ${says}`)
+      for (const text of says) assert.include(made.left.message, text)
+    }
+    const many = Array.from({ length: 5000 }, () => ({ ...calls, kind: "x".repeat(500) as "cost" }))
+    const made = GovernanceConfig.make({ resourceUnits: many })
+    if (Either.isRight(made)) return assert.fail("not refused")
+    assert.isBelow(made.left.message.length, 2000)
+  })
 
   it("several bad fields are all named, and one that does not exist too", () => {
     const made = GovernanceConfig.make({ monthlyBudget: -1, rpmLimit: 0, rpmLimits: 3 } as Options)
@@ -235,6 +285,7 @@ const variables: {
   enforceBudget: ["ENFORCE_BUDGET", "false", false, "perhaps"],
   softLimitPct: ["SOFT_LIMIT_PCT", "none", undefined, "80"],
   unknownPrice: ["UNKNOWN_PRICE", "deny", "deny", "maybe"],
+  resourceUnits: ["RESOURCE_UNITS", JSON.stringify([calls]), [calls], '[{"name":"calls"}]'],
   failOpenOnPersistenceError: ["FAIL_OPEN_ON_PERSISTENCE_ERROR", "true", true, "perhaps"]
 }
 

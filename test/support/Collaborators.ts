@@ -48,6 +48,7 @@ export const governance = (
       checkRequest: () => Effect.succeed(Governance.allow()),
       checkBudget: () => Effect.succeed(true),
       checkGuardrail: () => Effect.succeed(Governance.allow()),
+      checkToolCall: () => Effect.succeed(Governance.allow()),
       reserve: (request) => Effect.map(note({ op: "reserve", request }), () => ({ id: `r${++reserved}`, ...request })),
       settle: ({ id }, usage, settlement) =>
         note({ op: "settle", id, total: usage.totalTokens, cost: settlement?.cost }),
