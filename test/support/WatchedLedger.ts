@@ -1,0 +1,73 @@
+/** A ledger in memory that is looked at after every booking. */
+import * as Effect from "effect/Effect"
+import * as CostLedger from "../../src/governance/CostLedger.js"
+
+export interface Watched {
+  readonly service: CostLedger.Service
+  /** Holds that are open. */
+  readonly open: () => number
+  /** Holds that were ever made. */
+  readonly held: () => number
+  /** Holds that the ledger refused. */
+  readonly refused: () => number
+  /** The sum of what was settled. */
+  readonly settled: () => CostLedger.Amount
+  /** The most that was ever spent and reserved together, of any run. */
+  readonly most: () => CostLedger.Amount
+  /** What went wrong, in words. */
+  readonly problems: Array<string>
+}
+
+export const make: Effect.Effect<Watched> = Effect.map(CostLedger.makeMemory(), (ledger) => {
+  const accounts = new Map<string, string>()
+  const closings = new Map<string, number>()
+  const problems: Array<string> = []
+  let refused = 0
+  let settled: CostLedger.Amount = { nanoUsd: 0, tokens: 0 }
+  let most: CostLedger.Amount = { nanoUsd: 0, tokens: 0 }
+
+  const look = (account: string) =>
+    Effect.map(ledger.read(account), ({ reserved, spent }) => {
+      const used = { nanoUsd: spent.nanoUsd + reserved.nanoUsd, tokens: spent.tokens + reserved.tokens }
+      if (Math.min(reserved.nanoUsd, reserved.tokens) < 0) problems.push(`less than nothing is reserved in ${account}`)
+      most = { nanoUsd: Math.max(most.nanoUsd, used.nanoUsd), tokens: Math.max(most.tokens, used.tokens) }
+    })
+
+  /** Any second settlement or refund of a hold, also one that would change nothing. */
+  const closing = (id: string, what: string) => {
+    if (!accounts.has(id)) problems.push(`${what} of ${id}, which was never held`)
+    const count = (closings.get(id) ?? 0) + 1
+    closings.set(id, count)
+    if (count > 1) problems.push(`${what} of ${id}, which was closed before`)
+  }
+
+  return {
+    problems,
+    open: () => accounts.size - closings.size,
+    held: () => accounts.size,
+    refused: () => refused,
+    settled: () => settled,
+    most: () => most,
+    service: {
+      ...ledger,
+      hold: (hold) =>
+        Effect.tap(ledger.hold(hold), (result) => {
+          const run = hold.accounts[0]?.account ?? ""
+          if (result._tag === "Refused") refused++
+          else accounts.set(hold.id, run)
+          return look(run)
+        }),
+      settle: (id, amount) =>
+        Effect.tap(ledger.settle(id, amount), () => {
+          closing(id, "settlement")
+          settled = { nanoUsd: settled.nanoUsd + amount.nanoUsd, tokens: settled.tokens + amount.tokens }
+          return look(accounts.get(id) ?? "")
+        }),
+      release: (id) =>
+        Effect.tap(ledger.release(id), () => {
+          closing(id, "refund")
+          return look(accounts.get(id) ?? "")
+        })
+    }
+  }
+})
