@@ -4,12 +4,13 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Step from "../observability/Step.js"
 import { degrade, type Stage } from "./Stage.js"
 import type { SteeringError } from "./Steering.js"
 
 /**
  * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are told of as
- * `Degraded`.
+ * `Degraded`; those that a run put to sleep has not seen are logged.
  *
  * @since 0.1.0
  * @category stages
@@ -27,16 +28,23 @@ export const stage: Stage<SteeringError> = {
         ...(state.sessionId === undefined || parentRunId !== undefined ? {} : { sessionId: state.sessionId })
       },
       (inbox) =>
-        Effect.onExit(next({ ...state, inbox }), () => {
-          const unseen = inbox.take().length
-          return unseen === 0
-            ? Effect.void
-            : degrade(Effect.fail(new Error(`The run ended before the model saw ${unseen} messages put into it`)), {
-                state,
-                stage: "steering",
-                orElse: undefined
-              })
-        })
+        Effect.onExit(next({ ...state, inbox }), () =>
+          Effect.flatMap(Step.Step, (step) => {
+            const unseen = inbox.take().length
+            if (unseen === 0) return Effect.void
+            if (step.isSuspended()) {
+              return Effect.annotateLogs(
+                Effect.logWarning(`The run was put to sleep before the model saw ${unseen} messages put into it`),
+                { module: "AgentExecutor", stage: "steering" }
+              )
+            }
+            return degrade(Effect.fail(new Error(`The run ended before the model saw ${unseen} messages put into it`)), {
+              state,
+              stage: "steering",
+              orElse: undefined
+            })
+          })
+        )
     )
   }
 }

@@ -357,9 +357,14 @@ const failedAttempt = (
   if (Option.isSome(defects)) return Effect.failCause(defects.value)
   const failure = Cause.failureOption(cause)
   if (Option.isNone(failure)) {
-    // Reached only when the handler interrupted itself: a run that is interrupted never gets here.
-    return Effect.succeed(
-      refused(new ToolExecutionError({ toolName: tool.name, message: `"${tool.name}" was interrupted` }), number)
+    // Reached only when the handler interrupted itself: a run that is interrupted never gets here. One that was put to sleep by what it
+    // does inside has no outcome yet.
+    return Effect.flatMap(Step.Step, (step) =>
+      step.isSuspended()
+        ? Effect.failCause(Cause.stripFailures(cause))
+        : Effect.succeed(
+            refused(new ToolExecutionError({ toolName: tool.name, message: `"${tool.name}" was interrupted` }), number)
+          )
     )
   }
   const error = failure.value
