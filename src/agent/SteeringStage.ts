@@ -38,11 +38,14 @@ export const stage: Stage<SteeringError> = {
                 { module: "AgentExecutor", stage: "steering" }
               )
             }
-            return degrade(Effect.fail(new Error(`The run ended before the model saw ${unseen} messages put into it`)), {
-              state,
-              stage: "steering",
-              orElse: undefined
-            })
+            return degrade(
+              Effect.fail(new Error(`The run ended before the model saw ${unseen} messages put into it`)),
+              {
+                state,
+                stage: "steering",
+                orElse: undefined
+              }
+            )
           })
         )
     )
