@@ -68,6 +68,7 @@ import type { AgentConfigurationError, RunLimitExceededError } from "./AgentErro
 import * as CostStage from "./CostStage.js"
 import * as EventsStage from "./EventsStage.js"
 import * as GovernanceStage from "./GovernanceStage.js"
+import * as GovernedCalls from "./GovernedCalls.js"
 import * as InputGuardStage from "./InputGuardStage.js"
 import * as MemorySaveStage from "./MemorySaveStage.js"
 import * as MemoryStage from "./MemoryStage.js"
@@ -362,6 +363,11 @@ const make = (
         hooks: collaborators.hooks,
         bus: collaborators.bus
       }),
+      budgetRunId: GovernedCalls.budgetOf(
+        fiber.currentContext as Context.Context<never>,
+        definition.governance ?? collaborators.governance,
+        runId
+      ),
       uses: collaborators,
       input: request.input,
       system: definition.system,

@@ -32,8 +32,8 @@ const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number
 }
 
 /**
- * Each model call was booked when it answered. At its end a run is written into the audit, and the run at the top gives up the budget that
- * it and the runs inside of it shared. A governance that fails here is passed over.
+ * Each model call was booked when it answered. At its end a run is written into the audit, and the outermost one under a governance gives
+ * up the budget that it and the runs inside of it shared. A governance that fails here is passed over.
  *
  * @since 0.1.0
  * @category stages
@@ -50,7 +50,7 @@ export const stage: Stage = {
           const closed = Effect.flatMap(Clock.currentTimeMillis, (now) =>
             Effect.zipRight(
               governance.audit(entry(state, exit, now - startedAt)),
-              state.run.parentRunId === undefined ? governance.release(state.run.rootRunId) : Effect.void
+              state.budgetRunId === state.run.runId ? governance.release(state.budgetRunId) : Effect.void
             )
           )
           return conclude(closed, { state, stage: "cost" })

@@ -6,6 +6,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { RunId } from "../domain/Ids.js"
 import type * as Governance from "../governance/Governance.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import type * as LlmClient from "../llm/LlmClient.js"
@@ -13,15 +14,29 @@ import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import type * as ModelCall from "../strategy/ModelCall.js"
 import { Fatality } from "../tool/ToolRunner.js"
-import { requester } from "./RunIdentity.js"
+import { governanceOf, requester } from "./RunIdentity.js"
 import { conclude, type State } from "./Stage.js"
+
+/** A run under a governance, and the one it stands in. */
+export interface Governed {
+  readonly state: State
+  readonly outer: Governed | undefined
+}
 
 /**
  * Which run's governance a model call is under: the innermost one that has one.
  */
 export class Governor extends Context.Reference<Governor>()("effect-lexigram/agent/GovernedCalls/Governor", {
-  defaultValue: (): { readonly state: State | undefined } => ({ state: undefined })
+  defaultValue: (): { readonly innermost: Governed | undefined } => ({ innermost: undefined })
 }) {}
+
+/** The run whose budget a new one shares: the outermost it stands in that is under the same governance, else itself. */
+export const budgetOf = (context: Context.Context<never>, governance: Governance.Service, runId: RunId): RunId => {
+  if (governance.enabled === false) return runId
+  let above = Context.get(context as Context.Context<Governor>, Governor).innermost
+  while (above !== undefined && governanceOf(above.state) !== governance) above = above.outer
+  return above === undefined ? runId : above.state.budgetRunId
+}
 
 const fatal = (error: unknown) => new Fatality({ error, toolName: "" })
 
@@ -40,7 +55,7 @@ export const make = (
     Effect.uninterruptibleMask((restore) =>
       Effect.contextWithEffect((context: Context.Context<never>) => {
         const references = context as Context.Context<Governor | Run.Run | CostEstimator>
-        if (Context.get(references, Governor).state !== state) return restore(next(request))
+        if (Context.get(references, Governor).innermost?.state !== state) return restore(next(request))
         const run = Context.get(references, Run.Run)
         const estimator = Context.get(references, CostEstimator)
         const reserved = governance.reserve({

@@ -15,7 +15,7 @@ export const governanceOf = (state: State): Governance.Service =>
 /** What requests to governance say of the run. */
 export const requester = (state: State) => ({
   runId: state.run.runId,
-  rootRunId: state.run.rootRunId,
+  rootRunId: state.budgetRunId,
   agent: state.agent.name,
   ...(state.userId === undefined ? {} : { userId: state.userId }),
   ...(state.tenantId === undefined ? {} : { tenantId: state.tenantId })

@@ -162,7 +162,10 @@ const surrounded = (
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
       ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
     ])
-    if (governed) context = Context.add(context, GovernedCalls.Governor, { state })
+    if (governed) {
+      const outer = Context.get(current, GovernedCalls.Governor).innermost
+      context = Context.add(context, GovernedCalls.Governor, { innermost: { state, outer } })
+    }
     return module === undefined ? context : Context.add(context, ToolRunner.CallerModule, module)
   })
 }

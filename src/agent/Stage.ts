@@ -7,7 +7,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
-import type { SessionId, TurnId, UserId } from "../domain/Ids.js"
+import type { RunId, SessionId, TurnId, UserId } from "../domain/Ids.js"
 import type * as Governance from "../governance/Governance.js"
 import type * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
@@ -84,6 +84,8 @@ export interface Notes {
 export interface State {
   readonly agent: Agent.Any
   readonly run: Run.Service
+  /** Whose budget it shares: the outermost run around it that is under the same governance, or itself. */
+  readonly budgetRunId: RunId
   readonly uses: Collaborators
   readonly input: string
   readonly system: string

@@ -134,7 +134,7 @@ export interface Budget extends Schema.Schema.Type<typeof Budget> {}
  */
 export interface CheckRequest {
   readonly runId: RunId
-  /** The run at the top, whose budget this one shares; default `runId`. */
+  /** The outermost run under this governance, whose budget this one shares; default `runId`. */
   readonly rootRunId?: RunId | undefined
   readonly agent: string
   /** The provider as the client names itself: `openai`, `anthropic`, … */
@@ -198,7 +198,7 @@ export interface CheckBudget {
  */
 export interface ReserveRequest {
   readonly runId: RunId
-  /** The run at the top, whose budget this one shares; default `runId`. */
+  /** The outermost run under this governance, whose budget this one shares; default `runId`. */
   readonly rootRunId?: RunId | undefined
   readonly agent?: string | undefined
   readonly userId?: UserId | undefined
@@ -304,7 +304,7 @@ export interface Service {
    * audit that cannot be written is logged.
    */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void>
-  /** The top run has ended: what was kept for its budget may go, reservations that are still open are given back. */
+  /** The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back. */
   readonly release: (rootRunId: RunId) => Effect.Effect<void>
   /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
   readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>

@@ -15,6 +15,8 @@ import {
 } from "../../src/governance/GovernanceError.js"
 import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
+import * as Step from "../../src/observability/Step.js"
+import * as Strategy from "../../src/strategy/Strategy.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
 import * as Collaborators from "../support/Collaborators.js"
@@ -232,6 +234,70 @@ describe("GovernedCalls", () => {
       yield* AgentExecutor.run(Agent.make("outer", { tools: [AgentTool.make(inner)] }), "hi")
       assert.strictEqual(reservations(told).length, 2)
       assert.strictEqual(reservations(own.told).length, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("the outermost run under a governance gives its budget up when it ends, wherever it stands", () => {
+    const own = Collaborators.governance()
+    const delegate = (name: string) => ({
+      calls: [{ name: `delegate_to_${name}`, params: { message: "do it" } }],
+      usage
+    })
+    const { layer, told } = given([
+      delegate("own"),
+      delegate("common"),
+      delegate("deepest"),
+      ...Array.from({ length: 4 }, () => ({ text: "done", usage }))
+    ])
+    return Effect.gen(function* () {
+      const deepest = Agent.make("deepest", { governance: own.service })
+      const common = Agent.make("common", { tools: [AgentTool.make(deepest)] })
+      const middle = Agent.make("own", { tools: [AgentTool.make(common)], governance: own.service })
+      const response = yield* AgentExecutor.run(Agent.make("top", { tools: [AgentTool.make(middle)] }), "hi")
+      assert.strictEqual(response.message, "done")
+      const [first] = reservations(own.told)
+      assert.deepStrictEqual(
+        reservations(own.told).map(({ agent, rootRunId }) => [agent, rootRunId]),
+        [
+          ["own", first?.runId],
+          ["deepest", first?.runId],
+          ["own", first?.runId]
+        ]
+      )
+      assert.isTrue(reservations(told).every(({ rootRunId }) => rootRunId === response.runId))
+      const released = (all: typeof told) => all.flatMap((one) => (one.op === "release" ? [one.rootRunId] : []))
+      assert.deepStrictEqual(released(own.told), [first?.runId])
+      assert.deepStrictEqual(released(told), [response.runId])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a run that stands in a run without governance gives its budget up, and not that of one beside it", () => {
+    const { layer, told } = given(({ messages }) => ({
+      text: "done",
+      usage,
+      delay: messages.at(-1)?.content === "slow" ? "2 seconds" : "1 second"
+    }))
+    return Effect.gen(function* () {
+      const agent = Agent.make("a")
+      const fan = Strategy.make("fan", () =>
+        Effect.as(
+          Step.forEach(["slow", "quick"], (input) => AgentExecutor.run(agent, input)),
+          { text: "done", reason: "completed" as const, messages: [] }
+        )
+      )
+      const top = Agent.make("top", {
+        strategy: fan,
+        governance: { ...Collaborators.governance().service, enabled: false }
+      })
+      const fiber = yield* Effect.fork(AgentExecutor.run(top, "hi"))
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(fiber)
+      const [slow, quick] = reservations(told).map(({ rootRunId }) => rootRunId)
+      assert.notStrictEqual(slow, quick)
+      assert.deepStrictEqual(
+        told.flatMap((one) => (one.op === "release" ? [one.rootRunId] : one.op === "settle" ? [one.op] : [])),
+        ["settle", quick, "settle", slow]
+      )
     }).pipe(Effect.provide(layer))
   })
 })
