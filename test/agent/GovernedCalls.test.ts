@@ -292,10 +292,10 @@ describe("GovernedCalls", () => {
       const fiber = yield* Effect.fork(AgentExecutor.run(top, "hi"))
       yield* TestClock.adjust("3 seconds")
       yield* Fiber.join(fiber)
-      const [slow, quick] = reservations(told).map(({ rootRunId }) => rootRunId)
+      const [slow, quick] = reservations(told).map(({ rootRunId }) => rootRunId as string)
       assert.notStrictEqual(slow, quick)
       assert.deepStrictEqual(
-        told.flatMap((one) => (one.op === "release" ? [one.rootRunId] : one.op === "settle" ? [one.op] : [])),
+        told.flatMap((one) => (one.op === "release" ? [one.rootRunId as string] : one.op === "settle" ? [one.op] : [])),
         ["settle", quick, "settle", slow]
       )
     }).pipe(Effect.provide(layer))
