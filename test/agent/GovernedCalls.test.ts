@@ -266,7 +266,7 @@ describe("GovernedCalls", () => {
       )
       assert.isTrue(reservations(told).every(({ rootRunId }) => rootRunId === response.runId))
       const released = (all: typeof told) => all.flatMap((one) => (one.op === "release" ? [one.rootRunId] : []))
-      assert.deepStrictEqual(released(own.told), [first?.runId])
+      assert.deepStrictEqual(released(own.told), [first!.runId])
       assert.deepStrictEqual(released(told), [response.runId])
     }).pipe(Effect.provide(layer))
   })
