@@ -69,69 +69,74 @@ const settledUp = (ledger: WatchedLedger.Watched) =>
   })
 
 describe("a budget that runs share", () => {
-  it.effect("is never passed by 1,000 runs at once, and each gets its answer or a refusal", () =>
-    Effect.gen(function* () {
-      const count = 1000
-      const limits = { maxRequestCost: 12, maxTokensPerRequest: 25_000 }
-      let asked = 0
-      const { layer, ledger } = yield* given(limits, (request) => {
-        const n = ++asked
-        const outputTokens = n % 20
-        const turn: TestModel.Turn = {
-          ...(request.messages.some(({ role }) => role === "tool") ? { text: "seen" } : { calls: [{ name: "look" }] }),
-          usage: { inputTokens: 5, outputTokens, totalTokens: 5 + outputTokens },
-          delay: n % 3 === 0 ? (Math.imul(n, 7919) >>> 3) % 29 : undefined
-        }
-        return Effect.as(turns(n % 11), turn)
-      })
-      const ends: Array<Ended> = []
-      let before: CostLedger.Balance | undefined
-      const fan = Strategy.make("fan", () =>
-        Effect.gen(function* () {
-          yield* Step.forEach(Array.from({ length: count }), (_, index) =>
-            Effect.map(
-              // Every other one asks a model whose tokens cost nearly nothing: money and tokens run out one after the other.
-              Effect.exit(
-                AgentExecutor.run(child, {
-                  input: `part ${index}`,
-                  userId: "ada",
-                  settings: { model: index % 2 === 0 ? "dear" : "cheap" }
-                })
-              ),
-              (exit) => void ends.push(exit)
-            )
-          )
-          before = yield* Effect.orDie(ledger.service.read("run:top"))
-          return { text: "done", reason: "completed" as const, messages: [] }
+  it.effect(
+    "is never passed by 1,000 runs at once, and each gets its answer or a refusal",
+    () =>
+      Effect.gen(function* () {
+        const count = 1000
+        const limits = { maxRequestCost: 12, maxTokensPerRequest: 25_000 }
+        let asked = 0
+        const { layer, ledger } = yield* given(limits, (request) => {
+          const n = ++asked
+          const outputTokens = n % 20
+          const turn: TestModel.Turn = {
+            ...(request.messages.some(({ role }) => role === "tool")
+              ? { text: "seen" }
+              : { calls: [{ name: "look" }] }),
+            usage: { inputTokens: 5, outputTokens, totalTokens: 5 + outputTokens },
+            delay: n % 7 === 0 ? (Math.imul(n, 7919) >>> 3) % 29 : undefined
+          }
+          return Effect.as(turns(n % 5), turn)
         })
-      )
-      yield* Effect.gen(function* () {
-        const top = Agent.make("top", { strategy: fan })
-        const fiber = yield* Effect.fork(AgentExecutor.run(top, { input: "all", userId: "ada", runId: "top" }))
-        yield* TestClock.adjust("1 second")
-        const response = yield* Fiber.join(fiber)
-        assert.strictEqual(ends.length, count)
-        const refused = ends.flatMap((exit) => asBudget(exit) ?? [])
-        const answered = ends.filter(Exit.isSuccess).length
-        assert.strictEqual(refused.length + answered, count)
-        assert.isAbove(answered, 0)
-        assert.isTrue(refused.every((error) => error.partial !== undefined))
-        for (const type of ["request", "tokens"]) {
-          assert.isAbove(refused.filter((error) => error.budgetType === type).length, 10)
-        }
-        const halfway = refused.filter((error) => error.partial?.modelCalls === 1)
-        assert.isAbove(halfway.length, 0)
-        assert.isTrue(halfway.every((error) => error.partial?.toolCalls.length === 1))
-        assert.isAtMost(ledger.most().nanoUsd, limits.maxRequestCost * 1e9)
-        assert.isAtMost(ledger.most().tokens, limits.maxTokensPerRequest)
-        assert.strictEqual(ledger.refused(), refused.length)
-        assert.deepStrictEqual(before, { spent: ledger.settled(), reserved: { nanoUsd: 0, tokens: 0 } })
-        assert.closeTo(response.costUsd ?? 0, CostLedger.toUsd(ledger.settled().nanoUsd), 1e-6)
-        // The run at the top has ended: its own budget is forgotten.
-        assert.strictEqual((yield* ledger.service.read("run:top")).spent.tokens, 0)
-        yield* settledUp(ledger)
-      }).pipe(Effect.provide(layer))
-    })
+        const ends: Array<Ended> = []
+        let before: CostLedger.Balance | undefined
+        const fan = Strategy.make("fan", () =>
+          Effect.gen(function* () {
+            yield* Step.forEach(Array.from({ length: count }), (_, index) =>
+              Effect.map(
+                // Every other one asks a model whose tokens cost nearly nothing: money and tokens run out one after the other.
+                Effect.exit(
+                  AgentExecutor.run(child, {
+                    input: `part ${index}`,
+                    userId: "ada",
+                    settings: { model: index % 2 === 0 ? "dear" : "cheap" }
+                  })
+                ),
+                (exit) => void ends.push(exit)
+              )
+            )
+            before = yield* Effect.orDie(ledger.service.read("run:top"))
+            return { text: "done", reason: "completed" as const, messages: [] }
+          })
+        )
+        yield* Effect.gen(function* () {
+          const top = Agent.make("top", { strategy: fan })
+          const fiber = yield* Effect.fork(AgentExecutor.run(top, { input: "all", userId: "ada", runId: "top" }))
+          yield* TestClock.adjust("1 second")
+          const response = yield* Fiber.join(fiber)
+          assert.strictEqual(ends.length, count)
+          const refused = ends.flatMap((exit) => asBudget(exit) ?? [])
+          const answered = ends.filter(Exit.isSuccess).length
+          assert.strictEqual(refused.length + answered, count)
+          assert.isAbove(answered, 0)
+          assert.isTrue(refused.every((error) => error.partial !== undefined))
+          for (const type of ["request", "tokens"]) {
+            assert.isAbove(refused.filter((error) => error.budgetType === type).length, 10)
+          }
+          const halfway = refused.filter((error) => error.partial?.modelCalls === 1)
+          assert.isAbove(halfway.length, 0)
+          assert.isTrue(halfway.every((error) => error.partial?.toolCalls.length === 1))
+          assert.isAtMost(ledger.most().nanoUsd, limits.maxRequestCost * 1e9)
+          assert.isAtMost(ledger.most().tokens, limits.maxTokensPerRequest)
+          assert.strictEqual(ledger.refused(), refused.length)
+          assert.deepStrictEqual(before, { spent: ledger.settled(), reserved: { nanoUsd: 0, tokens: 0 } })
+          assert.closeTo(response.costUsd ?? 0, CostLedger.toUsd(ledger.settled().nanoUsd), 1e-6)
+          // The run at the top has ended: its own budget is forgotten.
+          assert.strictEqual((yield* ledger.service.read("run:top")).spent.tokens, 0)
+          yield* settledUp(ledger)
+        }).pipe(Effect.provide(layer))
+      }),
+    120_000
   )
 
   interface Part {
@@ -153,73 +158,76 @@ describe("a budget that runs share", () => {
     { minLength: 1, maxLength: 8 }
   )
 
-  it.effect("is settled or given back once for every call, however runs end and in whatever order", () =>
-    Effect.promise(() =>
-      FastCheck.assert(
-        FastCheck.asyncProperty(
-          parts,
-          FastCheck.integer({ min: 20, max: 400 }),
-          FastCheck.option(FastCheck.nat(120), { nil: undefined }),
-          (parts, tokens, stopped) =>
-            Effect.runPromise(
-              Effect.gen(function* () {
-                const { layer, ledger } = yield* given(
-                  { maxTokensPerRequest: tokens, maxRequestCost: tokens / 600 },
-                  (request) => {
-                    const [message] = request.messages.filter(({ role }) => role === "user")
-                    const part = parts[Number(message?.content)] as Part
-                    const answer: TestModel.Turn = request.messages.some(({ role }) => role === "tool")
-                      ? { text: "seen", usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } }
-                      : { calls: [{ name: "look" }], usage: { inputTokens: 2, outputTokens: 1, totalTokens: 3 } }
-                    return Effect.flatMap(turns(part.during), () =>
-                      part.kind === "answers"
-                        ? Effect.succeed(answer)
-                        : part.kind === "fails"
-                          ? new LlmUnavailableError({ provider: "test", message: "down" })
-                          : part.kind === "crashes"
-                            ? Effect.die("crashed")
-                            : Effect.never
-                    )
-                  }
-                )
-                const ends: Array<Ended> = []
-                const fan = Strategy.make("fan", () =>
-                  Effect.as(
-                    Step.forEach(parts, (part, index) =>
-                      Effect.gen(function* () {
-                        yield* turns(part.before)
-                        const run = yield* Effect.fork(
-                          AgentExecutor.run(child, { input: String(index), userId: "ada" })
-                        )
-                        // What hangs is always interrupted in the end.
-                        const until = part.interrupted ?? (part.kind === "hangs" ? 100 : undefined)
-                        if (until !== undefined) yield* Effect.zipRight(turns(until), Fiber.interrupt(run))
-                        ends.push(yield* Fiber.await(run))
-                      })
-                    ),
-                    { text: "done", reason: "completed" as const, messages: [] }
+  it.effect(
+    "is settled or given back once for every call, however runs end and in whatever order",
+    () =>
+      Effect.promise(() =>
+        FastCheck.assert(
+          FastCheck.asyncProperty(
+            parts,
+            FastCheck.integer({ min: 20, max: 400 }),
+            FastCheck.option(FastCheck.nat(120), { nil: undefined }),
+            (parts, tokens, stopped) =>
+              Effect.runPromise(
+                Effect.gen(function* () {
+                  const { layer, ledger } = yield* given(
+                    { maxTokensPerRequest: tokens, maxRequestCost: tokens / 600 },
+                    (request) => {
+                      const [message] = request.messages.filter(({ role }) => role === "user")
+                      const part = parts[Number(message?.content)] as Part
+                      const answer: TestModel.Turn = request.messages.some(({ role }) => role === "tool")
+                        ? { text: "seen", usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } }
+                        : { calls: [{ name: "look" }], usage: { inputTokens: 2, outputTokens: 1, totalTokens: 3 } }
+                      return Effect.flatMap(turns(part.during), () =>
+                        part.kind === "answers"
+                          ? Effect.succeed(answer)
+                          : part.kind === "fails"
+                            ? new LlmUnavailableError({ provider: "test", message: "down" })
+                            : part.kind === "crashes"
+                              ? Effect.die("crashed")
+                              : Effect.never
+                      )
+                    }
                   )
-                )
-                yield* Effect.gen(function* () {
-                  const top = Agent.make("top", { strategy: fan })
-                  const fiber = yield* Effect.fork(AgentExecutor.run(top, { input: "all", userId: "ada" }))
-                  if (stopped !== undefined) yield* Effect.zipRight(turns(stopped), Fiber.interrupt(fiber))
-                  yield* Fiber.await(fiber)
-                  assert.isAtMost(ledger.most().nanoUsd, Math.floor((tokens / 600) * 1e9 + 1e-3))
-                  assert.isAtMost(ledger.most().tokens, tokens)
-                  for (const end of ends) {
-                    const error = errorOf(end)
-                    if (error === undefined) continue
-                    assert.include(["BudgetExceededError", "LlmUnavailableError"], error._tag)
-                    if (error._tag === "BudgetExceededError") assert.isDefined(error.partial)
-                  }
-                  yield* settledUp(ledger)
-                }).pipe(Effect.provide(layer))
-              })
-            )
-        ),
-        { numRuns: 60 }
-      )
-    )
+                  const ends: Array<Ended> = []
+                  const fan = Strategy.make("fan", () =>
+                    Effect.as(
+                      Step.forEach(parts, (part, index) =>
+                        Effect.gen(function* () {
+                          yield* turns(part.before)
+                          const run = yield* Effect.fork(
+                            AgentExecutor.run(child, { input: String(index), userId: "ada" })
+                          )
+                          // What hangs is always interrupted in the end.
+                          const until = part.interrupted ?? (part.kind === "hangs" ? 100 : undefined)
+                          if (until !== undefined) yield* Effect.zipRight(turns(until), Fiber.interrupt(run))
+                          ends.push(yield* Fiber.await(run))
+                        })
+                      ),
+                      { text: "done", reason: "completed" as const, messages: [] }
+                    )
+                  )
+                  yield* Effect.gen(function* () {
+                    const top = Agent.make("top", { strategy: fan })
+                    const fiber = yield* Effect.fork(AgentExecutor.run(top, { input: "all", userId: "ada" }))
+                    if (stopped !== undefined) yield* Effect.zipRight(turns(stopped), Fiber.interrupt(fiber))
+                    yield* Fiber.await(fiber)
+                    assert.isAtMost(ledger.most().nanoUsd, Math.floor((tokens / 600) * 1e9 + 1e-3))
+                    assert.isAtMost(ledger.most().tokens, tokens)
+                    for (const end of ends) {
+                      const error = errorOf(end)
+                      if (error === undefined) continue
+                      assert.include(["BudgetExceededError", "LlmUnavailableError"], error._tag)
+                      if (error._tag === "BudgetExceededError") assert.isDefined(error.partial)
+                    }
+                    yield* settledUp(ledger)
+                  }).pipe(Effect.provide(layer))
+                })
+              )
+          ),
+          { numRuns: 60 }
+        )
+      ),
+    120_000
   )
 })
