@@ -17,7 +17,7 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId, type TurnId } from "../domain/Ids.js"
+import { RunId, type SessionId, type TurnId, type UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
 import {
@@ -60,6 +60,7 @@ import {
   StrategyReplyError
 } from "../strategy/StrategyError.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as ApprovalGate from "../tool/ApprovalGate.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
@@ -239,6 +240,17 @@ const unwrap = (state: State, error: unknown): unknown => {
   })
 }
 
+interface Requester {
+  readonly userId?: UserId | undefined
+  readonly sessionId?: SessionId | undefined
+}
+
+/** For whom approvals are asked: a run inside of another one works for the same user and session, unless it is said to work for others. */
+const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined): Requester => ({
+  userId: userId ?? outer?.userId,
+  sessionId: sessionId ?? (userId === undefined || userId === outer?.userId ? outer?.sessionId : undefined)
+})
+
 const make = (
   config: Either.Either<AgentConfig.AgentConfig, string>,
   collaborators: Collaborators,
@@ -264,10 +276,18 @@ const make = (
     state: State,
     effect: Effect.Effect<Answer, unknown, unknown>
   ): Effect.Effect<Answer, unknown, unknown> => {
+    const named = state.sessionId !== undefined || state.userId !== undefined
     if (!state.run.telemetry.tracing) {
-      return Effect.mapInputContext(effect, (current: Context.Context<any>) =>
-        Context.add(Context.merge(current, own), Run.Run, state.run)
-      )
+      return Effect.mapInputContext(effect, (current: Context.Context<any>) => {
+        const context = Context.add(Context.merge(current, own), Run.Run, state.run)
+        return named
+          ? Context.add(
+              context,
+              ApprovalGate.Requester,
+              requesterOf(state, Context.get(current as Context.Context<any>, ApprovalGate.Requester))
+            )
+          : context
+      })
     }
     return Spanned.run(
       `${Telemetry.SPAN_AGENT_EXECUTE}.${state.agent.name}`,
@@ -289,6 +309,8 @@ const make = (
       (services) => {
         Spanned.copyInto(services, own)
         services.set(Run.Run.key, state.run)
+        const { key } = ApprovalGate.Requester
+        if (named) services.set(key, requesterOf(state, services.get(key) as Requester | undefined))
       }
     )
   }

@@ -205,10 +205,7 @@ describe("approvals of a run", () => {
     const { chief, layer } = office()
     return Effect.gen(function* () {
       const requester = { userId: UserId.make("u1"), sessionId: SessionId.make("s1") }
-      const fiber = yield* AgentExecutor.run(chief, "go").pipe(
-        Effect.provideService(ApprovalGate.Requester, requester),
-        Effect.fork
-      )
+      const fiber = yield* Effect.fork(AgentExecutor.run(chief, { input: "go", ...requester }))
       yield* TestClock.adjust(0)
       const { list } = yield* PendingApprovals.PendingApprovals
       const [record] = yield* list({ userId: "u1", sessionId: "s1" })
