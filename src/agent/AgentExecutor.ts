@@ -240,6 +240,18 @@ const unwrap = (state: State, error: unknown): unknown => {
   })
 }
 
+const nothing: ReadonlyArray<string> = []
+
+const classified = (
+  outer: ReadonlyArray<string> | undefined,
+  own: ReadonlyArray<string> | undefined
+): ReadonlyArray<string> =>
+  own === undefined || own.length === 0
+    ? (outer ?? nothing)
+    : outer === undefined || outer.length === 0
+      ? own
+      : Array.from(new Set([...outer, ...own]))
+
 interface Requester {
   readonly userId?: UserId | undefined
   readonly sessionId?: SessionId | undefined
@@ -373,6 +385,8 @@ const make = (
     parent: Run.Service
   ): State => {
     const { definition } = agent
+    const outer = Context.get(fiber.currentContext as Context.Context<GovernedCalls.Governor>, GovernedCalls.Governor)
+      .innermost?.state
     return {
       agent,
       run: Run.make({
@@ -398,8 +412,9 @@ const make = (
       settings: prepared?.settings ?? ModelSettings.empty,
       sessionId: prepared?.sessionId,
       userId: prepared?.userId,
-      tenantId: prepared?.tenantId,
-      classifications: request.classifications ?? [],
+      // Work that is handed on stays the tenant's, and its data what they are.
+      tenantId: prepared?.tenantId ?? outer?.tenantId,
+      classifications: classified(outer?.classifications, request.classifications),
       inbox: Steering.nothing,
       agentGuards,
       progress: outlet.progress,

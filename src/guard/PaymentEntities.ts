@@ -24,6 +24,7 @@ export const isLuhn = (digits: string): boolean => {
 
 // Prefix from, prefix to, lengths: ISO/IEC 7812 ranges as the networks publish them.
 const issuers: ReadonlyArray<readonly [from: number, to: number, ...lengths: ReadonlyArray<number>]> = [
+  [1, 1, 15],
   [4, 4, 13, 16, 19],
   [51, 55, 16],
   [2221, 2720, 16],
@@ -46,6 +47,8 @@ const issuers: ReadonlyArray<readonly [from: number, to: number, ...lengths: Rea
   [56, 58, 12, 13, 14, 15, 16, 17, 18, 19],
   [6304, 6304, 16, 17, 18, 19],
   [6759, 6763, 12, 13, 14, 15, 16, 17, 18, 19],
+  [6331, 6331, 16, 18, 19],
+  [6334, 6334, 16, 18, 19],
   [636, 639, 16, 17, 18, 19],
   [9792, 9792, 16]
 ]

@@ -222,6 +222,36 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("a sub-agent works for the tenant of the run that asked it, on data classified as there", () => {
+    const checked: Array<unknown> = []
+    const { layer, told } = given(
+      [
+        { calls: [{ name: "delegate_to_inner", params: { message: "do it" } }], usage },
+        { text: "done", usage },
+        { text: "all done", usage }
+      ],
+      {
+        checkRequest: ({ agent, classifications, tenantId }) =>
+          Effect.sync(() => {
+            checked.push([agent, tenantId, classifications])
+            return Governance.allow()
+          })
+      }
+    )
+    return Effect.gen(function* () {
+      const outer = Agent.make("outer", { tools: [AgentTool.make(Agent.make("inner"))] })
+      yield* AgentExecutor.run(outer, { input: "hi", tenantId: "acme", classifications: ["secret"] })
+      assert.deepStrictEqual(checked, [
+        ["outer", "acme", ["secret"]],
+        ["inner", "acme", ["secret"]]
+      ])
+      assert.deepStrictEqual(
+        reservations(told).map(({ tenantId }) => tenantId),
+        ["acme", "acme", "acme"]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("a sub-agent with a governance of its own is booked there and nowhere else", () => {
     const own = Collaborators.governance()
     const { layer, told } = given([
