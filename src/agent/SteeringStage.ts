@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Step from "../observability/Step.js"
 import { degrade, type Stage } from "./Stage.js"
-import type { SteeringError } from "./Steering.js"
+import { SteeringError } from "./Steering.js"
 
 /**
  * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are told of as
@@ -38,14 +38,11 @@ export const stage: Stage<SteeringError> = {
                 { module: "AgentExecutor", stage: "steering" }
               )
             }
-            return degrade(
-              Effect.fail(new Error(`The run ended before the model saw ${unseen} messages put into it`)),
-              {
-                state,
-                stage: "steering",
-                orElse: undefined
-              }
-            )
+            const error = new SteeringError({
+              reason: "not-running",
+              message: `The run ended before the model saw ${unseen} messages put into it`
+            })
+            return degrade(Effect.fail(error), { state, stage: "steering", orElse: undefined })
           })
         )
     )

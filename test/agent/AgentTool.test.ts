@@ -260,9 +260,11 @@ describe("an agent as a tool", () => {
       const top = Agent.make("top", { system: "top", tools: [AgentTool.make(middle)] })
       const response = yield* AgentExecutor.run(top, "go").pipe(
         Effect.provide(
-          layer({ top: asks("delegate_to_middle"), middle: asks("delegate_to_leaf"), leaf: () => "done" })
-        ),
-        Effect.provide(CostEstimator.layerPrices({ "test-model": { input: 10_000, output: 100_000 } }))
+          Layer.provideMerge(
+            layer({ top: asks("delegate_to_middle"), middle: asks("delegate_to_leaf"), leaf: () => "done" }),
+            CostEstimator.layerPrices({ "test-model": { input: 10_000, output: 100_000 } })
+          )
+        )
       )
       assert.strictEqual(response.message, "told: told: done")
       assert.strictEqual(response.modelCalls, 5)

@@ -613,8 +613,12 @@ describe("a crew's run", () => {
         result
       )
     }).pipe(
-      Effect.provide(layer(roles)),
-      Effect.provide(CostEstimator.layerPrices({ "test-model": { input: 10_000, output: 100_000 } }))
+      Effect.provide(
+        Layer.provideMerge(
+          layer(roles),
+          CostEstimator.layerPrices({ "test-model": { input: 10_000, output: 100_000 } })
+        )
+      )
     )
   )
 

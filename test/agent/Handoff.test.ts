@@ -257,9 +257,11 @@ describe("a handoff", () => {
       assert.include(outcome.observation, "There is no conversation to hand over")
     }).pipe(
       Effect.provide(
-        ToolRunner.layer().pipe(Layer.provide(Layer.mergeAll(ApprovalGate.layerDeny, ModuleGraph.layerNoop)))
-      ),
-      Effect.provide(layer({}))
+        Layer.provideMerge(
+          ToolRunner.layer().pipe(Layer.provide(Layer.mergeAll(ApprovalGate.layerDeny, ModuleGraph.layerNoop))),
+          layer({})
+        )
+      )
     )
   )
 })

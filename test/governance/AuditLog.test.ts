@@ -99,7 +99,7 @@ describe("AuditLog", () => {
     Effect.gen(function* () {
       const { layer, lines } = listening()
       const broken: ReadonlyArray<AuditLog.Store["append"]> = [
-        () => Effect.fail(new Error("disk full")),
+        () => Effect.fail({ _tag: "DiskFull", message: "disk full" }),
         () => Effect.die("bug"),
         () => {
           throw new TypeError("thrown")

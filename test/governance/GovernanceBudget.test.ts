@@ -92,9 +92,11 @@ describe("a budget", () => {
         assert.isAbove(highest, limit - CostLedger.fromUsd(0.05))
       }).pipe(
         Effect.provide(
-          Governance.layerWith({ ledger, config: { maxRequestCost: 5, monthlyBudget: 5, softLimitPct: undefined } })
-        ),
-        Effect.provide(prices)
+          Layer.provideMerge(
+            Governance.layerWith({ ledger, config: { maxRequestCost: 5, monthlyBudget: 5, softLimitPct: undefined } }),
+            prices
+          )
+        )
       )
     })
   )
@@ -172,13 +174,15 @@ describe("a budget", () => {
             return yield* governance.getBudget(userId)
           }).pipe(
             Effect.provide(
-              Governance.layerWith({
-                ledger,
-                rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
-                config: { monthlyBudget: 0.1, tpmLimit: 1_000_000, softLimitPct: undefined }
-              })
-            ),
-            Effect.provide(prices)
+              Layer.provideMerge(
+                Governance.layerWith({
+                  ledger,
+                  rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
+                  config: { monthlyBudget: 0.1, tpmLimit: 1_000_000, softLimitPct: undefined }
+                }),
+                prices
+              )
+            )
           )
           const fixed = SetClock.make().clock
           const budget = await Effect.runPromise(Effect.withScheduler(Effect.withClock(program, fixed), scheduler))
@@ -228,12 +232,14 @@ describe("a budget", () => {
             assert.strictEqual((yield* governance.getBudget(userId)).reserved, 0)
           }).pipe(
             Effect.provide(
-              Governance.layerWith({
-                rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
-                config: { monthlyBudget: 1, tpmLimit: 1000 }
-              })
-            ),
-            Effect.provide(prices)
+              Layer.provideMerge(
+                Governance.layerWith({
+                  rates: Layer.succeed(RateLimitStore.RateLimitStore, rates),
+                  config: { monthlyBudget: 1, tpmLimit: 1000 }
+                }),
+                prices
+              )
+            )
           )
           await Effect.runPromise(Effect.withScheduler(Effect.withClock(program, clock), scheduler))
         }

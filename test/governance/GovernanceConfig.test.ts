@@ -36,7 +36,7 @@ const inside = <A, E>(
 ): Effect.Effect<A> => {
   const layer = Governance.layerWith({ ...rest, config }) as Layer.Layer<Governance.Governance>
   return Effect.orDie(
-    Effect.flatMap(Governance.Governance, body).pipe(Effect.provide(layer), Effect.provide(prices))
+    Effect.flatMap(Governance.Governance, body).pipe(Effect.provide(Layer.provideMerge(layer, prices)))
   ) as Effect.Effect<A>
 }
 

@@ -381,7 +381,9 @@ describe("limits", () => {
         Effect.gen(function* () {
           const governance = yield* Governance.Governance
           return (yield* governance.reserve({ ...call, model: "cheap" })).cost
-        }).pipe(Effect.provide(CostEstimator.layerPrices({ cheap: { input: 5, output: 5 } })), Effect.provide(layer))
+        }).pipe(
+          Effect.provide(Layer.provideMerge(CostEstimator.layerPrices({ cheap: { input: 5, output: 5 } }), layer))
+        )
       assert.strictEqual(yield* costOf(Governance.layer({})), 0.005)
       assert.strictEqual(yield* costOf(Layer.provide(Governance.layer({}), prices)), 0.001)
     })

@@ -227,7 +227,7 @@ describe("PolicyEngine", () => {
           })
         )
         const broken: ReadonlyArray<PolicyEngine.CodePolicy["holds"]> = [
-          () => Effect.fail(new Error("directory is down, key sk-abcdefghijklmnopqrstuvwxyz123456")),
+          () => Effect.fail({ _tag: "Down", message: "directory is down, key sk-abcdefghijklmnopqrstuvwxyz123456" }),
           () => Effect.die("bug"),
           () => {
             throw new TypeError("thrown")

@@ -2,7 +2,7 @@ import { assert, describe, expectTypeOf, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import type * as Guard from "../../src/guard/Guard.js"
 import * as GuardConfig from "../../src/guard/GuardConfig.js"
 import type { GuardConfigurationError } from "../../src/guard/GuardError.js"
@@ -140,8 +140,7 @@ describe("GuardConfig", () => {
           })
           assert.deepStrictEqual(
             yield* observed.pipe(
-              Effect.provide(ModelRouter.layerDefault),
-              Effect.provide(TestModel.layer(script ?? []))
+              Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer(script ?? [])))
             ),
             expected,
             `${field} = ${String(value)}`
@@ -203,7 +202,7 @@ describe("GuardConfig in code", () => {
         const error = yield* Effect.flip(pipelineOf({ [field]: value } as GuardConfig.Options))
         assert.strictEqual((error as GuardConfigurationError)._tag, "GuardConfigurationError")
         assert.include((error as GuardConfigurationError).message, field)
-      }).pipe(Effect.provide(ModelRouter.layerDefault), Effect.provide(TestModel.layer([])))
+      }).pipe(Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer([]))))
     )
   }
 
@@ -283,8 +282,7 @@ describe("GuardConfig from the environment", () => {
     Effect.gen(function* () {
       const ask = (variables: Record<string, string>) =>
         Effect.flatMap(GuardPipeline.GuardPipeline, (pipeline) => pipeline.checkInput("12345", {})).pipe(
-          Effect.provide(GuardPresets.layerConfig),
-          Effect.provide(ModelRouter.layerDefault),
+          Effect.provide(Layer.provideMerge(GuardPresets.layerConfig, ModelRouter.layerDefault)),
           Effect.provideService(LlmClient.LlmClient, {} as LlmClient.Service),
           Effect.withConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables))))
         )

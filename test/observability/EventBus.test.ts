@@ -152,7 +152,7 @@ describe("listeners", () => {
       const taking = yield* Effect.fork(numbers(Stream.take(bus.subscribe(Counted), 2)))
       const reading = yield* Effect.fork(Stream.runDrain(bus.subscribe(Counted)))
       const scope = yield* Scope.make()
-      yield* Scope.extend(bus.listen(Counted), scope)
+      void (yield* Scope.extend(bus.listen(Counted), scope))
       yield* quiet
       assert.strictEqual((yield* bus.stats).listeners, 3)
       for (const n of range(3)) yield* bus.publish(counted(n))
@@ -169,11 +169,11 @@ describe("listeners", () => {
   it.scoped("are not disturbed by a kind that throws", () =>
     Effect.gen(function* () {
       const { bus, close } = yield* open()
-      yield* bus.listen({
+      void (yield* bus.listen({
         is: (_event): _event is DomainEvent.DomainEvent => {
           throw new Error("no")
         }
-      })
+      }))
       const events = yield* bus.listen(Counted)
       bus.offer(counted(1))
       yield* close
@@ -287,7 +287,7 @@ describe("handlers", () => {
           .on(Counted, (event) =>
             Effect.flatMap(Shelf, (shelf) => {
               shelf.push(event.n)
-              if (event.n === 1) return Effect.fail(new Error("no, sk-abcdefghijklmnop"))
+              if (event.n === 1) return Effect.fail({ _tag: "No", message: "no, sk-abcdefghijklmnop" })
               if (event.n === 2) return Effect.die("a bug")
               if (event.n === 3) return Effect.interrupt
               return Effect.void
@@ -466,7 +466,7 @@ describe("closing", () => {
         capacity: 1,
         drainTimeout: "1 second"
       })
-      yield* bus.listen(Counted)
+      void (yield* bus.listen(Counted))
       for (const n of range(3)) {
         yield* bus.publish(counted(n))
         yield* quiet

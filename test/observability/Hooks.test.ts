@@ -75,7 +75,7 @@ describe("actions", () => {
     logged((lines) =>
       Effect.gen(function* () {
         const called: Array<string> = []
-        yield* Hooks.on(Said, () => Effect.fail(new Error("no luck, key sk-abcdefghijklmnop")))
+        yield* Hooks.on(Said, () => Effect.fail({ _tag: "NoLuck", message: "no luck, key sk-abcdefghijklmnop" }))
         yield* Hooks.on(Said, () => Effect.die("a bug"))
         yield* Hooks.on(Said, () => {
           throw new Error("thrown")

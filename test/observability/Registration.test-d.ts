@@ -1,3 +1,4 @@
+// @effect-diagnostics missingEffectError:off
 import { expectTypeOf, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

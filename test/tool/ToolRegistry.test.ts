@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { expectTypeOf } from "vitest"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -152,12 +153,8 @@ describe("what handlers require", () => {
   )
 
   it.effect("shows in the type of a registry of tools", () => {
-    const made: Layer.Layer<ToolRegistry.ToolRegistry, unknown, ToolRunner.ToolRunner | Word> = ToolRegistry.layerTools(
-      speak,
-      named("a")
-    )
-    // @ts-expect-error: something has to say the word
-    const short: Layer.Layer<ToolRegistry.ToolRegistry, unknown, ToolRunner.ToolRunner> = made
+    const made = ToolRegistry.layerTools(speak, named("a"))
+    expectTypeOf<Layer.Layer.Context<typeof made>>().toEqualTypeOf<ToolRunner.ToolRunner | Word>()
     const more = ToolRegistry.tool(named("b"), { module: "m" })
     return Effect.gen(function* () {
       const tools = yield* registry
@@ -166,7 +163,7 @@ describe("what handlers require", () => {
       assert.strictEqual((yield* tools.execute("speak", { to: "ann" })).result, "hey, ann")
     }).pipe(
       Effect.provide(
-        more.pipe(Layer.provideMerge(short), Layer.provide(runner()), Layer.provide(Layer.succeed(Word, "hey")))
+        more.pipe(Layer.provideMerge(made), Layer.provide(runner()), Layer.provide(Layer.succeed(Word, "hey")))
       )
     )
   })
@@ -184,7 +181,7 @@ describe("what handlers require", () => {
     // @ts-expect-error
     ToolRegistry.layerTools(fatal)
     // @ts-expect-error
-    ToolRegistry.register(fatal)
+    void ToolRegistry.register(fatal)
   })
 })
 
@@ -200,7 +197,7 @@ describe("calls", () => {
           handler: (_, { id }) =>
             Effect.zipRight(
               Effect.sync(() => ids.push(id)),
-              Effect.fail(new Error("no"))
+              Effect.fail({ _tag: "No", message: "no" })
             )
         })
       )
