@@ -96,10 +96,13 @@ export const toolLimits = (state: State, maxToolCalls: number): ToolRunner.ToolI
     })
   )
 
+/** Models may make names up, of any length. */
+const nameOf = (call: ToolRunner.ToolCall): string => call.name.slice(0, 128)
+
 const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallInfo => ({
   agentName: state.agent.name,
   runId: state.run.runId,
-  toolName: call.name,
+  toolName: nameOf(call),
   toolCallId: call.id
 })
 
@@ -109,7 +112,7 @@ const permitted = (
   governance: Governance.Service,
   call: ToolRunner.ToolCall
 ): Effect.Effect<void, ToolRunner.Fatality> =>
-  Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: call.name }), {
+  Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
     onFailure: fatal,
     onSuccess: (decision) => (decision.allowed ? Effect.void : fatal(decision.error))
   })
@@ -126,7 +129,7 @@ export const toolNotices = (state: State, governance: Governance.Service): ToolR
             DomainEvent.make(AgentNotices.ToolExecutionCompletedEvent, {
               aggregateId: state.run.runId,
               actorId: state.userId,
-              fields: { toolName: call.name, agentId: state.agent.name, success }
+              fields: { toolName: nameOf(call), agentId: state.agent.name, success }
             })
           )
           if (governance.enabled === false) return Effect.void
@@ -139,7 +142,7 @@ export const toolNotices = (state: State, governance: Governance.Service): ToolR
               ...(state.userId === undefined ? {} : { userId: state.userId }),
               status: success ? "success" : interrupted ? "interrupted" : "failure",
               latencyMs: now - startedAt,
-              metadata: { tool: call.name }
+              metadata: { tool: nameOf(call) }
             }),
             { state, stage: "audit" }
           )
