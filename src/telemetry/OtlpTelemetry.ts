@@ -79,7 +79,11 @@ export const layer = (options: Options): Layer.Layer<never, never, HttpClient.Ht
   Layer.unwrapEffect(
     // Loaded when it is needed: the package below is an optional one, and the page for Prometheus does without it.
     Effect.map(
-      Effect.promise(() => import("./OtlpExporters.js")),
+      Effect.orDieWith(
+        Effect.tryPromise(() => import("./OtlpExporters.js")),
+        // That the package is not there is a broken installation, not a failure to handle.
+        ({ cause }) => new Error("OtlpTelemetry needs the package @effect/opentelemetry: install it", { cause })
+      ),
       (exporters) => exporters.layer(options, options.signals ?? allSignals)
     )
   )
