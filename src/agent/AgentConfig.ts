@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 
 /**
  * Prefix of the environment variables.
@@ -149,7 +150,7 @@ export const layer = (options?: Options | undefined): Layer.Layer<Settings> => L
 
 const env = (name: string) => `${ENV_PREFIX}${name}`
 
-const variableOf = (field: string) => env(field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
+const variableOf = EnvironmentFields.variableOf(ENV_PREFIX)
 
 const seconds = (name: string) => Config.map(Config.number(name), (value) => Duration.seconds(value))
 
@@ -189,20 +190,15 @@ const fields = {
  * @since 0.1.0
  * @category constructors
  */
-export const config: Effect.Effect<AgentConfig, ConfigError.ConfigError> = Effect.gen(function* () {
-  const partial: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(fields)) {
-    const value = yield* Config.option(field as Config.Config<unknown>)
-    if (Option.isSome(value)) partial[name] = value.value
-  }
-  const made = check(partial as Options)
-  if (Either.isRight(made)) return made.right
-  return yield* Effect.fail(
-    made.left
-      .map((issue) => ConfigError.InvalidData([variableOf(String(issue.path[0]))], issue.message))
-      .reduce((left, right) => ConfigError.And(left, right))
-  )
-})
+export const config: Effect.Effect<AgentConfig, ConfigError.ConfigError> = Effect.flatMap(
+  EnvironmentFields.read(fields),
+  (given) =>
+    Either.mapLeft(check(given as Options), (issues) =>
+      EnvironmentFields.invalid(
+        issues.map((issue) => ({ variable: variableOf(String(issue.path[0])), message: issue.message }))
+      )
+    )
+)
 
 /**
  * The configuration from the environment, see `config`.

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import * as Glob from "../internal/Glob.js"
 import { GovernanceConfigurationError } from "./GovernanceError.js"
 import * as QuotaUnits from "./QuotaUnits.js"
@@ -229,9 +230,7 @@ export const make = (options?: Options | undefined): Either.Either<GovernanceCon
       })
   )
 
-const env = (name: string) => `${ENV_PREFIX}${name}`
-
-const variableOf = (field: string) => env(field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase())
+const variableOf = EnvironmentFields.variableOf(ENV_PREFIX)
 
 const parsed = (name: string, what: string, parse: (text: string) => unknown) =>
   Config.mapOrFail(Config.string(name), (text) =>
@@ -289,17 +288,10 @@ const fields = {
  * @since 0.1.0
  * @category constructors
  */
-export const config: Effect.Effect<GovernanceConfig, ConfigError.ConfigError> = Effect.gen(function* () {
-  const given: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(fields)) {
-    const value = yield* Config.option(field as Config.Config<unknown>)
-    if (Option.isSome(value)) given[name] = value.value
-  }
-  const made = check(given as Options)
-  if (Either.isRight(made)) return made.right
-  return yield* Effect.fail(
-    made.left
-      .map(({ field, message }) => ConfigError.InvalidData([variableOf(field)], message))
-      .reduce((left, right) => ConfigError.And(left, right))
-  )
-})
+export const config: Effect.Effect<GovernanceConfig, ConfigError.ConfigError> = Effect.flatMap(
+  EnvironmentFields.read(fields),
+  (given) =>
+    Either.mapLeft(check(given as Options), (issues) =>
+      EnvironmentFields.invalid(issues.map(({ field, message }) => ({ variable: variableOf(field), message })))
+    )
+)

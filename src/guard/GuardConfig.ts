@@ -4,12 +4,12 @@
  * @since 0.1.0
  */
 import * as Config from "effect/Config"
-import * as ConfigError from "effect/ConfigError"
+import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import { GuardConfigurationError } from "./GuardError.js"
 import * as PiiEntities from "./PiiEntities.js"
 
@@ -141,7 +141,7 @@ export const make = (options?: Options | undefined): Either.Either<GuardConfig, 
       })
   )
 
-const variableOf = (field: string) => `${ENV_PREFIX}${field.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+const variableOf = EnvironmentFields.variableOf(ENV_PREFIX)
 
 const flag = (field: string) => Config.boolean(variableOf(field))
 const text = (field: string) => Config.string(variableOf(field))
@@ -184,17 +184,12 @@ const fields = {
  * @since 0.1.0
  * @category constructors
  */
-export const config: Effect.Effect<GuardConfig, ConfigError.ConfigError> = Effect.gen(function* () {
-  const partial: Record<string, unknown> = {}
-  for (const [name, field] of Object.entries(fields)) {
-    const value = yield* Config.option(field as Config.Config<unknown>)
-    if (Option.isSome(value)) partial[name] = value.value
-  }
-  const made = check(partial as Options)
-  if (Either.isRight(made)) return made.right
-  return yield* Effect.fail(
-    made.left
-      .map((issue) => ConfigError.InvalidData([variableOf(String(issue.path[0]))], issue.message))
-      .reduce((left, right) => ConfigError.And(left, right))
-  )
-})
+export const config: Effect.Effect<GuardConfig, ConfigError.ConfigError> = Effect.flatMap(
+  EnvironmentFields.read(fields),
+  (given) =>
+    Either.mapLeft(check(given as Options), (issues) =>
+      EnvironmentFields.invalid(
+        issues.map((issue) => ({ variable: variableOf(String(issue.path[0])), message: issue.message }))
+      )
+    )
+)
