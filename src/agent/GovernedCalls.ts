@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import type { RunId } from "../domain/Ids.js"
 import type * as Governance from "../governance/Governance.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
-import type * as LlmClient from "../llm/LlmClient.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import type * as ModelCall from "../strategy/ModelCall.js"
@@ -45,12 +44,7 @@ export const make = (
   governance: Governance.Service,
   services: { readonly counter: TokenCounter.Service; readonly defaultOutput: number }
 ): ModelCall.ModelCallInterceptor => {
-  const counter = TokenCounter.incremental(services.counter)
-  const inputOf = (request: LlmClient.LlmRequest): number =>
-    counter.countMessages(request.messages) +
-    (request.tools === undefined ? 0 : counter.countTools(request.tools)) +
-    (request.responseFormat?.type === "json" ? counter.count(JSON.stringify(request.responseFormat.schema)) : 0)
-
+  const inputOf = TokenCounter.forRequests(services.counter)
   return (request, next, target) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.contextWithEffect((context: Context.Context<never>) => {

@@ -6,7 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Message, ToolDefinition } from "./LlmClient.js"
+import type { LlmRequest, Message, ToolDefinition } from "./LlmClient.js"
 
 /**
  * @since 0.1.0
@@ -166,6 +166,31 @@ export const incremental = (self: Service): Service => {
       return total
     }
   }
+}
+
+/**
+ * Counts the input of requests: messages, tools and the schema of the answer. As `incremental`, and one schema is counted once.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const forRequests = (
+  self: Service
+): ((request: Pick<LlmRequest, "messages" | "tools" | "responseFormat">) => number) => {
+  const counter = incremental(self)
+  const schemas = new WeakMap<object, number>()
+  const schemaTokens = (schema: object): number => {
+    let total = schemas.get(schema)
+    if (total === undefined) {
+      total = counter.count(json(schema))
+      schemas.set(schema, total)
+    }
+    return total
+  }
+  return ({ messages, responseFormat, tools }) =>
+    counter.countMessages(messages) +
+    (tools === undefined ? 0 : counter.countTools(tools)) +
+    (responseFormat?.type === "json" ? schemaTokens(responseFormat.schema) : 0)
 }
 
 /** Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script need. */

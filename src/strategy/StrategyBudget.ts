@@ -98,7 +98,7 @@ export const make = <E extends object>(
 ): Budget<E> => {
   const { maxCostUsd, maxModelCalls, maxTokens } = limits
   const { estimator } = options
-  const counter = TokenCounter.incremental(options.counter)
+  const inputOf = TokenCounter.forRequests(options.counter)
   const counts = maxTokens !== undefined || maxCostUsd !== undefined
   const refusals = new WeakSet<object>()
   // Of calls that were booked when they answered and whose event is still to come.
@@ -115,11 +115,6 @@ export const make = <E extends object>(
 
   const exceeded = (limitType: Refusal["limitType"], limit: number, used: number): Refused<E> =>
     refuse({ limitType, limit, used })
-
-  const inputOf = (request: LlmClient.LlmRequest): number =>
-    counter.countMessages(request.messages) +
-    (request.tools === undefined ? 0 : counter.countTools(request.tools)) +
-    (request.responseFormat?.type === "json" ? counter.count(JSON.stringify(request.responseFormat.schema)) : 0)
 
   /** What the call would hold; `undefined` when others are to settle first. */
   const reservation = (

@@ -204,3 +204,46 @@ describe("TokenCounter", () => {
     })
   )
 })
+
+describe("counting requests of a conversation that grows", () => {
+  const message = (content: string) => ({ role: "user" as const, content })
+  const schema = { type: "object", properties: { a: { type: "string" } } } as const
+  const tools = [{ name: "look", description: "Looks", parameters: schema }]
+  const counting = () => {
+    const counted: Array<string> = []
+    const self = TokenCounter.make({
+      model: "m",
+      exact: true,
+      count: (text) => {
+        counted.push(text)
+        return text.length
+      }
+    })
+    return { counted, self }
+  }
+
+  it("comes to what counting it whole comes to, also when conversations take turns", () => {
+    const { self } = counting()
+    const count = TokenCounter.forRequests(self)
+    const whole = (messages: ReadonlyArray<ReturnType<typeof message>>) => self.countMessages(messages)
+    const a = [message("one")]
+    const b = [message("other"), message("words")]
+    for (const messages of [a, b, [...a, message("two")], [...b, message("x")], a, [message("one")], []]) {
+      assert.strictEqual(count({ messages }), whole(messages))
+    }
+    const request = { messages: a, tools, responseFormat: { type: "json", name: "n", schema } as const }
+    const rest = self.countTools(tools) + JSON.stringify(schema).length
+    assert.strictEqual(count(request), whole(a) + rest)
+  })
+
+  it("counts messages, tools and schemas it has seen no second time", () => {
+    const { counted, self } = counting()
+    const count = TokenCounter.forRequests(self)
+    const first = [message("a long beginning")]
+    const rest = { tools, responseFormat: { type: "json", name: "n", schema } as const }
+    count({ messages: first, ...rest })
+    counted.length = 0
+    count({ messages: [...first, message("more")], ...rest })
+    assert.deepStrictEqual(counted, ["user", "more"])
+  })
+})
