@@ -9,16 +9,14 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
-import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import * as Schema from "effect/Schema"
-import type { Simplify } from "effect/Types"
 import * as Captured from "../internal/Captured.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import type { Issue } from "./JsonSchemaValidator.js"
-import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
 import { stringify } from "./Observation.js"
+import * as ParameterCodec from "./Parameters.js"
 import { ToolDefinitionError } from "./ToolError.js"
 
 /**
@@ -196,28 +194,13 @@ export const isConnectionFailure = (error: unknown): boolean => {
   return false
 }
 
-const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
-  ParseResult.ArrayFormatter.formatIssueSync(error).map((issue) => ({
-    path: issue.path.join("."),
-    message: issue.message
-  }))
-
-/** Providers want an object at the top, where `JSONSchema.make` puts a reference for a schema with an identifier. */
-const jsonSchemaOf = (schema: Schema.Schema<any, any, any>): JsonSchema => {
-  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
-  const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })
-  const { $id: _, ...body } = root as { readonly $id?: unknown; readonly [key: string]: unknown }
-  const whole = Object.keys(definitions).length === 0 ? body : { ...body, $defs: definitions }
-  return "type" in whole || "enum" in whole || "const" in whole ? whole : { type: "object", ...whole }
-}
-
 /**
  * What the parameters of a tool may be given as: an object schema, or its fields.
  *
  * @since 0.1.0
  * @category models
  */
-export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never>
+export type Parameters = ParameterCodec.Parameters
 
 /**
  * The decoded parameters.
@@ -225,71 +208,7 @@ export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never>
  * @since 0.1.0
  * @category models
  */
-export type ParametersType<P extends Parameters> =
-  P extends Schema.Schema<infer A, any, never>
-    ? A
-    : P extends Schema.Struct.Fields
-      ? Simplify<Schema.Struct.Type<P>>
-      : never
-
-const isFields = (parameters: Parameters): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
-
-interface Definition {
-  readonly parameters: JsonSchema
-  readonly problem: ToolDefinitionError | undefined
-  readonly decode: Erased["decode"]
-  readonly encodeParams: Erased["encodeParams"]
-}
-
-const noParameters: Definition = {
-  parameters: { type: "object", properties: {}, additionalProperties: false },
-  problem: undefined,
-  // An empty struct would accept any value, and hand it on.
-  decode: () => Either.right({}),
-  encodeParams: () => ({})
-}
-
-const definitionOf = (toolName: string, given: Parameters | undefined): Definition => {
-  if (given === undefined) return noParameters
-  if (isFields(given)) {
-    return Object.keys(given).length === 0 ? noParameters : fromSchema(toolName, Schema.Struct(given))
-  }
-  return fromSchema(toolName, given)
-}
-
-const fromSchema = (toolName: string, schema: Schema.Schema<any, any, any>): Definition => {
-  let parameters: JsonSchema = { type: "object", properties: {} }
-  let problem: ToolDefinitionError | undefined
-  try {
-    parameters = jsonSchemaOf(schema)
-    if (parameters["type"] !== "object") {
-      problem = new ToolDefinitionError({
-        toolName,
-        message: `The parameters of tool "${toolName}" are not an object`,
-        hint: "Models call tools with named parameters: put the value into a field"
-      })
-    }
-  } catch (error) {
-    problem = new ToolDefinitionError({
-      toolName,
-      message: `The parameters of tool "${toolName}" have no JSON Schema`,
-      hint: "Give the offending field a schema with a JSON form, or annotate it with `jsonSchema`",
-      cause: error
-    })
-  }
-  const decode = ParseResult.decodeUnknown(schema as Schema.Schema<any, any, never>, { errors: "all" })
-  const encode = ParseResult.encodeUnknownEither(schema as Schema.Schema<any, any, never>)
-  return {
-    parameters,
-    problem,
-    decode: (args) => mapFailure(decode(args), issuesOf),
-    encodeParams: (params) => Either.getOrUndefined(encode(params))
-  }
-}
-
-/** Schemas without asynchronous steps give an `Either`, which needs no further step. */
-const mapFailure = <A, E, E2>(effect: Effect.Effect<A, E>, f: (error: E) => E2): Effect.Effect<A, E2> =>
-  Either.isEither(effect) ? Either.mapLeft(effect as Either.Either<A, E>, f) : Effect.mapError(effect, f)
+export type ParametersType<P extends Parameters> = ParameterCodec.ParametersType<P>
 
 /**
  * A tool of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements from the handler.
@@ -338,18 +257,20 @@ export const make = <
     readonly retryable?: ((error: F) => boolean) | undefined
   } & Annotations
 ): Tool<ParametersType<P>, A, Fatal extends true ? F : never, R, F> => {
-  const definition = definitionOf(name, options.parameters)
+  const codec = ParameterCodec.make(`tool "${name}"`, options.parameters)
   return build({
     name,
     description: options.description,
-    parameters: definition.parameters,
+    parameters: codec.parameters,
     annotations: annotationsOf(options),
-    problem: problemOf(name, options.description) ?? definition.problem,
+    problem:
+      problemOf(name, options.description) ??
+      (codec.problem && new ToolDefinitionError({ ...codec.problem, toolName: name })),
     erased: {
       ...treatmentOf(options),
-      decode: definition.decode,
-      encodeParams: definition.encodeParams,
-      encode: encoder(options.success),
+      decode: codec.decode,
+      encodeParams: codec.encode,
+      encode: ParameterCodec.encoder(options.success),
       encodeFailure: failureEncoder(options.failure)
     }
   })
@@ -386,12 +307,6 @@ const annotationsOf = (options: Annotations): Annotations => ({
   owner: options.owner
 })
 
-const encoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encode"] => {
-  if (schema === undefined) return Either.right
-  const encode = ParseResult.encodeUnknown(schema, { errors: "all" })
-  return (value) => mapFailure(encode(value), (issue) => ParseResult.TreeFormatter.formatIssueSync(issue))
-}
-
 const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encodeFailure"] => {
   if (schema === undefined) return () => undefined
   const encode = ParseResult.encodeUnknownEither(schema)
@@ -426,28 +341,25 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
   const description = options.description.trim() === "" ? name : options.description
   const problem = problemOf(name, description)
   if (problem !== undefined) return Either.left(problem)
-  return Either.mapBoth(JsonSchemaValidator.compile(options.parameters), {
+  return Either.mapBoth(ParameterCodec.fromJsonSchema(options.parameters), {
     onLeft: (reason) =>
       new ToolDefinitionError({
         toolName: name,
         message: `The JSON Schema of tool "${name}" does not compile: ${reason}`,
         hint: "Use draft-07 or 2020-12 without references to other documents"
       }),
-    onRight: (validator) =>
+    onRight: (codec) =>
       build({
         name,
         description,
-        parameters: validator.schema,
+        parameters: codec.parameters,
         annotations: annotationsOf(options),
         problem: undefined,
         erased: {
           ...treatmentOf(options),
-          decode: (args) => {
-            const issues = validator.validate(args)
-            return issues.length === 0 ? Either.right(args) : Either.left(issues)
-          },
-          encodeParams: (params) => params,
-          encode: encoder(options.success),
+          decode: codec.decode,
+          encodeParams: codec.encode,
+          encode: ParameterCodec.encoder(options.success),
           encodeFailure: failureEncoder(options.failure)
         }
       })
@@ -464,13 +376,13 @@ export const invalid = (problem: ToolDefinitionError): Any =>
   build({
     name: problem.toolName,
     description: problem.message,
-    parameters: noParameters.parameters,
+    parameters: ParameterCodec.none.parameters,
     annotations: annotationsOf({}),
     problem,
     erased: {
       ...treatmentOf({ handler: () => Effect.die(problem) }),
-      decode: noParameters.decode,
-      encodeParams: noParameters.encodeParams,
+      decode: ParameterCodec.none.decode,
+      encodeParams: ParameterCodec.none.encode,
       encode: Either.right,
       encodeFailure: () => undefined
     }
