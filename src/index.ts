@@ -758,6 +758,13 @@ export * as PaymentEntities from "./guard/PaymentEntities.js"
 export * as PendingApprovals from "./tool/PendingApprovals.js"
 
 /**
+ * Who may execute which skills.
+ *
+ * @since 0.1.0
+ */
+export * as PermissionChecker from "./skill/PermissionChecker.js"
+
+/**
  * Addresses of people and their machines, and the social security number of the United States.
  *
  * @since 0.1.0
@@ -1055,6 +1062,13 @@ export * as Run from "./observability/Run.js"
 export * as RunLog from "./observability/RunLog.js"
 
 /**
+ * Runs the scripts that come with skills.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptRunner from "./skill/ScriptRunner.js"
+
+/**
  * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than the way to the root.
  *
  * @since 0.1.0
@@ -1113,6 +1127,13 @@ export * as SessionManager from "./session/SessionManager.js"
 export * as SessionStage from "./agent/SessionStage.js"
 
 /**
+ * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
+ *
+ * @since 0.1.0
+ */
+export * as Skill from "./skill/Skill.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
@@ -1127,11 +1148,18 @@ export * as SkillDefinition from "./skill/SkillDefinition.js"
 export * as SkillError from "./skill/SkillError.js"
 
 /**
- * Executes skills by name: validation, permissions, cache, timeout and retries in one place.
+ * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
  */
 export * as SkillExecutor from "./skill/SkillExecutor.js"
+
+/**
+ * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
+ *
+ * @since 0.1.0
+ */
+export * as SkillFile from "./skill/SkillFile.js"
 
 /**
  * The skills that can be executed, by name.

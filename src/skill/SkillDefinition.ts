@@ -51,10 +51,14 @@ export const SkillDefinition = Schema.Struct({
   requiresConfirmation: flag(false),
   /** True: results of the same parameters may be reused. */
   cacheable: flag(false),
-  /** Further attempts after the first. */
+  /** True: executing it twice does no more than once. Only then is it tried again after a timeout. */
+  idempotent: flag(false),
+  /** Further attempts after the first, whatever the failure. */
   maxRetries: Schema.optional(Schema.NonNegativeInt),
   /** For each attempt, in seconds. */
   timeoutSeconds: Schema.optional(Schema.Positive),
+  /** Executions of this skill at a time; as many as the executor allows unless set. */
+  maxConcurrent: Schema.optional(Schema.Int.pipe(Schema.positive())),
   /** All of these are needed. */
   permissions: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] }),
   metadata: attributes
@@ -79,6 +83,8 @@ export const SkillResult = Schema.Struct({
   /** Milliseconds; 0 when cached. */
   durationMs: Schema.optionalWith(Schema.NonNegative, { default: () => 0 }),
   cached: flag(false),
+  /** The attempt that succeeded, from 1; 0 when cached. */
+  attempt: Schema.optionalWith(Schema.NonNegativeInt, { default: () => 1 }),
   metadata: attributes
 }).annotations({ identifier: `${NAME}/SkillResult` })
 /**
@@ -86,3 +92,13 @@ export const SkillResult = Schema.Struct({
  * @category models
  */
 export interface SkillResult extends Schema.Schema.Type<typeof SkillResult> {}
+
+/**
+ * A result whose output has its type.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Executed<out A> extends Omit<SkillResult, "output"> {
+  readonly output: A
+}

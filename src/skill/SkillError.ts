@@ -89,6 +89,16 @@ export class SkillExecutionError extends Schema.TaggedError<SkillExecutionError>
 )("SkillExecutionError", { ...ErrorCode.fields("LEX_ERR_SKILL_008"), skillName: Schema.optional(Schema.String) }) {}
 
 /**
+ * Somebody was asked whether the skill may be executed, and did not allow it.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SkillConfirmationDeniedError extends Schema.TaggedError<SkillConfirmationDeniedError>(
+  "effect-lexigram/skill/SkillError/SkillConfirmationDeniedError"
+)("SkillConfirmationDeniedError", { ...ErrorCode.fields("LEX_ERR_SKILL_105"), skillName: Schema.String }) {}
+
+/**
  * Any failure of skills (family code `LEX_ERR_SKILL_001`).
  *
  * @since 0.1.0
@@ -101,7 +111,8 @@ export const SkillError = Schema.Union(
   SkillPermissionDeniedError,
   SkillTimeoutError,
   SkillRoutingError,
-  SkillExecutionError
+  SkillExecutionError,
+  SkillConfirmationDeniedError
 )
 /**
  * @since 0.1.0

@@ -7,35 +7,11 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type { SessionId, UserId } from "../domain/Ids.js"
+import * as Stream from "effect/Stream"
 import type { ToolDefinition } from "../llm/LlmClient.js"
-import type { SkillDefinition, SkillResult } from "./SkillDefinition.js"
-import type { SkillAlreadyRegisteredError, SkillError, SkillValidationError } from "./SkillError.js"
-
-/**
- * For whom a skill is executed.
- *
- * @since 0.1.0
- * @category models
- */
-export interface SkillContext {
-  readonly userId?: UserId | undefined
-  readonly sessionId?: SessionId | undefined
-}
-
-/**
- * A skill as the registry holds it: its types are erased and what it requires is provided already.
- *
- * @since 0.1.0
- * @category models
- */
-export interface RegisteredSkill {
-  readonly definition: SkillDefinition
-  /** What is wrong with these parameters, one text each; empty when nothing is. */
-  readonly validate: (params: unknown) => ReadonlyArray<string>
-  /** One attempt with parameters that were validated. Timeouts, retries, permissions and the cache are the executor's. */
-  readonly execute: (params: unknown, context: SkillContext) => Effect.Effect<SkillResult, SkillError>
-}
+import type { Bound } from "./Skill.js"
+import type { SkillDefinition } from "./SkillDefinition.js"
+import type { SkillAlreadyRegisteredError, SkillValidationError } from "./SkillError.js"
 
 /**
  * @since 0.1.0
@@ -48,6 +24,17 @@ export interface ListOptions {
 }
 
 /**
+ * What happened to the skill of a name.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Change {
+  readonly _tag: "Registered" | "Replaced" | "Removed"
+  readonly skillName: string
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -56,13 +43,19 @@ export interface Service {
    * Adds a skill. A name that is taken fails with `SkillAlreadyRegisteredError` and the first skill stays; a definition that cannot be
    * used fails with `SkillValidationError`.
    */
-  readonly register: (skill: RegisteredSkill) => Effect.Effect<void, SkillAlreadyRegisteredError | SkillValidationError>
+  readonly register: (skill: Bound) => Effect.Effect<void, SkillAlreadyRegisteredError | SkillValidationError>
+  /** Adds a skill, or puts it in the place of the one of its name; executions that go on end with the old one. */
+  readonly replace: (skill: Bound) => Effect.Effect<void, SkillValidationError>
+  /** Takes a skill away; false when there was none. */
+  readonly unregister: (name: string) => Effect.Effect<boolean>
   /** The skill of exactly this name. */
-  readonly get: (name: string) => Effect.Effect<Option.Option<RegisteredSkill>>
+  readonly get: (name: string) => Effect.Effect<Option.Option<Bound>>
   /** The definitions that fit, in the order of registration. None: empty. */
   readonly list: (options?: ListOptions) => Effect.Effect<ReadonlyArray<SkillDefinition>>
-  /** The skills that fit as a model sees them, in the same order. */
+  /** The skills that fit as a model sees them, in the same order; the same objects as long as the registry does not change. */
   readonly schemas: (options?: ListOptions) => Effect.Effect<ReadonlyArray<ToolDefinition>>
+  /** What happens from the time of subscription on. A subscriber that falls far behind loses the oldest changes. */
+  readonly changes: Stream.Stream<Change>
 }
 
 /**
@@ -79,7 +72,10 @@ export class SkillRegistry extends Context.Tag("effect-lexigram/skill/SkillRegis
  */
 export const layerNoop: Layer.Layer<SkillRegistry> = Layer.succeed(SkillRegistry, {
   register: () => Effect.void,
+  replace: () => Effect.void,
+  unregister: () => Effect.succeed(false),
   get: () => Effect.succeedNone,
   list: () => Effect.succeed([]),
-  schemas: () => Effect.succeed([])
+  schemas: () => Effect.succeed([]),
+  changes: Stream.empty
 })

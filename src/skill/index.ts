@@ -1,4 +1,25 @@
 /**
+ * Who may execute which skills.
+ *
+ * @since 0.1.0
+ */
+export * as PermissionChecker from "./PermissionChecker.js"
+
+/**
+ * Runs the scripts that come with skills.
+ *
+ * @since 0.1.0
+ */
+export * as ScriptRunner from "./ScriptRunner.js"
+
+/**
+ * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
+ *
+ * @since 0.1.0
+ */
+export * as Skill from "./Skill.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
@@ -13,11 +34,18 @@ export * as SkillDefinition from "./SkillDefinition.js"
 export * as SkillError from "./SkillError.js"
 
 /**
- * Executes skills by name: validation, permissions, cache, timeout and retries in one place.
+ * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
  */
 export * as SkillExecutor from "./SkillExecutor.js"
+
+/**
+ * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
+ *
+ * @since 0.1.0
+ */
+export * as SkillFile from "./SkillFile.js"
 
 /**
  * The skills that can be executed, by name.

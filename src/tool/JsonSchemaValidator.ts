@@ -69,7 +69,7 @@ class Refused extends Error {}
  * @category conversions
  */
 export const normalise = (schema: unknown): Either.Either<JsonSchema, string> =>
-  Either.map(read(schema), (read) => read.schema)
+  Either.map(read(schema, asObject), (read) => read.schema)
 
 interface Read {
   readonly schema: JsonSchema
@@ -77,14 +77,17 @@ interface Read {
   readonly modern: boolean
 }
 
-const read = (schema: unknown): Either.Either<Read, string> => {
+const read = (
+  schema: unknown,
+  shape: (record: Record<string, unknown>) => Either.Either<JsonSchema, string>
+): Either.Either<Read, string> => {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
-    return Either.right({ schema: { type: "object", properties: {} }, modern: false })
+    return Either.map(shape({}), (schema) => ({ schema, modern: false }))
   }
   const walker = makeWalker("plain")
   try {
     const record = walker.walk(schema, 0) as Record<string, unknown>
-    return Either.map(asObject(record), (schema) => ({ schema, modern: walker.isModern() }))
+    return Either.map(shape(record), (schema) => ({ schema, modern: walker.isModern() }))
   } catch (error) {
     if (error instanceof Refused) return Either.left(error.message)
     throw error
@@ -320,8 +323,18 @@ const draftsOf = (declared: unknown, modern: boolean): ReadonlyArray<Draft> => {
  * @since 0.1.0
  * @category constructors
  */
-export const compile = (schema: unknown): Either.Either<Validator, string> =>
-  Either.flatMap(read(schema), ({ modern, schema }) => {
+export const compile = (schema: unknown): Either.Either<Validator, string> => compileRead(read(schema, asObject))
+
+/**
+ * As `compile`, for values of any type; a schema that says nothing accepts everything.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const compileAny = (schema: unknown): Either.Either<Validator, string> => compileRead(read(schema, Either.right))
+
+const compileRead = (given: Either.Either<Read, string>): Either.Either<Validator, string> =>
+  Either.flatMap(given, ({ modern, schema }) => {
     const { $schema: declared, $id: _, ...body } = schema
     const [draft, other] = draftsOf(declared, modern)
     const first = compileAs(draft as Draft, body)

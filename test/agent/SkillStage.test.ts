@@ -30,6 +30,7 @@ const result = (output: unknown): SkillResult => ({
   output,
   durationMs: 1,
   cached: false,
+  attempt: 1,
   metadata: {}
 })
 

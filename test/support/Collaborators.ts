@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as Guard from "../../src/guard/Guard.js"
@@ -17,6 +18,7 @@ import * as RunLog from "../../src/observability/RunLog.js"
 import type { Session, SessionTurn } from "../../src/session/Session.js"
 import { SessionNotFoundError, SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
+import * as Skill from "../../src/skill/Skill.js"
 import type { SkillDefinition, SkillResult } from "../../src/skill/SkillDefinition.js"
 import type { SkillError } from "../../src/skill/SkillError.js"
 import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
@@ -196,18 +198,20 @@ export const skills = (
     category: "general",
     requiresConfirmation: definition.requiresConfirmation ?? false,
     cacheable: false,
+    idempotent: false,
     permissions: [],
     metadata: {}
   })
   const registry: SkillRegistry.Service = {
     register: () => Effect.void,
+    replace: () => Effect.void,
+    unregister: () => Effect.succeed(false),
+    changes: Stream.empty,
     get: (name) =>
       Effect.succeed(
-        Option.map(Option.fromNullable(definitions.find((one) => one.name === name)), (definition) => ({
-          definition: complete(definition),
-          validate: () => [],
-          execute: () => Effect.dieMessage("skills are executed by their executor")
-        }))
+        Option.map(Option.fromNullable(definitions.find((one) => one.name === name)), (definition) =>
+          Object.assign(Object.create(Skill.ref(name)) as Skill.Bound, { definition: complete(definition) })
+        )
       ),
     list: () => Effect.succeed(definitions.map(complete)),
     schemas: () => Effect.succeed(schemas),
@@ -222,7 +226,8 @@ export const skills = (
           Effect.zipRight(
             Effect.sync(() => executed.push(request)),
             execute(request)
-          )
+          ),
+        run: () => Effect.dieMessage("skills are executed by name here")
       })
     )
   }
