@@ -199,7 +199,15 @@ describe("executor", () => {
     const skills = Collaborators.skills(
       [{ name: "double", description: "Twice a number", parameters: { type: "object", properties: { n: {} } } }],
       () =>
-        Effect.succeed({ skillName: "double", success: true, output: 42, durationMs: 1, cached: false, attempt: 1, metadata: {} })
+        Effect.succeed({
+          skillName: "double",
+          success: true,
+          output: 42,
+          durationMs: 1,
+          cached: false,
+          attempt: 1,
+          metadata: {}
+        })
     )
     return Effect.gen(function* () {
       const agent = Agent.make("a", { tools: [echo], strategy: "react" })
