@@ -1134,6 +1134,13 @@ export * as SessionStage from "./agent/SessionStage.js"
 export * as Skill from "./skill/Skill.js"
 
 /**
+ * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
+ *
+ * @since 0.1.0
+ */
+export * as SkillArguments from "./skill/SkillArguments.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0

@@ -20,6 +20,13 @@ export * as ScriptRunner from "./ScriptRunner.js"
 export * as Skill from "./Skill.js"
 
 /**
+ * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
+ *
+ * @since 0.1.0
+ */
+export * as SkillArguments from "./SkillArguments.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
