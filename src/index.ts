@@ -1183,6 +1183,13 @@ export * as SkillRegistry from "./skill/SkillRegistry.js"
 export * as SkillStage from "./agent/SkillStage.js"
 
 /**
+ * Skills as tools, tools as skills.
+ *
+ * @since 0.1.0
+ */
+export * as SkillTool from "./skill/SkillTool.js"
+
+/**
  * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
  *
  * @since 0.1.0

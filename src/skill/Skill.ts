@@ -48,6 +48,8 @@ export interface SkillContext {
 export interface SkillCall extends SkillContext {
   /** The name it is executed under. */
   readonly skillName: string
+  /** Names the execution, the same on every attempt: an idempotency key. */
+  readonly id: string
   /** From 1. */
   readonly attempt: number
 }
@@ -94,6 +96,8 @@ export interface Erased {
   readonly encodeParams: (params: unknown) => unknown
   /** May throw, or be no Effect: it is the user's. `run` is for composites. */
   readonly handle: (params: any, call: SkillCall, run: Run) => Effect.Effect<unknown, unknown, any>
+  /** Whether somebody must approve an execution with these decoded parameters first. */
+  readonly needsConfirmation: (params: any) => boolean
   /** A result in its JSON form, checked; the text says what does not fit. */
   readonly encode: (result: unknown) => Effect.Effect<unknown, string>
   /** The way back. */
@@ -186,8 +190,6 @@ const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(
 export interface Traits {
   /** `general` unless set. */
   readonly category?: string | undefined
-  /** Somebody must approve each execution first. */
-  readonly requiresConfirmation?: boolean | undefined
   /** Results of the same parameters may be reused. */
   readonly cacheable?: boolean | undefined
   /** Executing it twice does no more than once: only then is it tried again after a timeout. */
@@ -203,20 +205,31 @@ export interface Traits {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
+/**
+ * Whether somebody must approve an execution first, always or depending on its parameters; a function that throws says that somebody must.
+ * The definition then says that confirmation is required.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Confirmation<in P> {
+  readonly requiresConfirmation?: boolean | ((params: P) => boolean) | undefined
+}
+
 /** Exact: absent fields stay absent, so that definitions encode to what was said. */
 const definitionOf = (
   name: string,
   description: string,
   parametersSchema: JsonSchema,
   returnsSchema: JsonSchema,
-  traits: Traits
+  traits: Traits & Confirmation<never>
 ): SkillDefinition => ({
   name,
   description,
   parametersSchema,
   returnsSchema,
   category: traits.category ?? "general",
-  requiresConfirmation: traits.requiresConfirmation ?? false,
+  requiresConfirmation: (traits.requiresConfirmation ?? false) !== false,
   cacheable: traits.cacheable ?? false,
   idempotent: traits.idempotent ?? false,
   permissions: [...new Set(traits.permissions)],
@@ -226,7 +239,12 @@ const definitionOf = (
   ...(traits.maxConcurrent === undefined ? {} : { maxConcurrent: traits.maxConcurrent })
 })
 
-const textOf = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
+/**
+ * An issue as one text.
+ *
+ * @internal
+ */
+export const issueText = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
 
 const isCount = (value: number | undefined, least: number): boolean =>
   value === undefined || (Number.isSafeInteger(value) && value >= least)
@@ -302,18 +320,19 @@ const resultOfJsonSchema = (schema: unknown): ResultCodec => {
   const { schema: read, validate } = compiled.right
   const check = (value: unknown): Either.Either<unknown, string> => {
     const issues = validate(value)
-    return issues.length === 0 ? Either.right(value) : Either.left(issues.map(textOf).join("; "))
+    return issues.length === 0 ? Either.right(value) : Either.left(issues.map(issueText).join("; "))
   }
   return { schema: read, problem: undefined, encode: check, decodeResult: check }
 }
 
 const fromCodecs = (
   name: string,
-  options: Traits & {
-    readonly description: string
-    readonly handler: Erased["handle"]
-    readonly retryable?: ((error: any) => boolean) | undefined
-  },
+  options: Traits &
+    Confirmation<any> & {
+      readonly description: string
+      readonly handler: Erased["handle"]
+      readonly retryable?: ((error: any) => boolean) | undefined
+    },
   params: ParameterCodec.Codec,
   result: ResultCodec,
   uses?: ReadonlyArray<Any>
@@ -326,11 +345,12 @@ const fromCodecs = (
       decode: (given) => {
         const decoded = params.decode(given)
         return Either.isEither(decoded)
-          ? Either.mapLeft(decoded as Either.Either<unknown, ReadonlyArray<Issue>>, (issues) => issues.map(textOf))
-          : Effect.mapError(decoded, (issues) => issues.map(textOf))
+          ? Either.mapLeft(decoded as Either.Either<unknown, ReadonlyArray<Issue>>, (issues) => issues.map(issueText))
+          : Effect.mapError(decoded, (issues) => issues.map(issueText))
       },
       encodeParams: params.encode,
       handle: options.handler,
+      needsConfirmation: Tool.predicateOf<any>(options.requiresConfirmation ?? false),
       encode: result.encode,
       decodeResult: result.decodeResult,
       isRetryable: options.retryable,
@@ -382,14 +402,15 @@ export type ParametersType<P extends Parameters> = Tool.ParametersType<P>
  */
 export const make = <const P extends Parameters = {}, A = unknown, F = never, R = never>(
   name: string,
-  options: Traits & {
-    readonly description: string
-    readonly parameters?: P | undefined
-    readonly returns?: Schema.Schema<A, any, never> | undefined
-    readonly handler: (params: ParametersType<P>, call: SkillCall) => Effect.Effect<A, F, R>
-    /** Which failures are worth another attempt. */
-    readonly retryable?: ((error: F) => boolean) | undefined
-  }
+  options: Traits &
+    Confirmation<ParametersType<P>> & {
+      readonly description: string
+      readonly parameters?: P | undefined
+      readonly returns?: Schema.Schema<A, any, never> | undefined
+      readonly handler: (params: ParametersType<P>, call: SkillCall) => Effect.Effect<A, F, R>
+      /** Which failures are worth another attempt. */
+      readonly retryable?: ((error: F) => boolean) | undefined
+    }
 ): Skill<ParametersType<P>, A, F, R> =>
   fromCodecs(name, options, ParameterCodec.make(`the skill "${name}"`, options.parameters), resultOf(options.returns))
 
@@ -402,11 +423,12 @@ export const make = <const P extends Parameters = {}, A = unknown, F = never, R 
  */
 export const fromFunction = <const P extends Parameters = {}, A = unknown>(
   name: string,
-  options: Traits & {
-    readonly description: string
-    readonly parameters?: P | undefined
-    readonly returns?: Schema.Schema<A, any, never> | undefined
-  },
+  options: Traits &
+    Confirmation<ParametersType<P>> & {
+      readonly description: string
+      readonly parameters?: P | undefined
+      readonly returns?: Schema.Schema<A, any, never> | undefined
+    },
   f: (params: ParametersType<P>, signal: AbortSignal) => A | Promise<A>
 ): Skill<ParametersType<P>, A, Cause.UnknownException> => make(name, { ...options, handler: Tool.fromFunction(f) })
 
@@ -419,14 +441,15 @@ export const fromFunction = <const P extends Parameters = {}, A = unknown>(
  */
 export const fromJsonSchema = <A = unknown, F = never, R = never>(
   name: string,
-  options: Traits & {
-    readonly description: string
-    /** No parameters unless given. */
-    readonly parameters?: unknown
-    readonly returns?: unknown
-    readonly handler: (params: Readonly<Record<string, unknown>>, call: SkillCall) => Effect.Effect<A, F, R>
-    readonly retryable?: ((error: F) => boolean) | undefined
-  }
+  options: Traits &
+    Confirmation<Readonly<Record<string, unknown>>> & {
+      readonly description: string
+      /** No parameters unless given. */
+      readonly parameters?: unknown
+      readonly returns?: unknown
+      readonly handler: (params: Readonly<Record<string, unknown>>, call: SkillCall) => Effect.Effect<A, F, R>
+      readonly retryable?: ((error: F) => boolean) | undefined
+    }
 ): Skill<Readonly<Record<string, unknown>>, A, F, R> => {
   const params: ParameterCodec.Codec =
     options.parameters === undefined
@@ -453,14 +476,15 @@ export const fromJsonSchema = <A = unknown, F = never, R = never>(
  */
 export const composite = <P, A, F, R>(
   name: string,
-  options: Traits & {
-    readonly description: string
-    readonly uses: ReadonlyArray<Any>
-    readonly parameters: Schema.Schema<P, any, never> | { readonly like: Skill<P, unknown, unknown, unknown> }
-    readonly returns?: Schema.Schema<A, any, never> | { readonly like: Skill<never, A, unknown, unknown> } | undefined
-    readonly handler: (params: P, run: Run, call: SkillCall) => Effect.Effect<A, F, R>
-    readonly retryable?: ((error: F) => boolean) | undefined
-  }
+  options: Traits &
+    Confirmation<P> & {
+      readonly description: string
+      readonly uses: ReadonlyArray<Any>
+      readonly parameters: Schema.Schema<P, any, never> | { readonly like: Skill<P, unknown, unknown, unknown> }
+      readonly returns?: Schema.Schema<A, any, never> | { readonly like: Skill<never, A, unknown, unknown> } | undefined
+      readonly handler: (params: P, run: Run, call: SkillCall) => Effect.Effect<A, F, R>
+      readonly retryable?: ((error: F) => boolean) | undefined
+    }
 ): Skill<P, A, F, R> => {
   const { parameters, returns } = options
   const given: Any | undefined = "like" in parameters ? parameters.like : undefined
@@ -496,6 +520,38 @@ export const composite = <P, A, F, R>(
 }
 
 /**
+ * A skill of parts that were made elsewhere: for adapters. Everything is the caller's to get right.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromParts = <P, A, E = never, R = never>(
+  name: string,
+  options: Traits & {
+    readonly description: string
+    readonly parametersSchema: JsonSchema
+    readonly returnsSchema?: JsonSchema | undefined
+    readonly requiresConfirmation: boolean
+    /** Makes the definition unusable. */
+    readonly problem?: ParameterCodec.Problem | undefined
+    readonly erased: Omit<Erased, "uses" | "reference">
+  }
+): Skill<P, A, E, R> => {
+  const definition = definitionOf(
+    name,
+    options.description,
+    options.parametersSchema,
+    options.returnsSchema ?? {},
+    options
+  )
+  return build({
+    definition,
+    problem: problemOf(definition, options.problem),
+    erased: { ...options.erased, uses: undefined, reference: false }
+  })
+}
+
+/**
  * The skill of this name in the registry of whatever executes it: for compositions of skills that are only known by name. Parameters are
  * checked by the skill that is found; where there is none, the execution fails with `SkillNotFoundError`.
  *
@@ -511,6 +567,7 @@ export const ref = (name: string): Skill<unknown, unknown, SkillError> => {
       decode: Either.right,
       encodeParams: (params) => params,
       handle: () => Effect.dieMessage("a reference is resolved by the executor"),
+      needsConfirmation: () => false,
       encode: Either.right,
       decodeResult: Either.right,
       isRetryable: undefined,
@@ -534,41 +591,49 @@ export const validate: {
 )
 
 /**
+ * What may be said anew of a skill.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Changes<in P> extends Traits, Confirmation<P> {
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+}
+
+/**
  * The same skill under another name, or treated in another way; fields that are unset keep their value.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const annotate: {
-  (
-    traits: Traits & { readonly name?: string; readonly description?: string }
-  ): <P, A, E, R>(self: Skill<P, A, E, R>) => Skill<P, A, E, R>
-  <P, A, E, R>(
-    self: Skill<P, A, E, R>,
-    traits: Traits & { readonly name?: string; readonly description?: string }
-  ): Skill<P, A, E, R>
-} = dual(2, (self: Any, traits: Traits & { readonly name?: string; readonly description?: string }): any => {
+  <P>(changes: Changes<P>): <A, E, R>(self: Skill<P, A, E, R>) => Skill<P, A, E, R>
+  <P, A, E, R>(self: Skill<P, A, E, R>, changes: Changes<P>): Skill<P, A, E, R>
+} = dual(2, <P, A, E, R>(self: Skill<P, A, E, R>, changes: Changes<P>): Skill<P, A, E, R> => {
   const before = self.definition
-  const definition = {
-    ...definitionOf(
-      traits.name ?? before.name,
-      traits.description ?? before.description,
-      before.parametersSchema,
-      before.returnsSchema,
-      {
-        category: traits.category ?? before.category,
-        requiresConfirmation: traits.requiresConfirmation ?? before.requiresConfirmation,
-        cacheable: traits.cacheable ?? before.cacheable,
-        idempotent: traits.idempotent ?? before.idempotent,
-        maxRetries: traits.maxRetries ?? before.maxRetries,
-        timeout: traits.timeout ?? (before.timeoutSeconds && Duration.seconds(before.timeoutSeconds)),
-        maxConcurrent: traits.maxConcurrent ?? before.maxConcurrent,
-        permissions: traits.permissions ?? before.permissions,
-        metadata: traits.metadata ?? before.metadata
-      }
-    )
-  }
-  return build({ ...self, definition, problem: problemOf(definition) ?? self.problem })
+  const definition = definitionOf(
+    changes.name ?? before.name,
+    changes.description ?? before.description,
+    before.parametersSchema,
+    before.returnsSchema,
+    {
+      category: changes.category ?? before.category,
+      requiresConfirmation: changes.requiresConfirmation ?? before.requiresConfirmation,
+      cacheable: changes.cacheable ?? before.cacheable,
+      idempotent: changes.idempotent ?? before.idempotent,
+      maxRetries: changes.maxRetries ?? before.maxRetries,
+      timeout: changes.timeout ?? (before.timeoutSeconds && Duration.seconds(before.timeoutSeconds)),
+      maxConcurrent: changes.maxConcurrent ?? before.maxConcurrent,
+      permissions: changes.permissions ?? before.permissions,
+      metadata: changes.metadata ?? before.metadata
+    }
+  )
+  const erased =
+    changes.requiresConfirmation === undefined
+      ? self.erased
+      : { ...self.erased, needsConfirmation: Tool.predicateOf<any>(changes.requiresConfirmation) }
+  return build({ definition, problem: problemOf(definition) ?? self.problem, erased })
 })
 
 /**

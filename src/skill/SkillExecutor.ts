@@ -18,6 +18,8 @@ export interface ExecuteRequest extends SkillContext {
   readonly name: string
   /** As they came: from a model, a tool call or a program. */
   readonly params: unknown
+  /** Names the execution for its handler, as an idempotency key; made unless given. */
+  readonly id?: string | undefined
   /** Somebody has allowed exactly this execution already: a skill that requires confirmation is not asked for again. */
   readonly confirmed?: boolean | undefined
 }
@@ -40,7 +42,7 @@ export interface Service {
   readonly run: <P, A, E, R>(
     skill: Skill<P, A, E, R>,
     params: P,
-    context?: SkillContext & Pick<ExecuteRequest, "confirmed">
+    context?: SkillContext & Pick<ExecuteRequest, "id" | "confirmed">
   ) => Effect.Effect<Executed<A>, E | SkillError, R>
 }
 

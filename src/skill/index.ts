@@ -60,3 +60,10 @@ export * as SkillFile from "./SkillFile.js"
  * @since 0.1.0
  */
 export * as SkillRegistry from "./SkillRegistry.js"
+
+/**
+ * Skills as tools, tools as skills.
+ *
+ * @since 0.1.0
+ */
+export * as SkillTool from "./SkillTool.js"

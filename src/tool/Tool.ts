@@ -147,6 +147,7 @@ const proto = {
 const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(Object.create(proto), fields)
 
 const never = () => false
+const always = () => true
 
 const problemOf = (toolName: string, description: string): ToolDefinitionError | undefined =>
   toolName.trim() === ""
@@ -288,8 +289,13 @@ const treatmentOf = (options: {
   isRetryable: options.retryable ?? isConnectionFailure
 })
 
-const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) => {
-  if (typeof when !== "function") return () => when
+/**
+ * Whether somebody must be asked, from what was said; a function that throws says yes. The same function for the same constant.
+ *
+ * @internal
+ */
+export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((params: P) => boolean) => {
+  if (typeof when !== "function") return when ? always : never
   return (params) => {
     try {
       return when(params)
@@ -365,6 +371,16 @@ export const fromJsonSchema = <A, F = never, R = never, const Fatal extends bool
       })
   })
 }
+
+/**
+ * A tool of parts that were made elsewhere: for adapters. Everything is the caller's to get right.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromParts = <P, A, E = never, R = never, F = never>(
+  parts: Pick<Any, "name" | "description" | "parameters" | "annotations" | "problem" | "erased">
+): Tool<P, A, E, R, F> => build(parts)
 
 /**
  * What stands for a tool that cannot be used: an agent with it fails before its first model call, and says why.

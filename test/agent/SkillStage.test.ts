@@ -52,7 +52,7 @@ describe("SkillStage", () => {
       )
       assert.deepStrictEqual(response.toolCalls[0]?.result, 3)
       assert.deepEqual(skills.executed, [
-        { name: "sum", params: { a: 1, b: 2 }, userId: "ada", sessionId: "s" } as never
+        { name: "sum", params: { a: 1, b: 2 }, userId: "ada", sessionId: "s", id: "call_1", confirmed: false } as never
       ])
     }).pipe(Effect.provide(Runs.layer(script, { skills: skills.layer })))
   })
@@ -64,7 +64,12 @@ describe("SkillStage", () => {
     const skills = Collaborators.skills([sum], () => answers.shift()!)
     return Effect.gen(function* () {
       const response = yield* AgentExecutor.run(Agent.make("a"), "hi")
-      assert.deepStrictEqual(skills.executed[0], { name: "sum", params: { a: 1, b: 2 } })
+      assert.deepStrictEqual(skills.executed[0], {
+        name: "sum",
+        params: { a: 1, b: 2 },
+        id: "call_1",
+        confirmed: false
+      })
       assert.deepStrictEqual(
         response.toolCalls.map((call) => call.isFailure),
         [true, true]
@@ -94,7 +99,7 @@ describe("SkillStage", () => {
         response.degraded.map(({ error, stage }) => [stage, error.tag]),
         [
           ["skills", "SkillShadowed"],
-          ["skills", "ToolDefinitionError"]
+          ["skills", "SkillValidationError"]
         ]
       )
     }).pipe(Effect.provide(Runs.layer(script, { skills: skills.layer })))

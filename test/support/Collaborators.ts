@@ -190,30 +190,23 @@ export const skills = (
     description,
     parameters
   }))
-  const complete = (definition: (typeof definitions)[number]): SkillDefinition => ({
-    name: definition.name,
-    description: definition.description,
-    parametersSchema: definition.parameters,
-    returnsSchema: {},
-    category: "general",
-    requiresConfirmation: definition.requiresConfirmation ?? false,
-    cacheable: false,
-    idempotent: false,
-    permissions: [],
-    metadata: {}
-  })
+  const made = definitions.map(({ description, maxRetries, name, parameters, requiresConfirmation, timeoutSeconds }) =>
+    Skill.fromJsonSchema(name, {
+      description,
+      parameters,
+      maxRetries,
+      requiresConfirmation,
+      timeout: timeoutSeconds && `${timeoutSeconds} seconds`,
+      handler: () => Effect.dieMessage("skills are executed by their executor")
+    })
+  )
   const registry: SkillRegistry.Service = {
     register: () => Effect.void,
     replace: () => Effect.void,
     unregister: () => Effect.succeed(false),
     changes: Stream.empty,
-    get: (name) =>
-      Effect.succeed(
-        Option.map(Option.fromNullable(definitions.find((one) => one.name === name)), (definition) =>
-          Object.assign(Object.create(Skill.ref(name)) as Skill.Bound, { definition: complete(definition) })
-        )
-      ),
-    list: () => Effect.succeed(definitions.map(complete)),
+    get: (name) => Effect.succeed(Option.fromNullable(made.find((one) => one.definition.name === name))),
+    list: () => Effect.succeed(made.map((one) => one.definition)),
     schemas: () => Effect.succeed(schemas),
     ...over
   }
