@@ -765,6 +765,13 @@ export * as PendingApprovals from "./tool/PendingApprovals.js"
 export * as PermissionChecker from "./skill/PermissionChecker.js"
 
 /**
+ * Permissions as texts of segments that are separated by dots: `files.read`.
+ *
+ * @since 0.1.0
+ */
+export * as Permissions from "./skill/Permissions.js"
+
+/**
  * Addresses of people and their machines, and the social security number of the United States.
  *
  * @since 0.1.0
@@ -1167,6 +1174,13 @@ export * as SkillExecutor from "./skill/SkillExecutor.js"
  * @since 0.1.0
  */
 export * as SkillFile from "./skill/SkillFile.js"
+
+/**
+ * The places of skills where handlers may wait.
+ *
+ * @since 0.1.0
+ */
+export * as SkillHooks from "./skill/SkillHooks.js"
 
 /**
  * The skills that can be executed, by name.

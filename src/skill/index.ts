@@ -6,6 +6,13 @@
 export * as PermissionChecker from "./PermissionChecker.js"
 
 /**
+ * Permissions as texts of segments that are separated by dots: `files.read`.
+ *
+ * @since 0.1.0
+ */
+export * as Permissions from "./Permissions.js"
+
+/**
  * Runs the scripts that come with skills.
  *
  * @since 0.1.0
@@ -53,6 +60,13 @@ export * as SkillExecutor from "./SkillExecutor.js"
  * @since 0.1.0
  */
 export * as SkillFile from "./SkillFile.js"
+
+/**
+ * The places of skills where handlers may wait.
+ *
+ * @since 0.1.0
+ */
+export * as SkillHooks from "./SkillHooks.js"
 
 /**
  * The skills that can be executed, by name.
