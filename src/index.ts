@@ -1,4 +1,11 @@
 /**
+ * The skills that a run has activated, and what they leave it to do.
+ *
+ * @since 0.1.0
+ */
+export * as ActiveSkills from "./skill/ActiveSkills.js"
+
+/**
  * The strategy that fits the task: rules first, then one cheap question to a model, then the strategy that was picked.
  *
  * @since 0.1.0
@@ -95,6 +102,13 @@ export * as Agents from "./agent/Agents.js"
  * @since 0.1.0
  */
 export * as AiToolkit from "./tool/AiToolkit.js"
+
+/**
+ * Which calls the `allowed-tools` of a skill allow.
+ *
+ * @since 0.1.0
+ */
+export * as AllowedTools from "./skill/AllowedTools.js"
 
 /**
  * Anthropic's models over `/messages`.

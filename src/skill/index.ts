@@ -1,4 +1,18 @@
 /**
+ * The skills that a run has activated, and what they leave it to do.
+ *
+ * @since 0.1.0
+ */
+export * as ActiveSkills from "./ActiveSkills.js"
+
+/**
+ * Which calls the `allowed-tools` of a skill allow.
+ *
+ * @since 0.1.0
+ */
+export * as AllowedTools from "./AllowedTools.js"
+
+/**
  * Who may execute which skills.
  *
  * @since 0.1.0
