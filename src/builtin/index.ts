@@ -1,0 +1,6 @@
+/**
+ * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they take.
+ *
+ * @since 0.1.0
+ */
+export * as HttpRequestSkill from "./HttpRequestSkill.js"
