@@ -64,6 +64,7 @@ export const table = {
   LEX_ERR_SKILL_006: "SkillTimeoutError",
   LEX_ERR_SKILL_007: "SkillRoutingError",
   LEX_ERR_SKILL_008: "SkillExecutionError",
+  LEX_ERR_SKILL_100: "SkillFileError",
   LEX_ERR_SKILL_101: "PermissionCheckerError",
   LEX_ERR_SKILL_102: "ScriptError",
   LEX_ERR_SKILL_105: "SkillConfirmationDeniedError",

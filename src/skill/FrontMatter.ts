@@ -1,0 +1,220 @@
+/**
+ * The YAML block at the top of a `SKILL.md`, read as text alone: no types, no tags, no references that grow. Whatever stands in it,
+ * reading ends, in time that its bounded length bounds.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Yaml from "yaml"
+
+/**
+ * More of it is not read.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const MAX_LENGTH = 64 * 1024
+
+// The parser of the package is recursive, and a stack that runs out while a pattern is compiled ends the whole process: too deep a
+// nesting must never reach it. The number of tokens bounds how long it takes (8,192 of the worst take 0.2 s).
+const MAX_DEPTH = 32
+const MAX_TOKENS = 8192
+const MAX_ALIASES = 32
+const MAX_PROBLEMS = 16
+
+/**
+ * Where it stands in the whole text, from line 1.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Problem {
+  readonly message: string
+  readonly line: number
+}
+
+/**
+ * A value, to the depth that skill files have. Scalars are the text that was written; a list and a map within a list or a map are `Deep`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Value =
+  | { readonly _tag: "Text"; readonly text: string }
+  | { readonly _tag: "List"; readonly items: ReadonlyArray<Value> }
+  | { readonly _tag: "Map"; readonly entries: ReadonlyArray<Entry> }
+  | { readonly _tag: "Deep" }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Entry {
+  readonly key: string
+  readonly value: Value
+  readonly line: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Parts {
+  readonly yaml: string
+  readonly body: string
+}
+
+/**
+ * What was read. `broken`: it is no YAML, or no map. `unusual`: YAML that other readers of skill files refuse.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Content {
+  readonly entries: ReadonlyArray<Entry>
+  readonly broken: ReadonlyArray<Problem>
+  readonly unusual: ReadonlyArray<Problem>
+}
+
+const isMarker = (line: string): boolean => line.startsWith("---") && line.slice(3).trim() === ""
+
+/**
+ * The text in its two parts, or why it has not got them. Blanks behind a marker are let pass: such a line is a marker in YAML as well.
+ *
+ * @since 0.1.0
+ * @category parsing
+ */
+export const split = (text: string): Parts | Problem => {
+  const from = text.charCodeAt(0) === 0xfeff ? 1 : 0
+  const firstEnd = text.indexOf("\n", from)
+  if (firstEnd === -1 || !isMarker(text.slice(from, firstEnd)))
+    return { message: "The file does not begin with a line ---, which opens its front matter", line: 1 }
+  const start = firstEnd + 1
+  let at = start
+  while (at <= text.length) {
+    const found = text.indexOf("\n", at)
+    const end = found === -1 ? text.length : found
+    if (text.startsWith("---", at) && isMarker(text.slice(at, end)))
+      return { yaml: text.slice(start, at), body: text.slice(Math.min(end + 1, text.length)) }
+    at = end + 1
+  }
+  return { message: "No line --- closes the front matter", line: 1 }
+}
+
+/** From an offset in the block to a line of the file, where the block begins on line 2. */
+const linesOf = (yaml: string): ((offset: number) => number) => {
+  const starts = [0]
+  for (let at = yaml.indexOf("\n"); at !== -1; at = yaml.indexOf("\n", at + 1)) starts.push(at + 1)
+  return (offset) => {
+    let low = 0
+    let high = starts.length
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] as number) <= offset) low = middle
+      else high = middle
+    }
+    return low + 2
+  }
+}
+
+const tooMuch = (yaml: string): string | undefined => {
+  if (yaml.length > MAX_LENGTH) return `The front matter is longer than ${MAX_LENGTH} characters`
+  const indents: Array<number> = []
+  let flow = 0
+  let inline = 0
+  let tokens = 0
+  let isLineStart = true
+  for (const token of new Yaml.Lexer().lex(yaml)) {
+    if (++tokens > MAX_TOKENS) return "The front matter has too many parts"
+    const type = Yaml.CST.tokenType(token)
+    if (type === "newline") {
+      isLineStart = true
+      inline = 0
+      continue
+    }
+    if (isLineStart && flow === 0) {
+      const indent = type === "space" ? token.length : 0
+      while (indents.length > 0 && (indents[indents.length - 1] as number) >= indent) indents.pop()
+      indents.push(indent)
+    }
+    isLineStart = false
+    if (type === "flow-seq-start" || type === "flow-map-start") flow++
+    else if (type === "flow-seq-end" || type === "flow-map-end") flow = Math.max(0, flow - 1)
+    else if (flow === 0 && (type === "seq-item-ind" || type === "explicit-key-ind" || type === "map-value-ind"))
+      inline++
+    if (indents.length + inline + flow > MAX_DEPTH) return "The front matter is nested too deeply"
+  }
+  return undefined
+}
+
+/**
+ * Reads the block. Never throws.
+ *
+ * @since 0.1.0
+ * @category parsing
+ */
+export const read = (yaml: string): Content => {
+  const broken: Array<Problem> = []
+  const unusual: Array<Problem> = []
+  const excess = tooMuch(yaml)
+  if (excess !== undefined) return { entries: [], broken: [{ message: excess, line: 2 }], unusual }
+  const lineOf = linesOf(yaml)
+  const add = (to: Array<Problem>, message: string, offset: number): void => {
+    const problem = { message: message.slice(0, 200), line: lineOf(offset) }
+    const isKnown = to.some(({ line, message }) => line === problem.line && message === problem.message)
+    if (to.length < MAX_PROBLEMS && !isKnown) to.push(problem)
+  }
+
+  // Uniqueness of keys is not left to the package: its check takes time with the square of their number.
+  const document = Yaml.parseDocument(yaml, {
+    schema: "failsafe",
+    version: "1.2",
+    merge: false,
+    uniqueKeys: false,
+    prettyErrors: false
+  })
+  for (const error of document.errors) add(broken, `The front matter is no valid YAML: ${error.message}`, error.pos[0])
+  if (broken.length > 0) return { entries: [], broken, unusual }
+
+  let aliases = 0
+  const offsetOf = (node: unknown): number => (Yaml.isNode(node) ? (node.range?.[0] ?? 0) : 0)
+  const valueOf = (node: unknown, depth: number): Value => {
+    if (Yaml.isAlias(node)) {
+      add(unusual, "References to other values (*) are not used in skill files", offsetOf(node))
+      const target = ++aliases > MAX_ALIASES ? undefined : node.resolve(document)
+      if (target === undefined) {
+        add(broken, `The reference *${node.source.slice(0, 64)} leads nowhere`, offsetOf(node))
+        return { _tag: "Deep" }
+      }
+      return valueOf(target, depth)
+    }
+    if (Yaml.isNode(node) && node.tag !== undefined)
+      add(unusual, "Tags (!) are not used in skill files", offsetOf(node))
+    if ((Yaml.isScalar(node) || Yaml.isCollection(node)) && node.anchor !== undefined)
+      add(unusual, "Anchors (&) are not used in skill files", offsetOf(node))
+    if (!Yaml.isCollection(node)) {
+      return { _tag: "Text", text: Yaml.isScalar(node) ? String(node.value ?? "") : "" }
+    }
+    if (depth === 0) return { _tag: "Deep" }
+    return Yaml.isMap(node)
+      ? { _tag: "Map", entries: entriesOf(node, depth - 1) }
+      : { _tag: "List", items: node.items.map((item) => valueOf(item, depth - 1)) }
+  }
+  const entriesOf = (map: Yaml.YAMLMap, depth: number): ReadonlyArray<Entry> => {
+    const entries: Array<Entry> = []
+    for (const { key, value } of map.items) {
+      const name = valueOf(key, 0)
+      if (name._tag === "Text")
+        entries.push({ key: name.text, value: valueOf(value, depth), line: lineOf(offsetOf(key)) })
+      else add(broken, "A key of the front matter is no text", offsetOf(key))
+    }
+    return entries
+  }
+
+  const root = document.contents
+  if (root === null) return { entries: [], broken, unusual }
+  const content = valueOf(root, 2)
+  if (content._tag === "Map" && broken.length === 0) return { entries: content.entries, broken, unusual }
+  if (content._tag !== "Map") add(broken, "The front matter is no map of fields to values", offsetOf(root))
+  return { entries: [], broken, unusual }
+}
