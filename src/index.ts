@@ -1162,6 +1162,13 @@ export * as Skill from "./skill/Skill.js"
 export * as SkillArguments from "./skill/SkillArguments.js"
 
 /**
+ * Skills one after another: each result is the next one's parameters.
+ *
+ * @since 0.1.0
+ */
+export * as SkillChain from "./skill/SkillChain.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0

@@ -48,6 +48,13 @@ export * as Skill from "./Skill.js"
 export * as SkillArguments from "./SkillArguments.js"
 
 /**
+ * Skills one after another: each result is the next one's parameters.
+ *
+ * @since 0.1.0
+ */
+export * as SkillChain from "./SkillChain.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
