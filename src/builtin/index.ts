@@ -1,4 +1,11 @@
 /**
+ * The skills `file_read` and `file_write`: files below one directory.
+ *
+ * @since 0.1.0
+ */
+export * as FileSkills from "./FileSkills.js"
+
+/**
  * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they take.
  *
  * @since 0.1.0

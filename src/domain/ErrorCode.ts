@@ -69,6 +69,7 @@ export const table = {
   LEX_ERR_SKILL_102: "ScriptError",
   LEX_ERR_SKILL_105: "SkillConfirmationDeniedError",
   LEX_ERR_SKILL_108: "HttpRequestError",
+  LEX_ERR_SKILL_109: "FileAccessError",
   LEX_ERR_MEM_001: "MemoryError",
   LEX_ERR_MEM_002: "ConsolidationError",
   LEX_ERR_MEM_003: "StorageError",

@@ -1,0 +1,241 @@
+/**
+ * Files below one directory, whatever names, links and races lead elsewhere.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Failure {
+  readonly reason:
+    | "Configuration"
+    | "InvalidPath"
+    | "Outside"
+    | "NotFound"
+    | "NotAFile"
+    | "TooLarge"
+    | "Exists"
+    | "PermissionDenied"
+    | "System"
+  readonly message: string
+}
+
+type Confined<A> = Effect.Effect<A, Failure, FileSystem.FileSystem | Path.Path>
+
+const maxPathChars = 4096
+const chunkBytes = 64 * 1024
+
+const failure = (reason: Failure["reason"], message: string): Failure => ({ reason, message })
+
+const outside = failure("Outside", "The path leads out of the base directory")
+const notAFile = failure("NotAFile", "The path is no regular file")
+
+/** The text of the system names paths of the machine; its reason does not. */
+const failureOf = (error: PlatformError): Failure => {
+  if (error._tag === "BadArgument") return failure("InvalidPath", "The path is not valid")
+  switch (error.reason) {
+    case "NotFound":
+      return failure("NotFound", "There is no such file or directory")
+    case "PermissionDenied":
+      return failure("PermissionDenied", "The system does not permit it")
+    case "AlreadyExists":
+      return failure("Exists", "The file exists already")
+    default:
+      return failure("System", `The system refused: ${error.syscall ?? error.method}`)
+  }
+}
+
+const system = <A, R>(effect: Effect.Effect<A, PlatformError, R>): Effect.Effect<A, Failure, R> =>
+  Effect.mapError(effect, failureOf)
+
+const isWithin = (paths: Path.Path, root: string, path: string): boolean => {
+  const relative = paths.relative(root, path)
+  return relative !== ".." && !relative.startsWith(`..${paths.sep}`) && !paths.isAbsolute(relative)
+}
+
+const within = (paths: Path.Path, root: string, path: string): Effect.Effect<void, Failure> =>
+  isWithin(paths, root, path) ? Effect.void : Effect.fail(outside)
+
+interface Place {
+  readonly root: string
+  /** Where the path leads when it is read as text, links left alone. */
+  readonly target: string
+}
+
+/** By the text alone first: nothing is asked about what lies outside, not even whether it exists. */
+const placeOf = (base: string, path: string): Confined<Place> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    if (path === "" || path.length > maxPathChars || path.includes("\0")) {
+      return yield* Effect.fail(failure("InvalidPath", "The path is empty, too long or has a zero character"))
+    }
+    if (paths.isAbsolute(path)) {
+      return yield* Effect.fail(failure("Outside", "The path is not relative to the base directory"))
+    }
+    const root = yield* Effect.mapError(fs.realPath(base), () =>
+      failure("Configuration", "The base directory does not exist or cannot be read")
+    )
+    const target = paths.resolve(root, path)
+    yield* within(paths, root, target)
+    if (target === root || path.endsWith("/") || path.endsWith(paths.sep)) return yield* Effect.fail(notAFile)
+    return { root, target }
+  })
+
+/**
+ * An open file is asked where it is: a link that was put into its path between the check and the opening shows here. Where the system has no
+ * such answer, the file at the path must be the one that is open.
+ */
+const confirm = (root: string, path: string, file: FileSystem.File): Confined<void> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    const told = yield* Effect.option(fs.readLink(`/proc/self/fd/${file.fd}`))
+    if (Option.isSome(told)) return yield* within(paths, root, told.value)
+    const [opened, found] = [yield* system(file.stat), yield* system(fs.stat(path))]
+    yield* within(paths, root, yield* system(fs.realPath(path)))
+    if (opened.dev !== found.dev || Option.getOrNull(opened.ino) !== Option.getOrNull(found.ino)) {
+      return yield* Effect.fail(outside)
+    }
+  })
+
+const tooLarge = (maxBytes: number): Failure => failure("TooLarge", `The file is larger than ${maxBytes} bytes`)
+
+/**
+ * The bytes of a regular file.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const read = (base: string, path: string, maxBytes: number): Confined<Uint8Array> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const paths = yield* Path.Path
+      const { root, target } = yield* placeOf(base, path)
+      const real = yield* system(fs.realPath(target))
+      yield* within(paths, root, real)
+      // Asked before it is opened: opening a pipe would wait for its writer.
+      if ((yield* system(fs.stat(real))).type !== "File") return yield* Effect.fail(notAFile)
+      const file = yield* system(fs.open(real, { flag: "r" }))
+      yield* confirm(root, real, file)
+      const info = yield* system(file.stat)
+      if (info.type !== "File") return yield* Effect.fail(notAFile)
+      if (info.size > BigInt(maxBytes)) return yield* Effect.fail(tooLarge(maxBytes))
+      // The size is no promise: files grow, and those of the system tell none.
+      const parts: Array<Uint8Array> = []
+      for (let size = 0; ; ) {
+        // A read cannot be called back: the file must not be closed under it.
+        const part = yield* system(Effect.uninterruptible(file.readAlloc(Math.min(chunkBytes, maxBytes - size + 1))))
+        if (Option.isNone(part)) return Buffer.concat(parts)
+        size += part.value.length
+        if (size > maxBytes) return yield* Effect.fail(tooLarge(maxBytes))
+        parts.push(part.value)
+      }
+    })
+  )
+
+const optional = <A, R>(effect: Effect.Effect<A, PlatformError, R>): Effect.Effect<Option.Option<A>, Failure, R> =>
+  system(effect).pipe(
+    Effect.asSome,
+    Effect.catchIf(
+      ({ reason }) => reason === "NotFound",
+      () => Effect.succeedNone
+    )
+  )
+
+/** The directory of a file, which may have to be made: below the one above it that exists, and that lies inside. */
+const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confined<string> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    const directory = paths.dirname(target)
+    let existing = yield* optional(fs.realPath(directory))
+    if (Option.isNone(existing) && makeDirectories) {
+      const missing: Array<string> = []
+      for (let above = directory; Option.isNone(existing); above = paths.dirname(above)) {
+        missing.unshift(paths.basename(above))
+        existing = yield* optional(fs.realPath(paths.dirname(above)))
+      }
+      yield* within(paths, root, existing.value)
+      const made = paths.join(existing.value, ...missing)
+      yield* system(fs.makeDirectory(made, { recursive: true }))
+      existing = Option.some(yield* system(fs.realPath(made)))
+    }
+    if (Option.isNone(existing)) {
+      return yield* Effect.fail(failure("NotFound", "The directory of the file does not exist"))
+    }
+    yield* within(paths, root, existing.value)
+    return existing.value
+  })
+
+/** The file that is replaced, if there is one: the one that a link leads to, if it lies inside. */
+const replacedBy = (root: string, path: string, overwrite: boolean) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    const real = yield* optional(fs.realPath(path))
+    if (Option.isNone(real)) {
+      // A link to nothing: a file made through it would lie where it points.
+      return Option.isSome(yield* Effect.option(fs.readLink(path))) ? yield* Effect.fail(outside) : undefined
+    }
+    yield* within(paths, root, real.value)
+    const { mode, type } = yield* system(fs.stat(real.value))
+    if (type !== "File") return yield* Effect.fail(notAFile)
+    if (!overwrite) return yield* Effect.fail(failure("Exists", "The file exists already"))
+    return { path: real.value, mode: mode & 0o777 }
+  })
+
+/**
+ * Writes a file as a whole: others see what was there before or what is there now, and after a crash it is one of the two. Nothing is left
+ * of one that could not be written.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const write = (
+  base: string,
+  path: string,
+  bytes: Uint8Array,
+  options: { readonly makeDirectories: boolean; readonly overwrite: boolean }
+): Confined<void> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    const place = yield* placeOf(base, path)
+    const { root } = place
+    const directory = yield* directoryOf(place, options.makeDirectories)
+    const replaced = yield* replacedBy(root, paths.join(directory, paths.basename(place.target)), options.overwrite)
+    const final = replaced?.path ?? paths.join(directory, paths.basename(place.target))
+    const number = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
+    const temporary = paths.join(paths.dirname(final), `.${number.toString(36)}.tmp`)
+    let isMade = false
+    const fill = Effect.scoped(
+      Effect.gen(function* () {
+        const mode = replaced === undefined ? {} : { mode: replaced.mode }
+        // A file of that name that is not ours must stay.
+        const made = Effect.tap(fs.open(temporary, { flag: "wx", ...mode }), () => Effect.sync(() => (isMade = true)))
+        const file = yield* system(Effect.uninterruptible(made))
+        yield* confirm(root, temporary, file)
+        if (bytes.length > 0) yield* system(Effect.uninterruptible(file.writeAll(bytes)))
+        yield* system(Effect.uninterruptible(file.sync))
+      })
+    )
+    // Of two that make a file at once, only one may: a link is refused where a rename would replace.
+    const publish = options.overwrite ? fs.rename(temporary, final) : fs.link(temporary, final)
+    yield* Effect.zipRight(fill, Effect.uninterruptible(system(publish))).pipe(
+      Effect.onExit((exit) =>
+        isMade && !(options.overwrite && Exit.isSuccess(exit)) ? Effect.ignore(fs.remove(temporary)) : Effect.void
+      )
+    )
+  })
