@@ -167,6 +167,14 @@ export * as AuditLog from "./governance/AuditLog.js"
 export * as CacheBackend from "./llm/CacheBackend.js"
 
 /**
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
+ * a skill gets into them.
+ *
+ * @since 0.1.0
+ */
+export * as CatalogTools from "./skill/CatalogTools.js"
+
+/**
  * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
  * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
  *
@@ -1155,11 +1163,33 @@ export * as SessionStage from "./agent/SessionStage.js"
 export * as Skill from "./skill/Skill.js"
 
 /**
+ * Reading a file of a skill's folder, and nothing outside of it.
+ *
+ * @since 0.1.0
+ */
+export * as SkillAccess from "./skill/SkillAccess.js"
+
+/**
+ * The instructions of a skill as a model is given them.
+ *
+ * @since 0.1.0
+ */
+export * as SkillActivation from "./skill/SkillActivation.js"
+
+/**
  * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
  *
  * @since 0.1.0
  */
 export * as SkillArguments from "./skill/SkillArguments.js"
+
+/**
+ * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of those that are
+ * activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped or fenced, and bounded.
+ *
+ * @since 0.1.0
+ */
+export * as SkillCatalog from "./skill/SkillCatalog.js"
 
 /**
  * Skills one after another: each result is the next one's parameters.
@@ -1204,6 +1234,21 @@ export * as SkillFile from "./skill/SkillFile.js"
 export * as SkillHooks from "./skill/SkillHooks.js"
 
 /**
+ * What a model is told of all skills: names and descriptions.
+ *
+ * @since 0.1.0
+ */
+export * as SkillListing from "./skill/SkillListing.js"
+
+/**
+ * Trust that is kept in a lock file: which skill folders were accepted, and with what content. One that is new, or is no longer what was
+ * accepted, is asked about before anything of it is used.
+ *
+ * @since 0.1.0
+ */
+export * as SkillLock from "./skill/SkillLock.js"
+
+/**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
@@ -1223,6 +1268,13 @@ export * as SkillStage from "./agent/SkillStage.js"
  * @since 0.1.0
  */
 export * as SkillTool from "./skill/SkillTool.js"
+
+/**
+ * Whether the text and the scripts of a skill folder may be used.
+ *
+ * @since 0.1.0
+ */
+export * as SkillTrust from "./skill/SkillTrust.js"
 
 /**
  * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.

@@ -39,6 +39,8 @@ export type Activated = Pick<SkillFile, "name" | "allowedTools">
 export interface Service {
   /** What is active, in the order of the first activation. */
   readonly active: Effect.Effect<ReadonlyArray<Activated>>
+  /** Whether the skill of this name is; outside a run every one is. */
+  readonly isActive: (name: string) => Effect.Effect<boolean>
   /**
    * Makes a skill active. One that is active already takes the tools it names now; where it names none any more, those it named last hold on.
    */
@@ -52,7 +54,11 @@ export interface Service {
  * @category tags
  */
 export class ActiveSkills extends Context.Reference<ActiveSkills>()("effect-lexigram/skill/ActiveSkills", {
-  defaultValue: (): Service => ({ active: Effect.succeed([]), activate: () => Effect.void })
+  defaultValue: (): Service => ({
+    active: Effect.succeed([]),
+    isActive: () => Effect.succeed(true),
+    activate: () => Effect.void
+  })
 }) {}
 
 /**
@@ -67,6 +73,7 @@ export const make: Effect.Effect<Service> = Effect.gen(function* () {
   for (const skill of yield* outer.active) skills.set(skill.name, skill)
   return {
     active: Effect.sync(() => [...skills.values()]),
+    isActive: (name) => Effect.sync(() => skills.has(name)),
     activate: ({ allowedTools, name }) =>
       Effect.sync(() => {
         skills.set(name, { name, allowedTools: allowedTools ?? skills.get(name)?.allowedTools })

@@ -13,6 +13,14 @@ export * as ActiveSkills from "./ActiveSkills.js"
 export * as AllowedTools from "./AllowedTools.js"
 
 /**
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
+ * a skill gets into them.
+ *
+ * @since 0.1.0
+ */
+export * as CatalogTools from "./CatalogTools.js"
+
+/**
  * Who may execute which skills.
  *
  * @since 0.1.0
@@ -41,11 +49,33 @@ export * as ScriptRunner from "./ScriptRunner.js"
 export * as Skill from "./Skill.js"
 
 /**
+ * Reading a file of a skill's folder, and nothing outside of it.
+ *
+ * @since 0.1.0
+ */
+export * as SkillAccess from "./SkillAccess.js"
+
+/**
+ * The instructions of a skill as a model is given them.
+ *
+ * @since 0.1.0
+ */
+export * as SkillActivation from "./SkillActivation.js"
+
+/**
  * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
  *
  * @since 0.1.0
  */
 export * as SkillArguments from "./SkillArguments.js"
+
+/**
+ * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of those that are
+ * activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped or fenced, and bounded.
+ *
+ * @since 0.1.0
+ */
+export * as SkillCatalog from "./SkillCatalog.js"
 
 /**
  * Skills one after another: each result is the next one's parameters.
@@ -90,6 +120,21 @@ export * as SkillFile from "./SkillFile.js"
 export * as SkillHooks from "./SkillHooks.js"
 
 /**
+ * What a model is told of all skills: names and descriptions.
+ *
+ * @since 0.1.0
+ */
+export * as SkillListing from "./SkillListing.js"
+
+/**
+ * Trust that is kept in a lock file: which skill folders were accepted, and with what content. One that is new, or is no longer what was
+ * accepted, is asked about before anything of it is used.
+ *
+ * @since 0.1.0
+ */
+export * as SkillLock from "./SkillLock.js"
+
+/**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
@@ -102,3 +147,10 @@ export * as SkillRegistry from "./SkillRegistry.js"
  * @since 0.1.0
  */
 export * as SkillTool from "./SkillTool.js"
+
+/**
+ * Whether the text and the scripts of a skill folder may be used.
+ *
+ * @since 0.1.0
+ */
+export * as SkillTrust from "./SkillTrust.js"
