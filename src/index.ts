@@ -1241,12 +1241,19 @@ export * as SkillHooks from "./skill/SkillHooks.js"
 export * as SkillListing from "./skill/SkillListing.js"
 
 /**
- * Trust that is kept in a lock file: which skill folders were accepted, and with what content. One that is new, or is no longer what was
- * accepted, is asked about before anything of it is used.
+ * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about before anything of it is
+ * used.
  *
  * @since 0.1.0
  */
 export * as SkillLock from "./skill/SkillLock.js"
+
+/**
+ * The lock file of skills: which were accepted, and with what content. JSON, in one form for the same content.
+ *
+ * @since 0.1.0
+ */
+export * as SkillLockFile from "./skill/SkillLockFile.js"
 
 /**
  * The skills that can be executed, by name.

@@ -14,6 +14,7 @@ import * as Run from "../../src/observability/Run.js"
 import * as ScriptRunner from "../../src/skill/ScriptRunner.js"
 import * as SkillCatalog from "../../src/skill/SkillCatalog.js"
 import * as SkillLock from "../../src/skill/SkillLock.js"
+import * as SkillLockFile from "../../src/skill/SkillLockFile.js"
 import { SkillTrust } from "../../src/skill/SkillTrust.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import { make as recordedRun } from "../tool/RecordedRun.js"
@@ -47,7 +48,7 @@ const started = (options?: {
     return { fs, root, path, questions, open, skill, trust: yield* open, text: fs.readFileString(path) }
   })
 
-const lockOf = (text: string): SkillLock.Lock => Either.getOrThrow(SkillLock.parse(text))
+const lockOf = (text: string): SkillLockFile.Lock => Either.getOrThrow(SkillLockFile.parse(text))
 
 describe("format and parse", () => {
   const pin = FastCheck.record({
@@ -61,11 +62,11 @@ describe("format and parse", () => {
   it("a lock comes back from its file, and the same skills give the same text in any order", () => {
     FastCheck.assert(
       FastCheck.property(pins, (skills) => {
-        const text = SkillLock.format({ version: 1, skills })
-        assert.strictEqual(SkillLock.format(lockOf(text)), text)
+        const text = SkillLockFile.format({ version: 1, skills })
+        assert.strictEqual(SkillLockFile.format(lockOf(text)), text)
         assert.strictEqual(lockOf(text).skills.length, skills.length)
         const turned = [...skills].reverse().map((one) => ({ ...one, files: [...one.files].reverse() }))
-        assert.strictEqual(SkillLock.format({ version: 1, skills: turned }), text)
+        assert.strictEqual(SkillLockFile.format({ version: 1, skills: turned }), text)
       }),
       { numRuns: 50 }
     )
@@ -74,7 +75,7 @@ describe("format and parse", () => {
   it("is readable", () => {
     const skills = [{ name: "pdf", path: "skills/pdf", hash: "12", files: ["a"], allowedTools: ["Read"] }]
     assert.strictEqual(
-      SkillLock.format({ version: 1, skills }),
+      SkillLockFile.format({ version: 1, skills }),
       `{
   "version": 1,
   "skills": [
@@ -109,9 +110,9 @@ describe("format and parse", () => {
       '{"version":1,"skills":[],"more":1}',
       JSON.stringify({ version: 1, skills: [{ ...one, hash: 1 }] }),
       JSON.stringify({ version: 1, skills: [one, one] }),
-      `<<<<<<< ours\n${SkillLock.format({ version: 1, skills: [] })}`
+      `<<<<<<< ours\n${SkillLockFile.format({ version: 1, skills: [] })}`
     ]) {
-      assert.isTrue(Either.isLeft(SkillLock.parse(text)), text)
+      assert.isTrue(Either.isLeft(SkillLockFile.parse(text)), text)
     }
   })
 })
@@ -226,7 +227,7 @@ describe("SkillLock", () => {
       const { fs, path, questions, skill, trust } = yield* started({ policy: "deny" })
       assert.isFalse(yield* trust.isTrusted(skill))
       const pin = { name: "pdf", path: "skills/pdf", hash: "1111", files: [] }
-      yield* fs.writeFileString(path, SkillLock.format({ version: 1, skills: [pin] }))
+      yield* fs.writeFileString(path, SkillLockFile.format({ version: 1, skills: [pin] }))
       assert.isTrue(yield* trust.isTrusted(skill))
       assert.isFalse(yield* trust.isTrusted({ ...skill, hash: "2222" }))
       assert.deepStrictEqual(questions, [])
