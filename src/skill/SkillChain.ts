@@ -19,7 +19,7 @@ import type { SkillError } from "./SkillError.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options extends Skill.Traits {
+export interface Options<in P = never> extends Skill.Traits, Skill.Confirmation<P> {
   readonly description: string
 }
 
@@ -42,7 +42,7 @@ export interface Step {
  */
 export interface Chain<in P, out A, out E = never, out R = never> extends Skill.Skill<P, A, E, R> {
   readonly steps: readonly [Step, ...ReadonlyArray<Step>]
-  readonly options: Options
+  readonly options: Options<any>
 }
 
 /** Of each further skill: what it must be able to take. */
@@ -63,7 +63,7 @@ type LastResult<A, Skills extends ReadonlyArray<Skill.Any>> = Skills extends rea
 /** A single skill adds nothing that its execution does not add anyway. */
 type Failure<E> = E | SkillError
 
-const fromSteps = (name: string, options: Options, steps: Chain<never, unknown>["steps"]): any => {
+const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unknown>["steps"]): any => {
   const [first, ...more] = steps
   const uses = steps.map(({ skill }) => skill)
   const skill = Skill.composite(name, {
@@ -119,7 +119,7 @@ const fromSteps = (name: string, options: Options, steps: Chain<never, unknown>[
  */
 export const make = <P, A, E, R, const Skills extends ReadonlyArray<Skill.Any>>(
   name: string,
-  options: Options,
+  options: Options<NoInfer<P>>,
   first: Skill.Skill<P, A, E, R>,
   ...more: Skills & Fitting<A, Skills>
 ): Chain<P, LastResult<A, Skills>, Failure<E | Skill.ErrorOf<Skills[number]>>, R | Skill.ServicesOf<Skills[number]>> =>
@@ -133,7 +133,7 @@ export const make = <P, A, E, R, const Skills extends ReadonlyArray<Skill.Any>>(
  */
 export const fromList = (
   name: string,
-  options: Options,
+  options: Options<unknown>,
   steps: readonly [FromListStep, ...ReadonlyArray<FromListStep>]
 ): Chain<unknown, unknown, SkillError> => fromSteps(name, options, [stepOf(steps[0]), ...steps.slice(1).map(stepOf)])
 
