@@ -197,6 +197,13 @@ export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
 export * as Checkpointer from "./graph/Checkpointer.js"
 
 /**
+ * One skill or the other, by the parameters.
+ *
+ * @since 0.1.0
+ */
+export * as ConditionalSkill from "./skill/ConditionalSkill.js"
+
+/**
  * The conversation a run is about, as tools may see it that ask other agents.
  *
  * @since 0.1.0
@@ -759,6 +766,13 @@ export * as OpenAi from "./provider/OpenAi.js"
 export * as OutputGuardStage from "./agent/OutputGuardStage.js"
 
 /**
+ * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
+ *
+ * @since 0.1.0
+ */
+export * as ParallelSkills from "./skill/ParallelSkills.js"
+
+/**
  * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
  *
  * @since 0.1.0
@@ -1199,6 +1213,13 @@ export * as SkillCatalog from "./skill/SkillCatalog.js"
 export * as SkillChain from "./skill/SkillChain.js"
 
 /**
+ * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
+ *
+ * @since 0.1.0
+ */
+export * as SkillCombinators from "./skill/SkillCombinators.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
@@ -1256,11 +1277,25 @@ export * as SkillLock from "./skill/SkillLock.js"
 export * as SkillLockFile from "./skill/SkillLockFile.js"
 
 /**
+ * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
+ *
+ * @since 0.1.0
+ */
+export * as SkillPipeline from "./skill/SkillPipeline.js"
+
+/**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
  */
 export * as SkillRegistry from "./skill/SkillRegistry.js"
+
+/**
+ * One of several skills, by the parameters: the first route whose condition holds, in their order.
+ *
+ * @since 0.1.0
+ */
+export * as SkillRouter from "./skill/SkillRouter.js"
 
 /**
  * Puts skills beside the agent's tools.

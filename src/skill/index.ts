@@ -21,6 +21,20 @@ export * as AllowedTools from "./AllowedTools.js"
 export * as CatalogTools from "./CatalogTools.js"
 
 /**
+ * One skill or the other, by the parameters.
+ *
+ * @since 0.1.0
+ */
+export * as ConditionalSkill from "./ConditionalSkill.js"
+
+/**
+ * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
+ *
+ * @since 0.1.0
+ */
+export * as ParallelSkills from "./ParallelSkills.js"
+
+/**
  * Who may execute which skills.
  *
  * @since 0.1.0
@@ -85,6 +99,13 @@ export * as SkillCatalog from "./SkillCatalog.js"
 export * as SkillChain from "./SkillChain.js"
 
 /**
+ * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
+ *
+ * @since 0.1.0
+ */
+export * as SkillCombinators from "./SkillCombinators.js"
+
+/**
  * Skills and their results as data.
  *
  * @since 0.1.0
@@ -142,11 +163,25 @@ export * as SkillLock from "./SkillLock.js"
 export * as SkillLockFile from "./SkillLockFile.js"
 
 /**
+ * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
+ *
+ * @since 0.1.0
+ */
+export * as SkillPipeline from "./SkillPipeline.js"
+
+/**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
  */
 export * as SkillRegistry from "./SkillRegistry.js"
+
+/**
+ * One of several skills, by the parameters: the first route whose condition holds, in their order.
+ *
+ * @since 0.1.0
+ */
+export * as SkillRouter from "./SkillRouter.js"
 
 /**
  * Skills as tools, tools as skills.
