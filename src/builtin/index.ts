@@ -1,4 +1,11 @@
 /**
+ * The skill `database_query`: statements that read, on a database that refuses to write while they run.
+ *
+ * @since 0.1.0
+ */
+export * as DatabaseQuerySkill from "./DatabaseQuerySkill.js"
+
+/**
  * The skills `file_read` and `file_write`: files below one directory.
  *
  * @since 0.1.0

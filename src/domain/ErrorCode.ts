@@ -72,6 +72,7 @@ export const table = {
   LEX_ERR_SKILL_108: "HttpRequestError",
   LEX_ERR_SKILL_109: "FileAccessError",
   LEX_ERR_SKILL_115: "SkillAccessError",
+  LEX_ERR_SKILL_111: "DatabaseQueryError",
   LEX_ERR_MEM_001: "MemoryError",
   LEX_ERR_MEM_002: "ConsolidationError",
   LEX_ERR_MEM_003: "StorageError",
