@@ -7,6 +7,7 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
@@ -321,11 +322,12 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
 ): Effect.Effect<Service, SkillTrust.SkillTrustError, Requirements | R | R2 | Scope.Scope> =>
   Effect.gen(function* () {
     const { service, update } = yield* build(options)
-    yield* update(source.current)
+    const begun = yield* Deferred.make<void>()
+    // Before the first skills are asked about: what changes meanwhile is not missed.
     yield* source.changes.pipe(
       Stream.buffer({ capacity: 1, strategy: "sliding" }),
       Stream.runForEach((skills) =>
-        Effect.catchAll(update(skills), (error) =>
+        Effect.catchAll(Effect.zipRight(Deferred.await(begun), update(skills)), (error) =>
           warn("Changed skills are not used: it cannot be found out whether they are trusted", {
             error: errorInfo(error).tag,
             reason: error.reason
@@ -335,6 +337,8 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
       Effect.catchAll((error) => warn("Changes of skills are not followed any more", { error: errorInfo(error).tag })),
       Effect.forkScoped
     )
+    yield* update(source.current)
+    yield* Deferred.succeed(begun, undefined)
     return service
   })
 

@@ -2,8 +2,10 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as PubSub from "effect/PubSub"
 import * as Queue from "effect/Queue"
 import * as Ref from "effect/Ref"
 import type * as Scope from "effect/Scope"
@@ -369,6 +371,27 @@ describe("live", () => {
       yield* Queue.offer(changes, [loaded("b"), loaded("bad")])
       yield* until(["b"])
       assert.deepStrictEqual(asked, ["a", "b", "bad"])
+    })
+  )
+
+  test(
+    "misses no change that comes while the first skills are asked about, and of several takes the last",
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const changes = yield* PubSub.unbounded<ReadonlyArray<LoadedSkill>>()
+      const making = yield* Effect.fork(
+        SkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fromPubSub(changes) }).pipe(
+          Effect.provide(SkillTrust.layer(() => Effect.as(Deferred.await(gate), true)))
+        )
+      )
+      for (let i = 0; i < 50; i++) yield* Effect.yieldNow()
+      yield* PubSub.publish(changes, [loaded("b")])
+      yield* PubSub.publish(changes, [loaded("c")])
+      yield* PubSub.publish(changes, [loaded("d")])
+      for (let i = 0; i < 50; i++) yield* Effect.yieldNow()
+      yield* Deferred.succeed(gate, undefined)
+      const catalogue = yield* Fiber.join(making)
+      while ((yield* namesOf(catalogue)).join() !== "d") yield* Effect.yieldNow()
     })
   )
 
