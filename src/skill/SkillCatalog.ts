@@ -306,6 +306,35 @@ export const make = <E = never, R = never>(
   Effect.flatMap(build(options), ({ service, update }) => Effect.as(update(skills), service))
 
 /**
+ * What became of a skill: the form of `SkillFolders.watch`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Change {
+  readonly _tag: "Added" | "Changed" | "Removed"
+  readonly skill: LoadedSkill
+}
+
+/**
+ * The skills there are after each change, for `makeLive`: those that were there first come first. Changes that come in one piece count as one.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const following = <E, R>(
+  changes: Stream.Stream<Change, E, R>
+): Stream.Stream<ReadonlyArray<LoadedSkill>, E, R> =>
+  Stream.mapAccum(Stream.chunks(changes), new Map<string, LoadedSkill>(), (before, chunk) => {
+    const now = new Map(before)
+    for (const { _tag, skill } of chunk) {
+      if (_tag === "Removed") now.delete(skill.file.name)
+      else now.set(skill.file.name, skill)
+    }
+    return [now, [...now.values()]]
+  })
+
+/**
  * A catalogue that follows its skills: `current` to begin with, then whatever `changes` gives. While somebody is asked about new ones it
  * stays as it was; of changes that come meanwhile the last counts. It also stays as it was when it cannot be found out whether they are
  * trusted, and when the changes end; failures are logged.

@@ -1,5 +1,6 @@
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
+import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -371,6 +372,26 @@ describe("live", () => {
       yield* Queue.offer(changes, [loaded("b"), loaded("bad")])
       yield* until(["b"])
       assert.deepStrictEqual(asked, ["a", "b", "bad"])
+    })
+  )
+
+  it.effect("changes of folders become the skills there are, once a piece", () =>
+    Effect.gen(function* () {
+      const [a, b, c] = [loaded("a"), loaded("b"), loaded("c")]
+      const newer = loaded("a", { hash: "newer" })
+      const changes = Stream.fromChunks<SkillCatalog.Change>(
+        Chunk.make({ _tag: "Added", skill: a }, { _tag: "Added", skill: b }),
+        Chunk.make({ _tag: "Changed", skill: newer }, { _tag: "Added", skill: c }),
+        Chunk.make({ _tag: "Removed", skill: newer }),
+        Chunk.make({ _tag: "Removed", skill: loaded("unknown") }, { _tag: "Added", skill: a })
+      )
+      const states = Chunk.toReadonlyArray(yield* Stream.runCollect(SkillCatalog.following(changes)))
+      assert.deepStrictEqual(states, [
+        [a, b],
+        [newer, b, c],
+        [b, c],
+        [b, c, a]
+      ])
     })
   )
 
