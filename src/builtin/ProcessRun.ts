@@ -1,0 +1,441 @@
+/**
+ * One command in a process of its own: with a clean environment, a folder that is removed afterwards, limits on time, output, memory and
+ * processes, and nothing left running behind it.
+ *
+ * A command runs as the user of this process: where no namespace hides it (`ProcessLaunch`), it can read what that user can read.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { constants } from "node:os"
+import * as Command from "@effect/platform/Command"
+import * as CommandExecutor from "@effect/platform/CommandExecutor"
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Deferred from "effect/Deferred"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Deadline from "../internal/Deadline.js"
+import * as SecretText from "../internal/SecretText.js"
+import * as ProcessLaunch from "./ProcessLaunch.js"
+import * as ProcessTable from "./ProcessTable.js"
+import * as ProcessTree from "./ProcessTree.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Limits {
+  /** 30 seconds. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Of standard output: 1 MiB. The first byte beyond kills. */
+  readonly maxOutputBytes?: number | undefined
+  /** Of the end of standard error, which is kept: 64 KiB. What comes before is forgotten. */
+  readonly maxErrorBytes?: number | undefined
+  /** Of all its processes together: 256 MiB. */
+  readonly maxMemoryBytes?: number | undefined
+  /** At one time: 64. */
+  readonly maxProcesses?: number | undefined
+  /** Of the address space of each process, kept by the kernel: none. Interpreters that reserve what they never use (V8) do not bear one. */
+  readonly maxAddressBytes?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Request {
+  /** An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. */
+  readonly command: string
+  readonly args?: ReadonlyArray<string> | undefined
+  /** That nobody reads it is no failure. */
+  readonly stdin?: string | undefined
+  /** The temporary folder, unless given. */
+  readonly cwd?: string | undefined
+  /** On top of `PATH`, `LANG`, and `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are taken out of standard error. */
+  readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
+  readonly limits?: Limits | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Result {
+  /** Bytes that are not UTF-8 are replaced. */
+  readonly stdout: string
+  /** The end of it, secrets taken out. */
+  readonly stderr: string
+  /** 128 and the number of the signal where one ended it, as shells have it. */
+  readonly exitCode: number
+  /** Inside a namespace an exit code above 128 counts as the signal that it stands for. */
+  readonly signal: string | undefined
+  readonly durationMs: number
+}
+
+/**
+ * The command was not started, or was killed at a limit.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ProcessError extends Data.TaggedError("ProcessError")<{
+  readonly reason: "Unavailable" | "Timeout" | "OutputLimit" | "MemoryLimit" | "ProcessLimit"
+  readonly message: string
+  readonly hint?: string | undefined
+  readonly stderr?: string | undefined
+  readonly cause?: unknown
+}> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** How processes are kept together: `undefined` where the way asked for does not work, and nothing is run. */
+  readonly isolation: "namespace" | "scan" | undefined
+  /** Interruption kills everything it has started, removes the folder, and ends after that. Exit codes are results. */
+  readonly run: (request: Request) => Effect.Effect<Result, ProcessError>
+  /** The path of a program. */
+  readonly find: (name: string) => Effect.Effect<string | undefined>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** `auto`. */
+  readonly isolation?: ProcessLaunch.Isolation | undefined
+  /** `/proc` where there is one, else `ps`. */
+  readonly source?: ProcessTable.Source | undefined
+  /** That of this process. Windows is refused: it has neither signals nor groups that could be killed as a whole. */
+  readonly platform?: string | undefined
+}
+
+/** How far a limit can be passed before it is seen. A reading may take a tenth of the time at most. */
+const watchMillis = { proc: 50, ps: 250 } as const
+
+/** What was written before the end is in the pipe: reading it takes no longer, unless somebody else holds the pipe. */
+const drainMillis = 1_000
+
+/** What a system takes as one argument is 128 KiB, all together with the environment at least 256. */
+const maxArgumentBytes = 100_000
+
+const stdinChunk = 64 * 1024
+
+/** Finalizers wait for processes, not for the clock of a test. */
+const onMachine = Effect.withClock(Clock.make())
+
+const signalNames: ReadonlyMap<number, string> = new Map(
+  Object.entries(constants.signals).map(([name, number]) => [number, name])
+)
+
+/** How the first process ended: the platform gives the signal in the message of a failure only. */
+const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): Pick<Result, "exitCode" | "signal"> => {
+  if (Exit.isSuccess(exit)) {
+    return { exitCode: exit.value, signal: isKept ? signalNames.get(exit.value - 128) : undefined }
+  }
+  const signal = /\bSIG[A-Z0-9]{2,10}\b/.exec(Cause.pretty(exit.cause))?.[0]
+  const number = signal === undefined ? undefined : (constants.signals as Record<string, number>)[signal]
+  return { exitCode: number === undefined ? 1 : 128 + number, signal }
+}
+
+/** The first line starts the command, the rest is its own. */
+const input = (text: string): Stream.Stream<Uint8Array> => {
+  const bytes = new TextEncoder().encode(`\n${text}`)
+  return Stream.unfold(0, (from) =>
+    from < bytes.length ? Option.some([bytes.subarray(from, from + stdinChunk), from + stdinChunk]) : Option.none()
+  )
+}
+
+/** Beyond the limit nothing more is read. */
+class Output {
+  private readonly chunks: Array<Uint8Array> = []
+  private size = 0
+  isOver = false
+
+  constructor(private readonly limit: number) {}
+
+  add(chunk: Uint8Array): void {
+    this.size += chunk.length
+    this.isOver = this.size > this.limit
+    if (this.isOver) this.chunks.length = 0
+    else this.chunks.push(chunk)
+  }
+
+  text(): string {
+    return new TextDecoder().decode(Buffer.concat(this.chunks))
+  }
+}
+
+/** The last bytes of what goes through. */
+class Tail {
+  private chunks: Array<Uint8Array> = []
+  private size = 0
+  private isCut = false
+  /** The first byte is that of the launcher. */
+  hasStarted = false
+
+  constructor(private readonly limit: number) {}
+
+  add(chunk: Uint8Array): void {
+    const own = this.hasStarted ? chunk : chunk.subarray(1)
+    this.hasStarted = true
+    this.chunks.push(own)
+    this.size += own.length
+    // Only now and then: each time what is kept is copied.
+    if (this.size > 2 * this.limit + stdinChunk) this.cut()
+  }
+
+  private cut(): Buffer {
+    const all = Buffer.concat(this.chunks)
+    this.isCut ||= all.length > this.limit
+    const last = this.limit === 0 ? all.subarray(0, 0) : Buffer.from(all.subarray(-this.limit))
+    this.chunks = [last]
+    this.size = last.length
+    return last
+  }
+
+  /** Where something is missing, the line it ends in goes too: it could be the end of a secret. */
+  text(secrets: ReadonlyArray<Redacted.Redacted<string>>): string {
+    const text = new TextDecoder().decode(this.cut())
+    return SecretText.redact(this.isCut ? text.slice(text.indexOf("\n") + 1 || text.length) : text, secrets)
+  }
+}
+
+const unavailable = (message: string, options?: { readonly hint?: string; readonly cause?: unknown }): ProcessError =>
+  new ProcessError({ reason: "Unavailable", message, ...options })
+
+const valueOf = (value: string | Redacted.Redacted<string>): string =>
+  typeof value === "string" ? value : Redacted.value(value)
+
+/** What would make the call of the system throw instead of fail. */
+const problemOf = (texts: ReadonlyArray<string>): string | undefined => {
+  if (texts.some((text) => text.includes("\0"))) return "An argument or a variable of the command holds a NUL character"
+  const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text) + 1, 0)
+  return bytes > maxArgumentBytes
+    ? `The arguments and variables of the command take ${bytes} bytes, of which ${maxArgumentBytes} are allowed`
+    : undefined
+}
+
+interface Resolved {
+  readonly timeout: Duration.Duration
+  readonly maxOutputBytes: number
+  readonly maxErrorBytes: number
+  readonly maxMemoryBytes: number
+  readonly maxProcesses: number
+  readonly maxAddressBytes: number | undefined
+}
+
+const resolve = (limits: Limits | undefined): Resolved => ({
+  timeout: Duration.decode(limits?.timeout ?? "30 seconds"),
+  maxOutputBytes: limits?.maxOutputBytes ?? 1024 * 1024,
+  maxErrorBytes: limits?.maxErrorBytes ?? 64 * 1024,
+  maxMemoryBytes: limits?.maxMemoryBytes ?? 256 * 1024 * 1024,
+  maxProcesses: limits?.maxProcesses ?? 64,
+  maxAddressBytes: limits?.maxAddressBytes
+})
+
+type Reason = Exclude<ProcessError["reason"], "Unavailable">
+
+/**
+ * Looks once for the way to keep processes together, and reads the processes of the machine for all commands at once.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options
+): Effect.Effect<Service, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const executor = yield* CommandExecutor.CommandExecutor
+    const fs = yield* FileSystem.FileSystem
+    const platform = options?.platform ?? process.platform
+    const table = yield* ProcessTable.make({ source: options?.source })
+    const launcher = yield* ProcessLaunch.make(options?.isolation ?? "auto")
+    const find = (name: string) => Effect.provideService(ProcessLaunch.find(name), FileSystem.FileSystem, fs)
+
+    const folder = Effect.mapError(fs.makeTempDirectory({ prefix: "lexigram-" }), (cause) =>
+      unavailable("There is no temporary folder for the command", { cause })
+    )
+
+    // What the command made unreadable is made readable first. Links are not followed.
+    const remove = (path: string): Effect.Effect<void> =>
+      fs.remove(path, { recursive: true, force: true }).pipe(
+        Effect.catchAll(() =>
+          Effect.zipRight(
+            executor.exitCode(
+              Command.env(Command.make("/bin/chmod", "-R", "u+rwx", path), { PATH: "/bin" }, { extendEnv: false })
+            ),
+            fs.remove(path, { recursive: true, force: true })
+          )
+        ),
+        Effect.catchAll((error) => Effect.logWarning("The temporary folder of a command was not removed", error))
+      )
+
+    const supervise = (request: Request, program: string, home: string) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const limits = resolve(request.limits)
+          const from = yield* Clock.currentTimeMillis
+          const values = Object.entries(request.env ?? {})
+          const env = {
+            PATH: ProcessLaunch.pathFor(program),
+            HOME: home,
+            TMPDIR: home,
+            LANG: "C.UTF-8",
+            ...Object.fromEntries(values.map(([name, value]) => [name, valueOf(value)]))
+          }
+          const problem = problemOf([...(request.args ?? []), ...Object.entries(env).flat(), request.cwd ?? ""])
+          if (problem !== undefined) return yield* unavailable(problem)
+          const launch = yield* launcher.wrap(program, request.args ?? [], limits)
+          const command = Command.make(launch.command, ...launch.args).pipe(
+            Command.env(env, { extendEnv: false }),
+            Command.workingDirectory(request.cwd ?? home)
+          )
+
+          const scope = yield* Scope.make()
+          const started = yield* Effect.exit(Scope.extend(executor.start(command), scope))
+          if (Exit.isFailure(started)) {
+            yield* Scope.close(scope, started)
+            return yield* Effect.failCause(
+              Cause.map(started.cause, (cause) => unavailable("The command could not be started", { cause }))
+            )
+          }
+          const child = started.value
+          const ended = yield* Deferred.make<void, Reason>()
+          const exited = yield* Deferred.make<Pick<Result, "exitCode" | "signal">>()
+          const output = new Output(limits.maxOutputBytes)
+          const tail = new Tail(limits.maxErrorBytes)
+          // They end with their pipe. A failure of a pipe is its end: how the command ended is what counts.
+          const readers = [
+            yield* background(
+              Stream.runForEachWhile(child.stdout, (chunk) => {
+                output.add(chunk)
+                return output.isOver ? Effect.as(Deferred.fail(ended, "OutputLimit"), false) : Effect.succeed(true)
+              })
+            ),
+            yield* background(Stream.runForEach(child.stderr, (chunk) => Effect.sync(() => tail.add(chunk))))
+          ]
+          yield* background(
+            Effect.flatMap(Effect.exit(child.exitCode), (exit) =>
+              Effect.zipRight(Deferred.succeed(exited, endOf(exit, launch.isKept)), Deferred.succeed(ended, undefined))
+            )
+          )
+          const tree = yield* ProcessTree.make({ table, pid: child.pid, tag: launch.tag, isKept: launch.isKept })
+          const writer = yield* background(Stream.run(input(request.stdin ?? ""), child.stdin))
+          const watcher = yield* background(watch(tree, limits, launch.isKept, ended))
+
+          const exit = yield* Effect.exit(
+            restore(
+              Deadline.run(() => Deferred.await(ended), {
+                whole: Duration.toMillis(limits.timeout),
+                onTimeout: (): Reason => "Timeout"
+              })
+            )
+          )
+          const durationMs = (yield* Clock.currentTimeMillis) - from
+          yield* Fiber.interrupt(watcher)
+          const isGone = yield* onMachine(tree.kill(Deferred.isDone(exited)))
+          for (const reader of readers) yield* onMachine(within(drainMillis, reader))
+          const closing = Scope.close(scope, Exit.void)
+          if (yield* Deferred.isDone(exited)) {
+            // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
+            yield* Fiber.interrupt(writer)
+            yield* closing
+          } else yield* Effect.forkDaemon(closing)
+          if (!isGone) {
+            yield* Effect.logWarning("Processes of a command could not be killed: the system holds them")
+          }
+
+          const stderr = tail.text(values.flatMap(([, value]) => (typeof value === "string" ? [] : [value])))
+          if (Exit.isFailure(exit)) {
+            return yield* Effect.failCause(Cause.map(exit.cause, (reason) => limitError(reason, limits, stderr)))
+          }
+          if (!tail.hasStarted) return yield* unavailable("The system did not start the command")
+          if (output.isOver) return yield* limitError("OutputLimit", limits, stderr)
+          return { ...(yield* Deferred.await(exited)), stdout: output.text(), stderr, durationMs } satisfies Result
+        })
+      )
+
+    const watch = (
+      tree: ProcessTree.ProcessTree,
+      limits: Resolved,
+      isKept: boolean,
+      ended: Deferred.Deferred<void, Reason>
+    ): Effect.Effect<void> => {
+      // The keeper of a namespace and its first process.
+      const own = isKept ? 2 : 0
+      const look: Effect.Effect<void> = Effect.suspend(() => {
+        const millis = Math.max(watchMillis[table.source], 10 * table.lastReadMillis())
+        return Effect.flatMap(Effect.zipRight(Effect.sleep(millis), tree.members(millis / 2)), (members) => {
+          if (members.length - own > limits.maxProcesses) return Deferred.fail(ended, "ProcessLimit")
+          return table.memory(members, limits.maxMemoryBytes) > limits.maxMemoryBytes
+            ? Deferred.fail(ended, "MemoryLimit")
+            : look
+        })
+      })
+      return look
+    }
+
+    const run = (request: Request): Effect.Effect<Result, ProcessError> =>
+      Effect.gen(function* () {
+        if (platform === "win32") {
+          return yield* unavailable("Commands are not run on Windows", {
+            hint: "Run it in the Windows Subsystem for Linux: what a command leaves behind cannot be killed on Windows"
+          })
+        }
+        if (launcher.isolation === undefined) {
+          return yield* unavailable("Process namespaces are not available here", {
+            hint: 'They need Linux, unshare of util-linux, and a kernel that allows them; isolation "scan" works without'
+          })
+        }
+        const program = yield* find(request.command)
+        if (program === undefined) {
+          return yield* unavailable(`There is no program ${SecretText.excerpt(request.command, { maxLength: 100 })}`, {
+            hint: "Install it, or give its absolute path"
+          })
+        }
+        return yield* Effect.acquireUseRelease(folder, (home) => supervise(request, program, home), remove)
+      })
+
+    return { isolation: platform === "win32" ? undefined : launcher.isolation, run, find }
+  })
+
+/** A fiber that can be stopped, whoever starts it. */
+const background = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Fiber.RuntimeFiber<A, E>> =>
+  Effect.forkDaemon(Effect.interruptible(effect))
+
+/** Waits for a fiber, and stops it when that takes longer. */
+const within = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<void> =>
+  Deadline.run(() => Fiber.await(fiber), { whole: millis, onTimeout: () => undefined }).pipe(
+    Effect.catchAll(() => Fiber.interrupt(fiber)),
+    Effect.asVoid
+  )
+
+const limitError = (reason: Reason, limits: Resolved, stderr: string): ProcessError => {
+  switch (reason) {
+    case "Timeout":
+      return new ProcessError({
+        reason,
+        stderr,
+        message: `It did not end within ${Duration.format(limits.timeout)}`
+      })
+    case "OutputLimit":
+      return new ProcessError({ reason, stderr, message: `It wrote more than ${limits.maxOutputBytes} bytes` })
+    case "MemoryLimit":
+      return new ProcessError({ reason, stderr, message: `It took more than ${limits.maxMemoryBytes} bytes of memory` })
+    case "ProcessLimit":
+      return new ProcessError({ reason, stderr, message: `It had more than ${limits.maxProcesses} processes at once` })
+  }
+}
