@@ -5,11 +5,13 @@ import type * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { expectTypeOf, test } from "vitest"
+import type * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as ConditionalSkill from "../../src/skill/ConditionalSkill.js"
 import * as ParallelSkills from "../../src/skill/ParallelSkills.js"
 import * as Skill from "../../src/skill/Skill.js"
 import * as SkillCombinators from "../../src/skill/SkillCombinators.js"
 import type { SkillError } from "../../src/skill/SkillError.js"
+import * as SkillModelRouter from "../../src/skill/SkillModelRouter.js"
 import * as SkillPipeline from "../../src/skill/SkillPipeline.js"
 import * as SkillRouter from "../../src/skill/SkillRouter.js"
 
@@ -26,7 +28,7 @@ interface Sized {
   readonly size: number
 }
 
-const describe = { description: "d" }
+const about = { description: "d" }
 const words = Skill.make("words", {
   description: "d",
   parameters: { text: Schema.String },
@@ -45,7 +47,7 @@ const ref = Skill.ref("ref")
 const textSchema = Schema.Struct({ text: Schema.String, limit: Schema.Number })
 
 test("parallel skills take what all take and give results under their keys", () => {
-  const all = ParallelSkills.all("p", { ...describe, skills: { words, search, ref } })
+  const all = ParallelSkills.all("p", { ...about, skills: { words, search, ref } })
   expectTypeOf<Skill.ResultOf<typeof all>>().toEqualTypeOf<{
     readonly words: number
     readonly search: { hits: ReadonlyArray<string> }
@@ -58,7 +60,7 @@ test("parallel skills take what all take and give results under their keys", () 
 })
 
 test("a list gives results under names that only run time knows", () => {
-  const all = ParallelSkills.all("p", { ...describe, skills: [words, search] })
+  const all = ParallelSkills.all("p", { ...about, skills: [words, search] })
   expectTypeOf<Skill.ResultOf<typeof all>>().toEqualTypeOf<{
     readonly [name: string]: number | { hits: ReadonlyArray<string> }
   }>()
@@ -66,7 +68,7 @@ test("a list gives results under names that only run time knows", () => {
 })
 
 test("collect never fails and has typed results and failures", () => {
-  const collected = ParallelSkills.collect("p", { ...describe, skills: { words, search } })
+  const collected = ParallelSkills.collect("p", { ...about, skills: { words, search } })
   expectTypeOf<Skill.ErrorOf<typeof collected>>().toEqualTypeOf<never>()
   type Result = Skill.ResultOf<typeof collected>
   expectTypeOf<Result["outputs"]["words"]>().toEqualTypeOf<number | undefined>()
@@ -75,16 +77,16 @@ test("collect never fails and has typed results and failures", () => {
 })
 
 test("of a quorum each result may be missing", () => {
-  const some = ParallelSkills.quorum("p", { ...describe, skills: { words, search }, count: 1 })
+  const some = ParallelSkills.quorum("p", { ...about, skills: { words, search }, count: 1 })
   expectTypeOf<Skill.ResultOf<typeof some>["words"]>().toEqualTypeOf<number | undefined>()
   expectTypeOf<Skill.ErrorOf<typeof some>>().toEqualTypeOf<Empty | Down | SkillError>()
   // @ts-expect-error how many?
-  ParallelSkills.quorum("p", { ...describe, skills: { words, search } })
+  ParallelSkills.quorum("p", { ...about, skills: { words, search } })
 })
 
 test("the confirmation of parallel skills sees their parameters", () => {
   ParallelSkills.all("p", {
-    ...describe,
+    ...about,
     skills: { words },
     requiresConfirmation: (params) => {
       expectTypeOf(params).toEqualTypeOf<{ readonly text: string }>()
@@ -94,7 +96,7 @@ test("the confirmation of parallel skills sees their parameters", () => {
 })
 
 test("the context of a pipeline grows", () => {
-  const pipeline = SkillPipeline.make("p", { ...describe, parameters: textSchema }).pipe(
+  const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(
     SkillPipeline.stage(words, { as: "count" }),
     SkillPipeline.stage(search, {
       input: (context) => {
@@ -118,9 +120,7 @@ test("the context of a pipeline grows", () => {
   }>()
   expectTypeOf<Skill.ErrorOf<typeof pipeline>>().toEqualTypeOf<Empty | Down | SkillError>()
   expectTypeOf<Skill.ServicesOf<typeof pipeline>>().toEqualTypeOf<Web>()
-  expectTypeOf(
-    SkillPipeline.stage(SkillPipeline.make("p", { ...describe, parameters: textSchema }), words)
-  ).toMatchTypeOf<
+  expectTypeOf(SkillPipeline.stage(SkillPipeline.make("p", { ...about, parameters: textSchema }), words)).toMatchTypeOf<
     Skill.Skill<
       { readonly text: string; readonly limit: number },
       { readonly output: number; readonly text: string },
@@ -130,7 +130,7 @@ test("the context of a pipeline grows", () => {
 })
 
 test("what the context has not is an error", () => {
-  const start = SkillPipeline.make("p", { ...describe, parameters: Schema.Struct({ text: Schema.String }) })
+  const start = SkillPipeline.make("p", { ...about, parameters: Schema.Struct({ text: Schema.String }) })
   // @ts-expect-error there is no limit
   start.pipe(SkillPipeline.stage(search))
   // @ts-expect-error a text is no limit
@@ -148,19 +148,19 @@ test("what the context has not is an error", () => {
 })
 
 test("an unknown result that is merged in makes the context unknown", () => {
-  const pipeline = SkillPipeline.make("p", { ...describe, parameters: textSchema }).pipe(SkillPipeline.stage(ref))
+  const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(SkillPipeline.stage(ref))
   expectTypeOf<Skill.ResultOf<typeof pipeline>>().toEqualTypeOf<Readonly<Record<string, unknown>>>()
   pipeline.pipe(SkillPipeline.stage(search), SkillPipeline.stage(words, { as: "x" }))
 })
 
 test("an optional key that may be merged in leaves what was there", () => {
   const maybe = Skill.make("maybe", { description: "d", handler: () => Effect.succeed<{ readonly text?: number }>({}) })
-  const pipeline = SkillPipeline.make("p", { ...describe, parameters: textSchema }).pipe(SkillPipeline.stage(maybe))
+  const pipeline = SkillPipeline.make("p", { ...about, parameters: textSchema }).pipe(SkillPipeline.stage(maybe))
   expectTypeOf<Skill.ResultOf<typeof pipeline>["text"]>().toEqualTypeOf<string | number>()
 })
 
 test("a router sees its parameters, and is the sum of its routes", () => {
-  const router = SkillRouter.make("r", { ...describe, parameters: textSchema }).pipe(
+  const router = SkillRouter.make("r", { ...about, parameters: textSchema }).pipe(
     SkillRouter.route(({ limit }) => limit > 1, words),
     SkillRouter.route(() => Effect.flatMap(Flags, (flags) => flags.on), search),
     SkillRouter.route(({ text }) => text === "", ref)
@@ -168,7 +168,7 @@ test("a router sees its parameters, and is the sum of its routes", () => {
   expectTypeOf<Skill.ParamsOf<typeof router>>().toEqualTypeOf<{ readonly text: string; readonly limit: number }>()
   expectTypeOf<Skill.ErrorOf<typeof router>>().toEqualTypeOf<Empty | Down | SkillError>()
   expectTypeOf<Skill.ServicesOf<typeof router>>().toEqualTypeOf<Web | Flags>()
-  const two = SkillRouter.make("r", { ...describe, parameters: textSchema }).pipe(
+  const two = SkillRouter.make("r", { ...about, parameters: textSchema }).pipe(
     SkillRouter.route(({ limit }) => limit > 1, words),
     SkillRouter.orElse(search)
   )
@@ -182,7 +182,7 @@ test("a guard narrows what the skill of a route gets", () => {
   )
   type Either = typeof either.Type
   const isText = (params: Either): params is Extract<Either, Text> => params.kind === "text"
-  const router = SkillRouter.make("r", { ...describe, parameters: either })
+  const router = SkillRouter.make("r", { ...about, parameters: either })
   router.pipe(SkillRouter.route(isText, words))
   router.pipe(SkillRouter.route((params) => params.kind === "text", words))
   SkillRouter.route(router, isText, words)
@@ -198,20 +198,20 @@ test("a guard narrows what the skill of a route gets", () => {
     handler: () => Effect.succeed("size")
   })
   expectTypeOf(
-    ConditionalSkill.make("c", { ...describe, parameters: either, condition: isText, ifTrue: words, ifFalse: sizes })
+    ConditionalSkill.make("c", { ...about, parameters: either, condition: isText, ifTrue: words, ifFalse: sizes })
   ).toEqualTypeOf<Skill.Skill<Either, number | string, Empty | SkillError>>()
   // @ts-expect-error the wrong way round
-  ConditionalSkill.make("c", { ...describe, parameters: either, condition: isText, ifTrue: sizes, ifFalse: words })
+  ConditionalSkill.make("c", { ...about, parameters: either, condition: isText, ifTrue: sizes, ifFalse: words })
 })
 
 test("a router without parameters takes any map", () => {
-  const router = SkillRouter.make("r", describe).pipe(SkillRouter.route((params) => params["x"] === 1, ref))
+  const router = SkillRouter.make("r", about).pipe(SkillRouter.route((params) => params["x"] === 1, ref))
   expectTypeOf<Skill.ParamsOf<typeof router>>().toEqualTypeOf<Readonly<Record<string, unknown>>>()
 })
 
 test("a conditional skill takes what both take; without the second its result is an Option", () => {
   const both = ConditionalSkill.make("c", {
-    ...describe,
+    ...about,
     condition: ({ limit, text }) => text.length > limit,
     ifTrue: words,
     ifFalse: search
@@ -220,7 +220,7 @@ test("a conditional skill takes what both take; without the second its result is
   expectTypeOf<Skill.ErrorOf<typeof both>>().toEqualTypeOf<Empty | Down | SkillError>()
   expectTypeOf(
     ConditionalSkill.make("c", {
-      ...describe,
+      ...about,
       condition: ({ text }) => (text === "" ? Effect.flatMap(Flags, (flags) => flags.on) : Effect.succeed(true)),
       ifTrue: words
     })
@@ -296,4 +296,24 @@ test("a loop makes parameters of results", () => {
   ).toEqualTypeOf<Skill.Skill<{ readonly size: number }, { grown: number }, NoFlag | SkillError, Flags>>()
   // @ts-expect-error `size`
   SkillCombinators.loopUntil(grow, { until: () => true, next: ({ grown }) => ({ grown }) })
+})
+
+test("a router by a model requires one, and is the sum of its routes", () => {
+  const router = SkillModelRouter.make("r", {
+    ...about,
+    routes: { words, found: { skill: search, description: "d" } },
+    input: ({ limit, text }) => text.slice(0, limit)
+  })
+  expectTypeOf<Skill.ResultOf<typeof router>>().toEqualTypeOf<number | { hits: ReadonlyArray<string> }>()
+  expectTypeOf<Skill.ErrorOf<typeof router>>().toEqualTypeOf<Empty | Down | SkillError>()
+  expectTypeOf<Skill.ServicesOf<typeof router>>().toEqualTypeOf<Web | ModelRouter.ModelRouter>()
+  expectTypeOf<{ readonly text: string; readonly limit: number }>().toMatchTypeOf<Skill.ParamsOf<typeof router>>()
+  const safe = SkillModelRouter.make("r", { ...about, parameters: textSchema, routes: { words }, fallback: ref })
+  expectTypeOf<Skill.ParamsOf<typeof safe>>().toEqualTypeOf<{ readonly text: string; readonly limit: number }>()
+  expectTypeOf<Skill.ResultOf<typeof safe>>().toEqualTypeOf<unknown>()
+  const texts = Schema.Struct({ text: Schema.String })
+  // @ts-expect-error there is no limit
+  SkillModelRouter.make("r", { ...about, parameters: texts, routes: { words, search } })
+  // @ts-expect-error nor for the fallback
+  SkillModelRouter.make("r", { ...about, parameters: texts, routes: { words }, fallback: search })
 })
