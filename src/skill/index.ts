@@ -163,6 +163,13 @@ export * as SkillLock from "./SkillLock.js"
 export * as SkillLockFile from "./SkillLockFile.js"
 
 /**
+ * One of several skills, chosen by a model from their descriptions.
+ *
+ * @since 0.1.0
+ */
+export * as SkillModelRouter from "./SkillModelRouter.js"
+
+/**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
  * @since 0.1.0
