@@ -379,11 +379,12 @@ describe("live", () => {
     Effect.gen(function* () {
       const [a, b, c] = [loaded("a"), loaded("b"), loaded("c")]
       const newer = loaded("a", { hash: "newer" })
-      const changes = Stream.fromChunks<SkillCatalog.Change>(
-        Chunk.make({ _tag: "Added", skill: a }, { _tag: "Added", skill: b }),
-        Chunk.make({ _tag: "Changed", skill: newer }, { _tag: "Added", skill: c }),
-        Chunk.make({ _tag: "Removed", skill: newer }),
-        Chunk.make({ _tag: "Removed", skill: loaded("unknown") }, { _tag: "Added", skill: a })
+      const change = (_tag: SkillCatalog.Change["_tag"], skill: LoadedSkill): SkillCatalog.Change => ({ _tag, skill })
+      const changes = Stream.fromChunks(
+        Chunk.make(change("Added", a), change("Added", b)),
+        Chunk.make(change("Changed", newer), change("Added", c)),
+        Chunk.make(change("Removed", newer)),
+        Chunk.make(change("Removed", loaded("unknown")), change("Added", a))
       )
       const states = Chunk.toReadonlyArray(yield* Stream.runCollect(SkillCatalog.following(changes)))
       assert.deepStrictEqual(states, [
