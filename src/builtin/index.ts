@@ -18,3 +18,24 @@ export * as FileSkills from "./FileSkills.js"
  * @since 0.1.0
  */
 export * as HttpRequestSkill from "./HttpRequestSkill.js"
+
+/**
+ * Search providers over HTTP: an instance of SearXNG, Brave, Tavily, or any other that answers with JSON.
+ *
+ * @since 0.1.0
+ */
+export * as HttpSearch from "./HttpSearch.js"
+
+/**
+ * Who searches the web.
+ *
+ * @since 0.1.0
+ */
+export * as SearchProvider from "./SearchProvider.js"
+
+/**
+ * The skill `web_search`.
+ *
+ * @since 0.1.0
+ */
+export * as WebSearchSkill from "./WebSearchSkill.js"
