@@ -1248,6 +1248,13 @@ export * as SkillExecutor from "./skill/SkillExecutor.js"
 export * as SkillFile from "./skill/SkillFile.js"
 
 /**
+ * Folders of skills: found below paths, made executable, and kept in step with a registry.
+ *
+ * @since 0.1.0
+ */
+export * as SkillFolders from "./skill/SkillFolders.js"
+
+/**
  * The places of skills where handlers may wait.
  *
  * @since 0.1.0

@@ -258,6 +258,14 @@ export const render = (file: SkillFile): string => {
   ].join("\n")
 }
 
+/**
+ * What the file is called, in the order in which it is looked for.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const names = ["SKILL.md", "skill.md"] as const
+
 interface Reading {
   readonly outcome: Outcome
   readonly directory: string
@@ -274,8 +282,8 @@ const readFolder = Effect.fnUntraced(function* (
   const unusable = (rule: Rule, message: string) => failure([{ rule, message }], given)
 
   const root = yield* Effect.mapError(fs.realPath(given), () => unusable("folder", "There is no such folder"))
-  const names = yield* Effect.mapError(fs.readDirectory(root), () => unusable("folder", "The folder cannot be read"))
-  const name = ["SKILL.md", "skill.md"].find((candidate) => names.includes(candidate))
+  const listed = yield* Effect.mapError(fs.readDirectory(root), () => unusable("folder", "The folder cannot be read"))
+  const name = names.find((candidate) => listed.includes(candidate))
   if (name === undefined) return yield* unusable("folder", "The folder has no SKILL.md")
   const unread = () => unusable("folder", `${name} cannot be read`)
   const kind = yield* Effect.mapError(SkillContent.kindOf(fs, path, root, root, name), unread)

@@ -134,6 +134,13 @@ export * as SkillExecutor from "./SkillExecutor.js"
 export * as SkillFile from "./SkillFile.js"
 
 /**
+ * Folders of skills: found below paths, made executable, and kept in step with a registry.
+ *
+ * @since 0.1.0
+ */
+export * as SkillFolders from "./SkillFolders.js"
+
+/**
  * The places of skills where handlers may wait.
  *
  * @since 0.1.0
