@@ -286,8 +286,8 @@ interface Held {
 /**
  * Keeps the registry in step with the folders until the scope closes: skills that are found are registered, those that change are replaced,
  * those that go are taken away. A skill that somebody else has registered, or has put in the place of one of these, is left alone. The
- * skills that are there are registered when this ends. Problems are logged as warnings, once each;
- * what a strict reader would refuse of a skill at level debug.
+ * skills that are there are registered when this ends. Problems are logged as warnings, once each, and what a strict reader would refuse of
+ * a skill at level debug.
  *
  * @since 0.1.0
  * @category registration
@@ -312,13 +312,14 @@ export const register = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const { name } = loaded.file
       const before = held.get(name)
+      const isSame = before?.loaded.hash === loaded.hash && before.loaded.directory === loaded.directory
+      if (isSame && Option.contains(yield* registry.get(name), before.skill)) return undefined
       const skill = (yield* Skill.bind(toSkill(loaded, options))) as Skill.Bound
       const added = Effect.flatMap(registry.get(name), (current) => {
         if (before === undefined || !Option.contains(current, before.skill)) {
           held.set(name, { loaded, skill })
           return registry.register(skill)
         }
-        if (before.loaded.hash === loaded.hash && before.loaded.directory === loaded.directory) return Effect.void
         held.set(name, { loaded, skill })
         return Effect.tapError(registry.replace(skill), () => Effect.sync(() => held.set(name, before)))
       })
@@ -361,7 +362,13 @@ export const register = Effect.fnUntraced(function* (
   } else {
     const next = yield* FolderFollower.make(options)
     yield* Effect.ignore(Effect.flatMap(next, apply))
-    yield* Effect.forkScoped(Effect.ignore(Effect.forever(Effect.flatMap(next, apply))))
+    const follow = Effect.forever(Effect.flatMap(next, apply))
+    yield* follow.pipe(
+      // Nobody waits for this fiber: without a word the skills would stay as they are.
+      Effect.tapDefect((cause) => Effect.logError("Skill folders are no longer followed", cause)),
+      Effect.ignore,
+      Effect.forkScoped
+    )
   }
   return { scan: Effect.sync(() => latest) }
 })
