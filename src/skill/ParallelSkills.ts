@@ -7,8 +7,10 @@
  *
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import { errorInfo } from "../domain/AgentEvent.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import * as Step from "../observability/Step.js"
 import * as Alike from "./Alike.js"
@@ -264,16 +266,8 @@ const collected = (entries: Entries) => {
   }
 }
 
-/** What a failure says of itself; nothing else of it is shown. */
-const textOf = (error: unknown): string => {
-  if (typeof error === "string") return error
-  const { _tag, message } = (typeof error === "object" && error !== null ? error : {}) as {
-    readonly _tag?: unknown
-    readonly message?: unknown
-  }
-  if (typeof message === "string" && message !== "") return message
-  return typeof _tag === "string" ? _tag : "The skill failed"
-}
+/** What a failure says of itself; nothing else of it is shown. What rejected promises are wrapped in says less than what it wraps. */
+const textOf = (error: unknown): string => errorInfo(Cause.isUnknownException(error) ? error.error : error).message
 
 /**
  * The first `count` that succeed; the others are interrupted then. When so many have failed that the rest cannot make it, the failure that

@@ -23,6 +23,7 @@ import {
   SkillExecutionError,
   SkillNotFoundError,
   SkillPermissionDeniedError,
+  SkillTimeoutError,
   SkillValidationError
 } from "./SkillError.js"
 
@@ -38,6 +39,7 @@ const derive = (
   Skill.composite(`${self.definition.name}_${suffix}`, {
     description: self.definition.description,
     category: self.definition.category,
+    idempotent: self.definition.idempotent,
     ...over,
     uses: [self],
     parameters: over?.parameters ?? { like: self as Skill.Skill<unknown, unknown, unknown, unknown> },
@@ -46,11 +48,13 @@ const derive = (
     handler: (params, run) => handler(run as Execute, params)
   })
 
-const isHopeless = (error: unknown): boolean =>
+/** Trying again would end the same, or do twice what may have been done already. */
+const isHopeless = (skill: Skill.Any, error: unknown): boolean =>
   error instanceof SkillNotFoundError ||
   error instanceof SkillValidationError ||
   error instanceof SkillPermissionDeniedError ||
-  error instanceof SkillConfirmationDeniedError
+  error instanceof SkillConfirmationDeniedError ||
+  (error instanceof SkillTimeoutError && !skill.definition.idempotent)
 
 /**
  * How often, and at what times, a skill is tried again.
@@ -63,7 +67,10 @@ export interface RetryOptions<E, R> {
   readonly times?: number | undefined
   /** When they happen, and until when. Default: at once. */
   readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
-  /** After which failures. Default: all but those of a skill that is unknown, refused, not confirmed or given what it cannot take. */
+  /**
+   * After which failures. Default: all but those of a skill that is unknown, refused, not confirmed or given what it cannot take, and the
+   * end of its time unless it is idempotent.
+   */
   readonly while?: ((error: E) => boolean) | undefined
 }
 
@@ -84,6 +91,7 @@ export interface RetryOptions<E, R> {
  *   description: "Searches the web",
  *   parameters: { query: Schema.String },
  *   returns: Schema.Array(Schema.String),
+ *   idempotent: true,
  *   handler: ({ query }) => Effect.succeed([`About ${query}`])
  * })
  *
@@ -109,7 +117,7 @@ export const retry: {
     const { schedule } = options ?? {}
     const times = options?.times ?? (schedule === undefined ? 3 : undefined)
     const policy = {
-      while: options?.while ?? ((error: unknown) => !isHopeless(error)),
+      while: options?.while ?? ((error: unknown) => !isHopeless(self, error)),
       ...(times === undefined ? {} : { times }),
       ...(schedule === undefined ? {} : { schedule })
     }
@@ -186,6 +194,7 @@ const over = (
   const composite: Skill.Skill<unknown, unknown, unknown> = Skill.composite(names.join(`_${word}_`), {
     description: skills[0].definition.description,
     category: skills[0].definition.category,
+    idempotent: skills.every(({ definition }) => definition.idempotent),
     uses: skills,
     parameters: { like: Alike.parametersOf(skills) as Skill.Skill<unknown, unknown> },
     returns: { like: Alike.resultOf(skills) },

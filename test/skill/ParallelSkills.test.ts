@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -272,8 +273,9 @@ describe("ParallelSkills.collect", () => {
       for (const [error, shown] of [
         [{ _tag: "Secret", key: "sk-123" }, "Secret"],
         [new Error("said"), "said"],
-        [{ key: "sk-123" }, "The skill failed"],
-        [undefined, "The skill failed"]
+        [{ key: "sk-123" }, "UnknownError"],
+        [new Error(`no: ${"sk-"}${"a1B2".repeat(10)}`), "no: [REDACTED]"],
+        [new Cause.UnknownException(new Error("inside")), "inside"]
       ] as const) {
         const json = yield* SkillRuns.call(ParallelSkills.collect("p", { ...about, skills: { a: leaking(error) } }), {})
         assert.deepStrictEqual(json, { outputs: {}, errors: { a: shown } })

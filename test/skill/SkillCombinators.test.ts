@@ -14,6 +14,7 @@ import {
   SkillExecutionError,
   SkillNotFoundError,
   SkillPermissionDeniedError,
+  SkillTimeoutError,
   SkillValidationError
 } from "../../src/skill/SkillError.js"
 import * as SkillRuns from "../support/SkillRuns.js"
@@ -118,6 +119,22 @@ describe("SkillCombinators.retry", () => {
         const stubborn = flaky(1, error)
         assert.strictEqual(yield* run(SkillCombinators.retry(stubborn.skill, { while: () => true }), { n: 1 }), 1)
       }
+    })
+  )
+
+  it.effect("after the end of its time only where that does no harm", () =>
+    Effect.gen(function* () {
+      const late = new SkillTimeoutError({ message: "m", skillName: "x", timeoutSeconds: 1 })
+      const { skill, state } = flaky(1, late)
+      assert.strictEqual(yield* Effect.flip(run(SkillCombinators.retry(skill), { n: 1 })), late)
+      assert.strictEqual(state.calls, 1)
+      const harmless = Skill.annotate(flaky(1, late).skill, { idempotent: true })
+      assert.strictEqual(yield* run(SkillCombinators.retry(harmless), { n: 1 }), 1)
+      const wrapped = Skill.annotate(flaky(1, late).skill, { idempotent: true }).pipe(
+        SkillCombinators.withTimeout(1),
+        SkillCombinators.map((n) => n)
+      )
+      assert.strictEqual(yield* run(SkillCombinators.retry(wrapped), { n: 1 }), 1)
     })
   )
 
