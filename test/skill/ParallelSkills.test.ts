@@ -311,6 +311,16 @@ describe("ParallelSkills.quorum", () => {
     })
   )
 
+  it.effect("keeps the order of the skills, whoever is first", () =>
+    Effect.gen(function* () {
+      const { skill } = counting()
+      const skills = { a: skill("a", Effect.as(Effect.sleep(2), "a")), b: skill("b", Effect.as(Effect.sleep(1), "b")) }
+      const fiber = yield* Effect.fork(SkillRuns.make()(ParallelSkills.quorum("p", { ...about, skills, count: 2 }), {}))
+      yield* TestClock.adjust(2)
+      assert.deepStrictEqual(Object.keys(yield* Fiber.join(fiber)), ["a", "b"])
+    })
+  )
+
   it.effect("a finalizer that dies while its skill is stopped stays visible", () =>
     Effect.gen(function* () {
       const stuck = Skill.make("stuck", {

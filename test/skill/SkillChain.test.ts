@@ -149,6 +149,22 @@ describe("SkillChain", () => {
     })
   )
 
+  it.effect("what a reference gives is JSON, even where it could be taken for a typed value", () =>
+    Effect.gen(function* () {
+      const text = Schema.Struct({ text: Schema.StringFromBase64 })
+      const same = Skill.make("same", {
+        description: "d",
+        parameters: text.fields,
+        returns: text,
+        handler: Effect.succeed
+      })
+      const run = SkillRuns.make(same)
+      const chain = SkillChain.make("c", about, Skill.ref("same"), same)
+      assert.deepStrictEqual(yield* run(chain, { text: "aGk=" }), { text: "hi" })
+      assert.deepStrictEqual(yield* run(SkillChain.make("c", about, same, same), { text: "aGk=" }), { text: "aGk=" })
+    })
+  )
+
   it.effect("by name, parameters and result are JSON", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* SkillRuns.call(chain, { query: "a" }), { text: "A 1+A 2" })

@@ -95,6 +95,23 @@ describe("SkillCombinators.retry", () => {
     })
   )
 
+  it.effect("each time with the parameters as they were", () =>
+    Effect.gen(function* () {
+      const lengths: Array<number> = []
+      const spoiling = Skill.make("spoiling", {
+        description: "d",
+        parameters: { list: Schema.mutable(Schema.Array(Schema.Number)) },
+        handler: ({ list }) =>
+          Effect.zipRight(
+            Effect.sync(() => lengths.push(list.push(1))),
+            Effect.fail("no")
+          )
+      })
+      yield* Effect.flip(run(SkillCombinators.retry(spoiling, { times: 2 }), { list: [] }))
+      assert.deepStrictEqual(lengths, [1, 1, 1])
+    })
+  )
+
   it.effect("only after the failures it is for", () =>
     Effect.gen(function* () {
       const { skill, state } = flaky(3, "fatal")

@@ -177,7 +177,8 @@ describe("SkillPipeline", () => {
       FastCheck.property(
         FastCheck.dictionary(FastCheck.constantFrom("a", "b", "c"), FastCheck.jsonValue()),
         FastCheck.array(FastCheck.option(FastCheck.constantFrom("a", "b", "x"), { nil: undefined }), { maxLength: 4 }),
-        (input, keys) => {
+        FastCheck.constantFrom("whole", "input", "reference"),
+        (input, keys, form) => {
           const given: Array<{ readonly value: unknown; readonly was: string }> = []
           const spoil = (value: unknown): void => {
             if (typeof value !== "object" || value === null) return
@@ -199,11 +200,16 @@ describe("SkillPipeline", () => {
           const context: Readonly<Record<string, unknown>> = JSON.parse(JSON.stringify(input))
           const was = JSON.stringify(context)
           const all = keys.reduce(
-            (pipeline, as) =>
-              SkillPipeline.stage(pipeline, stage, { as, input: (context) => context }) as typeof pipeline,
+            (pipeline, as) => {
+              const staged =
+                form === "input"
+                  ? SkillPipeline.stage(pipeline, stage, { as, input: (context) => context })
+                  : SkillPipeline.stage(pipeline, form === "whole" ? stage : Skill.ref("stage"), { as })
+              return staged as typeof pipeline
+            },
             SkillPipeline.make("p", about) as SkillPipeline.Pipeline<any, Readonly<Record<string, unknown>>, any>
           )
-          const last = Effect.runSync(SkillRuns.make()(all, context))
+          const last = Effect.runSync(SkillRuns.make(stage)(all, context))
           assert.strictEqual(JSON.stringify(context), was)
           for (const { value, was } of given) assert.strictEqual(JSON.stringify(value), was)
           assert.notInclude(JSON.stringify(last), "spoiled")
