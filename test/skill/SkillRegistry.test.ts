@@ -24,7 +24,9 @@ const speak = Skill.make("speak", {
 
 const speaks = (registry: SkillRegistry.Service) =>
   Effect.flatMap(registry.get("speak"), (skill) =>
-    Option.getOrThrow(skill).erased.handle({}, { skillName: "speak", attempt: 1 }, () => Effect.die("no composite"))
+    Option.getOrThrow(skill).erased.handle({}, { id: "c1", skillName: "speak", attempt: 1 }, () =>
+      Effect.die("no composite")
+    )
   )
 
 suite("empty", SkillRegistry.layerEmpty)
