@@ -720,6 +720,13 @@ export * as ModelRouter from "./llm/ModelRouter.js"
 export * as ModelSettings from "./llm/ModelSettings.js"
 
 /**
+ * Skills that modules export: a program names packages or files, and what they export as skills is found.
+ *
+ * @since 0.1.0
+ */
+export * as ModuleDiscovery from "./skill/ModuleDiscovery.js"
+
+/**
  * Which module may use the tools of which other.
  *
  * @since 0.1.0
@@ -799,6 +806,13 @@ export * as PendingApprovals from "./tool/PendingApprovals.js"
  * @since 0.1.0
  */
 export * as PermissionChecker from "./skill/PermissionChecker.js"
+
+/**
+ * What users may do, granted and revoked while the program runs.
+ *
+ * @since 0.1.0
+ */
+export * as PermissionGrants from "./skill/PermissionGrants.js"
 
 /**
  * Permissions as texts of segments that are separated by dots: `files.read`.
@@ -1291,6 +1305,13 @@ export * as SkillLockFile from "./skill/SkillLockFile.js"
 export * as SkillModelRouter from "./skill/SkillModelRouter.js"
 
 /**
+ * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
+ *
+ * @since 0.1.0
+ */
+export * as SkillParameters from "./skill/SkillParameters.js"
+
+/**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
  * @since 0.1.0
@@ -1312,6 +1333,13 @@ export * as SkillRegistry from "./skill/SkillRegistry.js"
 export * as SkillRouter from "./skill/SkillRouter.js"
 
 /**
+ * Where skills come from: built in, in modules, or from a place of your own.
+ *
+ * @since 0.1.0
+ */
+export * as SkillSource from "./skill/SkillSource.js"
+
+/**
  * Puts skills beside the agent's tools.
  *
  * @since 0.1.0
@@ -1326,11 +1354,25 @@ export * as SkillStage from "./agent/SkillStage.js"
 export * as SkillTool from "./skill/SkillTool.js"
 
 /**
+ * Skills that belong together, under one name and with one description.
+ *
+ * @since 0.1.0
+ */
+export * as SkillToolkit from "./skill/SkillToolkit.js"
+
+/**
  * Whether the text and the scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
 export * as SkillTrust from "./skill/SkillTrust.js"
+
+/**
+ * Which skills an application has and how they are executed, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as SkillsConfig from "./skill/SkillsConfig.js"
 
 /**
  * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.

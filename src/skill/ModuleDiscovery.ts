@@ -112,7 +112,11 @@ export const exported = (module: unknown): ReadonlyArray<Skill.Any> => {
  */
 export const scan = (specifiers: ReadonlyArray<string>, options?: Options | undefined): Effect.Effect<Scan> =>
   Effect.gen(function* () {
-    const { base, load = (specifier) => import(/* @vite-ignore */ specifier), name: source = "modules" } = options ?? {}
+    const {
+      base,
+      load = (specifier: string) => import(/* @vite-ignore */ specifier),
+      name: source = "modules"
+    } = options ?? {}
     const whole = Duration.toMillis(options?.timeout ?? "10 seconds")
     const found: Array<Found> = []
     const problems: Array<SkillSourceError> = []

@@ -28,6 +28,13 @@ export * as CatalogTools from "./CatalogTools.js"
 export * as ConditionalSkill from "./ConditionalSkill.js"
 
 /**
+ * Skills that modules export: a program names packages or files, and what they export as skills is found.
+ *
+ * @since 0.1.0
+ */
+export * as ModuleDiscovery from "./ModuleDiscovery.js"
+
+/**
  * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
  *
  * @since 0.1.0
@@ -40,6 +47,13 @@ export * as ParallelSkills from "./ParallelSkills.js"
  * @since 0.1.0
  */
 export * as PermissionChecker from "./PermissionChecker.js"
+
+/**
+ * What users may do, granted and revoked while the program runs.
+ *
+ * @since 0.1.0
+ */
+export * as PermissionGrants from "./PermissionGrants.js"
 
 /**
  * Permissions as texts of segments that are separated by dots: `files.read`.
@@ -177,6 +191,13 @@ export * as SkillLockFile from "./SkillLockFile.js"
 export * as SkillModelRouter from "./SkillModelRouter.js"
 
 /**
+ * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
+ *
+ * @since 0.1.0
+ */
+export * as SkillParameters from "./SkillParameters.js"
+
+/**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
  * @since 0.1.0
@@ -198,6 +219,13 @@ export * as SkillRegistry from "./SkillRegistry.js"
 export * as SkillRouter from "./SkillRouter.js"
 
 /**
+ * Where skills come from: built in, in modules, or from a place of your own.
+ *
+ * @since 0.1.0
+ */
+export * as SkillSource from "./SkillSource.js"
+
+/**
  * Skills as tools, tools as skills.
  *
  * @since 0.1.0
@@ -205,8 +233,22 @@ export * as SkillRouter from "./SkillRouter.js"
 export * as SkillTool from "./SkillTool.js"
 
 /**
+ * Skills that belong together, under one name and with one description.
+ *
+ * @since 0.1.0
+ */
+export * as SkillToolkit from "./SkillToolkit.js"
+
+/**
  * Whether the text and the scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
 export * as SkillTrust from "./SkillTrust.js"
+
+/**
+ * Which skills an application has and how they are executed, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as SkillsConfig from "./SkillsConfig.js"

@@ -101,7 +101,7 @@ describe("SkillsConfig in code", () => {
   })
 
   it("the folders of assistants come behind those that are named, each once", () => {
-    assert.deepStrictEqual(SkillsConfig.assistants, Object.keys(SkillsConfig.directories))
+    assert.deepStrictEqual<ReadonlyArray<string>>(SkillsConfig.assistants, Object.keys(SkillsConfig.directories))
     assert.deepStrictEqual(SkillsConfig.pathsOf(SkillsConfig.defaults), [
       "~/.claude/skills",
       "~/.opencode/skills",
