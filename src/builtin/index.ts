@@ -1,9 +1,23 @@
 /**
+ * Executes code.
+ *
+ * @since 0.1.0
+ */
+export * as CodeExecutionSkill from "./CodeExecutionSkill.js"
+
+/**
  * The skill `database_query`: statements that read, on a database that refuses to write while they run.
  *
  * @since 0.1.0
  */
 export * as DatabaseQuerySkill from "./DatabaseQuerySkill.js"
+
+/**
+ * Tells the time.
+ *
+ * @since 0.1.0
+ */
+export * as DateTimeSkill from "./DateTimeSkill.js"
 
 /**
  * The skills `file_read` and `file_write`: files below one directory.
@@ -27,11 +41,32 @@ export * as HttpRequestSkill from "./HttpRequestSkill.js"
 export * as HttpSearch from "./HttpSearch.js"
 
 /**
+ * Calculates.
+ *
+ * @since 0.1.0
+ */
+export * as MathSkill from "./MathSkill.js"
+
+/**
  * Who searches the web.
  *
  * @since 0.1.0
  */
 export * as SearchProvider from "./SearchProvider.js"
+
+/**
+ * Shortens texts.
+ *
+ * @since 0.1.0
+ */
+export * as TextSummarizeSkill from "./TextSummarizeSkill.js"
+
+/**
+ * Translates texts.
+ *
+ * @since 0.1.0
+ */
+export * as TextTranslateSkill from "./TextTranslateSkill.js"
 
 /**
  * The skill `web_search`.

@@ -10,6 +10,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as DataDocument from "../internal/DataDocument.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as OutputSchema from "../internal/OutputSchema.js"
 import * as LlmClient from "../llm/LlmClient.js"
@@ -200,7 +201,6 @@ const before = (messages: ReadonlyArray<LlmClient.Message> | undefined, count: n
   return last.map((message) => ({ role: message.role, text: ends(textOf(message), each) }))
 }
 
-/** A document that nothing in its strings can close, and in which no token of a chat template survives. */
 const documentOf = (content: string, context: Guard.GuardContext, options: Options): LlmClient.Message => {
   const most = Math.max(100, Math.floor(options.maxChars ?? 4000))
   const document = {
@@ -208,11 +208,7 @@ const documentOf = (content: string, context: Guard.GuardContext, options: Optio
     before: before(context.messages, Math.max(0, Math.floor(options.history ?? 6)), most),
     text: excerpt(content, most, options.kind)
   }
-  const text = JSON.stringify(document).replace(
-    /[<>|\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
-  )
-  return { role: "user", content: [{ type: "text", text }] }
+  return { role: "user", content: [{ type: "text", text: DataDocument.stringify(document) }] }
 }
 
 const read = (response: LlmClient.LlmResponse): Effect.Effect<Verdict, string> => {
