@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import * as Skill from "../skill/Skill.js"
+import * as SkillToolkit from "../skill/SkillToolkit.js"
 import * as ReadOnlyQuery from "./ReadOnlyQuery.js"
 import type * as ReadOnlySql from "./ReadOnlySql.js"
 
@@ -263,16 +264,23 @@ export const describe = (
   })
 
 /**
- * The skills to explore a database with: `sql_list_tables`, `sql_describe` and `sql_execute`, which is `database_query` under the name that
- * goes with the others.
+ * The skills to explore a database with, as the toolkit `sql`: `sql_list_tables`, `sql_describe` and `sql_execute`, which is `database_query`
+ * under the name that goes with the others.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const toolkit = (
   options: Options = {}
-): readonly [
-  Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient>,
-  Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, SqlClient.SqlClient>,
-  Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient>
-] => [listTables(options), describe(options), named("sql_execute", options)]
+): SkillToolkit.SkillToolkit<
+  | Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient>
+  | Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, SqlClient.SqlClient>
+  | Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient>
+> =>
+  SkillToolkit.make(
+    "sql",
+    { description: "Explores a database without changing it." },
+    listTables(options),
+    describe(options),
+    named("sql_execute", options)
+  )

@@ -15,6 +15,8 @@ import type * as Skill from "../../src/skill/Skill.js"
 import { call, Misfit } from "../support/Skills.js"
 import * as SqliteClient from "../support/SqliteClient.js"
 
+type Reads = Skill.Skill<never, unknown, DatabaseQuerySkill.DatabaseQueryError, SqlClient.SqlClient>
+
 const filled = Effect.gen(function* () {
   const { client: sql, statements } = yield* SqliteClient.make
   yield* sql`CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born REAL DEFAULT 1.5)`
@@ -303,7 +305,12 @@ describe("DatabaseQuerySkill", () => {
   it.scoped("tables are listed and described", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
-      const [listTables, describe, execute] = DatabaseQuerySkill.toolkit({ maxRows: 2 })
+      const { skills } = DatabaseQuerySkill.toolkit({ maxRows: 2 })
+      const [listTables, describe, execute] = skills as unknown as readonly [Reads, Reads, Reads]
+      assert.deepStrictEqual(
+        skills.map(({ definition }) => definition.name),
+        ["sql_list_tables", "sql_describe", "sql_execute"]
+      )
       assert.deepStrictEqual(yield* on(sql).call(listTables, {}), {
         tables: [
           { name: "named", type: "view" },
