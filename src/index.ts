@@ -1248,6 +1248,13 @@ export * as SkillDefinition from "./skill/SkillDefinition.js"
 export * as SkillError from "./skill/SkillError.js"
 
 /**
+ * The domain events of skills: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as SkillEvents from "./skill/SkillEvents.js"
+
+/**
  * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
@@ -1298,6 +1305,13 @@ export * as SkillLock from "./skill/SkillLock.js"
 export * as SkillLockFile from "./skill/SkillLockFile.js"
 
 /**
+ * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes from a fixed list.
+ *
+ * @since 0.1.0
+ */
+export * as SkillMetrics from "./skill/SkillMetrics.js"
+
+/**
  * One of several skills, chosen by a model from their descriptions.
  *
  * @since 0.1.0
@@ -1324,6 +1338,13 @@ export * as SkillPipeline from "./skill/SkillPipeline.js"
  * @since 0.1.0
  */
 export * as SkillRegistry from "./skill/SkillRegistry.js"
+
+/**
+ * Results of cacheable skills, kept for equal parameters.
+ *
+ * @since 0.1.0
+ */
+export * as SkillResultCache from "./skill/SkillResultCache.js"
 
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.

@@ -134,6 +134,13 @@ export * as SkillDefinition from "./SkillDefinition.js"
 export * as SkillError from "./SkillError.js"
 
 /**
+ * The domain events of skills: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as SkillEvents from "./SkillEvents.js"
+
+/**
  * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
@@ -184,6 +191,13 @@ export * as SkillLock from "./SkillLock.js"
 export * as SkillLockFile from "./SkillLockFile.js"
 
 /**
+ * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes from a fixed list.
+ *
+ * @since 0.1.0
+ */
+export * as SkillMetrics from "./SkillMetrics.js"
+
+/**
  * One of several skills, chosen by a model from their descriptions.
  *
  * @since 0.1.0
@@ -210,6 +224,13 @@ export * as SkillPipeline from "./SkillPipeline.js"
  * @since 0.1.0
  */
 export * as SkillRegistry from "./SkillRegistry.js"
+
+/**
+ * Results of cacheable skills, kept for equal parameters.
+ *
+ * @since 0.1.0
+ */
+export * as SkillResultCache from "./SkillResultCache.js"
 
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.

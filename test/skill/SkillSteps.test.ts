@@ -15,26 +15,29 @@ import { ann, bob, make, session } from "./SkillRig.js"
 
 const memory = Effect.map(CacheBackend.makeMemory(), (backend) => SkillResultCache.make(backend))
 
-/** Says when its parameters are decoded, and when it is executed. */
-const traced = (trace: Array<string>, traits: Skill.Traits & Skill.Confirmation<{ readonly n: number }> = {}) =>
-  Skill.make("traced", {
-    description: "d",
-    ...traits,
-    parameters: {
-      n: Schema.transform(Schema.Number, Schema.Number, {
-        decode: (n) => {
-          trace.push("decode")
-          return n
-        },
-        encode: (n) => n
-      })
+const numberThat = (decoded: () => void) =>
+  Schema.transform(Schema.Number, Schema.Number, {
+    decode: (n) => {
+      decoded()
+      return n
     },
+    encode: (n) => n
+  })
+
+/** Says when its parameters are decoded, and when it is executed. */
+const traced = (trace: Array<string>, traits: Skill.Traits & Skill.Confirmation<{ readonly n: number }> = {}) => {
+  const parameters = { n: numberThat(() => trace.push("decode")) }
+  const skill = Skill.make("traced", {
+    description: "d",
+    parameters,
     handler: ({ n }, { attempt }) =>
       Effect.suspend(() => {
         trace.push(`attempt ${attempt}`)
         return n === 0 ? Effect.fail("zero") : Effect.succeed(n)
       })
   })
+  return Skill.annotate(skill, traits)
+}
 
 const guarded: Skill.Traits = { permissions: ["read", "write"] }
 
