@@ -18,7 +18,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * - `TooLarge`: the file is larger than may be run
  * - `Unavailable`: there is no interpreter for it, or no process could be started
  * - `Failed`: it ended with an exit code other than 0, or by a signal
- * - `Timeout`, `OutputLimit`, `MemoryLimit`: it went beyond a limit and was killed, with everything it had started
+ * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it went beyond a limit and was killed, with everything it had started
  *
  * @since 0.1.0
  * @category errors
@@ -37,7 +37,8 @@ export class ScriptError extends Schema.TaggedError<ScriptError>("effect-lexigra
       "Failed",
       "Timeout",
       "OutputLimit",
-      "MemoryLimit"
+      "MemoryLimit",
+      "ProcessLimit"
     ),
     exitCode: Schema.optional(Schema.Int),
     signal: Schema.optional(Schema.String),
