@@ -1,4 +1,11 @@
 /**
+ * Runs the scripts of skills in processes of their own.
+ *
+ * @since 0.1.0
+ */
+export * as ChildScripts from "./ChildScripts.js"
+
+/**
  * Executes code.
  *
  * @since 0.1.0
