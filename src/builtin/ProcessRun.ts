@@ -20,13 +20,13 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Deadline from "../internal/Deadline.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as ProcessLaunch from "./ProcessLaunch.js"
+import * as ProcessPipes from "./ProcessPipes.js"
 import * as ProcessTable from "./ProcessTable.js"
 import * as ProcessTree from "./ProcessTree.js"
 
@@ -131,8 +131,6 @@ const drainMillis = 1_000
 /** What a system takes as one argument is 128 KiB, all together with the environment at least 256. */
 const maxArgumentBytes = 100_000
 
-const stdinChunk = 64 * 1024
-
 /** Finalizers wait for processes, not for the clock of a test. */
 const onMachine = Effect.withClock(Clock.make())
 
@@ -140,77 +138,19 @@ const signalNames: ReadonlyMap<number, string> = new Map(
   Object.entries(constants.signals).map(([name, number]) => [number, name])
 )
 
+interface End extends Pick<Result, "exitCode" | "signal"> {
+  /** Not by a signal to the process that was started. */
+  readonly isOrderly: boolean
+}
+
 /** How the first process ended: the platform gives the signal in the message of a failure only. */
-const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): Pick<Result, "exitCode" | "signal"> => {
+const endOf = (exit: Exit.Exit<number, PlatformError>, isKept: boolean): End => {
   if (Exit.isSuccess(exit)) {
-    return { exitCode: exit.value, signal: isKept ? signalNames.get(exit.value - 128) : undefined }
+    return { exitCode: exit.value, signal: isKept ? signalNames.get(exit.value - 128) : undefined, isOrderly: true }
   }
   const signal = /\bSIG[A-Z0-9]{2,10}\b/.exec(Cause.pretty(exit.cause))?.[0]
   const number = signal === undefined ? undefined : (constants.signals as Record<string, number>)[signal]
-  return { exitCode: number === undefined ? 1 : 128 + number, signal }
-}
-
-/** The first line starts the command, the rest is its own. */
-const input = (text: string): Stream.Stream<Uint8Array> => {
-  const bytes = new TextEncoder().encode(`\n${text}`)
-  return Stream.unfold(0, (from) =>
-    from < bytes.length ? Option.some([bytes.subarray(from, from + stdinChunk), from + stdinChunk]) : Option.none()
-  )
-}
-
-/** Beyond the limit nothing more is read. */
-class Output {
-  private readonly chunks: Array<Uint8Array> = []
-  private size = 0
-  isOver = false
-
-  constructor(private readonly limit: number) {}
-
-  add(chunk: Uint8Array): void {
-    this.size += chunk.length
-    this.isOver = this.size > this.limit
-    if (this.isOver) this.chunks.length = 0
-    else this.chunks.push(chunk)
-  }
-
-  text(): string {
-    return new TextDecoder().decode(Buffer.concat(this.chunks))
-  }
-}
-
-/** The last bytes of what goes through. */
-class Tail {
-  private chunks: Array<Uint8Array> = []
-  private size = 0
-  private isCut = false
-  /** The first byte is that of the launcher. */
-  hasStarted = false
-
-  constructor(private readonly limit: number) {}
-
-  add(chunk: Uint8Array): void {
-    const own = this.hasStarted ? chunk : chunk.subarray(1)
-    this.hasStarted = true
-    this.chunks.push(own)
-    this.size += own.length
-    // Only now and then: each time what is kept is copied.
-    if (this.size > 2 * this.limit + stdinChunk) this.cut()
-  }
-
-  private cut(): Buffer {
-    const all = Buffer.concat(this.chunks)
-    this.isCut ||= all.length > this.limit
-    const last = this.limit === 0 ? all.subarray(0, 0) : Buffer.from(all.subarray(-this.limit))
-    this.chunks = [last]
-    this.size = last.length
-    return last
-  }
-
-  /** Where something is missing, the line it ends in goes too: it could be the end of a secret. */
-  text(secrets: ReadonlyArray<Redacted.Redacted<string>>): string {
-    const text = new TextDecoder().decode(this.cut())
-    return SecretText.redact(this.isCut ? text.slice(text.indexOf("\n") + 1 || text.length) : text, secrets)
-  }
+  return { exitCode: number === undefined ? 1 : 128 + number, signal, isOrderly: false }
 }
 
 const unavailable = (message: string, options?: { readonly hint?: string; readonly cause?: unknown }): ProcessError =>
@@ -283,40 +223,44 @@ export const make = (
         Effect.catchAll((error) => Effect.logWarning("The temporary folder of a command was not removed", error))
       )
 
+    const prepare = (request: Request, program: string, home: string, limits: Resolved) =>
+      Effect.gen(function* () {
+        const args = request.args ?? []
+        const given = Object.entries(request.env ?? {}).map(([name, value]) => [name, valueOf(value)] as const)
+        const own = { PATH: ProcessLaunch.pathFor(program), HOME: home, TMPDIR: home, LANG: "C.UTF-8" }
+        const env = { ...own, ...Object.fromEntries(given) }
+        const problem = problemOf([...args, ...Object.entries(env).flat(), request.cwd ?? ""])
+        if (problem !== undefined) return yield* unavailable(problem)
+        const launch = yield* launcher.wrap(program, args, limits)
+        const command = Command.make(launch.command, ...launch.args).pipe(
+          Command.env(env, { extendEnv: false }),
+          Command.workingDirectory(request.cwd ?? home)
+        )
+        return { launch, command }
+      })
+
     const supervise = (request: Request, program: string, home: string) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
           const limits = resolve(request.limits)
           const from = yield* Clock.currentTimeMillis
-          const values = Object.entries(request.env ?? {})
-          const env = {
-            PATH: ProcessLaunch.pathFor(program),
-            HOME: home,
-            TMPDIR: home,
-            LANG: "C.UTF-8",
-            ...Object.fromEntries(values.map(([name, value]) => [name, valueOf(value)]))
-          }
-          const problem = problemOf([...(request.args ?? []), ...Object.entries(env).flat(), request.cwd ?? ""])
-          if (problem !== undefined) return yield* unavailable(problem)
-          const launch = yield* launcher.wrap(program, request.args ?? [], limits)
-          const command = Command.make(launch.command, ...launch.args).pipe(
-            Command.env(env, { extendEnv: false }),
-            Command.workingDirectory(request.cwd ?? home)
-          )
-
+          const { command, launch } = yield* prepare(request, program, home, limits)
           const scope = yield* Scope.make()
           const started = yield* Effect.exit(Scope.extend(executor.start(command), scope))
           if (Exit.isFailure(started)) {
             yield* Scope.close(scope, started)
+            // The platform's failure quotes the whole command, which is nobody's business.
             return yield* Effect.failCause(
-              Cause.map(started.cause, (cause) => unavailable("The command could not be started", { cause }))
+              Cause.map(started.cause, (error) =>
+                unavailable(`The command could not be started (${"reason" in error ? error.reason : error._tag})`)
+              )
             )
           }
           const child = started.value
           const ended = yield* Deferred.make<void, Reason>()
-          const exited = yield* Deferred.make<Pick<Result, "exitCode" | "signal">>()
-          const output = new Output(limits.maxOutputBytes)
-          const tail = new Tail(limits.maxErrorBytes)
+          const exited = yield* Deferred.make<End>()
+          const output = new ProcessPipes.Output(limits.maxOutputBytes)
+          const tail = new ProcessPipes.Tail(limits.maxErrorBytes)
           // They end with their pipe. A failure of a pipe is its end: how the command ended is what counts.
           const readers = [
             yield* background(
@@ -333,7 +277,7 @@ export const make = (
             )
           )
           const tree = yield* ProcessTree.make({ table, pid: child.pid, tag: launch.tag, isKept: launch.isKept })
-          const writer = yield* background(Stream.run(input(request.stdin ?? ""), child.stdin))
+          const writer = yield* background(Stream.run(ProcessPipes.input(request.stdin ?? ""), child.stdin))
           const watcher = yield* background(watch(tree, limits, launch.isKept, ended))
 
           const exit = yield* Effect.exit(
@@ -346,27 +290,42 @@ export const make = (
           )
           const durationMs = (yield* Clock.currentTimeMillis) - from
           yield* Fiber.interrupt(watcher)
-          const isGone = yield* onMachine(tree.kill(Deferred.isDone(exited)))
-          for (const reader of readers) yield* onMachine(within(drainMillis, reader))
-          const closing = Scope.close(scope, Exit.void)
-          if (yield* Deferred.isDone(exited)) {
-            // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
-            yield* Fiber.interrupt(writer)
-            yield* closing
-          } else yield* Effect.forkDaemon(closing)
-          if (!isGone) {
-            yield* Effect.logWarning("Processes of a command could not be killed: the system holds them")
-          }
+          yield* settle({ tree, exited, readers, writer, scope, isKept: launch.isKept })
 
-          const stderr = tail.text(values.flatMap(([, value]) => (typeof value === "string" ? [] : [value])))
+          const stderr = tail.text(Object.values(request.env ?? {}).filter((value) => typeof value !== "string"))
           if (Exit.isFailure(exit)) {
             return yield* Effect.failCause(Cause.map(exit.cause, (reason) => limitError(reason, limits, stderr)))
           }
           if (!tail.hasStarted) return yield* unavailable("The system did not start the command")
           if (output.isOver) return yield* limitError("OutputLimit", limits, stderr)
-          return { ...(yield* Deferred.await(exited)), stdout: output.text(), stderr, durationMs } satisfies Result
+          const { exitCode, signal } = yield* Deferred.await(exited)
+          return { stdout: output.text(), stderr, exitCode, signal, durationMs } satisfies Result
         })
       )
+
+    /** Ends what still runs, reads what is still in the pipes, and gives the process back to the system. */
+    const settle = (run: {
+      readonly tree: ProcessTree.ProcessTree
+      readonly exited: Deferred.Deferred<End>
+      readonly readers: ReadonlyArray<Fiber.RuntimeFiber<unknown, unknown>>
+      readonly writer: Fiber.RuntimeFiber<unknown, unknown>
+      readonly scope: Scope.CloseableScope
+      readonly isKept: boolean
+    }): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const hasExited = Deferred.isDone(run.exited)
+        // A keeper ends in order only when its namespace is empty.
+        const isEmpty = run.isKept && (yield* hasExited) && (yield* Deferred.await(run.exited)).isOrderly
+        const isGone = isEmpty || (yield* onMachine(run.tree.kill(hasExited)))
+        for (const reader of run.readers) yield* onMachine(within(drainMillis, reader))
+        const closing = Scope.close(run.scope, Exit.void)
+        if (yield* hasExited) {
+          // Before the end the pipe could still fail, and nobody would hear it: that would be the end of this process.
+          yield* Fiber.interrupt(run.writer)
+          yield* closing
+        } else yield* Effect.forkDaemon(closing)
+        if (!isGone) yield* Effect.logWarning("Processes of a command could not be killed: the system holds them")
+      })
 
     const watch = (
       tree: ProcessTree.ProcessTree,
