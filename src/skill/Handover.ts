@@ -8,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { Pipeable } from "effect/Pipeable"
 import type { Any } from "./Skill.js"
-import { SkillValidationError } from "./SkillError.js"
+import type { SkillValidationError } from "./SkillError.js"
+import * as SkillFailure from "./SkillFailure.js"
 
 /**
  * New names of keys: `{ hits: "items" }` hands `hits` on as `items`. All at once, so that two keys can change places. A renamed key wins
@@ -116,14 +117,6 @@ const renamed = (value: Readonly<Record<string, unknown>>, rename: Rename | unde
 export const toParams = (value: unknown, rename?: Rename | undefined): Readonly<Record<string, unknown>> =>
   renamed(isMap(value) ? value : { output: value }, rename)
 
-const invalid = (skill: Any, what: string, errors: ReadonlyArray<string>): SkillValidationError =>
-  new SkillValidationError({
-    skillName: skill.definition.name,
-    errors,
-    message: `The ${what} of the skill "${skill.definition.name}" are not as they should be: ${errors.slice(0, 5).join("; ")}`,
-    hint: "Rename keys, or put a skill between the two that brings the value into form"
-  })
-
 /**
  * Values as the parameters of a skill, decoded. Typed values fit as they are; others, from references and JSON sources, are read by the
  * schema of the skill. A reference takes anything: the skill that it stands for checks.
@@ -140,7 +133,9 @@ export const fit = (
   if (erased.reference) return Either.right(value)
   if (form === "typed" && erased.encodeParams(value) !== undefined) return Either.right(value)
   return Effect.catchAll(erased.decode(value), (errors) =>
-    erased.encodeParams(value) === undefined ? Either.left(invalid(skill, "parameters", errors)) : Either.right(value)
+    erased.encodeParams(value) === undefined
+      ? Either.left(SkillFailure.invalidParams(skill.definition.name, errors))
+      : Either.right(value)
   )
 }
 
@@ -151,7 +146,7 @@ export const fit = (
  * @category conversions
  */
 export const toJson = (skill: Any, result: unknown): Effect.Effect<unknown, SkillValidationError> =>
-  Effect.mapError(skill.erased.encode(result), (error) => invalid(skill, "results", [error]))
+  Effect.mapError(skill.erased.encode(result), (issue) => SkillFailure.invalidResult(skill.definition.name, issue))
 
 /**
  * The result of one skill as parameters of the next one.
