@@ -107,7 +107,7 @@ const findNamespace: Effect.Effect<
   CommandExecutor.CommandExecutor | FileSystem.FileSystem
 > = Effect.gen(function* () {
   const executor = yield* CommandExecutor.CommandExecutor
-  const program = process.platform === "linux" ? yield* find("unshare") : undefined
+  const program = yield* find("unshare")
   if (program === undefined) return undefined
   for (const flags of namespaces) {
     const probe = Command.make(program, ...flags, "--", shell, "-c", 'test "$$" = 1').pipe(
@@ -195,9 +195,10 @@ const userTasks: Effect.Effect<number | undefined> = Effect.sync(() => {
  * @category constructors
  */
 export const make = (
-  isolation: Isolation
+  isolation: Isolation,
+  platform: string
 ): Effect.Effect<Launcher, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem> =>
-  Effect.map(isolation === "scan" ? Effect.succeed(undefined) : findNamespace, (namespace) => ({
+  Effect.map(isolation === "scan" || platform !== "linux" ? Effect.succeed(undefined) : findNamespace, (namespace) => ({
     isolation: namespace !== undefined ? "namespace" : isolation === "namespace" ? undefined : "scan",
     wrap: (command, args, limits) =>
       Effect.map(userTasks, (tasks) => {

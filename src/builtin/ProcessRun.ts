@@ -202,7 +202,7 @@ export const make = (
     const fs = yield* FileSystem.FileSystem
     const platform = options?.platform ?? process.platform
     const table = yield* ProcessTable.make({ source: options?.source })
-    const launcher = yield* ProcessLaunch.make(options?.isolation ?? "auto")
+    const launcher = yield* ProcessLaunch.make(options?.isolation ?? "auto", platform)
     const find = (name: string) => Effect.provideService(ProcessLaunch.find(name), FileSystem.FileSystem, fs)
 
     const folder = Effect.mapError(fs.makeTempDirectory({ prefix: "lexigram-" }), (cause) =>

@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process"
 import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
@@ -289,6 +292,36 @@ describe("ProcessRun", () => {
       assert.match(large.message, /200\d{3} bytes/)
       const windows = yield* ProcessRun.make({ platform: "win32" })
       assert.match((yield* Effect.flip(windows.run({ command: "sh" }))).message, /Windows/)
+    }).pipe(Effect.provide(NodeContext.layer))
+  )
+
+  it.live("where there are no namespaces, none is used, and nothing runs that needs one", () =>
+    Effect.gen(function* () {
+      const auto = yield* ProcessRun.make({ platform: "darwin" })
+      assert.strictEqual(auto.isolation, "scan")
+      assert.strictEqual((yield* auto.run({ command: "sh", args: ["-c", "echo ran"] })).stdout, "ran\n")
+      const strict = yield* ProcessRun.make({ platform: "darwin", isolation: "namespace" })
+      const error = yield* Effect.flip(strict.run({ command: "sh" }))
+      assert.deepStrictEqual(
+        [error.reason, error.message],
+        ["Unavailable", "Process namespaces are not available here"]
+      )
+    }).pipe(Effect.provide(NodeContext.layer))
+  )
+
+  it.live("a program is looked for in PATH too, and its folder is on the path of the command", () =>
+    Effect.gen(function* () {
+      const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "programs-"))
+      const name = `tool-${process.pid}`
+      Fs.writeFileSync(Path.join(folder, name), '#!/bin/sh\necho "$PATH"\n', { mode: 0o755 })
+      Fs.writeFileSync(Path.join(folder, `${name}-text`), "", { mode: 0o644 })
+      const service = yield* ProcessRun.make()
+      const withPath = Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["PATH", folder]])))
+      const result = yield* withPath(service.run({ command: name }))
+      assert.isTrue(result.stdout.startsWith(`${folder}:`))
+      assert.isUndefined(yield* withPath(service.find(`${name}-text`)))
+      assert.isUndefined(yield* service.find(name))
+      Fs.rmSync(folder, { recursive: true })
     }).pipe(Effect.provide(NodeContext.layer))
   )
 
