@@ -67,6 +67,7 @@ export const table = {
   LEX_ERR_SKILL_100: "SkillFileError",
   LEX_ERR_SKILL_101: "PermissionCheckerError",
   LEX_ERR_SKILL_102: "ScriptError",
+  LEX_ERR_SKILL_103: "McpError",
   LEX_ERR_SKILL_104: "SkillTrustError",
   LEX_ERR_SKILL_105: "SkillConfirmationDeniedError",
   LEX_ERR_SKILL_106: "SkillsConfigurationError",

@@ -1,0 +1,103 @@
+/**
+ * What a server says made fit for models and people: nothing hidden in it, and not too much of it.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+// Controls other than line ends and tabs, marks that turn the direction of text, characters without width and tag characters. What scripts and
+// emoji need (joiners, variation selectors of the first plane) stays.
+const hidden =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu
+
+const escaped = (character: string): string =>
+  `\\u{${(character.codePointAt(0) as number).toString(16).padStart(4, "0")}}`
+
+/**
+ * The text with every hidden character as its code point.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const visible = (text: string): string => text.replace(hidden, escaped)
+
+/**
+ * At most so many characters, and how many are missing; half a surrogate pair is none.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const cut = (text: string, max: number): string => {
+  if (text.length <= max) return text
+  const last = text.charCodeAt(max - 1)
+  const end = last >= 0xd800 && last <= 0xdbff ? max - 1 : max
+  return `${text.slice(0, end)}… [${text.length - end} more characters]`
+}
+
+/**
+ * Levels of data that are read.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const MAX_DEPTH = 64
+
+/**
+ * Whether data has at most so many characters and is not too deep. Looks no further than that, and takes no stack.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isWithin = (value: unknown, max: number): boolean => {
+  let size = 0
+  let level: Array<unknown> = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return false
+    const next: Array<unknown> = []
+    for (const item of level) {
+      size += typeof item === "string" ? item.length + 2 : 4
+      if (size > max) return false
+      if (typeof item !== "object" || item === null) continue
+      if (Array.isArray(item)) for (const inner of item) next.push(inner)
+      else {
+        for (const [key, inner] of Object.entries(item)) {
+          size += key.length
+          next.push(inner)
+        }
+      }
+      if (size + 4 * next.length > max) return false
+    }
+    level = next
+  }
+  return true
+}
+
+/** Keys define own properties, so one named `__proto__` stays data. */
+const mapped = (value: unknown, f: (item: unknown, key: string) => unknown, key = ""): unknown => {
+  if (Array.isArray(value)) return value.map((item) => mapped(item, f, key))
+  if (typeof value !== "object" || value === null) return f(value, key)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, mapped(inner, f, name)]))
+}
+
+/**
+ * Data with all its texts visible. For data within `MAX_DEPTH`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const visibleData = <A>(value: A): A =>
+  mapped(value, (item) => (typeof item === "string" ? visible(item) : item)) as A
+
+/**
+ * A schema whose words to the reader are visible and cut; what values are checked by stays as it is.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const visibleSchema = <A>(schema: A, maxDescription: number): A =>
+  mapped(schema, (item, key) =>
+    typeof item === "string" && (key === "description" || key === "title" || key === "$comment")
+      ? cut(visible(item), maxDescription)
+      : item
+  ) as A
