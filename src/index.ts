@@ -634,6 +634,27 @@ export * as LlmRetry from "./llm/LlmRetry.js"
 export * as LlmTimeout from "./llm/LlmTimeout.js"
 
 /**
+ * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients understand.
+ *
+ * @since 0.1.0
+ */
+export * as McpBridge from "./skill/McpBridge.js"
+
+/**
+ * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
+ *
+ * @since 0.1.0
+ */
+export * as McpClient from "./skill/McpClient.js"
+
+/**
+ * An MCP server that is made of values: for tests, and for servers that live in the same process.
+ *
+ * @since 0.1.0
+ */
+export * as McpMemory from "./skill/McpMemory.js"
+
+/**
  * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
  *
  * @since 0.1.0

@@ -28,6 +28,27 @@ export * as CatalogTools from "./CatalogTools.js"
 export * as ConditionalSkill from "./ConditionalSkill.js"
 
 /**
+ * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients understand.
+ *
+ * @since 0.1.0
+ */
+export * as McpBridge from "./McpBridge.js"
+
+/**
+ * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
+ *
+ * @since 0.1.0
+ */
+export * as McpClient from "./McpClient.js"
+
+/**
+ * An MCP server that is made of values: for tests, and for servers that live in the same process.
+ *
+ * @since 0.1.0
+ */
+export * as McpMemory from "./McpMemory.js"
+
+/**
  * Skills that modules export: a program names packages or files, and what they export as skills is found.
  *
  * @since 0.1.0

@@ -1,0 +1,236 @@
+/**
+ * Clients of MCP servers, over a process's standard input and output or over streamable HTTP, on `@modelcontextprotocol/sdk`.
+ *
+ * @since 0.1.0
+ */
+
+import * as Config from "effect/Config"
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
+import type * as Schedule from "effect/Schedule"
+import type * as Scope from "effect/Scope"
+import { McpClient, McpError, type Service } from "../skill/McpClient.js"
+import * as McpConnection from "./McpConnection.js"
+import * as McpHttp from "./McpHttp.js"
+import * as McpSession from "./McpSession.js"
+import * as McpStdio from "./McpStdio.js"
+
+/**
+ * How a connection that was lost comes back. Requests in flight fail at once; the next request makes a new connection.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReconnectOptions {
+  /** Between attempts when a connection cannot be made. Default: from 200 ms, doubled, with jitter, five attempts in all. */
+  readonly schedule?: Schedule.Schedule<unknown, McpError> | undefined
+  /** Connections made anew within `window`, at most; then requests fail with reason `RestartLimit`. Default 5. */
+  readonly maxRestarts?: number | undefined
+  /** Default 1 minute. */
+  readonly window?: Duration.DurationInput | undefined
+  /** True: at once, without waiting for a request, so that followers of `changes` see a new list of tools. Default false. */
+  readonly background?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ClientOptions {
+  /** What the server is called in names and errors. Default `mcp`. */
+  readonly name?: string | undefined
+  /** Time for the server to start and introduce itself. Default 30 s. */
+  readonly connectTimeout?: Duration.DurationInput | undefined
+  /** Time without an answer, for requests that say nothing else. Default 60 s. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Time for a request in all, whatever progress it makes. Default: no limit. */
+  readonly maxTotal?: Duration.DurationInput | undefined
+  /** The largest message that is read; a larger one ends the connection. Default 16 MiB. */
+  readonly maxMessageBytes?: number | undefined
+  /** `false`: a connection that was lost stays lost. */
+  readonly reconnect?: ReconnectOptions | false | undefined
+  /** Time for the server to end when the client is closed, before it is made to. Default 2 s. */
+  readonly grace?: Duration.DurationInput | undefined
+  /** The folders the server is told it may work in (`file://` addresses). Servers are not held to it by this. */
+  readonly roots?: ReadonlyArray<{ readonly uri: string; readonly name?: string | undefined }> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface StdioOptions extends ClientOptions {
+  /** An executable; no shell sees it. */
+  readonly command: string
+  readonly args?: ReadonlyArray<string> | undefined
+  readonly cwd?: string | undefined
+  /**
+   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this process; nothing else is
+   * handed on. Redacted values are kept out of errors.
+   */
+  readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface HttpOptions extends ClientOptions {
+  /**
+   * Where the server is. Whoever lets others choose it lets them reach whatever this process reaches: check it first, or give a `fetch`
+   * that does. Redirects are followed within its origin only.
+   */
+  readonly url: string | URL
+  /** Sent with every request, and nowhere else; as an Effect it is run for each, so tokens may be renewed. */
+  readonly headers?: McpHttp.Headers | Effect.Effect<McpHttp.Headers, unknown> | undefined
+  /** Default: the platform's. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** How an answer that was cut off is taken up again, by servers that can. Default: 3 attempts, the first after 200 ms. */
+  readonly resume?:
+    | { readonly attempts?: number | undefined; readonly delay?: Duration.DurationInput | undefined }
+    | undefined
+}
+
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
+const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR"]
+
+/** Of the process, whatever configuration the program has: it says where commands are found. */
+const inheritedEnvironment: Effect.Effect<Record<string, string>> = Effect.gen(function* () {
+  const env: Record<string, string> = {}
+  for (const name of inherited) {
+    const value = yield* Effect.option(ConfigProvider.fromEnv({ pathDelim: "\0" }).load(Config.string(name)))
+    if (Option.isSome(value)) env[name] = value.value
+  }
+  return env
+})
+
+const millis = (duration: Duration.DurationInput): number => Duration.toMillis(duration)
+
+const connection = (
+  server: string,
+  sdk: McpSession.Sdk,
+  options: ClientOptions,
+  secrets: ReadonlyArray<Redacted.Redacted<string>>,
+  link: (events: McpSession.Events) => Effect.Effect<McpSession.Link, McpError, Scope.Scope>
+): Effect.Effect<Service, McpError, Scope.Scope> => {
+  const { reconnect } = options
+  return McpConnection.make({
+    server,
+    timeout: Duration.decode(options.timeout ?? "60 seconds"),
+    maxTotal: options.maxTotal === undefined ? undefined : Duration.decode(options.maxTotal),
+    reconnect:
+      reconnect === false
+        ? undefined
+        : {
+            schedule: reconnect?.schedule ?? McpConnection.defaultSchedule,
+            maxRestarts: reconnect?.maxRestarts ?? 5,
+            window: Duration.decode(reconnect?.window ?? "1 minute"),
+            background: reconnect?.background ?? false
+          },
+    open: (events) =>
+      McpSession.make({
+        ...events,
+        server,
+        sdk,
+        secrets,
+        link,
+        connectTimeout: millis(options.connectTimeout ?? "30 seconds"),
+        roots: options.roots
+      })
+  })
+}
+
+/**
+ * Starts the server as a process of its own and connects. When the scope closes, the process and everything it started are gone.
+ *
+ * A server that ends or crashes fails the requests in flight with `McpError`, reason `Closed`, with its exit code or signal and the end of
+ * what it wrote to its standard error.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const server = options.name ?? "mcp"
+    const sdk = yield* McpSession.load(server)
+    const given = Object.entries(options.env ?? {})
+    const env = yield* inheritedEnvironment
+    for (const [name, value] of given) env[name] = Redacted.isRedacted(value) ? Redacted.value(value) : value
+    const secrets = given.flatMap(([, value]) => (Redacted.isRedacted(value) ? [value] : []))
+    const process = {
+      server,
+      command: options.command,
+      args: options.args ?? [],
+      cwd: options.cwd,
+      env,
+      secrets,
+      maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+      grace: millis(options.grace ?? "2 seconds")
+    }
+    return yield* connection(server, sdk, options, secrets, (events) => McpStdio.make(process, events))
+  })
+
+/**
+ * Connects to a server over streamable HTTP. A session that the server has forgotten is begun anew.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const server = options.name ?? "mcp"
+    const url = URL.canParse(options.url) ? new URL(options.url) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      return yield* new McpError({
+        server,
+        reason: "Configuration",
+        message: `The address of the MCP server "${server}" is no http(s) URL`
+      })
+    }
+    const sdk = yield* McpSession.load(server)
+    const { headers = {} } = options
+    const secrets = Effect.isEffect(headers) ? [] : Object.values(headers).filter((value) => Redacted.isRedacted(value))
+    const http: McpHttp.Options = {
+      server,
+      url,
+      headers: Effect.isEffect(headers) ? headers : Effect.succeed(headers),
+      fetch: options.fetch ?? globalThis.fetch,
+      maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
+      resume: { attempts: options.resume?.attempts ?? 3, delay: millis(options.resume?.delay ?? "200 millis") },
+      grace: millis(options.grace ?? "2 seconds")
+    }
+    return yield* connection(server, sdk, options, secrets, (events) => McpHttp.make(sdk, http, events))
+  })
+
+/**
+ * The server of a process as `McpClient`.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { McpClientSdk } from "effect-lexigram/mcp"
+ *
+ * const files = McpClientSdk.layerStdio({
+ *   name: "files",
+ *   command: "npx",
+ *   args: ["-y", "@modelcontextprotocol/server-filesystem", "/srv/documents"]
+ * })
+ * ```
+ */
+export const layerStdio = (options: StdioOptions): Layer.Layer<McpClient, McpError> =>
+  Layer.scoped(McpClient, makeStdio(options))
+
+/**
+ * The server at an address as `McpClient`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerHttp = (options: HttpOptions): Layer.Layer<McpClient, McpError> =>
+  Layer.scoped(McpClient, makeHttp(options))

@@ -1,0 +1,53 @@
+/**
+ * Messages with the process of a server: one a line, over its standard input and output.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import type * as Scope from "effect/Scope"
+import type { McpError } from "../skill/McpClient.js"
+import * as McpProcess from "./McpProcess.js"
+import type { Events, Failure, Link } from "./McpSession.js"
+
+/** What is on a line; `undefined` when it is no message. */
+const read = (line: string): object | undefined => {
+  try {
+    const message: unknown = JSON.parse(line)
+    return typeof message === "object" &&
+      message !== null &&
+      !Array.isArray(message) &&
+      Object.hasOwn(message, "jsonrpc")
+      ? message
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const failureOf = (error: unknown): Failure =>
+  error instanceof TypeError
+    ? { reason: "Protocol", message: "the request has no form in JSON" }
+    : { reason: "Closed", message: "its process does not take messages" }
+
+export const make = (options: McpProcess.Options, events: Events): Effect.Effect<Link, McpError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const runtime = yield* Effect.runtime<never>()
+    let isNoisy = false
+    const transport: Link["transport"] = { start: async () => {}, close: async () => {}, send: async () => {} }
+    const process = yield* McpProcess.make(options, {
+      onEnd: (ending) => events.lost(ending),
+      onLine: (line) => {
+        const message = read(line)
+        if (message !== undefined) return transport.onmessage?.(message as never)
+        if (isNoisy) return
+        isNoisy = true
+        Runtime.runFork(runtime)(
+          Effect.logWarning(`The MCP server "${options.server}" writes to its standard output what are no messages`)
+        )
+      }
+    })
+    transport.send = async (message) => process.write(JSON.stringify(message))
+    return { transport, failureOf }
+  })

@@ -1,0 +1,199 @@
+/**
+ * What servers answer, read into data of our own. Entries of a list that cannot be read are left out: one bad entry takes nothing else
+ * away.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as McpClient from "../skill/McpClient.js"
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (u: unknown): u is Fields => typeof u === "object" && u !== null && !Array.isArray(u)
+
+const text = (u: unknown): string | undefined => (typeof u === "string" ? u : undefined)
+const flag = (u: unknown): boolean | undefined => (typeof u === "boolean" ? u : undefined)
+const amount = (u: unknown): number | undefined => (typeof u === "number" && Number.isFinite(u) ? u : undefined)
+
+/** Absent fields stay absent. */
+const defined = <A extends object>(fields: A): A => {
+  const result: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) result[key] = value
+  return result as A
+}
+
+/** The readable entries of a list; `undefined` when there is no list. */
+export const entries = <A>(u: unknown, read: (entry: Fields) => A | undefined): ReadonlyArray<A> | undefined => {
+  if (!Array.isArray(u)) return undefined
+  const result: Array<A> = []
+  for (const entry of u) {
+    const value = isObject(entry) ? read(entry) : undefined
+    if (value !== undefined) result.push(value)
+  }
+  return result
+}
+
+const described = (fields: Fields) => ({
+  title: text(fields["title"]),
+  description: text(fields["description"])
+})
+
+const annotations = (u: unknown): McpClient.ToolAnnotations | undefined =>
+  isObject(u)
+    ? defined({
+        title: text(u["title"]),
+        readOnlyHint: flag(u["readOnlyHint"]),
+        destructiveHint: flag(u["destructiveHint"]),
+        idempotentHint: flag(u["idempotentHint"]),
+        openWorldHint: flag(u["openWorldHint"])
+      })
+    : undefined
+
+export const tool = (fields: Fields): McpClient.ToolInfo | undefined => {
+  const { execution, inputSchema, name, outputSchema } = fields
+  if (typeof name !== "string" || name === "" || !isObject(inputSchema)) return undefined
+  return defined({
+    name,
+    ...described(fields),
+    inputSchema,
+    outputSchema: isObject(outputSchema) ? outputSchema : undefined,
+    annotations: annotations(fields["annotations"]),
+    requiresTask: isObject(execution) && execution["taskSupport"] === "required" ? true : undefined
+  })
+}
+
+export const resource = (fields: Fields): McpClient.ResourceInfo | undefined => {
+  const { name, uri } = fields
+  if (typeof uri !== "string") return undefined
+  return defined({
+    uri,
+    name: text(name) ?? uri,
+    ...described(fields),
+    mimeType: text(fields["mimeType"]),
+    size: amount(fields["size"])
+  })
+}
+
+export const resourceTemplate = (fields: Fields): McpClient.ResourceTemplateInfo | undefined => {
+  const { name, uriTemplate } = fields
+  if (typeof uriTemplate !== "string") return undefined
+  return defined({
+    uriTemplate,
+    name: text(name) ?? uriTemplate,
+    ...described(fields),
+    mimeType: text(fields["mimeType"])
+  })
+}
+
+export const prompt = (fields: Fields): McpClient.PromptInfo | undefined => {
+  const { name } = fields
+  if (typeof name !== "string" || name === "") return undefined
+  const read = (argument: Fields): McpClient.PromptInfo["arguments"][number] | undefined =>
+    typeof argument["name"] === "string"
+      ? defined({
+          name: argument["name"],
+          description: text(argument["description"]),
+          required: argument["required"] === true
+        })
+      : undefined
+  return defined({ name, ...described(fields), arguments: entries(fields["arguments"], read) ?? [] })
+}
+
+export const contents = (fields: Fields): McpClient.ResourceContents | undefined => {
+  const { uri } = fields
+  if (typeof uri !== "string") return undefined
+  const body = defined({ text: text(fields["text"]), blob: text(fields["blob"]) })
+  if (body.text === undefined && body.blob === undefined) return undefined
+  return defined({ uri, mimeType: text(fields["mimeType"]), ...body })
+}
+
+/** Kinds that are not known, now or to come, are named rather than lost. */
+export const content = (fields: Fields): McpClient.ContentBlock => {
+  const { data, mimeType, type } = fields
+  switch (type) {
+    case "text":
+      if (typeof fields["text"] === "string") return { type, text: fields["text"] }
+      break
+    case "image":
+    case "audio":
+      if (typeof data === "string") return { type, data, mimeType: text(mimeType) ?? "application/octet-stream" }
+      break
+    case "resource": {
+      const inner = isObject(fields["resource"]) ? contents(fields["resource"]) : undefined
+      if (inner !== undefined) return { type, resource: inner }
+      break
+    }
+    case "resource_link": {
+      const link = resource(fields)
+      if (link !== undefined) return { type, ...link }
+      break
+    }
+  }
+  return { type: "text", text: `[content of the kind ${JSON.stringify(text(type)?.slice(0, 64) ?? "unknown")}]` }
+}
+
+export const toolResult = (u: unknown): McpClient.ToolResult | undefined => {
+  if (!isObject(u)) return undefined
+  const { structuredContent } = u
+  // Servers that answer with structured content alone are common; an answer with neither is none.
+  const blocks = entries(u["content"], content) ?? (isObject(structuredContent) ? [] : undefined)
+  if (blocks === undefined) return undefined
+  return defined({
+    content: blocks,
+    structuredContent: isObject(structuredContent) ? structuredContent : undefined,
+    isError: u["isError"] === true
+  })
+}
+
+export const promptResult = (u: unknown): McpClient.PromptResult | undefined => {
+  if (!isObject(u)) return undefined
+  const messages = entries(u["messages"], (message): McpClient.PromptResult["messages"][number] | undefined => {
+    const { role } = message
+    if ((role !== "user" && role !== "assistant") || !isObject(message["content"])) return undefined
+    return { role, content: content(message["content"]) }
+  })
+  return messages === undefined ? undefined : defined({ description: text(u["description"]), messages })
+}
+
+export const readContents = (u: unknown): ReadonlyArray<McpClient.ResourceContents> | undefined =>
+  isObject(u) ? entries(u["contents"], contents) : undefined
+
+export const progress = (fields: Fields): McpClient.Progress | undefined => {
+  const done = amount(fields["progress"])
+  return done === undefined
+    ? undefined
+    : defined({ progress: done, total: amount(fields["total"]), message: text(fields["message"]) })
+}
+
+/** One page of a list, and where the next begins. */
+export const page = <A>(
+  u: unknown,
+  key: string,
+  read: (entry: Fields) => A | undefined
+): { readonly items: ReadonlyArray<A>; readonly next: string | undefined } | undefined => {
+  const items = isObject(u) ? entries(u[key], read) : undefined
+  return items === undefined ? undefined : { items, next: text((u as Fields)["nextCursor"]) }
+}
+
+/** The parts of `initialize` that the SDK keeps apart. */
+export const serverInfo = (given: {
+  readonly version: unknown
+  readonly capabilities: unknown
+  readonly instructions: unknown
+  readonly protocolVersion: unknown
+}): McpClient.ServerInfo => {
+  const version = isObject(given.version) ? given.version : {}
+  const capabilities = isObject(given.capabilities) ? given.capabilities : {}
+  return defined({
+    name: text(version["name"]) ?? "",
+    version: text(version["version"]) ?? "",
+    title: text(version["title"]),
+    protocolVersion: text(given.protocolVersion),
+    instructions: text(given.instructions),
+    capabilities: {
+      tools: isObject(capabilities["tools"]),
+      resources: isObject(capabilities["resources"]),
+      prompts: isObject(capabilities["prompts"])
+    }
+  })
+}
