@@ -162,7 +162,7 @@ export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpErro
     const env = yield* inheritedEnvironment
     for (const [name, value] of given) env[name] = Redacted.isRedacted(value) ? Redacted.value(value) : value
     const secrets = given.flatMap(([, value]) => (Redacted.isRedacted(value) ? [value] : []))
-    const process = {
+    const launch = {
       server,
       command: options.command,
       args: options.args ?? [],
@@ -172,7 +172,7 @@ export const makeStdio = (options: StdioOptions): Effect.Effect<Service, McpErro
       maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,
       grace: millis(options.grace ?? "2 seconds")
     }
-    return yield* connection(server, sdk, options, secrets, (events) => McpStdio.make(process, events))
+    return yield* connection(server, sdk, options, secrets, (events) => McpStdio.make(launch, events))
   })
 
 /**
@@ -194,10 +194,11 @@ export const makeHttp = (options: HttpOptions): Effect.Effect<Service, McpError,
     }
     const sdk = yield* McpSession.load(server)
     const { headers = {} } = options
-    const secrets = Effect.isEffect(headers) ? [] : Object.values(headers).filter((value) => Redacted.isRedacted(value))
+    const secrets: Array<Redacted.Redacted<string>> = []
     const http: McpHttp.Options = {
       server,
       url,
+      secrets,
       headers: Effect.isEffect(headers) ? headers : Effect.succeed(headers),
       fetch: options.fetch ?? globalThis.fetch,
       maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES,

@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -152,7 +153,7 @@ export const make = (options: Options): Effect.Effect<Service, McpError, Scope.S
             connecting = yield* Effect.forkIn(Effect.interruptible(settled), outer)
           }
           const exit = yield* restore(Fiber.await(connecting))
-          if (Exit.isInterrupted(exit)) return yield* closed
+          if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) return yield* closed
           return yield* exit
         })
       )

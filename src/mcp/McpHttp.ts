@@ -6,6 +6,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
@@ -19,12 +20,23 @@ export interface Options {
   readonly server: string
   readonly url: URL
   readonly headers: Effect.Effect<Headers, unknown>
+  /** Kept at what was sent last: what a server says must not give it away. */
+  readonly secrets: Array<Redacted.Redacted<string>>
   readonly fetch: typeof globalThis.fetch
   readonly maxMessageBytes: number
   /** What goes on after an interrupted answer: attempts, and milliseconds before the first. */
   readonly resume: { readonly attempts: number; readonly delay: number }
   /** Milliseconds for the server to end the session. */
   readonly grace: number
+}
+
+const textOf = (value: string | Redacted.Redacted<string>): string =>
+  Redacted.isRedacted(value) ? Redacted.value(value) : value
+
+/** A credential is a secret without its scheme too. */
+const secretsOf = (value: string): ReadonlyArray<Redacted.Redacted<string>> => {
+  const space = value.indexOf(" ")
+  return (space === -1 ? [value] : [value, value.slice(space + 1)]).map((text) => Redacted.make(text))
 }
 
 class TooLarge extends Error {}
@@ -105,11 +117,15 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
 
     const headersOf = async (given: HeadersInit | undefined): Promise<globalThis.Headers> => {
       const headers = new globalThis.Headers(given)
-      // The cause is the caller's own effect: what it says may be a secret.
-      const own = await runPromise(Effect.either(options.headers))
-      if (own._tag === "Left") throw new NoHeaders()
-      for (const [name, value] of Object.entries(own.right)) {
-        headers.set(name, Redacted.isRedacted(value) ? Redacted.value(value) : value)
+      const own = await runPromise(Effect.exit(options.headers))
+      // Whatever says why may say the header too.
+      if (Exit.isFailure(own)) throw new NoHeaders()
+      const values = Object.entries(own.value).map(([name, value]) => [name, textOf(value)] as const)
+      options.secrets.splice(0, Number.POSITIVE_INFINITY, ...values.flatMap(([, value]) => secretsOf(value)))
+      try {
+        for (const [name, value] of values) headers.set(name, value)
+      } catch {
+        throw new NoHeaders()
       }
       return headers
     }
@@ -212,7 +228,7 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
       }
       const hasSession = transport.sessionId !== undefined
       if (hasSession && (status === 404 || status === 400 || status === 410)) {
-        const message = `it does not know this session any more (${status})`
+        const message = `it does not go on with this session (${status})`
         // By the protocol only 404 says that the request was not looked at.
         return { reason: "Closed", status, message, again: status === 404, final: true }
       }

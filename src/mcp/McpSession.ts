@@ -16,6 +16,7 @@ import * as SecretText from "../internal/SecretText.js"
 import * as VisibleText from "../internal/VisibleText.js"
 import * as OptionalPackage from "../provider/OptionalPackage.js"
 import { type Change, McpError, type Progress, type ServerInfo } from "../skill/McpClient.js"
+import * as McpOutput from "../skill/McpOutput.js"
 import * as McpWire from "./McpWire.js"
 
 const loadModules = async () => {
@@ -276,6 +277,8 @@ export const make = (options: {
     }
   })
 
+const MAX_TOOL_NAME = 128
+
 /** The failure as callers see it. */
 export const toError = (server: string, failure: Failure, toolName?: string): McpError => {
   const { again: _, final: _final, message, ...fields } = failure
@@ -283,6 +286,6 @@ export const toError = (server: string, failure: Failure, toolName?: string): Mc
     ...fields,
     server,
     message: `The MCP server "${server}": ${message}`,
-    ...(toolName === undefined ? {} : { toolName })
+    ...(toolName === undefined ? {} : { toolName: McpOutput.excerpt(toolName, MAX_TOOL_NAME) })
   })
 }

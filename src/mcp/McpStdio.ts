@@ -36,7 +36,7 @@ export const make = (options: McpProcess.Options, events: Events): Effect.Effect
     const runtime = yield* Effect.runtime<never>()
     let isNoisy = false
     const transport: Link["transport"] = { start: async () => {}, close: async () => {}, send: async () => {} }
-    const process = yield* McpProcess.make(options, {
+    const { write } = yield* McpProcess.make(options, {
       onEnd: (ending) => events.lost(ending),
       onLine: (line) => {
         const message = read(line)
@@ -48,6 +48,6 @@ export const make = (options: McpProcess.Options, events: Events): Effect.Effect
         )
       }
     })
-    transport.send = async (message) => process.write(JSON.stringify(message))
+    transport.send = async (message) => write(JSON.stringify(message))
     return { transport, failureOf }
   })

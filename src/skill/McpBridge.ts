@@ -91,6 +91,9 @@ export type McpTool = Tool.Tool<Readonly<Record<string, unknown>>, Output, never
 
 const MAX_NAME = 128
 
+/** Of a server's own names, which are kept beside ours. */
+const MAX_TOOL_NAME = 512
+
 /** What the protocol allows in names, and a hash where something had to go: the same name whatever other tools there are. */
 const nameOf = (prefix: string, name: string): string => {
   const whole = prefix === "" ? name : `${prefix}__${name}`
@@ -129,6 +132,7 @@ const limitsOf = (options: Options | undefined, binary: "keep" | "describe"): Mc
 const planOf = (client: Service, tool: ToolInfo, options: Options | undefined): Either.Either<Plan, string> => {
   const { annotations, description, inputSchema, requiresTask, title } = tool
   if (requiresTask === true) return Either.left("it can only be called as a task")
+  if (tool.name.length > MAX_TOOL_NAME) return Either.left(`its name is longer than ${MAX_TOOL_NAME} characters`)
   const maxSchema = options?.maxSchema ?? 65_536
   if (!McpText.isWithin(inputSchema, maxSchema)) {
     return Either.left(`its schema is larger than ${maxSchema} characters, or too deep`)

@@ -25,6 +25,7 @@ import {
   type ToolInfo,
   type ToolResult
 } from "./McpClient.js"
+import * as McpOutput from "./McpOutput.js"
 
 /**
  * A tool and what it does.
@@ -158,7 +159,7 @@ export const make = (initial: Server, options?: { readonly name?: string | undef
         timed(toolName, call, (progress) => {
           const tool = server.tools?.find((one) => one.name === toolName)
           return tool === undefined
-            ? fail("Protocol", "there is no such tool", { rpcCode: -32602, toolName })
+            ? fail("Protocol", "there is no such tool", { rpcCode: -32602, toolName: McpOutput.excerpt(toolName, 128) })
             : tool.call(args, progress)
         }),
       listResources: Effect.sync(() => (server.resources ?? []).map(({ contents: _, ...resource }) => resource)),

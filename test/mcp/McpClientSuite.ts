@@ -79,7 +79,7 @@ export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): v
         const error = yield* Effect.flip(client.callTool("nothing\u202e like this"))
         assert.strictEqual(error.reason, "Protocol")
         assert.strictEqual(error.rpcCode, -32602)
-        assert.strictEqual(error.toolName, "nothing\u202e like this")
+        assert.strictEqual(error.toolName, "nothing\\u{202e} like this")
         assert.notInclude(error.message, "\u202e")
         assert.strictEqual(yield* reasonOf(client.callTool("broken")), "InvalidResponse")
         yield* client.ping

@@ -48,6 +48,9 @@ describe("McpClientSdk over HTTP", () => {
       const { url } = yield* McpServers.http({ TOKEN: token })
       const client = yield* make(url, { headers: { authorization: Redacted.make(`Bearer ${token}`) } })
       yield* client.ping
+      const told = yield* Effect.flip(client.callTool(`no-tool-${token}`))
+      assert.strictEqual(told.reason, "Protocol")
+      assert.notInclude(told.message, token)
       const error = yield* Effect.flip(
         make(url, { headers: { authorization: Redacted.make("Bearer another-secret") } })
       )
@@ -67,9 +70,11 @@ describe("McpClientSdk over HTTP", () => {
       assert.strictEqual((yield* Effect.flip(client.ping)).reason, "Refused")
       token = "right"
       yield* client.ping
-      const failing = yield* Effect.flip(make(url, { headers: Effect.fail("no token: a-secret") }))
-      assert.strictEqual(failing.reason, "Configuration")
-      assert.notInclude(`${failing.message} ${JSON.stringify(failing)}`, "a-secret")
+      for (const headers of [Effect.fail("no token: a-secret"), Effect.die("a-secret"), { x: "a-secret\n." }]) {
+        const failing = yield* Effect.flip(make(url, { headers }))
+        assert.strictEqual(failing.reason, "Configuration")
+        assert.notInclude(`${failing.message} ${JSON.stringify(failing)}`, "a-secret")
+      }
     })
   )
 
