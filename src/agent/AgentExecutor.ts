@@ -46,6 +46,8 @@ import * as RunLog from "../observability/RunLog.js"
 import * as Telemetry from "../observability/Telemetry.js"
 import { PromptLibrary } from "../prompt/PromptLibrary.js"
 import * as SessionManager from "../session/SessionManager.js"
+import * as CatalogTools from "../skill/CatalogTools.js"
+import * as SkillCatalog from "../skill/SkillCatalog.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import { Evaluator } from "../strategy/Evaluator.js"
@@ -502,6 +504,7 @@ export const layer: Layer.Layer<
   | SessionManager.SessionManager
   | SkillRegistry.SkillRegistry
   | SkillExecutor.SkillExecutor
+  | SkillCatalog.SkillCatalog
   | Steering.Steering
   | Hooks.Hooks
   | EventBus.EventBus
@@ -510,6 +513,7 @@ export const layer: Layer.Layer<
   AgentExecutor,
   Effect.gen(function* () {
     const config = yield* AgentConfig.Settings
+    const catalog = yield* SkillCatalog.SkillCatalog
     return make(
       config,
       {
@@ -524,6 +528,8 @@ export const layer: Layer.Layer<
         sessions: yield* SessionManager.SessionManager,
         skills: yield* SkillRegistry.SkillRegistry,
         skillExecutor: yield* SkillExecutor.SkillExecutor,
+        catalog,
+        catalogTools: CatalogTools.make(catalog),
         steering: yield* Steering.Steering,
         hooks: yield* Hooks.Hooks,
         bus: yield* EventBus.EventBus,

@@ -17,6 +17,7 @@ import * as Hooks from "../observability/Hooks.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as PromptLibrary from "../prompt/PromptLibrary.js"
 import * as SessionManager from "../session/SessionManager.js"
+import * as SkillCatalog from "../skill/SkillCatalog.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
 import * as SkillRegistry from "../skill/SkillRegistry.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
@@ -45,6 +46,8 @@ export interface Replaceable {
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
   readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
   readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
+  /** Skills that are folders: told of in a message, activated by a tool. */
+  readonly catalog?: Layer.Layer<SkillCatalog.SkillCatalog, any, any> | undefined
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
   readonly modules?: Layer.Layer<ModuleGraph.ModuleGraph, any, any> | undefined
   readonly log?: Layer.Layer<RunLog.RunLog, any, any> | undefined
@@ -101,6 +104,7 @@ const collaborators = (given: Replaceable) => {
     given.memory ?? WorkingMemory.layerNoop,
     given.sessions ?? SessionManager.layerNoop,
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
+    given.catalog ?? SkillCatalog.layerNoop,
     given.log ?? RunLog.layerNoop,
     given.prompts ?? Layer.empty,
     given.steering ?? Steering.layerNoop,

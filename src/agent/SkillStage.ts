@@ -3,13 +3,18 @@
  *
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { ToolDefinition } from "../llm/LlmClient.js"
+import * as ActiveSkills from "../skill/ActiveSkills.js"
 import { SkillNotFoundError, type SkillValidationError } from "../skill/SkillError.js"
+import type { Listing } from "../skill/SkillListing.js"
 import * as SkillTool from "../skill/SkillTool.js"
+import type { Answer } from "../strategy/Strategy.js"
 import type * as Tool from "../tool/Tool.js"
+import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
 import { degrade, type Stage, type State } from "./Stage.js"
 
@@ -41,6 +46,90 @@ const toTool = (
   )
 }
 
+/** The skills of the registry as tools; `hidden` are told of in another way. */
+const registered = (state: State, hidden: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Tool.Any>> =>
+  Effect.flatMap(state.uses.skills.schemas(), (schemas) =>
+    schemas.length === 0
+      ? Effect.succeed([])
+      : Effect.map(
+          Effect.forEach(schemas, (definition) => {
+            if (hidden.has(definition.name)) return Effect.succeed(undefined)
+            const tool: Effect.Effect<Tool.Any, unknown> =
+              state.tools.get(definition.name) === undefined
+                ? toTool(state, definition)
+                : shadowed(`The skill "${definition.name}" has the name of a tool`)
+            return degrade(tool, { state, stage: "skills", orElse: undefined })
+          }),
+          (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
+        )
+  )
+
+const shadowed = (message: string) => Either.left({ _tag: "SkillShadowed", message })
+
+const withTools = (state: State, added: ReadonlyArray<Tool.Any>): State => {
+  if (added.length === 0) return state
+  const set = ToolSet.make(...state.tools.tools, ...added)
+  return { ...state, tools: { ...set, provide: state.tools.provide } }
+}
+
+/** Names of registered skills that the catalogue tells of, each in one line: a tool for each of them would tell of it twice. */
+const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+  Effect.map(state.uses.skills.list({ category: SKILL_FOLDER }), (definitions) => {
+    const known = new Set(names)
+    return new Set(definitions.map(({ name }) => name).filter((name) => known.has(name)))
+  })
+
+const SKILL_FOLDER = "skill_source"
+
+/**
+ * Skills that are folders: their names and descriptions come as a message of the user's, what they say as results of tools, and the tools
+ * they allow hold from their activation on.
+ */
+const disclosed = <E, R>(
+  state: State,
+  listing: Listing,
+  next: (state: State) => Effect.Effect<Answer, E, R>
+): Effect.Effect<Answer, E, R> => {
+  const { activate, all } = state.uses.catalogTools
+  const taken = all.find(({ name }) => state.tools.get(name) !== undefined)
+  if (taken !== undefined) {
+    const passed = degrade(shadowed(`The tool "${taken.name}" for skills has the name of a tool of the agent's`), {
+      state,
+      stage: "skills",
+      orElse: undefined
+    })
+    return Effect.zipRight(passed, plain(state, next))
+  }
+  return Effect.flatMap(inCatalog(state, [...listing.names, ...listing.omitted]), (hidden) =>
+    Effect.flatMap(registered(state, hidden), (added) =>
+      Effect.flatMap(ActiveSkills.make, (active) => {
+        const told = withTools(state, [...all, ...added])
+        const interceptor = ActiveSkills.interceptor(active, {
+          tools: told.tools,
+          skillTools: all,
+          activating: activate
+        })
+        return Effect.mapInputContext(
+          next({ ...told, history: [{ role: "user", content: listing.text }, ...state.history] }),
+          (current: Context.Context<R>) =>
+            Context.add(current, ActiveSkills.ActiveSkills, active).pipe(
+              // Outermost of the run's own: calls are judged in the order in which they begin.
+              Context.add(ToolRunner.ToolInterceptors, [
+                ...Context.get(current as Context.Context<any>, ToolRunner.ToolInterceptors),
+                interceptor
+              ])
+            )
+        )
+      })
+    )
+  )
+}
+
+const none: ReadonlySet<string> = new Set()
+
+const plain = <E, R>(state: State, next: (state: State) => Effect.Effect<Answer, E, R>): Effect.Effect<Answer, E, R> =>
+  Effect.flatMap(registered(state, none), (added) => next(withTools(state, added)))
+
 /**
  * A skill of a tool's name gives way to the tool; one whose schema does not compile is passed over. Both are visible as events.
  *
@@ -50,21 +139,7 @@ const toTool = (
 export const stage: Stage = {
   name: "skills",
   wrap: (state, next) =>
-    Effect.flatMap(state.uses.skills.schemas(), (schemas) => {
-      if (schemas.length === 0) return next(state)
-      return Effect.flatMap(
-        Effect.forEach(schemas, (definition) => {
-          const tool: Effect.Effect<Tool.Any, unknown> =
-            state.tools.get(definition.name) === undefined
-              ? toTool(state, definition)
-              : Either.left({ _tag: "SkillShadowed", message: `The skill "${definition.name}" has the name of a tool` })
-          return degrade(tool, { state, stage: "skills", orElse: undefined })
-        }),
-        (tools) => {
-          const added = tools.filter((tool): tool is Tool.Any => tool !== undefined)
-          const set = ToolSet.make(...state.tools.tools, ...added)
-          return next({ ...state, tools: { ...set, provide: state.tools.provide } })
-        }
-      )
-    })
+    Effect.flatMap(state.uses.catalog.listing(), (listing) =>
+      listing.text === "" ? plain(state, next) : disclosed(state, listing, next)
+    )
 }

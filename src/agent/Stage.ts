@@ -20,6 +20,8 @@ import type * as Hooks from "../observability/Hooks.js"
 import type * as Run from "../observability/Run.js"
 import type { Session } from "../session/Session.js"
 import type * as SessionManager from "../session/SessionManager.js"
+import type * as CatalogTools from "../skill/CatalogTools.js"
+import type * as SkillCatalog from "../skill/SkillCatalog.js"
 import type * as SkillExecutor from "../skill/SkillExecutor.js"
 import type * as SkillRegistry from "../skill/SkillRegistry.js"
 import type { Answer } from "../strategy/Strategy.js"
@@ -49,6 +51,9 @@ export interface Collaborators {
   readonly sessions: SessionManager.Service
   readonly skills: SkillRegistry.Service
   readonly skillExecutor: SkillExecutor.Service
+  readonly catalog: SkillCatalog.Service
+  /** The tools of the catalogue. */
+  readonly catalogTools: CatalogTools.CatalogTools
   readonly steering: Steering.Service
   readonly hooks: Hooks.Service
   readonly bus: EventBus.Service
