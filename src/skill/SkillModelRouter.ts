@@ -65,8 +65,8 @@ export interface Options<R extends Routes, P> extends Skill.Traits, Skill.Confir
   readonly role?: ModelRouter.Role | undefined
   /** Win over those of the role, which win over temperature 0 and 100 tokens at most. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** For the choice alone. Default 30 seconds. */
-  readonly timeout?: Duration.DurationInput | undefined
+  /** For the choice alone; `timeout` is for choice and skill together. Default 30 seconds. */
+  readonly choiceTimeout?: Duration.DurationInput | undefined
   /** For a choice that fails, or that no route fits. */
   readonly fallback?: Skill.Any | undefined
 }
@@ -137,10 +137,10 @@ const nameIn = (response: LlmClient.LlmResponse): string | undefined => {
 const choose = (
   choice: Choice,
   input: string,
-  options: Pick<Options<Routes, unknown>, "role" | "settings" | "timeout">
+  options: Pick<Options<Routes, unknown>, "role" | "settings" | "choiceTimeout">
 ) =>
   Effect.flatMap(ModelRouter.resolve(options.role ?? "execution"), (resolved) => {
-    const client = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(resolved.client)
+    const client = LlmTimeout.wrap({ whole: options.choiceTimeout ?? "30 seconds" })(resolved.client)
     const settings = ModelSettings.merge(
       ModelSettings.merge({ temperature: 0, maxTokens: 100 }, resolved.settings),
       options.settings
