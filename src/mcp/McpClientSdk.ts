@@ -69,8 +69,8 @@ export interface StdioOptions extends ClientOptions {
   readonly args?: ReadonlyArray<string> | undefined
   readonly cwd?: string | undefined
   /**
-   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this process; nothing else is
-   * handed on. Redacted values are kept out of errors.
+   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this process (on Windows:
+   * what stands for them there); nothing else is handed on. Redacted values are kept out of errors.
    */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
 }
@@ -97,7 +97,10 @@ export interface HttpOptions extends ClientOptions {
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-const inherited = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR"]
+const inherited =
+  process.platform === "win32"
+    ? ["PATH", "PATHEXT", "SYSTEMROOT", "COMSPEC", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "USERNAME", "TEMP"]
+    : ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR"]
 
 /** Of the process, whatever configuration the program has: it says where commands are found. */
 const inheritedEnvironment: Effect.Effect<Record<string, string>> = Effect.gen(function* () {
