@@ -466,8 +466,8 @@ export const fromJsonSchema = <A = unknown, F = never, R = never>(
 
 /**
  * A skill that executes other skills, by `run`. Its permissions are its own and those of all it uses; each of those is checked again when
- * it is executed. It takes no place of its own among the executions that run at a time: what it uses does. Its timeout covers them all,
- * and it is not retried unless it says so.
+ * it is executed. It takes no place of its own among the executions that run at a time: what it uses does. Its timeout, if it has one, covers
+ * them all, and it is not retried unless it says so.
  *
  * `like` takes parameters and result, schemas included, from skills: those of a chain are its first's and its last's.
  *

@@ -173,9 +173,11 @@ const noted = (frame: Frame, what: number, value: string): PropertyDescriptor =>
   }
 })
 
+/** What a composite executes has limits of its own: one around them all is only there where it is asked for. */
 const timeoutOf = ({ executing, policy }: One): number | undefined => {
-  const { timeoutSeconds } = executing.skill.definition
-  if (timeoutSeconds === undefined) return policy.timeout
+  const { definition, erased } = executing.skill
+  const { timeoutSeconds } = definition
+  if (timeoutSeconds === undefined) return erased.uses === undefined ? policy.timeout : undefined
   return Number.isFinite(timeoutSeconds) ? timeoutSeconds * 1000 : undefined
 }
 

@@ -71,7 +71,7 @@ export class SkillExecutor extends Context.Tag("effect-lexigram/skill/SkillExecu
  * @category models
  */
 export interface Options {
-  /** Time for one attempt of a skill that does not say otherwise; default 30 s. */
+  /** Time for one attempt of a skill that does not say otherwise; default 30 s. A composite that says nothing has none: its parts have. */
   readonly timeout?: Duration.DurationInput | undefined
   /** Further attempts after the first, of a skill that does not say otherwise: only where a connection failed; default 2. */
   readonly maxRetries?: number | undefined

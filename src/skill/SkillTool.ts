@@ -101,7 +101,10 @@ export const toTool = <P, A, E, R>(
  * @since 0.1.0
  * @category conversions
  */
-export const registered = (skill: Skill.Bound, executor: SkillExecutor.Service): Tool.Any => {
+export const registered = (
+  skill: Skill.Bound,
+  executor: SkillExecutor.Service
+): Tool.Tool<never, unknown, never, never, unknown> => {
   const decode = decodeOf(skill)
   const { needsConfirmation } = skill.erased
   const { name } = skill.definition
