@@ -3,10 +3,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as CodeExecutionSkill from "../../src/builtin/CodeExecutionSkill.js"
-import * as Executed from "../support/Executed.js"
+import { call } from "../support/Skills.js"
 
 const run = (code: string, params: Readonly<Record<string, unknown>> = {}, options: CodeExecutionSkill.Options = {}) =>
-  Executed.unknown(CodeExecutionSkill.make(options), { code, ...params })
+  call(CodeExecutionSkill.make(options), { code, ...params })
 
 const failed = (
   code: string,
@@ -161,7 +161,7 @@ describe("CodeExecutionSkill", () => {
   it.effect("parameters are checked", () =>
     Effect.gen(function* () {
       for (const params of [{}, { code: "" }, { code: "1", language: "ruby" }, { code: "1", timeout: -1 }]) {
-        assert.isTrue(Either.isLeft(yield* Effect.either(Executed.unknown(CodeExecutionSkill.skill, params))))
+        assert.isTrue(Either.isLeft(yield* Effect.either(call(CodeExecutionSkill.skill, params))))
       }
       assert.deepStrictEqual(CodeExecutionSkill.skill.definition.permissions, ["code.execute"])
       assert.strictEqual(CodeExecutionSkill.make({ maxConcurrent: 2 }).definition.maxConcurrent, 2)

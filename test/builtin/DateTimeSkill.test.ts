@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/TestClock"
 import * as DateTimeSkill from "../../src/builtin/DateTimeSkill.js"
-import * as Executed from "../support/Executed.js"
+import { call } from "../support/Skills.js"
 
 const at = Date.parse("2026-03-29T00:30:05.250Z")
-const now = (params: unknown) => Effect.zipRight(TestClock.setTime(at), Executed.unknown(DateTimeSkill.skill, params))
+const now = (params: unknown) => Effect.zipRight(TestClock.setTime(at), call(DateTimeSkill.skill, params))
 
 describe("DateTimeSkill", () => {
   it.effect("tells the time of the clock, in UTC unless a zone is given", () =>
@@ -31,7 +31,7 @@ describe("DateTimeSkill", () => {
         "America/Los_Angeles"
       ])
       yield* TestClock.setTime(at + 3_600_000)
-      const later = yield* Executed.unknown(DateTimeSkill.skill, { timezone: "Europe/Berlin" })
+      const later = yield* call(DateTimeSkill.skill, { timezone: "Europe/Berlin" })
       assert.strictEqual(later.datetime, "2026-03-29T03:30:05.250+02:00")
     })
   )

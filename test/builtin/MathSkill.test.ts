@@ -4,7 +4,7 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Calculator from "../../src/builtin/Calculator.js"
 import * as MathSkill from "../../src/builtin/MathSkill.js"
-import * as Executed from "../support/Executed.js"
+import { call } from "../support/Skills.js"
 
 const text = (expression: string): string =>
   Either.match(Calculator.evaluate(expression), {
@@ -192,13 +192,13 @@ describe("MathSkill", () => {
 
   it.effect("the skill answers with a number, every digit and the expression", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Executed.output(MathSkill.skill, { expression: "2 ** 64" }), {
+      assert.deepStrictEqual(yield* call(MathSkill.skill, { expression: "2 ** 64" }), {
         result: 2 ** 64,
         text: "18446744073709551616",
         expression: "2 ** 64"
       })
-      assert.strictEqual((yield* Executed.output(MathSkill.skill, { expression: "10 ** 400" })).result, null)
-      const error = yield* Effect.flip(Executed.output(MathSkill.skill, { expression: "1 / 0" }))
+      assert.strictEqual((yield* call(MathSkill.skill, { expression: "10 ** 400" })).result, null)
+      const error = yield* Effect.flip(call(MathSkill.skill, { expression: "1 / 0" }))
       assert.strictEqual(error._tag, "MathError")
       assert.strictEqual(error.message, "Division by zero (at character 3)")
     })
