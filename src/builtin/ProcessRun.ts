@@ -93,6 +93,8 @@ export class ProcessError extends Data.TaggedError("ProcessError")<{
   readonly message: string
   readonly hint?: string | undefined
   readonly stderr?: string | undefined
+  /** What was written before a limit; nothing where that was too much. */
+  readonly stdout?: string | undefined
   readonly cause?: unknown
 }> {}
 
@@ -294,10 +296,12 @@ export const make = (
 
           const stderr = tail.text(Object.values(request.env ?? {}).filter((value) => typeof value !== "string"))
           if (Exit.isFailure(exit)) {
-            return yield* Effect.failCause(Cause.map(exit.cause, (reason) => limitError(reason, limits, stderr)))
+            return yield* Effect.failCause(
+              Cause.map(exit.cause, (reason) => limitError(reason, limits, { stderr, stdout: output.text() }))
+            )
           }
           if (!tail.hasStarted) return yield* unavailable("The system did not start the command")
-          if (output.isOver) return yield* limitError("OutputLimit", limits, stderr)
+          if (output.isOver) return yield* limitError("OutputLimit", limits, { stderr })
           const { exitCode, signal } = yield* Deferred.await(exited)
           return { stdout: output.text(), stderr, exitCode, signal, durationMs } satisfies Result
         })
@@ -382,19 +386,31 @@ const within = (millis: number, fiber: Fiber.RuntimeFiber<unknown, unknown>): Ef
     Effect.asVoid
   )
 
-const limitError = (reason: Reason, limits: Resolved, stderr: string): ProcessError => {
+const limitError = (
+  reason: Reason,
+  limits: Resolved,
+  written: Pick<ProcessError, "stderr" | "stdout">
+): ProcessError => {
   switch (reason) {
     case "Timeout":
       return new ProcessError({
         reason,
-        stderr,
+        ...written,
         message: `It did not end within ${Duration.format(limits.timeout)}`
       })
     case "OutputLimit":
-      return new ProcessError({ reason, stderr, message: `It wrote more than ${limits.maxOutputBytes} bytes` })
+      return new ProcessError({ reason, ...written, message: `It wrote more than ${limits.maxOutputBytes} bytes` })
     case "MemoryLimit":
-      return new ProcessError({ reason, stderr, message: `It took more than ${limits.maxMemoryBytes} bytes of memory` })
+      return new ProcessError({
+        reason,
+        ...written,
+        message: `It took more than ${limits.maxMemoryBytes} bytes of memory`
+      })
     case "ProcessLimit":
-      return new ProcessError({ reason, stderr, message: `It had more than ${limits.maxProcesses} processes at once` })
+      return new ProcessError({
+        reason,
+        ...written,
+        message: `It had more than ${limits.maxProcesses} processes at once`
+      })
   }
 }
