@@ -91,16 +91,28 @@ export const scan = (options: ScanOptions): Effect.Effect<Scan, never, FileSyste
 export type ScriptType = "py" | "js" | "sh"
 
 /**
+ * How a skill of a folder is treated.
+ *
  * @since 0.1.0
  * @category models
  */
-export interface SkillOptions {
+export type Traits = Omit<Skill.Traits, "metadata"> & Skill.Confirmation<Readonly<Record<string, unknown>>>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SkillOptions<out E = never> {
   /** Which scripts make a skill executable. Default all. */
   readonly allowedScriptTypes?: ReadonlyArray<ScriptType> | undefined
   /** How the skills are to be treated. Their category is `skill_source` unless set. */
-  readonly traits?:
-    | Omit<Skill.Traits, "metadata">
-    | ((skill: LoadedSkill) => Omit<Skill.Traits, "metadata">)
+  readonly traits?: Traits | ((skill: LoadedSkill) => Traits) | undefined
+  /** Goes around each execution: may refuse it, or add to what it gives. */
+  readonly around?:
+    | ((
+        skill: LoadedSkill,
+        execute: Effect.Effect<SkillOutput, ScriptRunner.ScriptError, ScriptRunner.ScriptRunner>
+      ) => Effect.Effect<SkillOutput, ScriptRunner.ScriptError | E, ScriptRunner.ScriptRunner>)
     | undefined
 }
 
@@ -117,6 +129,8 @@ export type SkillOutput =
       readonly instructions: string
       readonly skillDir: string
       readonly files: ReadonlyArray<string>
+      /** Texts of files, by path, where they come along with the instructions. */
+      readonly contents?: Readonly<Record<string, string>> | undefined
     }
 
 /** The first that is there is run. */
@@ -149,10 +163,15 @@ const argumentsOf = (params: Readonly<Record<string, unknown>>): SkillArguments.
  * @since 0.1.0
  * @category conversions
  */
-export const toSkill = (
+export const toSkill = <E = never>(
   loaded: LoadedSkill,
-  options?: SkillOptions | undefined
-): Skill.Skill<Readonly<Record<string, unknown>>, SkillOutput, ScriptRunner.ScriptError, ScriptRunner.ScriptRunner> => {
+  options?: SkillOptions<E> | undefined
+): Skill.Skill<
+  Readonly<Record<string, unknown>>,
+  SkillOutput,
+  ScriptRunner.ScriptError | E,
+  ScriptRunner.ScriptRunner
+> => {
   const { directory, file, files, hash } = loaded
   const types = options?.allowedScriptTypes ?? mains.map(([type]) => type)
   const main = mains.find(([type, script]) => types.includes(type) && files.includes(script))
@@ -177,20 +196,23 @@ export const toSkill = (
     handler: (
       params,
       { skillName }
-    ): Effect.Effect<SkillOutput, ScriptRunner.ScriptError, ScriptRunner.ScriptRunner> =>
-      main === undefined
-        ? Effect.sync(() => ({
-            status: "instruction_only",
-            instructions: SkillArguments.render(file.body, argumentsOf(params)),
-            skillDir: directory,
-            files
-          }))
-        : Effect.map(
-            Effect.flatMap(ScriptRunner.ScriptRunner, (runner) =>
-              runner.run({ skillName, directory, script: main[1], params })
-            ),
-            ({ output }) => ({ status: "success", output, skillDir: directory })
-          )
+    ): Effect.Effect<SkillOutput, ScriptRunner.ScriptError | E, ScriptRunner.ScriptRunner> => {
+      const execute: Effect.Effect<SkillOutput, ScriptRunner.ScriptError, ScriptRunner.ScriptRunner> =
+        main === undefined
+          ? Effect.sync(() => ({
+              status: "instruction_only",
+              instructions: SkillArguments.render(file.body, argumentsOf(params)),
+              skillDir: directory,
+              files
+            }))
+          : Effect.map(
+              Effect.flatMap(ScriptRunner.ScriptRunner, (runner) =>
+                runner.run({ skillName, directory, script: main[1], params })
+              ),
+              ({ output }) => ({ status: "success", output, skillDir: directory })
+            )
+      return options?.around === undefined ? execute : options.around(loaded, execute)
+    }
   })
 }
 
@@ -261,7 +283,7 @@ export const watch = (options: WatchOptions): Stream.Stream<Change, never, FileS
  * @since 0.1.0
  * @category models
  */
-export interface RegisterOptions extends WatchOptions, SkillOptions {
+export interface RegisterOptions extends WatchOptions, SkillOptions<unknown> {
   /** False: the folders are looked at once. Default true. */
   readonly watch?: boolean | undefined
 }

@@ -198,7 +198,7 @@ export const withDefaults: {
 })
 
 /**
- * A skill whose parameters are a list. The handler gets the defaults of what is not given. A list that contradicts itself is the skill's
+ * A skill whose parameters are a list. The handler, and who says what needs confirmation, get the defaults of what is not given. A list that contradicts itself is the skill's
  * `problem`.
  *
  * @since 0.1.0
@@ -220,18 +220,23 @@ export const withDefaults: {
  */
 export const toSkill = <A = unknown, F = never, R = never>(
   name: string,
-  options: Skill.Traits & {
-    readonly description: string
-    readonly parameters: ReadonlyArray<Given>
-    readonly returns?: unknown
-    readonly handler: (params: Readonly<Record<string, unknown>>, call: Skill.SkillCall) => Effect.Effect<A, F, R>
-    readonly retryable?: ((error: F) => boolean) | undefined
-  }
+  options: Skill.Traits &
+    Skill.Confirmation<Readonly<Record<string, unknown>>> & {
+      readonly description: string
+      readonly parameters: ReadonlyArray<Given>
+      readonly returns?: unknown
+      readonly handler: (params: Readonly<Record<string, unknown>>, call: Skill.SkillCall) => Effect.Effect<A, F, R>
+      readonly retryable?: ((error: F) => boolean) | undefined
+    }
 ): Skill.Skill<Readonly<Record<string, unknown>>, A, F, R> => {
-  const { handler, parameters } = options
+  const { handler, parameters, requiresConfirmation } = options
   const skill = Skill.fromJsonSchema<A, F, R>(name, {
     ...options,
     parameters: toJsonSchema(parameters),
+    requiresConfirmation:
+      typeof requiresConfirmation === "function"
+        ? (params) => requiresConfirmation(withDefaults(params, parameters))
+        : requiresConfirmation,
     handler: (params, call) => handler(withDefaults(params, parameters), call)
   })
   const errors = issues(parameters)

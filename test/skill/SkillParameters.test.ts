@@ -225,11 +225,14 @@ describe("SkillParameters", () => {
         description: "d",
         parameters: full,
         permissions: ["weather"],
+        requiresConfirmation: ({ days }) => days === 3,
         handler: (params) => Effect.succeed(params)
       })
       assert.isUndefined(skill.problem)
       assert.deepStrictEqual(skill.definition.parametersSchema, schema)
       assert.deepStrictEqual(skill.definition.permissions, ["weather"])
+      assert.isTrue(skill.erased.needsConfirmation({ city: "Bonn" }))
+      assert.isFalse(skill.erased.needsConfirmation({ city: "Bonn", days: 5 }))
       const call = (params: unknown) =>
         Effect.flatMap(skill.erased.decode(params), (decoded) =>
           skill.erased.handle(decoded, { id: "c1", skillName: "s", attempt: 1 }, () => Effect.die("no composite"))

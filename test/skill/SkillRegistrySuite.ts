@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import * as Skill from "../../src/skill/Skill.js"
 import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
 
-export const named = (name: string, traits: Skill.Traits = {}): Skill.Bound =>
+export const named = (name: string, traits: Skill.Traits & Skill.Confirmation<unknown> = {}): Skill.Bound =>
   Skill.make(name, { ...traits, description: `does ${name}`, handler: () => Effect.succeed(name) })
 
 export const namesOf = (options?: SkillRegistry.ListOptions) =>
