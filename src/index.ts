@@ -1410,6 +1410,13 @@ export * as SkillToolkit from "./skill/SkillToolkit.js"
 export * as SkillTrust from "./skill/SkillTrust.js"
 
 /**
+ * Skills as an application has them: a registry that is filled from several sources, and an executor, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as Skills from "./skill/Skills.js"
+
+/**
  * Which skills an application has and how they are executed, from code or from the environment.
  *
  * @since 0.1.0

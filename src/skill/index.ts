@@ -289,6 +289,13 @@ export * as SkillToolkit from "./SkillToolkit.js"
 export * as SkillTrust from "./SkillTrust.js"
 
 /**
+ * Skills as an application has them: a registry that is filled from several sources, and an executor, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as Skills from "./Skills.js"
+
+/**
  * Which skills an application has and how they are executed, from code or from the environment.
  *
  * @since 0.1.0
