@@ -1,4 +1,11 @@
 /**
+ * The built-in skills by name, as much of each as an application wants.
+ *
+ * @since 0.1.0
+ */
+export * as BuiltinSkills from "./BuiltinSkills.js"
+
+/**
  * Runs the scripts of skills in processes of their own.
  *
  * @since 0.1.0

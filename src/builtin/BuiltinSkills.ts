@@ -1,0 +1,162 @@
+/**
+ * The built-in skills by name, as much of each as an application wants.
+ *
+ * @since 0.1.0
+ */
+import type * as CommandExecutor from "@effect/platform/CommandExecutor"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type * as ModelRouter from "../llm/ModelRouter.js"
+import type * as Skill from "../skill/Skill.js"
+import * as SkillSource from "../skill/SkillSource.js"
+import * as SkillsConfig from "../skill/SkillsConfig.js"
+import * as CodeExecutionSkill from "./CodeExecutionSkill.js"
+import * as DatabaseQuerySkill from "./DatabaseQuerySkill.js"
+import * as DateTimeSkill from "./DateTimeSkill.js"
+import * as FileSkills from "./FileSkills.js"
+import * as HttpRequestSkill from "./HttpRequestSkill.js"
+import * as MathSkill from "./MathSkill.js"
+import type * as SearchProvider from "./SearchProvider.js"
+import * as TextSummarizeSkill from "./TextSummarizeSkill.js"
+import * as TextTranslateSkill from "./TextTranslateSkill.js"
+import * as WebSearchSkill from "./WebSearchSkill.js"
+
+/**
+ * The names of all built-in skills, those first that need nothing.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const names = [
+  "current_datetime",
+  "math_calculate",
+  "text_summarize",
+  "http_request",
+  "code_execute",
+  "text_translate",
+  "web_search",
+  "file_read",
+  "file_write",
+  "database_query"
+] as const
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Name = (typeof names)[number]
+
+/**
+ * What is left out is not among the skills, or is what its comment says. `true` stands for the defaults.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Summaries by the model of a role. Without: sentences of the text itself, chosen without a model. */
+  readonly summaries?: Parameters<typeof TextSummarizeSkill.withModel>[0] | undefined
+  /** `http_request`. Without: with its defaults. */
+  readonly http?: HttpRequestSkill.Options | undefined
+  /** `code_execute`. Without: JavaScript with the usual limits. With `python`, Python too, with all that the user of this process may do. */
+  readonly code?: CodeOptions | undefined
+  /** `text_translate`, by a model. */
+  readonly translations?: true | NonNullable<Parameters<typeof TextTranslateSkill.make>[0]> | undefined
+  /** `web_search`, by a `SearchProvider`. */
+  readonly search?: true | WebSearchSkill.Options | undefined
+  /** `file_read` and `file_write`, below one directory. */
+  readonly files?: FileSkills.WriteOptions | undefined
+  /** `database_query`, in the database of a `SqlClient`. */
+  readonly database?: true | DatabaseQuerySkill.Options | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CodeOptions extends CodeExecutionSkill.Options {
+  readonly python?: true | CodeExecutionSkill.PythonOptions | undefined
+}
+
+type Given<O, K extends keyof Options> = Exclude<O[Extract<keyof O, K>], undefined>
+type When<T, R> = [T] extends [never] ? never : R
+type Python<C> = Exclude<C[Extract<keyof C, "python">], undefined>
+
+/**
+ * What the skills of these options require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<O extends Options> =
+  | When<Given<O, "summaries" | "translations">, ModelRouter.ModelRouter>
+  | When<Python<Given<O, "code">>, CommandExecutor.CommandExecutor | FileSystem.FileSystem>
+  | When<Given<O, "search">, SearchProvider.SearchProvider>
+  | When<Given<O, "files">, FileSystem.FileSystem | Path.Path>
+  | When<Given<O, "database">, SqlClient.SqlClient>
+
+/** A name that is misspelt would be passed over in silence. */
+type NothingElse<O, Known extends string = never> = { readonly [K in Exclude<keyof O, keyof Options | Known>]: never }
+
+const defaultsOf = <O extends object>(given: true | O): O | undefined => (given === true ? undefined : given)
+
+const codeOf = (options: CodeOptions | undefined): Skill.Any => {
+  if (options?.python === undefined) return CodeExecutionSkill.make(options)
+  return CodeExecutionSkill.withPython({ ...options, python: defaultsOf(options.python) })
+}
+
+/**
+ * The skills of these options, in the order of `names`. Those that need nothing, `current_datetime`, `math_calculate`, `text_summarize`,
+ * `http_request` and `code_execute`, are always there; each of the others comes with its option, and with what it requires.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { SkillRegistry } from "effect-lexigram"
+ * import { BuiltinSkills } from "effect-lexigram/builtin"
+ *
+ * // Layer<SkillRegistry, …, FileSystem | Path>
+ * const skills = SkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory: "./notes" } }))
+ * ```
+ */
+export const make = <const O extends Options = {}>(
+  options?: (O & NothingElse<O>) | undefined
+): ReadonlyArray<Skill.Skill<never, unknown, unknown, ServicesOf<O>>> => {
+  const { code, database, files, http, search, summaries, translations }: Options = options ?? {}
+  const skills: ReadonlyArray<Skill.Any> = [
+    DateTimeSkill.skill,
+    MathSkill.skill,
+    summaries === undefined ? TextSummarizeSkill.skill : TextSummarizeSkill.withModel(summaries),
+    HttpRequestSkill.make(http),
+    codeOf(code),
+    ...(translations === undefined ? [] : [TextTranslateSkill.make(defaultsOf(translations))]),
+    ...(search === undefined ? [] : [WebSearchSkill.make(defaultsOf(search))]),
+    ...(files === undefined ? [] : [FileSkills.read(files), FileSkills.write(files)]),
+    ...(database === undefined ? [] : [DatabaseQuerySkill.make(defaultsOf(database))])
+  ]
+  return skills as ReadonlyArray<any>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SourceOptions extends Options {
+  /** Of `names`, from code or a configuration. Default: `current_datetime`, `math_calculate`, `text_summarize`. */
+  readonly names?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * Those of the skills that have these names, as a source to register from. A name that none of them has is a problem of the source.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const source = <const O extends SourceOptions = {}>(
+  options?: (O & NothingElse<O, "names">) | undefined
+): SkillSource.SkillSource<ServicesOf<O>> =>
+  SkillSource.fromNames(
+    "built-in",
+    make<any>(options) as ReadonlyArray<Skill.Any>,
+    options?.names ?? SkillsConfig.defaults.builtinSkills
+  ) as SkillSource.SkillSource<any>

@@ -1,0 +1,49 @@
+import type * as CommandExecutor from "@effect/platform/CommandExecutor"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import { expectTypeOf, test } from "vitest"
+import * as BuiltinSkills from "../../src/builtin/BuiltinSkills.js"
+import type * as SearchProvider from "../../src/builtin/SearchProvider.js"
+import type * as ModelRouter from "../../src/llm/ModelRouter.js"
+import type * as Skill from "../../src/skill/Skill.js"
+import type * as SkillSource from "../../src/skill/SkillSource.js"
+
+type Services<S extends ReadonlyArray<Skill.Any>> = Skill.ServicesOf<S[number]>
+
+test("only what is asked for is required", () => {
+  const none = BuiltinSkills.make()
+  expectTypeOf<Services<typeof none>>().toEqualTypeOf<never>()
+  const bounded = BuiltinSkills.make({ http: { methods: ["GET"] }, code: { maxConcurrent: 1 } })
+  expectTypeOf<Services<typeof bounded>>().toEqualTypeOf<never>()
+  const files = BuiltinSkills.make({ files: { baseDirectory: "." } })
+  expectTypeOf<Services<typeof files>>().toEqualTypeOf<FileSystem.FileSystem | Path.Path>()
+  const python = BuiltinSkills.make({ code: { python: true } })
+  expectTypeOf<Services<typeof python>>().toEqualTypeOf<CommandExecutor.CommandExecutor | FileSystem.FileSystem>()
+  const remote = BuiltinSkills.make({ search: true, database: {}, summaries: { role: "documentation" } })
+  expectTypeOf<Services<typeof remote>>().toEqualTypeOf<
+    SearchProvider.SearchProvider | SqlClient.SqlClient | ModelRouter.ModelRouter
+  >()
+  expectTypeOf(BuiltinSkills.source()).toEqualTypeOf<SkillSource.SkillSource>()
+  expectTypeOf(BuiltinSkills.source({ names: ["math_calculate"] })).toEqualTypeOf<SkillSource.SkillSource>()
+  expectTypeOf(BuiltinSkills.source({ translations: true, names: ["text_translate"] })).toEqualTypeOf<
+    SkillSource.SkillSource<ModelRouter.ModelRouter>
+  >()
+})
+
+test("options that are only known at run time require everything", () => {
+  const given = (options: BuiltinSkills.Options) => BuiltinSkills.make(options)
+  expectTypeOf<Services<ReturnType<typeof given>>>().toEqualTypeOf<
+    | ModelRouter.ModelRouter
+    | CommandExecutor.CommandExecutor
+    | FileSystem.FileSystem
+    | Path.Path
+    | SearchProvider.SearchProvider
+    | SqlClient.SqlClient
+  >()
+})
+
+test("a misspelt option is refused", () => {
+  // @ts-expect-error
+  BuiltinSkills.make({ file: { baseDirectory: "." } })
+})
