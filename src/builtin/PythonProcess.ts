@@ -78,9 +78,9 @@ def told(error):
 
 def execute(code, given, most):
     module = types.ModuleType("__main__")
-    module.input = given
     sys.modules["__main__"] = module
     try:
+        module.input = json.loads(given)
         tree = ast.parse(code, NAME)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, NAME, "exec"), module.__dict__)
@@ -153,12 +153,14 @@ export const run = (
 ): Effect.Effect<Ended, ProcessRun.ProcessError> =>
   Effect.gen(function* () {
     const { maxMemoryBytes, maxOutputChars, maxProcesses, timeout } = limits
+    const given = Either.try(() => JSON.stringify(input ?? null) ?? "null")
+    if (Either.isLeft(given)) return { _tag: "Threw", stdout: "", error: "The input cannot be written as JSON" }
     const mark = `end ${(yield* Random.next).toString(36).slice(2)}${(yield* Random.next).toString(36).slice(2)} `
     const ended = yield* Effect.either(
       processes.run({
         command: interpreter,
         args: ["-I", "-X", "utf8", "-c", program],
-        stdin: JSON.stringify({ code, input: input ?? null, most: maxOutputChars, mark }),
+        stdin: JSON.stringify({ code, input: given.right, most: maxOutputChars, mark }),
         limits: {
           timeout,
           maxMemoryBytes,

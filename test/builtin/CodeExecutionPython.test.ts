@@ -95,6 +95,20 @@ describe.skipIf(interpreter === undefined)("CodeExecutionSkill with Python", () 
     })
   )
 
+  it.live("input and results that are too deep are failures", () =>
+    Effect.gen(function* () {
+      const deep = (levels: number) => {
+        let value: unknown = []
+        for (let i = 0; i < levels; i++) value = [value]
+        return value
+      }
+      assert.strictEqual((yield* run("input[0][0]", { input: deep(100) })).stdout, "")
+      assert.match((yield* failed("input", undefined, { input: deep(3000) })).message, /^RecursionError/)
+      assert.match((yield* failed("1", undefined, { input: deep(200_000) })).message, /JSON/)
+      assert.match((yield* failed("a = []\nfor _ in range(9999): a = [a]\na")).message, /^RecursionError/)
+    })
+  )
+
   it.live("it has neither the environment nor anything on standard input, and its folder is removed", () =>
     Effect.gen(function* () {
       const code = "import os, sys\n[sorted(os.environ), sys.stdin.read(), os.getcwd(), sys.flags.isolated]"
