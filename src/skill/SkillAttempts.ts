@@ -8,8 +8,10 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as Tool from "../tool/Tool.js"
@@ -107,22 +109,31 @@ type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, 
 
 /** The place is taken, and given back, in the same uninterruptible region: whatever happens between, it is given back once. */
 const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
-  Effect.uninterruptibleMask((restore) => {
-    const { executing, policy } = one
-    const { frame, skill } = executing
-    const { limits } = policy
-    const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
-    if (place.state === "held") return within(one, place, restore)
-    return Effect.matchCauseEffect(restore(limits.granted(place)), {
-      onSuccess: () => within(one, place, restore),
-      onFailure: (cause) => {
-        limits.leave(place)
-        return Effect.failCause(cause)
-      }
+  Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
+    const isInterruptible = RuntimeFlags.interruptible(runtimeFlags)
+    return Effect.uninterruptibleMask((restore) => {
+      const { executing, policy } = one
+      const { frame, skill } = executing
+      const { limits } = policy
+      const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
+      if (place.state === "held") return within(one, place, restore, fiber, isInterruptible)
+      return Effect.matchCauseEffect(restore(limits.granted(place)), {
+        onSuccess: () => within(one, place, restore, fiber, isInterruptible),
+        onFailure: (cause) => {
+          limits.leave(place)
+          return Effect.failCause(cause)
+        }
+      })
     })
   })
 
-const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown, unknown, any> => {
+const within = (
+  one: One,
+  place: Place,
+  restore: Restore,
+  fiber: Fiber.RuntimeFiber<unknown, unknown>,
+  isInterruptible: boolean
+): Effect.Effect<unknown, unknown, any> => {
   const { frame } = one.executing
   const leave = (): void => {
     frame.place = undefined
@@ -130,21 +141,28 @@ const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown
     one.policy.limits.leave(place)
   }
   frame.place = place
-  return Effect.matchCauseEffect(restore(Deadline.run((beat) => handled(one, beat), deadlineOf(one))), {
+  const deadline = deadlineOf(one)
+  // In this region already, and for a limit without beats: a region of its own costs as much again.
+  const armed = deadline.whole === undefined ? undefined : Deadline.arm(fiber, isInterruptible, deadline)
+  const handler =
+    armed === undefined
+      ? Deadline.run((beat) => handled(one, beat), deadline)
+      : Effect.suspend(() => handled(one, undefined))
+  return Effect.matchCauseEffect(restore(handler), {
     onSuccess: (value) => {
       leave()
-      return Effect.succeed(value)
+      return armed?.end(undefined) ?? Effect.succeed(value)
     },
     onFailure: (cause) => {
       leave()
-      return Effect.failCause(cause)
+      return armed?.end(cause) ?? Effect.failCause(cause)
     }
   })
 }
 
-const handled = (one: One, beat: Deadline.Beat): Effect.Effect<unknown, unknown, any> => {
+const handled = (one: One, beat: Deadline.Beat | undefined): Effect.Effect<unknown, unknown, any> => {
   const { executing, params } = one
-  if (executing.skill.erased.uses !== undefined) {
+  if (beat !== undefined) {
     executing.frame.beat = beat
     beat()
   }

@@ -249,20 +249,28 @@ const reused = (engine: Engine, execution: Execution, params: unknown, json: () 
   const slot = cache.slot({ definition, params: json(), ...(userId === undefined ? {} : { userId }) })
   if (slot === undefined) return executed(engine, execution, params)
   if (slot.scope === "user") frame.parent?.touch(USER)
-  const effect = Effect.flatMap(cache.get(slot), (found) => {
-    const hit = Option.isSome(found.output) ? reading(execution, found.output.value) : undefined
-    return hit === undefined
-      ? kept(engine, execution, params, slot, found)
-      : Effect.catchAll(hit, () => kept(engine, execution, params, slot, found))
-  })
-  return engine.flights.share(slot.key, frame, {
-    effect,
-    join: (exit, leader) => {
-      if (!isFor(execution, leader, slot)) return undefined
-      if (Exit.isFailure(exit)) return exit
-      return Effect.catchAll(reading(execution, exit.value.encoded), () => effect)
-    }
-  })
+  const { flights } = engine
+  const lookUp = (otherwise: (found: SkillResultCache.Found) => Steps): Steps =>
+    Effect.flatMap(cache.get(slot), (found) => {
+      const hit = Option.isSome(found.output) ? reading(execution, found.output.value) : undefined
+      return hit === undefined ? otherwise(found) : Effect.catchAll(hit, () => otherwise(found))
+    })
+  const execute = (found: SkillResultCache.Found): Steps => kept(engine, execution, params, slot, found)
+  const again = Effect.suspend(() => lookUp(execute))
+  const share = (effect: Steps): Steps =>
+    flights.share(slot.key, frame, {
+      effect,
+      join: (exit, leader) => {
+        if (!isFor(execution, leader, slot)) return undefined
+        return Exit.isFailure(exit) ? exit : Effect.catchAll(reading(execution, exit.value.encoded), () => again)
+      }
+    })
+  if (flights.isUnderWay(slot.key)) return share(again)
+  const { landed } = flights
+  return lookUp((found) =>
+    // What was executed while the cache was asked may be there now.
+    share(Effect.suspend(() => (flights.landed === landed ? execute(found) : again)))
+  )
 }
 
 /** What a result that another execution got depends on must be the same for this one. */

@@ -41,6 +41,7 @@ class Waiter<A, E> {
 
 class Flight<A, E> {
   readonly waiters = new Set<Waiter<A, E>>()
+
   constructor(public leader: Frame) {}
 }
 
@@ -58,6 +59,16 @@ export interface Work<A, E, R> {
  */
 export class Flights<A, E> {
   private readonly flights = new Map<string, Flight<A, E>>()
+  private landings = 0
+
+  /** How many have ended so far, each with its result in the cache where that is kept. */
+  get landed(): number {
+    return this.landings
+  }
+
+  isUnderWay(key: string): boolean {
+    return this.flights.has(key)
+  }
 
   /** Equal executions that are under way. */
   get size(): number {
@@ -94,6 +105,7 @@ export class Flights<A, E> {
     frame.isLeading = true
     const land = (exit: Exit.Exit<A, E>): Effect.Effect<A, E> => {
       frame.isLeading = false
+      this.landings++
       this.flights.delete(key)
       for (const waiter of flight.waiters) waiter.tell({ _tag: "Landed", exit, leader: frame })
       return exit

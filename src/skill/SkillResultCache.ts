@@ -3,20 +3,20 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as IdGenerator from "../domain/IdGenerator.js"
 import type { UserId } from "../domain/Ids.js"
-import * as CanonicalJson from "../internal/CanonicalJson.js"
-import * as Deadline from "../internal/Deadline.js"
+import { count } from "../internal/Count.js"
 import * as CacheBackend from "../llm/CacheBackend.js"
 import type { SkillDefinition } from "./SkillDefinition.js"
-import * as SkillMetrics from "./SkillMetrics.js"
+import * as SkillResultBackend from "./SkillResultBackend.js"
+import * as SkillResultKeys from "./SkillResultKeys.js"
+import { SkillResultStore } from "./SkillResultStore.js"
 
 /**
  * Whose results these are: `user`, those of one user; `shared`, those of everybody.
@@ -134,108 +134,10 @@ export interface Options {
 export const defaults = {
   ttl: Duration.hours(1),
   namespace: "skill",
+  capacity: 1024,
+  maxCharacters: 32_000_000,
   backendTimeout: Duration.seconds(2)
 } as const
-
-/** Whether it comes back from JSON as it was. Throws a `RangeError` on data that is cyclic or too deep for the stack. */
-const isJson = (value: unknown): boolean => {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return true
-    case "number":
-      return Number.isFinite(value)
-    case "object":
-      break
-    default:
-      return false
-  }
-  if (value === null) return true
-  if (Array.isArray(value)) return value.every(isJson)
-  const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return false
-  return Object.values(value).every((field) => field === undefined || isJson(field))
-}
-
-/** Tells definitions apart whose results are not each other's. Definitions live as long as their skills. */
-const fingerprints = new WeakMap<SkillDefinition, string>()
-
-const fingerprintOf = (definition: SkillDefinition): string => {
-  let fingerprint = fingerprints.get(definition)
-  if (fingerprint === undefined) {
-    fingerprint = CanonicalJson.hash([definition.parametersSchema, definition.returnsSchema]).slice(0, 32)
-    fingerprints.set(definition, fingerprint)
-  }
-  return fingerprint
-}
-
-/** What is under a key: an output, or that there is none any more. */
-interface Entry {
-  /** Fingerprint of the definition. */
-  readonly f: string
-  /** When it was looked up, or a name of the invalidation. */
-  readonly s: string
-  /** Output; absent when it was invalidated. */
-  readonly o?: unknown
-  /** Milliseconds since the epoch, for backends that are late to forget; `null`: never. */
-  readonly e: number | null
-}
-
-/** `undefined` for what this module did not write. */
-const parse = (text: string): Entry | undefined => {
-  try {
-    const entry: unknown = JSON.parse(text)
-    if (typeof entry !== "object" || entry === null || !("s" in entry) || !("e" in entry)) return undefined
-    return typeof entry.s === "string" && (typeof entry.e === "number" || entry.e === null)
-      ? (entry as Entry)
-      : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const nothing: Found = { output: Option.none(), since: undefined }
-
-const warn = (message: string, cause?: Cause.Cause<unknown> | undefined): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    SkillMetrics.cacheFailed()
-    return Effect.annotateLogs(Effect.logWarning(message, ...(cause === undefined ? [] : [cause])), {
-      module: "SkillResultCache"
-    })
-  })
-
-type Operation = CacheBackend.CacheBackendError["operation"]
-type Backed<A> = Effect.Effect<A, CacheBackend.CacheBackendError>
-
-/** A name for each state of what was invalidated: results belong to the one in which they were asked for, and to no other. */
-class Generations {
-  /** Invalidations that the backend refused: made up for before anything is read again. */
-  private readonly owed = new Set<string>()
-
-  constructor(private readonly backend: CacheBackend.Service) {}
-
-  /** One that is not there, or not any more, is made anew: an older one may have been evicted, and must not come back. */
-  current(key: string): Backed<string> {
-    if (this.owed.size > 0 && this.owed.has(key)) return this.renew(key)
-    return Effect.flatMap(this.backend.get(key), (found) =>
-      Option.isSome(found) ? Effect.succeed(found.value) : this.renew(key)
-    )
-  }
-
-  renew(key: string): Backed<string> {
-    return Effect.flatMap(IdGenerator.generate, (id) => {
-      this.owed.add(key)
-      return Effect.map(this.backend.set(key, id), () => {
-        this.owed.delete(key)
-        return id
-      })
-    })
-  }
-
-  owe(key: string): void {
-    this.owed.add(key)
-  }
-}
 
 /**
  * Results in a backend. Every instance over the same backend and namespace sees the same results and the same invalidations. All results of
@@ -246,142 +148,61 @@ class Generations {
  */
 export const make = (backend: CacheBackend.Service, options?: Options | undefined): Service => {
   const namespace = options?.namespace ?? defaults.namespace
-  const usual = Duration.toMillis(options?.ttl ?? defaults.ttl)
-  const whole = Duration.toMillis(options?.backendTimeout ?? defaults.backendTimeout)
-  const generations = new Generations(backend)
-  const all = `${namespace}:all`
-  const generationKey = (skillName: string): string => `${namespace}:of:${CanonicalJson.hash(skillName)}`
-  const hashOf = (skillName: string, user: string | null | undefined, params: unknown): string =>
-    CanonicalJson.hash(user === undefined ? [skillName, params] : [skillName, params, user])
-  const entryKey = (hash: string): string => `${namespace}:${hash}`
+  return SkillResultBackend.make(backend, SkillResultKeys.make(namespace, options?.scope), {
+    namespace,
+    ttl: Duration.toMillis(options?.ttl ?? defaults.ttl),
+    timeout: Duration.toMillis(options?.backendTimeout ?? defaults.backendTimeout)
+  })
+}
 
-  /** What a backend does wrong is no failure of the skill: it is as good as absent. */
-  const safely = <A>(operation: Operation, effect: () => Backed<A>, message: string, otherwise: A): Effect.Effect<A> =>
-    Effect.catchAllCause(
-      Deadline.run(effect, {
-        whole,
-        onTimeout: (_, limit) =>
-          new CacheBackend.CacheBackendError({ message: `The cache did not answer within ${limit} ms`, operation })
-      }),
-      (cause) => (isInterruption(cause) ? Effect.failCause(cause) : Effect.as(warn(message, cause), otherwise))
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MemoryOptions extends Pick<Options, "ttl" | "scope"> {
+  /** Results at most; default 1,024. */
+  readonly capacity?: number | undefined
+  /** Characters of all of them and their keys at most; default 32 million. */
+  readonly maxCharacters?: number | undefined
+}
+
+/**
+ * Results in this process. The one that was used least recently goes first when there is no more room.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
+  Effect.sync(() => {
+    const keys = SkillResultKeys.make("", options?.scope)
+    const usual = Duration.toMillis(options?.ttl ?? defaults.ttl)
+    const store = new SkillResultStore(
+      count(options?.capacity, defaults.capacity, 0),
+      count(options?.maxCharacters, defaults.maxCharacters, 0)
     )
-
-  const write = (key: string, entry: Omit<Entry, "e">, ttl: number): Backed<void> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      backend.set(key, JSON.stringify({ ...entry, e: Number.isFinite(ttl) ? now + ttl : null }), {
-        ...(Number.isFinite(ttl) ? { ttl } : {})
-      })
-    )
-
-  const lookUp = (slot: Slot): Backed<Found> =>
-    Effect.flatMap(generations.current(all), (every) =>
-      Effect.flatMap(generations.current(generationKey(slot.skillName)), (own) =>
-        Effect.flatMap(backend.get(slot.entry), (text) => {
-          const since = `${every} ${own}`
-          if (Option.isNone(text)) return Effect.succeed({ output: Option.none(), since })
-          const entry = parse(text.value)
-          if (entry === undefined) {
-            return Effect.as(warn("A cached result of a skill cannot be read and is ignored"), {
-              output: Option.none(),
-              since
-            })
+    return {
+      enabled: true,
+      slot: keys.slot,
+      get: (slot) => Effect.withFiberRuntime((fiber) => Effect.succeed(store.get(slot, millisOf(fiber)))),
+      set: (slot, output, { since }, ttl) =>
+        Effect.withFiberRuntime((fiber) => {
+          if (since !== undefined && SkillResultKeys.isKeepable(output)) {
+            const lasts = ttl === undefined ? usual : Duration.toMillis(ttl)
+            store.set(slot, JSON.stringify(output), since, millisOf(fiber) + lasts)
           }
-          if (!("o" in entry)) return Effect.succeed({ output: Option.none(), since: `${since} ${entry.s}` })
-          // What was written after an invalidation belongs to the generation and to the invalidation.
-          const fits = entry.f === slot.fingerprint && (entry.s === since || entry.s.startsWith(`${since} `))
-          return Effect.map(Clock.currentTimeMillis, (now) => ({
-            output: fits && (entry.e === null || entry.e > now) ? Option.some(entry.o) : Option.none(),
-            since: fits ? entry.s : since
-          }))
-        })
-      )
-    )
+          return Effect.void
+        }),
+      invalidate: (skillName, params, userId) =>
+        Effect.sync(() => {
+          for (const entry of keys.entries(skillName, params, userId)) store.forget(entry, skillName)
+        }),
+      invalidateSkill: (skillName) => Effect.sync(() => store.forgetSkill(skillName)),
+      clear: Effect.sync(() => store.clear())
+    }
+  })
 
-  /** What was invalidated while the skill was executed is not kept. */
-  const store = (slot: Slot, output: unknown, since: string, ttl: number): Backed<void> =>
-    Effect.flatMap(backend.get(slot.entry), (text) => {
-      const before = Option.isSome(text) ? parse(text.value) : undefined
-      const isInvalidated = before !== undefined && !("o" in before) && !since.endsWith(` ${before.s}`)
-      return isInvalidated ? Effect.void : write(slot.entry, { f: slot.fingerprint, s: since, o: output }, ttl)
-    })
-
-  const forget = (key: string): Backed<void> =>
-    Effect.flatMap(IdGenerator.generate, (id) => write(key, { f: "", s: id }, Math.max(usual, least)))
-
-  return {
-    enabled: true,
-    slot: ({ definition, params, userId }) => {
-      const scope = options?.scope ?? (definition.permissions.length > 0 ? "user" : "shared")
-      try {
-        if (!isJson(params)) return undefined
-        const hash = hashOf(definition.name, scope === "shared" ? undefined : (userId ?? null), params)
-        const fingerprint = fingerprintOf(definition)
-        return { key: `${hash}${fingerprint}`, scope, entry: entryKey(hash), skillName: definition.name, fingerprint }
-      } catch {
-        // Cyclic, or too deep: it has no key.
-        return undefined
-      }
-    },
-    get: (slot) => safely("get", () => lookUp(slot), "The result of a skill could not be read from the cache", nothing),
-    set: (slot, output, { since }, ttl) =>
-      Effect.suspend(() => {
-        if (since === undefined || !isKeepable(output)) return Effect.void
-        return safely(
-          "set",
-          () => store(slot, output, since, ttl === undefined ? usual : Duration.toMillis(ttl)),
-          "The result of a skill could not be written to the cache",
-          undefined
-        )
-      }),
-    invalidate: (skillName, params, userId) =>
-      Effect.suspend(() => {
-        if (!isKeepable(params)) return Effect.void
-        const users = userId === undefined ? [undefined, null] : [undefined, null, userId]
-        const keys = users.map((user) => entryKey(hashOf(skillName, user, params)))
-        let isDone = false
-        return Effect.ensuring(
-          safely(
-            "delete",
-            () =>
-              Effect.map(Effect.forEach(keys, forget, { discard: true }), () => {
-                isDone = true
-              }),
-            "The result of a skill could not be forgotten: all of its results will be",
-            undefined
-          ),
-          Effect.sync(() => {
-            if (!isDone) generations.owe(generationKey(skillName))
-          })
-        )
-      }),
-    invalidateSkill: (skillName) =>
-      safely(
-        "delete",
-        () => Effect.asVoid(generations.renew(generationKey(skillName))),
-        "The results of a skill could not be forgotten: they will be before they are read again",
-        undefined
-      ),
-    clear: safely(
-      "delete",
-      () => Effect.asVoid(generations.renew(all)),
-      "The results of skills could not be forgotten: they will be before they are read again",
-      undefined
-    )
-  }
-}
-
-/** An invalidation is remembered for at least as long as an execution may take that was under way. */
-const least = Duration.toMillis(Duration.hours(1))
-
-const isInterruption = (cause: Cause.Cause<unknown>): cause is Cause.Cause<never> => Cause.isInterruptedOnly(cause)
-
-const isKeepable = (output: unknown): boolean => {
-  try {
-    return isJson(output)
-  } catch {
-    return false
-  }
-}
+const millisOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): number =>
+  Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
 
 /**
  * Results in the `CacheBackend`.
@@ -396,15 +217,13 @@ export const layer = (options?: Options | undefined): Layer.Layer<SkillResultCac
   )
 
 /**
- * Results in this process, those that were used least recently forgotten first: 1,024 entries and 32 million characters at most, unless
- * said otherwise.
+ * Results in this process.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerMemory = (
-  options?: (Options & CacheBackend.MemoryOptions) | undefined
-): Layer.Layer<SkillResultCache> => Layer.provide(layer(options), CacheBackend.layerMemory(options))
+export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<SkillResultCache> =>
+  Layer.effect(SkillResultCache, makeMemory(options))
 
 /**
  * Nothing is kept, and nothing is shared.
@@ -415,7 +234,7 @@ export const layerMemory = (
 export const noop: Service = {
   enabled: false,
   slot: () => undefined,
-  get: () => Effect.succeed(nothing),
+  get: () => Effect.succeed({ output: Option.none(), since: undefined }),
   set: () => Effect.void,
   invalidate: () => Effect.void,
   invalidateSkill: () => Effect.void,

@@ -1,10 +1,11 @@
 /** An executor over given skills, with everything it asks of others written down. */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
 import type * as PermissionChecker from "../../src/skill/PermissionChecker.js"
-import type * as Skill from "../../src/skill/Skill.js"
+import * as Skill from "../../src/skill/Skill.js"
 import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
 import type * as SkillRegistry from "../../src/skill/SkillRegistry.js"
 import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
@@ -89,4 +90,24 @@ export const make = (
       options
     )
     return { executor, trace, asked, checked }
+  })
+
+/** The same, for skills that reach the executor that executes them by its tag. */
+export const makeReached = (
+  skills: ReadonlyArray<Skill.Skill<never, unknown, unknown, SkillExecutor.SkillExecutor>>,
+  options?: Parameters<typeof make>[1]
+): Effect.Effect<Rig> =>
+  Effect.suspend(() => {
+    let reached: SkillExecutor.Service | undefined
+    const late: SkillExecutor.Service = {
+      execute: (request) => Effect.suspend(() => reached!.execute(request)),
+      run: (skill, params, context) => Effect.suspend(() => reached!.run(skill, params, context))
+    }
+    const context = Context.make(SkillExecutor.SkillExecutor, late)
+    const bound = skills.map((skill) => Skill.provideContext(skill, context))
+    return Effect.tap(make(bound, options), (rig) =>
+      Effect.sync(() => {
+        reached = rig.executor
+      })
+    )
   })

@@ -1,0 +1,82 @@
+/** What executing a skill costs over calling its function: fresh, and from the cache. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Schema from "effect/Schema"
+import * as PermissionChecker from "../src/skill/PermissionChecker.js"
+import * as Skill from "../src/skill/Skill.js"
+import * as SkillExecutor from "../src/skill/SkillExecutor.js"
+import * as SkillRegistry from "../src/skill/SkillRegistry.js"
+import * as SkillResultCache from "../src/skill/SkillResultCache.js"
+import * as ApprovalGate from "../src/tool/ApprovalGate.js"
+import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
+import * as Telemetry from "./Telemetry.js"
+
+const words = (text: string) => ({ words: text.split(/\s+/).filter((word) => word !== "").length })
+const text = "the quick brown fox jumps over the lazy dog"
+
+const traits = {
+  description: "Counts the words of a text",
+  parameters: { text: Schema.String },
+  returns: Schema.Struct({ words: Schema.Int })
+}
+
+export const rows = async (options: {
+  readonly warmup: number
+  readonly runs: number
+  readonly quick: boolean
+}): Promise<ReadonlyArray<Row>> => {
+  const calls = options.quick ? 5_000 : 50_000
+  const counts = { handler: 0 }
+  const handler = (params: { readonly text: string }) =>
+    Effect.sync(() => {
+      counts.handler++
+      return words(params.text)
+    })
+  const fresh = Skill.make("fresh", { ...traits, handler })
+  const kept = Skill.make("kept", { ...traits, cacheable: true, handler })
+  const spans: Telemetry.SpanCount = { ended: 0 }
+  const runtime = ManagedRuntime.make(
+    SkillExecutor.layer().pipe(
+      Layer.provideMerge(SkillRegistry.layer()),
+      Layer.provide(
+        Layer.mergeAll(PermissionChecker.layerNoop, SkillResultCache.layerMemory(), ApprovalGate.layerDeny)
+      ),
+      Layer.merge(Telemetry.layer(spans))
+    )
+  )
+  await runtime.runPromise(
+    Effect.flatMap(SkillRegistry.SkillRegistry, (registry) =>
+      Effect.orDie(Effect.zipRight(registry.register(fresh), registry.register(kept)))
+    )
+  )
+  const times = <A, R>(one: Effect.Effect<A, unknown, R>): Effect.Effect<void, unknown, R> => {
+    const from = (left: number): Effect.Effect<void, unknown, R> =>
+      left === 0 ? Effect.void : Effect.flatMap(one, () => from(left - 1))
+    return from(calls)
+  }
+  const measure = (program: Effect.Effect<void, unknown, SkillExecutor.SkillExecutor>) => async (): Promise<Sample> => {
+    counts.handler = 0
+    spans.ended = 0
+    const from = cpuMicros()
+    await runtime.runPromise(program)
+    return { value: (cpuMicros() - from) / calls, counts: { handler: counts.handler, spans: spans.ended } }
+  }
+  const execute = (name: string) =>
+    Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => times(executor.execute({ name, params: { text } })))
+  const samples = await interleave(
+    {
+      call: measure(times(Effect.suspend(() => handler({ text })))),
+      fresh: measure(execute("fresh")),
+      kept: measure(Effect.zipRight(Effect.asVoid(execute("kept")), Effect.void))
+    },
+    options
+  )
+  await runtime.dispose()
+  const label = "skill executor"
+  return [
+    makeRow(label, "calling the function", "µs CPU", samples["call"]!, { handler: calls, spans: 0 }),
+    makeRow(label, "executed", "µs CPU", samples["fresh"]!, { handler: calls, spans: calls }),
+    makeRow(label, "from the cache", "µs CPU", samples["kept"]!, { handler: 0, spans: calls })
+  ]
+}
