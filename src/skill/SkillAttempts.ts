@@ -117,6 +117,7 @@ const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
       const { limits } = policy
       const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
       if (place.state === "held") return within(one, place, restore, fiber, isInterruptible)
+      if (place.state === "refused") return Effect.fail(SkillFailure.entangled(skill.definition.name))
       return Effect.matchCauseEffect(restore(limits.granted(place)), {
         onSuccess: () => within(one, place, restore, fiber, isInterruptible),
         onFailure: (cause) => {

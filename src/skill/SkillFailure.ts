@@ -157,6 +157,16 @@ export const tooDeep = (skillName: string, depth: number): SkillExecutionError =
 /**
  * @category errors
  */
+export const entangled = (skillName: string): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The skill "${skillName}" was not executed: it would wait for executions that wait for it`,
+    hint: "Skills that execute each other need a higher maxConcurrent, or none"
+  })
+
+/**
+ * @category errors
+ */
 export const nobody = ({ name, permissions }: SkillDefinition): SkillPermissionDeniedError =>
   new SkillPermissionDeniedError({
     skillName: name,

@@ -77,14 +77,16 @@ export class Frame {
   /** What it needs to begin an attempt. */
   needs(limits: Limits, isLeaf: boolean): EnterOptions {
     let within: Place | undefined
+    let holder: Place | undefined
     let limited = true
     for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
       const { place } = frame
       if (place?.limits !== limits || !place.open) continue
+      if (place.isHolding) holder ??= place
       if (place.isLeaf) within ??= place
       if (place.kind !== undefined && place.name === this.definition.name) limited = false
     }
-    return { within, limited, isLeaf }
+    return { within, holder, limited, isLeaf }
   }
 
   /** The nearest execution it is part of that somebody else may wait for. */

@@ -15,7 +15,7 @@ import type { SkillDefinition } from "./SkillDefinition.js"
  */
 export class Place {
   /** What is held or, before that, waited for. */
-  state: "waiting" | "held" | "given back" = "waiting"
+  state: "waiting" | "held" | "given back" | "refused" = "waiting"
   /** False once the attempt has ended. */
   open = true
   /** An execution inside this place runs or is about to: one at a time. */
@@ -31,6 +31,8 @@ export class Place {
     readonly limits: Limits,
     /** The place it runs inside; it then takes none of all. */
     readonly within: Place | undefined,
+    /** The nearest one that it keeps from being given back while it waits. */
+    readonly holder: Place | undefined,
     readonly name: string,
     /** How many of its kind there may be, itself included. */
     readonly most: number,
@@ -70,6 +72,8 @@ export class Limits {
   private readonly common = new Kind("")
   /** Kinds that somebody waits for. */
   private readonly wanted = new Set<Kind>()
+  /** Who waits and keeps others waiting. */
+  private readonly holding = new Set<Place>()
 
   constructor(
     private readonly max: number,
@@ -78,23 +82,63 @@ export class Limits {
 
   /**
    * Takes a place, or a number in the queue: `state` says which. `within` is the place of the execution it is part of; `limited` is false
-   * for one that is part of an execution of the same skill, which has taken the place among its kind.
+   * for one that is part of an execution of the same skill, which has taken the place among its kind. Refused is one that would wait for
+   * what is only given back when it is done itself.
    */
   enter(definition: SkillDefinition, options: EnterOptions): Place {
     const most = options.limited ? (definition.maxConcurrent ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
     const { within } = options
-    const place = new Place(this, within, definition.name, most, options.isLeaf)
-    if (place.isLeaf && within !== undefined) {
-      if (within.busy) {
-        within.inside ??= new Set()
-        within.inside.add(place)
-        this.onWaiting(1)
-        return place
-      }
-      within.busy = true
+    const place = new Place(this, within, options.holder, definition.name, most, options.isLeaf)
+    if (place.isLeaf && within?.busy === true) {
+      within.inside ??= new Set()
+      within.inside.add(place)
+      this.waits(place)
+    } else {
+      if (place.isLeaf && within !== undefined) within.busy = true
+      this.advance(place, false)
     }
-    this.advance(place, false)
+    if (place.state === "waiting" && this.isStuck(place)) {
+      this.leave(place)
+      place.state = "refused"
+    }
     return place
+  }
+
+  private waits(place: Place): void {
+    this.onWaiting(1)
+    if (place.holder !== undefined) this.holding.add(place)
+  }
+
+  private waitsNoMore(place: Place): void {
+    this.onWaiting(-1)
+    this.holding.delete(place)
+  }
+
+  /**
+   * Whether it would wait for ever: what it needs is held by executions that all wait themselves, for what they hold. An execution counts as
+   * waiting as long as one inside it does, although it may do something else meanwhile.
+   */
+  private isStuck(place: Place): boolean {
+    if (place.holder === undefined) return false
+    const left = new Set(this.holding)
+    for (let before = -1; before !== left.size; ) {
+      before = left.size
+      const blocked = new Set<Place>()
+      for (const waiting of left) {
+        for (let held = waiting.holder; held !== undefined && !blocked.has(held); held = held.holder) blocked.add(held)
+      }
+      const all = [...blocked]
+      for (const waiting of left) {
+        const isFull =
+          all.filter((held) => held.kind !== undefined && held.name === waiting.name).length >= waiting.most
+        const isCrowded = Limits.isCounted(waiting)
+          ? all.filter(Limits.isCounted).length >= this.max
+          : waiting.isLeaf && all.some((held) => held.isLeaf && held.within === waiting.within)
+        if (!isFull && !isCrowded) left.delete(waiting)
+      }
+      if (!left.has(place)) return false
+    }
+    return true
   }
 
   /** Ends when the place is held. Interrupting it changes nothing: `leave` gives back what there is. */
@@ -112,9 +156,9 @@ export class Limits {
       if (!place.busy) this.free(place)
       return
     }
-    if (place.state === "given back") return
+    if (place.state !== "waiting") return
     place.state = "given back"
-    this.onWaiting(-1)
+    this.waitsNoMore(place)
     if (place.within?.inside?.delete(place) === true) return
     const kind = place.kind ?? this.common
     kind.waiting.delete(place)
@@ -149,10 +193,10 @@ export class Limits {
     if (place.most !== Number.POSITIVE_INFINITY) place.kind = this.kindOf(place.name)
     if (this.fits(place)) {
       this.take(place)
-      if (hasWaited) this.onWaiting(-1)
+      if (hasWaited) this.waitsNoMore(place)
       return
     }
-    if (!hasWaited) this.onWaiting(1)
+    if (!hasWaited) this.waits(place)
     const kind = place.kind ?? this.common
     place.ticket = this.tickets++
     if (Limits.isCounted(place)) kind.waiting.add(place)
@@ -200,7 +244,7 @@ export class Limits {
       kind.nested.delete(place)
       this.take(place)
       this.tidy(kind)
-      this.onWaiting(-1)
+      this.waitsNoMore(place)
       place.wake?.()
     }
   }
@@ -231,6 +275,7 @@ export class Limits {
  */
 export interface EnterOptions {
   readonly within: Place | undefined
+  readonly holder: Place | undefined
   readonly limited: boolean
   readonly isLeaf: boolean
 }

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
@@ -143,7 +144,7 @@ describe("places of executions", () => {
       leave: FastCheck.nat(30),
       inside: FastCheck.boolean()
     })
-    const outside = { within: undefined, limited: true, isLeaf: true }
+    const outside = { within: undefined, holder: undefined, limited: true, isLeaf: true }
     FastCheck.assert(
       FastCheck.property(
         FastCheck.integer({ min: 1, max: 4 }),
@@ -344,6 +345,68 @@ describe("executions inside others", () => {
       yield* TestClock.adjust("1 second")
       yield* seconds(1)
       assert.strictEqual((yield* Fiber.join(second)).output, 4)
+    })
+  )
+
+  it.effect("two that execute each other, one at a time, do not wait for each other for ever", () =>
+    Effect.gen(function* () {
+      const parameters = Schema.Struct({ deep: Schema.Boolean })
+      const pair = (name: string, other: string) =>
+        Skill.composite(name, {
+          description: "d",
+          uses: [Skill.ref(other)],
+          maxConcurrent: 1,
+          parameters,
+          handler: ({ deep }, run) =>
+            deep
+              ? Effect.zipRight(Effect.sleep("1 second"), run(Skill.ref(other), { deep: false }))
+              : Effect.succeed(name)
+        })
+      const { executor } = yield* make([pair("a", "b"), pair("b", "a")])
+      const a = yield* Effect.fork(Effect.either(executor.execute({ name: "a", params: { deep: true } })))
+      const b = yield* Effect.fork(Effect.either(executor.execute({ name: "b", params: { deep: true } })))
+      yield* seconds(2)
+      const results = [yield* Fiber.join(a), yield* Fiber.join(b)]
+      // One had to give way, so that the other could go on.
+      assert.deepStrictEqual(results.map(Either.isRight).toSorted(), [false, true])
+      const refused = results.find(Either.isLeft)
+      assert.include(refused?.left.message, "it would wait for executions that wait for it")
+      // Whoever waits for somebody who gets on is not refused.
+      const c = yield* Effect.fork(executor.execute({ name: "a", params: { deep: true } }))
+      yield* TestClock.adjust("500 millis")
+      const d = yield* Effect.fork(executor.execute({ name: "a", params: { deep: true } }))
+      yield* seconds(3)
+      assert.deepStrictEqual([(yield* Fiber.join(c)).output, (yield* Fiber.join(d)).output], ["b", "b"])
+    })
+  )
+
+  it.effect("a composite of few and a skill that executes it do not wait for each other for ever", () =>
+    Effect.gen(function* () {
+      const { skill } = counted("leaf")
+      const one = Skill.composite("one", {
+        description: "d",
+        uses: [skill],
+        maxConcurrent: 1,
+        parameters: Schema.Struct({ index: Schema.Number }),
+        handler: (params, run) => Effect.zipRight(Effect.sleep("1 second"), run(skill, params))
+      })
+      const outer = Skill.make("outer", {
+        description: "d",
+        timeout: "1 hour",
+        parameters: { index: Schema.Number },
+        handler: (params) =>
+          Effect.zipRight(
+            Effect.sleep("500 millis"),
+            Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => executor.execute({ name: "one", params }))
+          )
+      })
+      const { executor } = yield* makeReached([skill, one, outer], { maxConcurrent: 1 })
+      // Holds what `outer` will need, and will need what `outer` holds.
+      const first = yield* Effect.fork(Effect.either(executor.execute({ name: "one", params: { index: 1 } })))
+      const second = yield* Effect.fork(Effect.either(executor.execute({ name: "outer", params: { index: 2 } })))
+      yield* seconds(6)
+      const results = [yield* Fiber.join(first), yield* Fiber.join(second)]
+      assert.deepStrictEqual(results.map(Either.isRight), [false, true])
     })
   )
 
