@@ -6,6 +6,7 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as ChildScripts from "../../src/builtin/ChildScripts.js"
 import * as ScriptRunner from "../../src/skill/ScriptRunner.js"
@@ -49,7 +50,7 @@ const run = (call: Call) =>
         params: call.params ?? {},
         timeout: call.timeout
       })
-    ).pipe(Effect.provide(ChildScripts.layer(call.options)), Effect.provide(NodeContext.layer))
+    ).pipe(Effect.provide(Layer.provideMerge(ChildScripts.layer(call.options), NodeContext.layer)))
   })
 
 const sh = (text: string, call?: Omit<Call, "files">) => run({ files: { "scripts/main.sh": text }, ...call })

@@ -53,7 +53,7 @@ describe("sources of skills", () => {
       assert.lengthOf(lines, 3)
       assert.strictEqual(lines[0], "skills_unavailable_source: It is down")
       assert.match(lines[1] ?? "", /^skills_not_registered: The skill "b" of two is left out/)
-    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerEmpty), Effect.provide(layer))
+    }).pipe(Effect.scoped, Effect.provide([SkillRegistry.layerEmpty, layer]))
   })
 
   it.effect("chosen by name keep the order of the names, and say which name was meant", () => {
@@ -77,7 +77,7 @@ describe("sources of skills", () => {
         'skills_unknown_builtin: There is no skill "math_calculat" among those of built-in. Did you mean "math_calculate"?',
         'skills_unknown_builtin: There is no skill "__proto__" among those of built-in. Known are math_calculate, web_search, x'
       ])
-    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerEmpty), Effect.provide(layer))
+    }).pipe(Effect.scoped, Effect.provide([SkillRegistry.layerEmpty, layer]))
   })
 
   it.effect("give skills what they require where they are loaded", () =>
