@@ -129,22 +129,21 @@ type Out = Skills | SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor | 
 
 type Failure = SkillAlreadyRegisteredError | SkillValidationError | SkillsConfig.SkillsConfigurationError
 
+const noop = (name: string): Layer.Layer<Out> =>
+  Layer.mergeAll(
+    SkillRegistry.layerNoop,
+    SkillExecutor.layerNoop,
+    SkillResultCache.layerNoop,
+    Layer.succeed(Skills, { name, sources: Effect.succeed([]), health: Health.sum([]) })
+  )
+
 /**
  * No skills: nothing is registered, and nothing can be executed.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerNoop: Layer.Layer<Out> = Layer.mergeAll(
-  SkillRegistry.layerNoop,
-  SkillExecutor.layerNoop,
-  SkillResultCache.layerNoop,
-  Layer.succeed(Skills, {
-    name: SkillsConfig.defaults.name,
-    sources: Effect.succeed([]),
-    health: Health.sum([])
-  })
-)
+export const layerNoop: Layer.Layer<Out> = noop(SkillsConfig.defaults.name)
 
 const isDefault = (names: ReadonlyArray<string>): boolean =>
   names.length === SkillsConfig.defaults.builtinSkills.length &&
@@ -204,8 +203,8 @@ const folders = (config: SkillsConfig.SkillsConfig, given: FolderOptions | undef
   Effect.gen(function* () {
     const context = yield* Effect.context<SkillTrust.SkillTrust | FileSystem.FileSystem | Path.Path>()
     const { scan } = yield* SkillFolders.register({
-      watch: false,
       ...given,
+      watch: given?.watch ?? false,
       paths: SkillsConfig.pathsOf(config),
       allowedScriptTypes: config.allowedScriptTypes,
       traits: traitsOf(config, given?.traits),
@@ -321,7 +320,7 @@ const compose = (
   config: Effect.Effect<SkillsConfig.SkillsConfig, any>,
   given: Collaborators
 ): Layer.Layer<Out, any, any> =>
-  Layer.unwrapEffect(Effect.map(config, (config) => (config.enabled ? enabled(config, given) : layerNoop)))
+  Layer.unwrapEffect(Effect.map(config, (config) => (config.enabled ? enabled(config, given) : noop(config.name))))
 
 /** Files are read for folders of skills alone. */
 type Files<L> = L extends

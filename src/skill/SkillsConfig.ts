@@ -125,7 +125,10 @@ export const SkillsConfig = Schema.Struct({
   scriptTimeoutSeconds: seconds(0),
   /** Scripts that may be run, by the ends of their names; none: no script is run. */
   allowedScriptTypes: Schema.Array(Schema.Literal("py", "sh", "js")).annotations(says("must be a list of py, sh, js")),
-  /** On: the files of a skill are named in its instructions' result, and read by whoever needs them. Off: their texts come along. */
+  /**
+   * On: whoever executes a folder without a script is told the names of its files, and reads what is needed. Off: the texts come along, of 50
+   * files at most, 64 KiB each and 256 KiB in all.
+   */
   lazyLoadContext: Flag
 }).annotations({ identifier: "effect-lexigram/skill/SkillsConfig" })
 /**

@@ -14,6 +14,7 @@ import * as HashMap from "effect/HashMap"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
 import * as TestClock from "effect/TestClock"
 import type { UserId } from "../../src/domain/Ids.js"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
@@ -58,6 +59,7 @@ put("home/.cursor/skills/from-cursor/SKILL.md", skillFile("from-cursor"))
 
 const onDisk = Layer.merge(NodeFileSystem.layer, PlatformPath.layer)
 const home = Layer.setConfigProvider(ConfigProvider.fromMap(new Map([["HOME", NodePath.join(root, "home")]])))
+const files = Layer.merge(onDisk, home)
 const path = (name: string) => NodePath.join(root, name)
 
 const given = named("given", { cacheable: true })
@@ -112,9 +114,10 @@ const discovery = { base: new URL("fixtures/discovery/", import.meta.url) }
 
 const rows: { readonly [K in keyof Fields]: () => Row<Fields[K]> } = {
   enabled: () => ({
-    ask: () => Effect.all([namesOf(), outcome("given")]),
-    one: [true, [["given"], "given"]],
-    other: [false, [[], "SkillNotFoundError"]]
+    ask: () => Effect.all([namesOf(), outcome("given"), Effect.map(Skills.Skills, ({ name }) => name)]),
+    rest: { name: "mine" },
+    one: [true, [["given"], "given", "mine"]],
+    other: [false, [[], "SkillNotFoundError", "mine"]]
   }),
   name: () => ({
     ask: () =>
@@ -129,13 +132,13 @@ const rows: { readonly [K in keyof Fields]: () => Row<Fields[K]> } = {
     other: ["yours", ["yours", ["yours: built-in"]]]
   }),
   defaultTimeoutSeconds: () => ({
-    ask: () => play(outcome("slow"), 30),
+    ask: () => play(outcome("slow"), 15),
     with: () => ({ skills: [slow(10)] }),
     one: [5, "SkillTimeoutError"],
     other: [20, "done"]
   }),
   maxRetries: () => ({
-    ask: () => play(outcome("flaky"), 30),
+    ask: () => play(outcome("flaky"), 5),
     with: () => ({
       skills: [
         Skill.make("flaky", {
@@ -328,11 +331,7 @@ describe("SkillsConfig", () => {
             ...(collaborators ?? (() => ({ skills: [given] })))(),
             config: { ...bare, ...rest, [field]: value }
           } as Skills.Collaborators & { readonly config: SkillsConfig.Options })
-          const came = yield* ask().pipe(
-            Effect.provide(layer),
-            Effect.provide(onDisk),
-            Effect.provide(home)
-          ) as Effect.Effect<unknown>
+          const came = yield* Effect.provide(ask(), Layer.provide(layer, files)) as Effect.Effect<unknown>
           assert.deepStrictEqual(came, expected, `${field} = ${String(value)}`)
         }
         assert.notDeepEqual(one[1], other[1])
@@ -346,10 +345,9 @@ describe("skills of an application", () => {
     effect: Effect.Effect<A, E, Out>,
     options: Skills.Collaborators & { readonly config?: SkillsConfig.Options }
   ) =>
-    effect.pipe(
-      Effect.provide(Skills.layer({ ...options, config: { ...bare, ...options.config } })),
-      Effect.provide(onDisk),
-      Effect.provide(home)
+    Effect.provide(
+      effect,
+      Layer.provide(Skills.layer({ ...options, config: { ...bare, ...options.config } }), files)
     ) as Effect.Effect<A, unknown>
 
   it.effect("come from all sources, of two of a name the first, with a warning for the other", () => {
@@ -516,6 +514,31 @@ describe("skills of an application", () => {
     )
   })
 
+  it.effect("from folders are those that were there at first, unless the folders are followed", () =>
+    Effect.gen(function* () {
+      const turn = Effect.zipRight(
+        TestClock.adjust("1 second"),
+        Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      )
+      for (const [watch, expected] of [
+        [undefined, ["first"]],
+        [true, ["first", "second"]]
+      ] as const) {
+        const folder = `watched-${String(watch)}`
+        put(`${folder}/first/SKILL.md`, skillFile("first"))
+        const seen = yield* layered(
+          Effect.gen(function* () {
+            put(`${folder}/second/SKILL.md`, skillFile("second"))
+            for (let i = 0; i < 100 && (yield* namesOf()).length < 2; i++) yield* turn
+            return yield* namesOf()
+          }),
+          { config: { skillPaths: [path(folder)] }, folders: { watch, poll: Schedule.spaced("1 second") } }
+        )
+        assert.deepStrictEqual<ReadonlyArray<string>>(seen, expected)
+      }
+    })
+  )
+
   it.effect("tell the hooks around them of executions outside of runs", () =>
     Effect.gen(function* () {
       const called: Array<string> = []
@@ -545,11 +568,19 @@ describe("skills of an application", () => {
 describe("skills from the environment", () => {
   const build = (variables: Record<string, string>) =>
     namesOf().pipe(
-      Effect.provide(Skills.layerConfig({ skills: [named("a")], builtin: [named("b"), named("c")] })),
-      Effect.provide(onDisk),
+      Effect.provide(
+        Layer.provide(Skills.layerConfig({ skills: [named("a")], builtin: [named("b"), named("c")] }), onDisk)
+      ),
       Effect.withConfigProvider(
         ConfigProvider.fromMap(
-          new Map(Object.entries({ HOME: path("nobody"), LEX_AI_SKILLS__SKILL_PATHS: "", ...variables }))
+          new Map(
+            Object.entries({
+              HOME: path("nobody"),
+              LEX_AI_SKILLS__SKILL_PATHS: "",
+              LEX_AI_SKILLS__ENABLED_DIRECTORIES: "",
+              ...variables
+            })
+          )
         )
       )
     )
