@@ -8,10 +8,8 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as Tool from "../tool/Tool.js"
@@ -109,32 +107,26 @@ type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, 
 
 /** The place is taken, and given back, in the same uninterruptible region: whatever happens between, it is given back once. */
 const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
-  Effect.withFiberRuntime((fiber, { runtimeFlags }) => {
-    const isInterruptible = RuntimeFlags.interruptible(runtimeFlags)
-    return Effect.uninterruptibleMask((restore) => {
-      const { executing, policy } = one
-      const { frame, skill } = executing
-      const { limits } = policy
-      const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
-      if (place.state === "held") return within(one, place, restore, fiber, isInterruptible)
-      if (place.state === "refused") return Effect.fail(SkillFailure.entangled(skill.definition.name))
-      return Effect.matchCauseEffect(restore(limits.granted(place)), {
-        onSuccess: () => within(one, place, restore, fiber, isInterruptible),
-        onFailure: (cause) => {
-          limits.leave(place)
-          return Effect.failCause(cause)
-        }
-      })
+  Effect.uninterruptibleMask((restore) => {
+    const { executing, number, policy } = one
+    const { frame, skill } = executing
+    const { limits } = policy
+    const place = limits.enter(skill.definition, frame.needs(limits, skill.erased.uses === undefined))
+    if (place.state === "held") return within(one, place, restore)
+    if (place.state === "refused") {
+      const { name } = skill.definition
+      return Effect.fail(new SkillFailure.Failed(SkillFailure.entangled(name), name, number))
+    }
+    return Effect.matchCauseEffect(restore(limits.granted(place)), {
+      onSuccess: () => within(one, place, restore),
+      onFailure: (cause) => {
+        limits.leave(place)
+        return Effect.failCause(cause)
+      }
     })
   })
 
-const within = (
-  one: One,
-  place: Place,
-  restore: Restore,
-  fiber: Fiber.RuntimeFiber<unknown, unknown>,
-  isInterruptible: boolean
-): Effect.Effect<unknown, unknown, any> => {
+const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown, unknown, any> => {
   const { frame } = one.executing
   const leave = (): void => {
     frame.place = undefined
@@ -142,31 +134,22 @@ const within = (
     one.policy.limits.leave(place)
   }
   frame.place = place
-  const deadline = deadlineOf(one)
-  // In this region already, and for a limit without beats: a region of its own costs as much again.
-  const armed = deadline.whole === undefined ? undefined : Deadline.arm(fiber, isInterruptible, deadline)
-  const handler =
-    armed === undefined
-      ? Deadline.run((beat) => handled(one, beat), deadline)
-      : Effect.suspend(() => handled(one, undefined))
-  return Effect.matchCauseEffect(restore(handler), {
+  return Effect.matchCauseEffect(restore(Deadline.run((beat) => handled(one, beat), deadlineOf(one))), {
     onSuccess: (value) => {
       leave()
-      return armed?.end(undefined) ?? Effect.succeed(value)
+      return Effect.succeed(value)
     },
     onFailure: (cause) => {
       leave()
-      return armed?.end(cause) ?? Effect.failCause(cause)
+      return Effect.failCause(cause)
     }
   })
 }
 
-const handled = (one: One, beat: Deadline.Beat | undefined): Effect.Effect<unknown, unknown, any> => {
+const handled = (one: One, beat: Deadline.Beat): Effect.Effect<unknown, unknown, any> => {
   const { executing, params } = one
-  if (beat !== undefined) {
-    executing.frame.beat = beat
-    beat()
-  }
+  executing.frame.beat = beat
+  beat()
   const result: unknown = executing.skill.erased.handle(params as never, callOf(executing), executing.nested)
   return Effect.isEffect(result)
     ? (result as Effect.Effect<unknown, unknown, any>)
@@ -200,12 +183,12 @@ const timeoutOf = ({ executing, policy }: One): number | undefined => {
   return Number.isFinite(timeoutSeconds) ? timeoutSeconds * 1000 : undefined
 }
 
+/** A gap, which can be held: the time in which somebody is asked about a skill inside does not count. */
 const deadlineOf = (one: One): Deadline.Options<SkillTimeoutError> => {
   const millis = timeoutOf(one)
-  const { definition, erased } = one.executing.skill
-  const onTimeout = () => SkillFailure.timedOut(definition.name, millis as number)
-  // A gap can be held: the time in which somebody is asked about a skill inside does not count.
-  return erased.uses === undefined || millis === undefined ? { whole: millis, onTimeout } : { gap: millis, onTimeout }
+  const { name } = one.executing.skill.definition
+  const onTimeout = () => SkillFailure.timedOut(name, millis as number)
+  return millis === undefined ? { onTimeout } : { gap: millis, onTimeout }
 }
 
 const checked = (executing: Executing, value: unknown): Effect.Effect<Made, SkillFailure.Failed> => {
@@ -252,6 +235,8 @@ const failed = (one: One, cause: Cause.Cause<unknown>): Effect.Effect<Made, Skil
   if (Option.isSome(Cause.dieOption(cause)) || Option.isNone(failure))
     return Effect.failCause(Cause.stripFailures(cause))
   const error = failure.value
+  // What the executor itself had to say.
+  if (error instanceof SkillFailure.Failed) return Effect.fail(error)
   const retries = definition.maxRetries ?? policy.maxRetries
   if (number > retries || !isWorthAnother(one, error)) {
     return Effect.fail(new SkillFailure.Failed(error, definition.name, number))

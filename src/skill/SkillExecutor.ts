@@ -105,7 +105,13 @@ export const defaults = {
  * confirmation is confirmed each time, whatever the cache has; what does not may come from the cache without anybody being asked.
  *
  * Attempts end when their time is up, and with the execution when that is interrupted; what a handler makes uninterruptible is waited for.
- * Interrupted executions have given back what they held when they end.
+ * Interrupted executions have given back what they held when they end. The time of an attempt stands still while somebody is asked to
+ * confirm a skill inside it, and begins anew then.
+ *
+ * A skill may execute others: a composite by what it is handed, any other by this service. What a skill that is no composite executes runs
+ * in its place, one at a time. Skills with limits of their own that execute each other are refused where they would wait for each other.
+ *
+ * A cacheable result whose handler looked at the user or the session (`call.userId`, `call.sessionId`) is not kept for others.
  *
  * @since 0.1.0
  * @category constructors

@@ -108,7 +108,7 @@ export const invalidResult = (skillName: string, issue: string): SkillValidation
   return new SkillValidationError({
     skillName,
     errors,
-    message: `The result of the skill "${skillName}" is not what it promises: ${issue}`.slice(0, maxMessageLength),
+    message: `The result of the skill "${skillName}" is not what it promises. ${errors[0]}`,
     hint: "Correct the skill, or the schema of its result"
   })
 }
@@ -185,7 +185,7 @@ export const lacking = (
   new SkillPermissionDeniedError({
     skillName: name,
     required: permissions,
-    message: `The user may not execute the skill "${name}": not granted are ${missing.join(", ")}`,
+    message: `The user may not execute the skill "${name}": not granted are ${missing.slice(0, 20).join(", ").slice(0, 1000)}`,
     hint: "Do not try again; somebody has to grant the permissions"
   })
 

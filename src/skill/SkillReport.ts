@@ -194,29 +194,32 @@ const succeeded = (
     : Effect.succeed(result)
 }
 
+/** What it failed with; none where it was interrupted. A bug of a skill ends its execution, not the run. */
+const errorOf = (
+  execution: SkillExecution.Execution,
+  cause: Cause.Cause<SkillFailure.Failed>
+): Option.Option<unknown> => {
+  const defect = Cause.dieOption(cause)
+  return Option.isSome(defect)
+    ? Option.some(SkillFailure.crashed(execution.skill.definition.name, execution.attempt, defect.value))
+    : Option.map(Cause.failureOption(cause), (failed) => (execution.isTyped ? failed.error : failed.asSkillError()))
+}
+
 const failed = (
   engine: Engine,
   execution: SkillExecution.Execution,
   cause: Cause.Cause<SkillFailure.Failed>,
   duration: () => number
 ): Effect.Effect<never, unknown> => {
-  const failure = Cause.failureOption(cause)
-  const defect = Cause.dieOption(cause)
-  if (Option.isNone(failure) && Option.isNone(defect)) return Effect.failCause(cause)
-  // A bug of a skill ends its execution, not the run.
-  const error = Option.isSome(defect)
-    ? SkillFailure.crashed(execution.skill.definition.name, execution.attempt, defect.value)
-    : Option.match(failure, {
-        onNone: () => undefined,
-        onSome: (failed) => (execution.isTyped ? failed.error : failed.asSkillError())
-      })
+  const error = errorOf(execution, cause)
+  if (Option.isNone(error)) return Effect.failCause(cause)
   const hooks = hooksOf(engine, execution)
   return hooks.has(SkillExecutionFailedHook)
     ? Effect.zipRight(
-        hooks.call(SkillExecutionFailedHook, { ...infoOf(execution, duration()), error: errorInfo(error) }),
-        Effect.fail(error)
+        hooks.call(SkillExecutionFailedHook, { ...infoOf(execution, duration()), error: errorInfo(error.value) }),
+        Effect.fail(error.value)
       )
-    : Effect.fail(error)
+    : Effect.fail(error.value)
 }
 
 const outcomeOf = (exit: Exit.Exit<SkillResult, unknown>): SkillMetrics.Outcome => {

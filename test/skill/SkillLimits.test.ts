@@ -315,7 +315,7 @@ describe("executions inside others", () => {
     })
   )
 
-  it.effect("a composite's time covers all it uses, and stands still while somebody is asked", () =>
+  it.effect("the time of a skill covers all it executes, and stands still while somebody is asked", () =>
     Effect.gen(function* () {
       const { skill } = counted("leaf")
       const asking = Skill.annotate(skill, { name: "asking", requiresConfirmation: true })
@@ -334,9 +334,12 @@ describe("executions inside others", () => {
         parameters,
         handler: (params, run) => run(asking, params)
       })
-      const { executor } = yield* make([], {
-        decide: () => Effect.as(Effect.sleep("1 minute"), ApprovalGate.approve())
-      })
+      const { executor } = yield* makeReached(
+        [asking, Skill.annotate(reaching("outer", "asking"), { timeout: "2 seconds" })],
+        {
+          decide: () => Effect.as(Effect.sleep("1 minute"), ApprovalGate.approve())
+        }
+      )
       const first = yield* Effect.fork(Effect.flip(executor.run(slow, { index: 0 })))
       yield* seconds(3)
       assert.strictEqual(((yield* Fiber.join(first)) as { readonly _tag?: string })._tag, "SkillTimeoutError")
@@ -345,6 +348,10 @@ describe("executions inside others", () => {
       yield* TestClock.adjust("1 second")
       yield* seconds(1)
       assert.strictEqual((yield* Fiber.join(second)).output, 4)
+      const third = yield* Effect.fork(executor.execute({ name: "outer", params: { index: 5 } }))
+      yield* TestClock.adjust("1 minute")
+      yield* seconds(1)
+      assert.deepStrictEqual((yield* Fiber.join(third)).output, [5])
     })
   )
 
