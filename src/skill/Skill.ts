@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import type * as Cause from "effect/Cause"
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -15,6 +15,7 @@ import type * as Schema from "effect/Schema"
 import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Captured from "../internal/Captured.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
+import * as CurrentRun from "../observability/Run.js"
 import type { Issue } from "../tool/JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "../tool/JsonSchemaValidator.js"
 import * as ParameterCodec from "../tool/Parameters.js"
@@ -664,7 +665,11 @@ export const provideContext: {
  * @category combinators
  */
 export const bind = <P, A, E, R>(self: Skill<P, A, E, R>): Effect.Effect<Skill<P, A, E>, never, R> =>
-  Effect.map(Captured.context<R>(), (context) => provideContext(self, context) as Skill<P, A, E>)
+  Effect.map(captured<R>(), (context) => provideContext(self, context) as Skill<P, A, E>)
+
+/** The run that skills are registered in is not the one they are executed in, if there is any then. */
+const captured = <R>(): Effect.Effect<Context.Context<R>, never, R> =>
+  Effect.map(Captured.context<R>(), (context) => Context.omit(CurrentRun.Run)(context as any) as Context.Context<R>)
 
 /**
  * Several at once.
@@ -675,6 +680,6 @@ export const bind = <P, A, E, R>(self: Skill<P, A, E, R>): Effect.Effect<Skill<P
 export const bindAll = <const S extends ReadonlyArray<Any>>(
   skills: S
 ): Effect.Effect<ReadonlyArray<Bound>, never, ServicesOf<S[number]>> =>
-  Effect.map(Captured.context<ServicesOf<S[number]>>(), (context) =>
+  Effect.map(captured<ServicesOf<S[number]>>(), (context) =>
     skills.map((skill) => provideContext(skill, context) as Bound)
   )
