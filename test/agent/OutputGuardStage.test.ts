@@ -51,12 +51,12 @@ describe("OutputGuardStage", () => {
   })
 
   it.effect("a redacted answer is the answer everywhere", () => {
-    const { layer, memory, sessions } = given([redacts], [{ text: ["it is ", "forty-two"] }])
+    const { layer, memory, sessions } = given([redacts], [{ text: ["it is ", "42424242424242"] }])
     return Effect.gen(function* () {
       const { events } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), request))
       assert.deepStrictEqual(Runs.of(events, "TextDelta"), [])
       assert.strictEqual(Runs.of(events, "Message")[0]?.text, "it is 7")
-      assert.notInclude(JSON.stringify(events), "forty-two")
+      assert.notInclude(JSON.stringify(events), "4242424242")
       assert.strictEqual(sessions.turns("s")[1]?.content, "it is 7")
       assert.strictEqual(memory.entries()[1]?.content, "it is 7")
     }).pipe(Effect.provide(layer))
