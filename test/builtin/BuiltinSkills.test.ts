@@ -134,9 +134,11 @@ describe("BuiltinSkills", () => {
           assert.strictEqual(Fs.readFileSync(NodePath.join(baseDirectory, "a.txt"), "utf8"), "kept")
         }).pipe(
           Effect.provide(
-            Layer.provideMerge(executor, SkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory } })))
-          ),
-          Effect.provide(NodeContext.layer)
+            executor.pipe(
+              Layer.provideMerge(SkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory } }))),
+              Layer.provideMerge(NodeContext.layer)
+            )
+          )
         ),
       (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true }))
     )

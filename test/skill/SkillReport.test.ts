@@ -1,3 +1,5 @@
+// Failures of others are what they are.
+// @effect-diagnostics globalErrorInEffectFailure:off
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
