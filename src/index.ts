@@ -274,6 +274,20 @@ export * as DefaultPrompts from "./prompt/DefaultPrompts.js"
 export * as DomainEvent from "./observability/DomainEvent.js"
 
 /**
+ * Texts as vectors.
+ *
+ * @since 0.1.0
+ */
+export * as Embedder from "./llm/Embedder.js"
+
+/**
+ * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicMemory from "./memory/EpisodicMemory.js"
+
+/**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
  *
  * @since 0.1.0
@@ -301,6 +315,13 @@ export * as EventBus from "./observability/EventBus.js"
  * @since 0.1.0
  */
 export * as EventsStage from "./agent/EventsStage.js"
+
+/**
+ * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
+ *
+ * @since 0.1.0
+ */
+export * as Fact from "./memory/Fact.js"
 
 /**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.
@@ -655,6 +676,21 @@ export * as McpClient from "./skill/McpClient.js"
 export * as McpMemory from "./skill/McpMemory.js"
 
 /**
+ * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
+ * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryBackend from "./memory/MemoryBackend.js"
+
+/**
+ * Keeps memory small and true: doubles and what has faded go, aged groups become summaries, facts are read.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryConsolidator from "./memory/MemoryConsolidator.js"
+
+/**
  * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
  *
  * @since 0.1.0
@@ -669,6 +705,27 @@ export * as MemoryEntry from "./memory/MemoryEntry.js"
 export * as MemoryError from "./memory/MemoryError.js"
 
 /**
+ * The domain events of memory: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryEvents from "./memory/MemoryEvents.js"
+
+/**
+ * The places of memory where handlers may wait.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryHooks from "./memory/MemoryHooks.js"
+
+/**
+ * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and names of stores.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryMetrics from "./memory/MemoryMetrics.js"
+
+/**
  * Keeps what was said, in the session and in memory.
  *
  * @since 0.1.0
@@ -681,6 +738,13 @@ export * as MemorySaveStage from "./agent/MemorySaveStage.js"
  * @since 0.1.0
  */
 export * as MemoryStage from "./agent/MemoryStage.js"
+
+/**
+ * Where entries are kept and found again: by their words, by vectors where there are some, by time.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStore from "./memory/MemoryStore.js"
 
 /**
  * Counts runs, their duration, tokens, steps, tool calls and failures.
@@ -945,6 +1009,13 @@ export * as Planner from "./strategy/Planner.js"
 export * as PolicyEngine from "./governance/PolicyEngine.js"
 
 /**
+ * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
+ *
+ * @since 0.1.0
+ */
+export * as ProceduralMemory from "./memory/ProceduralMemory.js"
+
+/**
  * Notices when a loop goes in circles: the same call with the same result, again and again.
  *
  * @since 0.1.0
@@ -1161,6 +1232,13 @@ export * as SearchTree from "./strategy/SearchTree.js"
 export * as SecretGuard from "./guard/SecretGuard.js"
 
 /**
+ * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
+ *
+ * @since 0.1.0
+ */
+export * as Selection from "./memory/Selection.js"
+
+/**
  * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then
  * solve the task by following it. The structure serves every task of its kind.
  *
@@ -1174,6 +1252,13 @@ export * as SelfDiscovery from "./strategy/SelfDiscovery.js"
  * @since 0.1.0
  */
 export * as SelfDiscoveryPrompts from "./prompt/SelfDiscoveryPrompts.js"
+
+/**
+ * What is known about people and things, as facts.
+ *
+ * @since 0.1.0
+ */
+export * as SemanticMemory from "./memory/SemanticMemory.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
@@ -1660,6 +1745,13 @@ export * as UnicodeGuard from "./guard/UnicodeGuard.js"
  * @since 0.1.0
  */
 export * as Usage from "./domain/Usage.js"
+
+/**
+ * Vectors of entries, and which are nearest.
+ *
+ * @since 0.1.0
+ */
+export * as VectorIndex from "./memory/VectorIndex.js"
 
 /**
  * Keys and tokens of the common vendors, known by their prefixes.

@@ -13,6 +13,13 @@ export * as CacheBackend from "./CacheBackend.js"
 export * as CostEstimator from "./CostEstimator.js"
 
 /**
+ * Texts as vectors.
+ *
+ * @since 0.1.0
+ */
+export * as Embedder from "./Embedder.js"
+
+/**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
  *
  * @since 0.1.0

@@ -5,6 +5,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
+import { EmbeddingError } from "../llm/Embedder.js"
 
 /**
  * Entries could not be consolidated: pruned, summarised or turned into facts.
@@ -62,16 +63,6 @@ export class MemoryCapacityError extends Schema.TaggedError<MemoryCapacityError>
 )("MemoryCapacityError", { ...ErrorCode.fields("LEX_ERR_MEM_008"), capacity: Schema.Number }) {}
 
 /**
- * A text could not be turned into a vector.
- *
- * @since 0.1.0
- * @category errors
- */
-export class EmbeddingError extends Schema.TaggedError<EmbeddingError>(
-  "effect-lexigram/memory/MemoryError/EmbeddingError"
-)("EmbeddingError", ErrorCode.fields("LEX_ERR_MEM_009")) {}
-
-/**
  * No facts could be read from a text.
  *
  * @since 0.1.0
@@ -80,6 +71,22 @@ export class EmbeddingError extends Schema.TaggedError<EmbeddingError>(
 export class FactExtractionError extends Schema.TaggedError<FactExtractionError>(
   "effect-lexigram/memory/MemoryError/FactExtractionError"
 )("FactExtractionError", ErrorCode.fields("LEX_ERR_MEM_010")) {}
+
+/**
+ * How the keeping of entries fails.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type MemoryStoreFailure = StorageError | MemoryStoreError | MemoryCapacityError
+
+/**
+ * How retrieval fails: the store did, or the query could not be turned into a vector.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type RetrievalFailure = MemoryStoreFailure | EmbeddingError
 
 /**
  * Any failure of memory (family code `LEX_ERR_MEM_001`).

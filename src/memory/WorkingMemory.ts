@@ -7,9 +7,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { EntryId, type SessionId } from "../domain/Ids.js"
+import type { SessionId, TurnId } from "../domain/Ids.js"
 import { MemoryEntry } from "./MemoryEntry.js"
 import type { MemoryError } from "./MemoryError.js"
+import type { Ancestor } from "./Selection.js"
 
 const NAME = "effect-lexigram/memory/WorkingMemory"
 
@@ -20,16 +21,16 @@ const NAME = "effect-lexigram/memory/WorkingMemory"
  * @category schemas
  */
 export const SourceReport = Schema.Struct({
-  /** `recent`, `episodic`, `semantic`, … */
+  /** The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`. */
   source: Schema.String,
   /** The tokens it could have used. */
   tokenBudget: Schema.Number,
   /** The tokens it used; never more. */
   tokens: Schema.Number,
   /** What it put into the assembly, in the order of the assembly. */
-  taken: Schema.Array(EntryId),
+  taken: Schema.Array(Schema.String),
   /** What it found and left out because it did not fit or was there already, best first. */
-  left: Schema.Array(EntryId)
+  left: Schema.Array(Schema.String)
 }).annotations({ identifier: `${NAME}/SourceReport` })
 /**
  * @since 0.1.0
@@ -44,8 +45,12 @@ export interface SourceReport extends Schema.Schema.Type<typeof SourceReport> {}
 export const Assembled = Schema.Struct({
   /** Oldest first, each once. */
   entries: Schema.Array(MemoryEntry),
-  /** Of all entries together; never more than the budget. */
+  /** Of entries, facts and tools together and of the system prompt that was given; never more than the budget. */
   tokens: Schema.Number,
+  /** Facts that help, as texts; of the section `semantic`. */
+  facts: Schema.Array(Schema.String),
+  /** Ways that worked before, and the tools that fit, as texts; of the section `tool_descriptions`. */
+  tools: Schema.Array(Schema.String),
   report: Schema.Array(SourceReport)
 }).annotations({ identifier: `${NAME}/Assembled` })
 /**
@@ -66,6 +71,14 @@ export interface AssembleOptions {
   readonly ownerId: string
   /** Recent turns are those of this session; without it, of the owner. */
   readonly sessionId?: SessionId | undefined
+  /** What may be recalled on a branch: see `Selection.lineage`. */
+  readonly lineage?: ReadonlyArray<Ancestor> | undefined
+  /** Turns the reader sees anyway: they are not recalled. */
+  readonly shown?: ReadonlySet<TurnId> | undefined
+  /** What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the others. */
+  readonly systemPrompt?: string | undefined
+  /** What the reader can do; those that help most with the query get into `Assembled.tools`. */
+  readonly tools?: ReadonlyArray<{ readonly name: string; readonly description: string }> | undefined
 }
 
 /**
@@ -114,7 +127,7 @@ export class WorkingMemory extends Context.Tag("effect-lexigram/memory/WorkingMe
  * @category constructors
  */
 export const noop: Service = {
-  assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
+  assemble: () => Effect.succeed({ entries: [], facts: [], tools: [], tokens: 0, report: [] }),
   add: () => Effect.void,
   addAll: () => Effect.void,
   getContextEntries: () => Effect.succeed([]),

@@ -1,4 +1,33 @@
 /**
+ * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicMemory from "./EpisodicMemory.js"
+
+/**
+ * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
+ *
+ * @since 0.1.0
+ */
+export * as Fact from "./Fact.js"
+
+/**
+ * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
+ * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryBackend from "./MemoryBackend.js"
+
+/**
+ * Keeps memory small and true: doubles and what has faded go, aged groups become summaries, facts are read.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryConsolidator from "./MemoryConsolidator.js"
+
+/**
  * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
  *
  * @since 0.1.0
@@ -11,6 +40,62 @@ export * as MemoryEntry from "./MemoryEntry.js"
  * @since 0.1.0
  */
 export * as MemoryError from "./MemoryError.js"
+
+/**
+ * The domain events of memory: what other parts of an application are told of.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryEvents from "./MemoryEvents.js"
+
+/**
+ * The places of memory where handlers may wait.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryHooks from "./MemoryHooks.js"
+
+/**
+ * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and names of stores.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryMetrics from "./MemoryMetrics.js"
+
+/**
+ * Where entries are kept and found again: by their words, by vectors where there are some, by time.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStore from "./MemoryStore.js"
+
+/**
+ * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
+ *
+ * @since 0.1.0
+ */
+export * as ProceduralMemory from "./ProceduralMemory.js"
+
+/**
+ * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
+ *
+ * @since 0.1.0
+ */
+export * as Selection from "./Selection.js"
+
+/**
+ * What is known about people and things, as facts.
+ *
+ * @since 0.1.0
+ */
+export * as SemanticMemory from "./SemanticMemory.js"
+
+/**
+ * Vectors of entries, and which are nearest.
+ *
+ * @since 0.1.0
+ */
+export * as VectorIndex from "./VectorIndex.js"
 
 /**
  * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.

@@ -93,7 +93,7 @@ const make = (): {
   const other = Agent.make("other")
   const agent = Agent.make("main", { tools: [held, quick, failing, AgentTool.make(sub), Handoff.to(other)] })
   const memory = Layer.succeed(WorkingMemory.WorkingMemory, {
-    assemble: () => Effect.succeed({ entries: [], tokens: 0, report: [] }),
+    assemble: () => Effect.succeed({ entries: [], facts: [], tools: [], tokens: 0, report: [] }),
     add: (entry) => Effect.sync(() => void traces.kept.push(entry)),
     addAll: (entries) => Effect.sync(() => void traces.kept.push(...entries)),
     getContextEntries: () => Effect.succeed([]),

@@ -275,6 +275,8 @@ describe("what runs keep", () => {
             .filter(
               (entry) => entry.ownerId === ownerId && entry.sessionId === sessionId && entry.metadata["type"] === "turn"
             ),
+          facts: [],
+          tools: [],
           tokens: 0,
           report: []
         }))

@@ -20,7 +20,7 @@ describe("WorkingMemory.layerNoop", () => {
       yield* memory.add(entry)
       yield* memory.addAll([entry, entry])
       const assembled = yield* memory.assemble({ query: "tea", tokenBudget: 1000, ownerId: "owner" })
-      assert.deepStrictEqual(assembled, { entries: [], tokens: 0, report: [] })
+      assert.deepStrictEqual(assembled, { entries: [], facts: [], tools: [], tokens: 0, report: [] })
       assert.deepStrictEqual(yield* memory.getContextEntries({ ownerId: "owner" }), [])
       yield* memory.flush({ ownerId: "owner" })
       yield* memory.health

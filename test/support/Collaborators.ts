@@ -154,7 +154,7 @@ export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
     assemble: (options) =>
       Effect.sync(() => {
         asked.push(options)
-        return { entries: ofOwner(options.ownerId), tokens: 0, report: [] }
+        return { entries: ofOwner(options.ownerId), facts: [], tools: [], tokens: 0, report: [] }
       }),
     add: (entry) => Effect.sync(() => void entries.set(entry.id, entry)),
     addAll: (all) =>
