@@ -67,6 +67,7 @@ export const rows = async (options: {
   const samples = await interleave(
     {
       call: measure(times(Effect.suspend(() => handler({ text })))),
+      span: measure(times(Effect.withSpan(Effect.void, "span", { captureStackTrace: false }))),
       fresh: measure(execute("fresh")),
       kept: measure(Effect.zipRight(Effect.asVoid(execute("kept")), Effect.void))
     },
@@ -76,6 +77,7 @@ export const rows = async (options: {
   const label = "skill executor"
   return [
     makeRow(label, "calling the function", "µs CPU", samples["call"]!, { handler: calls, spans: 0 }),
+    makeRow(label, "a bare Effect.withSpan, for scale", "µs CPU", samples["span"]!, { handler: 0, spans: calls }),
     makeRow(label, "executed", "µs CPU", samples["fresh"]!, { handler: calls, spans: calls }),
     makeRow(label, "from the cache", "µs CPU", samples["kept"]!, { handler: 0, spans: calls })
   ]

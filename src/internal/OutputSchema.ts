@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
+import * as AllIssues from "./AllIssues.js"
 
 export interface OutputSchema<A, I> {
   readonly jsonSchema: { readonly [key: string]: unknown }
@@ -58,7 +59,7 @@ export const make = <A, I>(schema: Schema.Schema<A, I, never>): OutputSchema<A, 
     problem = `its output schema has no JSON Schema: ${error instanceof Error ? error.message.slice(0, 300) : "unknown reason"}`
   }
   const { jsonSchema, wrapped } = made
-  const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
+  const decode = AllIssues.decoder(schema)
   return {
     jsonSchema,
     problem,

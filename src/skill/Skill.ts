@@ -9,7 +9,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
-import * as ParseResult from "effect/ParseResult"
 import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type { SessionId, UserId } from "../domain/Ids.js"
@@ -283,12 +282,7 @@ const anyResult: ResultCodec = { schema: {}, problem: undefined, encode: Either.
 
 const resultOf = (schema: Schema.Schema<any, any, never> | undefined): ResultCodec => {
   if (schema === undefined) return anyResult
-  return { ...schemaOf(schema), encode: ParameterCodec.encoder(schema), decodeResult: decoder(schema) }
-}
-
-const decoder = (schema: Schema.Schema<any, any, never>): Erased["decodeResult"] => {
-  const decode = ParseResult.decodeUnknown(schema, { errors: "all" })
-  return (encoded) => Effect.mapError(decode(encoded), (issue) => ParseResult.TreeFormatter.formatIssueSync(issue))
+  return { ...schemaOf(schema), encode: ParameterCodec.encoder(schema), decodeResult: ParameterCodec.decoder(schema) }
 }
 
 const schemaOf = (schema: Schema.Schema<any, any, never>): Pick<ResultCodec, "schema" | "problem"> => {

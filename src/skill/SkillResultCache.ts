@@ -45,7 +45,10 @@ export interface Call {
  * @category models
  */
 export interface Slot {
-  /** SHA-256 of name, scope, parameters and definition: equal for executions that have the same result. */
+  /**
+   * Of name, scope, parameters and definition: equal for executions that have the same result. A SHA-256, so that no parameter stands in
+   * the keys of a backend; what stays in this process is readable while it is short.
+   */
   readonly key: string
   readonly scope: Scope
   /** The same for all definitions of the skill. */
@@ -174,7 +177,7 @@ export interface MemoryOptions extends Pick<Options, "ttl" | "scope"> {
  */
 export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
   Effect.sync(() => {
-    const keys = SkillResultKeys.make("", options?.scope)
+    const keys = SkillResultKeys.make("", options?.scope, { readable: 512 })
     const usual = Duration.toMillis(options?.ttl ?? defaults.ttl)
     const store = new SkillResultStore(
       count(options?.capacity, defaults.capacity, 0),

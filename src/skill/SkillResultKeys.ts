@@ -75,9 +75,19 @@ export interface Keys {
 /**
  * @category constructors
  */
-export const make = (namespace: string, given: Scope | undefined): Keys => {
-  const hashOf = (skillName: string, user: string | null | undefined, params: unknown): string =>
-    sha256(CanonicalJson.stringify(user === undefined ? [skillName, params] : [skillName, params, user]))
+export const make = (
+  namespace: string,
+  given: Scope | undefined,
+  options?: {
+    /** Names that are no longer stay readable: at a third of the price, for what does not leave this process. */
+    readonly readable?: number | undefined
+  }
+): Keys => {
+  const readable = options?.readable ?? 0
+  const hashOf = (skillName: string, user: string | null | undefined, params: unknown): string => {
+    const text = CanonicalJson.stringify(user === undefined ? [skillName, params] : [skillName, params, user])
+    return text.length <= readable ? text : sha256(text)
+  }
   return {
     generation: (skillName) => `${namespace}:of:${sha256(skillName)}`,
     slot: ({ definition, params, userId }) => {

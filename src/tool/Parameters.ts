@@ -10,6 +10,7 @@ import * as JSONSchema from "effect/JSONSchema"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import type { Simplify } from "effect/Types"
+import * as AllIssues from "../internal/AllIssues.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
@@ -129,7 +130,7 @@ const fromSchema = (subject: string, schema: Schema.Schema<any, any, any>): Code
       cause: error
     }
   }
-  const decode = ParseResult.decodeUnknown(schema as Schema.Schema<any, any, never>, { errors: "all" })
+  const decode = AllIssues.decoder(schema as Schema.Schema<any, any, never>)
   const encode = ParseResult.encodeUnknownEither(schema as Schema.Schema<any, any, never>)
   return {
     parameters,
@@ -166,9 +167,24 @@ export const encoder = (
   schema: Schema.Schema<any, any, never> | undefined
 ): ((value: unknown) => Effect.Effect<unknown, string>) => {
   if (schema === undefined) return Either.right
-  const encode = ParseResult.encodeUnknown(schema, { errors: "all" })
-  return (value) => mapFailure(encode(value), (issue) => ParseResult.TreeFormatter.formatIssueSync(issue))
+  const encode = AllIssues.encoder(schema)
+  return (value) => mapFailure(encode(value), formatted)
 }
+
+/**
+ * What comes from elsewhere through its schema; `Left` says what does not fit.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const decoder = (
+  schema: Schema.Schema<any, any, never>
+): ((value: unknown) => Effect.Effect<unknown, string>) => {
+  const decode = AllIssues.decoder(schema)
+  return (value) => mapFailure(decode(value), formatted)
+}
+
+const formatted = (issue: ParseResult.ParseIssue): string => ParseResult.TreeFormatter.formatIssueSync(issue)
 
 /** Schemas without asynchronous steps give an `Either`, which needs no further step. */
 const mapFailure = <A, E, E2>(effect: Effect.Effect<A, E>, f: (error: E) => E2): Effect.Effect<A, E2> =>

@@ -182,13 +182,22 @@ describe("SkillResultCache", () => {
         undefined,
         3
       ])
-      const small = yield* SkillResultCache.makeMemory({ maxCharacters: 300 })
+      const small = yield* SkillResultCache.makeMemory({ maxCharacters: 200 })
       yield* keep(small, slotOf(small, { index: 1 }), "x".repeat(100))
       assert.strictEqual((yield* output(small, slotOf(small, { index: 1 }))) as string, "x".repeat(100))
       yield* keep(small, slotOf(small, { index: 2 }), "x".repeat(100))
       assert.isUndefined(yield* output(small, slotOf(small, { index: 1 })))
       yield* keep(small, slotOf(small, { index: 3 }), "x".repeat(1000))
       assert.isUndefined(yield* output(small, slotOf(small, { index: 3 })))
+    })
+  )
+
+  it.effect("names in a backend are hashes, so that no parameter stands in them", () =>
+    Effect.gen(function* () {
+      const cache = SkillResultCache.make(yield* CacheBackend.makeMemory())
+      const slot = slotOf(cache, { secret: "hush" })
+      assert.match(slot.key, /^[0-9a-f]{96}$/)
+      assert.match(slot.entry, /^skill:[0-9a-f]{64}$/)
     })
   )
 
