@@ -281,6 +281,13 @@ export * as DomainEvent from "./observability/DomainEvent.js"
 export * as Embedder from "./llm/Embedder.js"
 
 /**
+ * Names in a text, found by how they are written: what an index of entities is made of.
+ *
+ * @since 0.1.0
+ */
+export * as EntityNames from "./memory/EntityNames.js"
+
+/**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0

@@ -1,4 +1,11 @@
 /**
+ * Names in a text, found by how they are written: what an index of entities is made of.
+ *
+ * @since 0.1.0
+ */
+export * as EntityNames from "./EntityNames.js"
+
+/**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0
