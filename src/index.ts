@@ -691,6 +691,13 @@ export * as McpMemory from "./skill/McpMemory.js"
 export * as MemoryBackend from "./memory/MemoryBackend.js"
 
 /**
+ * What an application remembers and for how long, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryConfig from "./memory/MemoryConfig.js"
+
+/**
  * Keeps memory small and true: doubles and what has faded go, aged groups become summaries, facts are read.
  *
  * @since 0.1.0
