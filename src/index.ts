@@ -288,11 +288,25 @@ export * as Embedder from "./llm/Embedder.js"
 export * as EntityNames from "./memory/EntityNames.js"
 
 /**
+ * Makes one entry of several.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicCompressor from "./memory/EpisodicCompressor.js"
+
+/**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0
  */
 export * as EpisodicMemory from "./memory/EpisodicMemory.js"
+
+/**
+ * What `EpisodicCompressor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicPrompts from "./prompt/EpisodicPrompts.js"
 
 /**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
@@ -759,6 +773,13 @@ export * as MemoryStage from "./agent/MemoryStage.js"
  * @since 0.1.0
  */
 export * as MemoryStore from "./memory/MemoryStore.js"
+
+/**
+ * Entries that stand for several others: how they are built and told from the rest.
+ *
+ * @since 0.1.0
+ */
+export * as MemorySummary from "./memory/MemorySummary.js"
 
 /**
  * Counts runs, their duration, tokens, steps, tool calls and failures.

@@ -6,6 +6,13 @@
 export * as EntityNames from "./EntityNames.js"
 
 /**
+ * Makes one entry of several.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicCompressor from "./EpisodicCompressor.js"
+
+/**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0
@@ -82,6 +89,13 @@ export * as MemoryMetrics from "./MemoryMetrics.js"
  * @since 0.1.0
  */
 export * as MemoryStore from "./MemoryStore.js"
+
+/**
+ * Entries that stand for several others: how they are built and told from the rest.
+ *
+ * @since 0.1.0
+ */
+export * as MemorySummary from "./MemorySummary.js"
 
 /**
  * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.

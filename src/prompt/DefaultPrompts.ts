@@ -4,6 +4,7 @@
  * @since 0.1.0
  */
 import * as AdaptivePrompts from "./AdaptivePrompts.js"
+import * as EpisodicPrompts from "./EpisodicPrompts.js"
 import * as LatsPrompts from "./LatsPrompts.js"
 import * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
 import * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
@@ -33,5 +34,6 @@ export const steps: ReadonlyArray<PromptStep> = [
   ...StormPrompts.steps,
   ...PlanExecutePrompts.steps,
   ...SupervisorPrompts.steps,
-  ...AdaptivePrompts.steps
+  ...AdaptivePrompts.steps,
+  ...EpisodicPrompts.steps
 ]

@@ -13,6 +13,13 @@ export * as AdaptivePrompts from "./AdaptivePrompts.js"
 export * as DefaultPrompts from "./DefaultPrompts.js"
 
 /**
+ * What `EpisodicCompressor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as EpisodicPrompts from "./EpisodicPrompts.js"
+
+/**
  * What `LATSAgent` tells its models.
  *
  * @since 0.1.0
