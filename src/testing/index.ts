@@ -6,6 +6,13 @@
 export * as EventRecorder from "./EventRecorder.js"
 
 /**
+ * What every `MemoryStore` must do, for stores of your own: cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryStoreSuite from "./MemoryStoreSuite.js"
+
+/**
  * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
  * else.
  *

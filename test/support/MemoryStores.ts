@@ -1,0 +1,11 @@
+/** Registers what every `MemoryStore` must do. */
+import { describe, it } from "@effect/vitest"
+import type * as Layer from "effect/Layer"
+import type { MemoryStore } from "../../src/memory/MemoryStore.js"
+import * as MemoryStoreSuite from "../../src/testing/MemoryStoreSuite.js"
+
+export const suite = <E>(name: string, layer: Layer.Layer<MemoryStore, E>): void => {
+  describe(`${name} as a MemoryStore`, () => {
+    for (const one of MemoryStoreSuite.cases) it.effect(one.name, () => MemoryStoreSuite.check(one, layer))
+  })
+}
