@@ -471,6 +471,15 @@ export * as GuardPresets from "./guard/GuardPresets.js"
 export * as Handoff from "./agent/Handoff.js"
 
 /**
+ * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
+ * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
+ * loaded, and a text has the same vector on every machine.
+ *
+ * @since 0.1.0
+ */
+export * as HashingEmbedder from "./llm/HashingEmbedder.js"
+
+/**
  * How the parts of a system are, asked one by one and summed.
  *
  * @since 0.1.0

@@ -20,6 +20,15 @@ export * as CostEstimator from "./CostEstimator.js"
 export * as Embedder from "./Embedder.js"
 
 /**
+ * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
+ * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
+ * loaded, and a text has the same vector on every machine.
+ *
+ * @since 0.1.0
+ */
+export * as HashingEmbedder from "./HashingEmbedder.js"
+
+/**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
  *
  * @since 0.1.0
