@@ -9,6 +9,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type { ToolDefinition } from "../llm/LlmClient.js"
 import * as ActiveSkills from "../skill/ActiveSkills.js"
+import { FOLDER_CATEGORY } from "../skill/SkillDefinition.js"
 import { SkillNotFoundError, type SkillValidationError } from "../skill/SkillError.js"
 import type { Listing } from "../skill/SkillListing.js"
 import * as SkillTool from "../skill/SkillTool.js"
@@ -74,12 +75,10 @@ const withTools = (state: State, added: ReadonlyArray<Tool.Any>): State => {
 
 /** Names of registered skills that the catalogue tells of, each in one line: a tool for each of them would tell of it twice. */
 const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
-  Effect.map(state.uses.skills.list({ category: SKILL_FOLDER }), (definitions) => {
+  Effect.map(state.uses.skills.list({ category: FOLDER_CATEGORY }), (definitions) => {
     const known = new Set(names)
     return new Set(definitions.map(({ name }) => name).filter((name) => known.has(name)))
   })
-
-const SKILL_FOLDER = "skill_source"
 
 /**
  * Skills that are folders: their names and descriptions come as a message of the user's, what they say as results of tools, and the tools

@@ -15,10 +15,9 @@ import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Captured from "../internal/Captured.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 import * as CurrentRun from "../observability/Run.js"
-import type { Issue } from "../tool/JsonSchemaValidator.js"
-import * as JsonSchemaValidator from "../tool/JsonSchemaValidator.js"
 import * as ParameterCodec from "../tool/Parameters.js"
 import * as Tool from "../tool/Tool.js"
+import * as SkillCodec from "./SkillCodec.js"
 import type { SkillDefinition } from "./SkillDefinition.js"
 import { type SkillError, SkillValidationError } from "./SkillError.js"
 
@@ -239,13 +238,6 @@ const definitionOf = (
   ...(traits.maxConcurrent === undefined ? {} : { maxConcurrent: traits.maxConcurrent })
 })
 
-/**
- * An issue as one text.
- *
- * @internal
- */
-export const issueText = ({ message, path }: Issue): string => (path === "" ? message : `${path}: ${message}`)
-
 const isCount = (value: number | undefined, least: number): boolean =>
   value === undefined || (Number.isSafeInteger(value) && value >= least)
 
@@ -272,54 +264,6 @@ const problemOf = (
   })
 }
 
-/** How results are checked on their way out and read on their way back. */
-interface ResultCodec extends Pick<Erased, "encode" | "decodeResult"> {
-  readonly schema: JsonSchema
-  readonly problem: ParameterCodec.Problem | undefined
-}
-
-const anyResult: ResultCodec = { schema: {}, problem: undefined, encode: Either.right, decodeResult: Either.right }
-
-const resultOf = (schema: Schema.Schema<any, any, never> | undefined): ResultCodec => {
-  if (schema === undefined) return anyResult
-  return { ...schemaOf(schema), encode: ParameterCodec.encoder(schema), decodeResult: ParameterCodec.decoder(schema) }
-}
-
-const schemaOf = (schema: Schema.Schema<any, any, never>): Pick<ResultCodec, "schema" | "problem"> => {
-  try {
-    return { schema: ParameterCodec.toJsonSchema(schema), problem: undefined }
-  } catch (cause) {
-    return {
-      schema: {},
-      problem: {
-        message: "The result has no JSON Schema",
-        hint: "Give the offending part a schema with a JSON form, or annotate it with `jsonSchema`",
-        cause
-      }
-    }
-  }
-}
-
-const resultOfJsonSchema = (schema: unknown): ResultCodec => {
-  if (schema === undefined) return anyResult
-  const compiled = JsonSchemaValidator.compileAny(schema)
-  if (Either.isLeft(compiled)) {
-    return {
-      ...anyResult,
-      problem: {
-        message: `The JSON Schema of the result does not compile: ${compiled.left}`,
-        hint: "Use draft-07 or 2020-12 without references to other documents"
-      }
-    }
-  }
-  const { schema: read, validate } = compiled.right
-  const check = (value: unknown): Either.Either<unknown, string> => {
-    const issues = validate(value)
-    return issues.length === 0 ? Either.right(value) : Either.left(issues.map(issueText).join("; "))
-  }
-  return { schema: read, problem: undefined, encode: check, decodeResult: check }
-}
-
 const fromCodecs = (
   name: string,
   options: Traits &
@@ -329,7 +273,7 @@ const fromCodecs = (
       readonly retryable?: ((error: any) => boolean) | undefined
     },
   params: ParameterCodec.Codec,
-  result: ResultCodec,
+  result: SkillCodec.ResultCodec,
   uses?: ReadonlyArray<Any>
 ): any => {
   const definition = definitionOf(name, options.description, params.parameters, result.schema, options)
@@ -337,12 +281,7 @@ const fromCodecs = (
     definition,
     problem: problemOf(definition, params.problem, result.problem),
     erased: {
-      decode: (given) => {
-        const decoded = params.decode(given)
-        return Either.isEither(decoded)
-          ? Either.mapLeft(decoded as Either.Either<unknown, ReadonlyArray<Issue>>, (issues) => issues.map(issueText))
-          : Effect.mapError(decoded, (issues) => issues.map(issueText))
-      },
+      decode: SkillCodec.decoding(params),
       encodeParams: params.encode,
       handle: options.handler,
       needsConfirmation: Tool.predicateOf<any>(options.requiresConfirmation ?? false),
@@ -407,7 +346,12 @@ export const make = <const P extends Parameters = {}, A = unknown, F = never, R 
       readonly retryable?: ((error: F) => boolean) | undefined
     }
 ): Skill<ParametersType<P>, A, F, R> =>
-  fromCodecs(name, options, ParameterCodec.make(`the skill "${name}"`, options.parameters), resultOf(options.returns))
+  fromCodecs(
+    name,
+    options,
+    ParameterCodec.make(`the skill "${name}"`, options.parameters),
+    SkillCodec.of(options.returns)
+  )
 
 /**
  * A skill that is a plain function, asynchronous or not: what it throws or rejects with is its failure. The signal is aborted when the
@@ -456,7 +400,7 @@ export const fromJsonSchema = <A = unknown, F = never, R = never>(
             hint: "Use draft-07 or 2020-12 without references to other documents"
           }
         }))
-  return fromCodecs(name, options, params, resultOfJsonSchema(options.returns))
+  return fromCodecs(name, options, params, SkillCodec.ofJsonSchema(options.returns))
 }
 
 /**
@@ -496,7 +440,7 @@ export const composite = <P, A, F, R>(
     given === undefined
       ? ParameterCodec.make(`the skill "${name}"`, parameters as Schema.Schema<P, any, never>)
       : ParameterCodec.none,
-    wanted === undefined ? resultOf(returns as Schema.Schema<A, any, never> | undefined) : anyResult,
+    wanted === undefined ? SkillCodec.of(returns as Schema.Schema<A, any, never> | undefined) : SkillCodec.any,
     options.uses
   )
   return build({
@@ -628,7 +572,9 @@ export const annotate: {
     changes.requiresConfirmation === undefined
       ? self.erased
       : { ...self.erased, needsConfirmation: Tool.predicateOf<any>(changes.requiresConfirmation) }
-  return build({ definition, problem: problemOf(definition) ?? self.problem, erased })
+  // What was wrong with its words may be mended now; what is wrong with its schemas is not.
+  const lasting = self.problem?.message === problemOf(before)?.message ? undefined : self.problem
+  return build({ definition, problem: problemOf(definition) ?? lasting, erased })
 })
 
 /**

@@ -12,6 +12,14 @@ const attributes = Schema.optionalWith(Attributes, { default: () => ({}) })
 const flag = (value: boolean) => Schema.optionalWith(Schema.Boolean, { default: () => value })
 
 /**
+ * The category of skills that come from folders with a `SKILL.md`, unless they are given another one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const FOLDER_CATEGORY = "skill_source"
+
+/**
  * One parameter. The bounds are inclusive and apply to numbers, `maxLength` to strings.
  *
  * @since 0.1.0

@@ -253,8 +253,9 @@ const reused = (engine: Engine, execution: Execution, params: unknown, json: () 
   const lookUp = (otherwise: (found: SkillResultCache.Found) => Steps): Steps =>
     Effect.flatMap(cache.get(slot), (found) => {
       if (Option.isNone(found.output)) return otherwise(found)
-      const hit = reading(execution, found.output.value)
-      return Exit.isExit(hit) ? hit : Effect.catchAll(hit, () => otherwise(found))
+      const encoded = found.output.value
+      if (!execution.isTyped) return Effect.succeed({ value: encoded, encoded, cached: true })
+      return Effect.catchAll(reading(execution, encoded), () => otherwise(found))
     })
   const execute = (found: SkillResultCache.Found): Steps => kept(engine, execution, params, slot, found)
   const again = Effect.suspend(() => lookUp(execute))
@@ -283,7 +284,7 @@ const isOfKey = ({ dependsOn }: Frame, slot: SkillResultCache.Slot): boolean =>
 
 /** What comes from elsewhere in the form it is wanted in. Fails where it has not that form any more. */
 const reading = (execution: Execution, encoded: unknown): Effect.Effect<Done, string> => {
-  if (!execution.isTyped) return Exit.succeed({ value: encoded, encoded, cached: true })
+  if (!execution.isTyped) return Effect.succeed({ value: encoded, encoded, cached: true })
   return Effect.map(
     SkillAttempts.guarded(() => execution.skill.erased.decodeResult(encoded)),
     (value): Done => ({ value, encoded, cached: true })

@@ -19,6 +19,7 @@ import * as FolderScan from "./FolderScan.js"
 import * as ScriptRunner from "./ScriptRunner.js"
 import * as Skill from "./Skill.js"
 import * as SkillArguments from "./SkillArguments.js"
+import { FOLDER_CATEGORY } from "./SkillDefinition.js"
 import type { Issue, LoadedSkill, ReadOptions } from "./SkillFile.js"
 import * as SkillRegistry from "./SkillRegistry.js"
 
@@ -105,7 +106,7 @@ export type Traits = Omit<Skill.Traits, "metadata"> & Skill.Confirmation<Readonl
 export interface SkillOptions<out E = never> {
   /** Which scripts make a skill executable. Default all. */
   readonly allowedScriptTypes?: ReadonlyArray<ScriptType> | undefined
-  /** How the skills are to be treated. Their category is `skill_source` unless set. */
+  /** How the skills are to be treated. Their category is `SkillDefinition.FOLDER_CATEGORY` unless set. */
   readonly traits?: Traits | ((skill: LoadedSkill) => Traits) | undefined
   /** Goes around each execution: may refuse it, or add to what it gives. */
   readonly around?:
@@ -177,7 +178,7 @@ export const toSkill = <E = never>(
   const main = mains.find(([type, script]) => types.includes(type) && files.includes(script))
   const traits = typeof options?.traits === "function" ? options.traits(loaded) : options?.traits
   return Skill.fromJsonSchema(file.name, {
-    category: "skill_source",
+    category: FOLDER_CATEGORY,
     ...traits,
     description: file.description,
     parameters,

@@ -9,6 +9,7 @@ import * as ApprovalGate from "../tool/ApprovalGate.js"
 import * as Tool from "../tool/Tool.js"
 import { ToolDefinitionError } from "../tool/ToolError.js"
 import * as Skill from "./Skill.js"
+import * as SkillCodec from "./SkillCodec.js"
 import type { SkillResult } from "./SkillDefinition.js"
 import { type SkillError, SkillExecutionError } from "./SkillError.js"
 import * as SkillExecutor from "./SkillExecutor.js"
@@ -152,7 +153,7 @@ export const fromTool = <P, A, E, R, F>(
     requiresConfirmation: erased.requiresApproval !== Tool.predicateOf(false),
     problem: problem && { message: problem.message, hint: problem.hint ?? "Correct the tool", cause: problem },
     erased: {
-      decode: (params) => Effect.mapError(erased.decode(params), (issues) => issues.map(Skill.issueText)),
+      decode: SkillCodec.decoding(erased),
       encodeParams: erased.encodeParams,
       needsConfirmation: erased.requiresApproval,
       handle: erased.handle,

@@ -62,4 +62,17 @@ describe("Skill", () => {
     assert.strictEqual(wrong.problem?.errors.length, 5)
     assert.strictEqual(speak.problem, undefined)
   })
+  it("what is wrong with words can be mended afterwards, what is wrong with schemas cannot", () => {
+    const nameless = Skill.make("", { description: "Says nothing", handler: () => Effect.void })
+    assert.strictEqual(nameless.problem?._tag, "SkillValidationError")
+    assert.strictEqual(Skill.annotate(nameless, { name: "mute" }).problem, undefined)
+    assert.strictEqual(Skill.annotate(speak, { maxRetries: -1 }).problem?.errors.length, 1)
+    const shapeless = Skill.make("shapeless", {
+      description: "Takes what has no JSON form",
+      parameters: { of: Schema.instanceOf(Map) },
+      handler: () => Effect.void
+    })
+    assert.strictEqual(shapeless.problem?._tag, "SkillValidationError")
+    assert.strictEqual(Skill.annotate(shapeless, { name: "other" }).problem?.message, shapeless.problem?.message)
+  })
 })
