@@ -3,14 +3,29 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { SessionId, TurnId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
+import type { Message } from "../llm/LlmClient.js"
+import { TokenCounter } from "../llm/TokenCounter.js"
+import * as Step from "../observability/Step.js"
+import * as ContextAssembly from "./ContextAssembly.js"
+import { EpisodicMemory } from "./EpisodicMemory.js"
+import * as HeldEntries from "./HeldEntries.js"
 import { MemoryEntry } from "./MemoryEntry.js"
-import type { MemoryError } from "./MemoryError.js"
-import type { Ancestor } from "./Selection.js"
+import { type MemoryError, MemorySystemError } from "./MemoryError.js"
+import * as MemoryNotices from "./MemoryNotices.js"
+import * as MemoryText from "./MemoryText.js"
+import { ProceduralMemory } from "./ProceduralMemory.js"
+import * as Selection from "./Selection.js"
+import { SemanticMemory } from "./SemanticMemory.js"
+import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
+import * as TokenCosts from "./TokenCosts.js"
 
 const NAME = "effect-lexigram/memory/WorkingMemory"
 
@@ -21,16 +36,18 @@ const NAME = "effect-lexigram/memory/WorkingMemory"
  * @category schemas
  */
 export const SourceReport = Schema.Struct({
-  /** The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`. */
+  /** The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`; one that is switched off has no report. */
   source: Schema.String,
-  /** The tokens it could have used. */
+  /** The tokens it could have used: its own share, what others left over, and for a system prompt longer than its share what it takes from them. */
   tokenBudget: Schema.Number,
   /** The tokens it used; never more. */
   tokens: Schema.Number,
   /** What it put into the assembly, in the order of the assembly. */
   taken: Schema.Array(Schema.String),
-  /** What it found and left out because it did not fit or was there already, best first. */
-  left: Schema.Array(Schema.String)
+  /** What it found and left out because it did not fit, was there already, or was a tool's call or result without the other, best first. */
+  left: Schema.Array(Schema.String),
+  /** The tag of the failure of the memory it comes from; what it shows nevertheless comes from elsewhere. */
+  failed: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/SourceReport` })
 /**
  * @since 0.1.0
@@ -45,7 +62,10 @@ export interface SourceReport extends Schema.Schema.Type<typeof SourceReport> {}
 export const Assembled = Schema.Struct({
   /** Oldest first, each once. */
   entries: Schema.Array(MemoryEntry),
-  /** Of entries, facts and tools together and of the system prompt that was given; never more than the budget. */
+  /**
+   * What the message of `toMessages` and the system prompt that was given add to a prompt, counted as they are sent; never more than the
+   * budget. 0 as well when the system prompt alone is more than the budget: then nothing is assembled, and the report says so.
+   */
   tokens: Schema.Number,
   /** Facts that help, as texts; of the section `semantic`. */
   facts: Schema.Array(Schema.String),
@@ -72,7 +92,7 @@ export interface AssembleOptions {
   /** Recent turns are those of this session; without it, of the owner. */
   readonly sessionId?: SessionId | undefined
   /** What may be recalled on a branch: see `Selection.lineage`. */
-  readonly lineage?: ReadonlyArray<Ancestor> | undefined
+  readonly lineage?: ReadonlyArray<Selection.Ancestor> | undefined
   /** Turns the reader sees anyway: they are not recalled. */
   readonly shown?: ReadonlySet<TurnId> | undefined
   /** What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the others. */
@@ -142,3 +162,282 @@ export const noop: Service = {
  * @category layers
  */
 export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
+
+/**
+ * What is remembered as a model reads it: lines of JSON under a heading that says that they are data. Facts (`fact`) stand first, then
+ * ways and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on the query: when memory grows by a turn,
+ * the text grows at its end, and what a provider has cached of it holds. No text can close its line. Nothing remembered: empty.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toText = (assembled: Pick<Assembled, "entries" | "facts" | "tools">): string =>
+  MemoryText.render(assembled)
+
+/**
+ * The message that brings it into a prompt, if there is anything: what `Assembled.tokens` counts.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toMessages = (assembled: Pick<Assembled, "entries" | "facts" | "tools">): ReadonlyArray<Message> =>
+  MemoryText.messages(assembled)
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** What the section `system_prompt` gets, if there is so much. Default 512. */
+  readonly systemPromptTokens?: number | undefined
+  /** Parts of the rest, together at most 1; a section with 0 is switched off. Default 0.4. */
+  readonly recentTurnsFraction?: number | undefined
+  /** Default 0.3. */
+  readonly episodicFraction?: number | undefined
+  /** Default 0.2. */
+  readonly semanticFraction?: number | undefined
+  /** Default 0.1. */
+  readonly toolDescriptionsFraction?: number | undefined
+  /** Turns of the section `recent_turns`, and entries held of a scope, at most. Default 20. */
+  readonly maxRecentTurns?: number | undefined
+  /** Entries of the section `episodic` at most. Default 10. */
+  readonly maxRecalled?: number | undefined
+  /** Procedures at most. Default 3. */
+  readonly maxProcedures?: number | undefined
+  /** Scopes of which entries are held; those that were not added to for longest are let go of. Default 1000. */
+  readonly maxScopes?: number | undefined
+  /** Characters held of all scopes together. Default 16 million. */
+  readonly maxHeldChars?: number | undefined
+}
+
+type Tier = "episodic" | "semantic" | "procedural"
+
+/** More turns than a reader sees anyway are not looked past. */
+const maxShown = 1000
+
+/** The session; on a branch the way to it, too. */
+const conversationOf = ({ lineage, sessionId }: AssembleOptions): Selection.Selection => {
+  if (sessionId === undefined) return lineage === undefined ? {} : { lineage }
+  if (lineage === undefined) return { sessionIds: [sessionId] }
+  return {
+    sessionIds: [...lineage.map((ancestor) => ancestor.sessionId), sessionId],
+    lineage: lineageOf(lineage, sessionId)
+  }
+}
+
+const lineageOf = (
+  lineage: ReadonlyArray<Selection.Ancestor>,
+  sessionId: SessionId | undefined
+): ReadonlyArray<Selection.Ancestor> =>
+  sessionId === undefined || lineage.some((ancestor) => ancestor.sessionId === sessionId)
+    ? lineage
+    : [...lineage, { sessionId }]
+
+const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const owners = new Map<string, Array<string>>()
+  for (const { id, ownerId } of entries) {
+    const ids = owners.get(ownerId)
+    if (ids === undefined) owners.set(ownerId, [id])
+    else ids.push(id)
+  }
+  return owners
+}
+
+/**
+ * Working memory over the long-term tiers. What is added is recorded in episodic memory before `add` ends, so that nothing is lost with the
+ * process; the newest of each scope are held besides, and stand in as recent turns while episodic memory does not answer. `flush` has
+ * facts read from what is held, and lets go of it; what made room before is read by consolidation.
+ *
+ * The tiers are asked at once. One that fails leaves its section empty (`SourceReport.failed`); all of them: a `MemorySystemError`. So are
+ * shares that make no sense.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<Service, MemorySystemError, EpisodicMemory | SemanticMemory | ProceduralMemory | TokenCounter> =>
+  Effect.gen(function* () {
+    const shares = yield* TokenBudgetAllocator.make(options)
+    const episodic = yield* EpisodicMemory
+    const semantic = yield* SemanticMemory
+    const procedural = yield* ProceduralMemory
+    const counter = yield* TokenCounter
+    const notices = yield* MemoryNotices.make
+    const maxRecentTurns = Count.count(options?.maxRecentTurns, 20, 1)
+    const maxRecalled = Count.count(options?.maxRecalled, 10, 0)
+    const maxProcedures = Count.count(options?.maxProcedures, 3, 0)
+    const costs = TokenCosts.make(counter, { maxTexts: 8192, maxChars: 8_000_000 })
+    const held = HeldEntries.make({
+      maxEntries: maxRecentTurns,
+      maxScopes: Count.count(options?.maxScopes, 1000, 1),
+      maxChars: Count.count(options?.maxHeldChars, 16_000_000, 0)
+    })
+
+    const ask = (request: AssembleOptions) =>
+      Effect.gen(function* () {
+        const { ownerId, query } = request
+        const shown = request.shown
+        const hidden = Math.min(shown?.size ?? 0, maxShown)
+        const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
+        const now = yield* Clock.currentTimeMillis
+        const conversation = conversationOf(request)
+        const isOf = Selection.predicate(conversation) ?? (() => true)
+        const failed = new Map<TokenBudgetAllocator.Section, MemoryError>()
+        let asked = 0
+        const from = <A>(
+          section: Exclude<TokenBudgetAllocator.Section, "system_prompt">,
+          effect: Effect.Effect<ReadonlyArray<A>, MemoryError>,
+          orElse: () => ReadonlyArray<A>
+        ): Effect.Effect<ReadonlyArray<A>> => {
+          if (!ContextAssembly.isServed(section, shares)) return Effect.succeed([])
+          asked++
+          return Effect.catchAll(effect, (error) =>
+            Effect.sync(() => {
+              failed.set(section, error)
+              return orElse()
+            })
+          )
+        }
+        const none = () => []
+        // Of the best results no more can be there already than stand in the recent turns and are shown.
+        const topK = maxRecalled + maxRecentTurns + hidden
+        const results = yield* Step.forEach(
+          [
+            from(
+              "recent_turns",
+              episodic.recent({
+                ownerId,
+                n: maxRecentTurns + hidden,
+                selection: { ...conversation, filters: { type: "turn" } }
+              }),
+              () =>
+                held
+                  .of({ ownerId })
+                  .filter((entry) => isOf(entry) && (entry.expiresAt === undefined || entry.expiresAt > now))
+            ),
+            from(
+              "episodic",
+              Effect.map(
+                episodic.recall({
+                  ownerId,
+                  query,
+                  topK,
+                  ...(request.lineage === undefined ? {} : { lineage: lineageOf(request.lineage, request.sessionId) })
+                }),
+                (results) => results.map(({ entry }) => entry)
+              ),
+              none
+            ),
+            from("semantic", semantic.recall(ownerId, query), none),
+            from("tool_descriptions", procedural.recall({ ownerId, task: query, limit: maxProcedures }), none)
+          ] as ReadonlyArray<Effect.Effect<ReadonlyArray<unknown>>>,
+          (effect) => effect
+        )
+        const [recent, recalled, facts, procedures] = results as unknown as [
+          ReadonlyArray<MemoryEntry>,
+          ReadonlyArray<MemoryEntry>,
+          ContextAssembly.Found["facts"],
+          ContextAssembly.Found["procedures"]
+        ]
+        const cause = failed.values().next().value
+        if (cause !== undefined && failed.size === asked) {
+          return yield* new MemorySystemError({ message: "No part of memory answers", cause })
+        }
+        return {
+          failed,
+          found: {
+            recent: recent.filter(unseen),
+            recalled: recalled.filter(unseen),
+            facts,
+            procedures,
+            tools: request.tools ?? []
+          }
+        }
+      })
+
+    const assemble: Service["assemble"] = Effect.fnUntraced(
+      function* (request: AssembleOptions) {
+        const { query, systemPrompt, tokenBudget } = request
+        const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
+        const { failed, found } = ContextAssembly.hasRoom(room)
+          ? yield* ask(request)
+          : { failed: new Map<string, MemoryError>(), found: ContextAssembly.nothing }
+        const { report, ...context } = ContextAssembly.assemble(found, room, {
+          query,
+          tokenBudget,
+          systemPrompt,
+          shares,
+          maxRecentTurns,
+          maxRecalled,
+          counter,
+          costs
+        })
+        const count = context.entries.length + context.facts.length + context.tools.length
+        yield* notices.retrieved({ tier: "working", ownerId: request.ownerId, count })
+        return {
+          ...context,
+          report: report.map((one) => {
+            const error = failed.get(one.source)
+            return error === undefined ? one : { ...one, failed: error._tag }
+          })
+        }
+      },
+      MemoryNotices.observed("working", "assemble")
+    )
+
+    const addAll: Service["addAll"] = (entries) =>
+      entries.length === 0
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.tap(episodic.recordMany(entries), () => Effect.sync(() => entries.forEach(held.add))),
+            Effect.forEach(
+              byOwner(entries),
+              ([ownerId, ids]) => notices.written({ tier: "working", backend: "in_memory", ownerId, ids }),
+              { discard: true }
+            )
+          ).pipe(MemoryNotices.observed("working", "record"))
+
+    const health = Effect.gen(function* () {
+      const tiers: ReadonlyArray<readonly [Tier, Effect.Effect<void, MemoryError>]> = [
+        ["episodic", episodic.health],
+        ["semantic", semantic.health],
+        ["procedural", procedural.health]
+      ]
+      const answers = yield* Step.forEach(tiers, ([, health]) => Effect.either(health))
+      const silent = tiers.flatMap(([tier], index) => (Either.isLeft(answers[index] as never) ? [tier] : []))
+      const cause = answers.find(Either.isLeft)?.left
+      if (cause !== undefined) {
+        return yield* new MemorySystemError({
+          message: `Memory is degraded: ${silent.join(", ")} ${silent.length === 1 ? "does" : "do"} not answer`,
+          cause
+        })
+      }
+    })
+
+    return {
+      assemble,
+      add: (entry) => addAll([entry]),
+      addAll,
+      getContextEntries: (scope) => Effect.sync(() => held.of(scope)),
+      flush: (scope) =>
+        Effect.suspend(() => {
+          const entries = held.of(scope)
+          return entries.length === 0
+            ? Effect.void
+            : Effect.tap(semantic.ingest(entries), () => Effect.sync(() => held.release(entries)))
+        }).pipe(Effect.asVoid, MemoryNotices.observed("working", "flush")),
+      health
+    }
+  })
+
+/**
+ * As `make`. Options that make no sense are a defect here; what comes from outside is checked where it is read.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<WorkingMemory, never, EpisodicMemory | SemanticMemory | ProceduralMemory | TokenCounter> =>
+  Layer.effect(WorkingMemory, Effect.orDie(make(options)))

@@ -1,0 +1,120 @@
+/**
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ *
+ * The convention: an entry of the role `assistant` that calls tools names its calls in `metadata.toolCallIds`, a list of texts; an entry
+ * that holds the result of a call (role `tool`) names it in `metadata.toolCallId`. A result belongs to the latest call of that id before
+ * it in the same session and run that has no result yet, so that ids may come again in later turns.
+ *
+ * @since 0.1.0
+ */
+import type { MemoryEntry } from "./MemoryEntry.js"
+
+/**
+ * The key of the metadata of an entry that calls tools.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const TOOL_CALL_IDS = "toolCallIds"
+
+/**
+ * The key of the metadata of an entry that holds a result.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const TOOL_CALL_ID = "toolCallId"
+
+const own = (entry: MemoryEntry, key: string): unknown =>
+  Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
+
+/**
+ * The calls an entry makes, each once; none for an entry of another role than `assistant`.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const callsOf = (entry: MemoryEntry): Set<string> => {
+  const ids = entry.role === "assistant" ? own(entry, TOOL_CALL_IDS) : undefined
+  return new Set(Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string") : [])
+}
+
+/**
+ * The call an entry is the result of.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const resultOf = (entry: MemoryEntry): string | undefined => {
+  const id = own(entry, TOOL_CALL_ID)
+  return typeof id === "string" ? id : undefined
+}
+
+const turnOrder = { system: 0, user: 1, assistant: 2, tool: 3 } as const
+
+/**
+ * Oldest first. Of entries of the same moment a question comes before its answer and a call before its result; else their ids decide.
+ *
+ * @since 0.1.0
+ * @category ordering
+ */
+export const chronological = (a: MemoryEntry, b: MemoryEntry): number =>
+  a.timestamp - b.timestamp || turnOrder[a.role] - turnOrder[b.role] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+
+/**
+ * Entries that go together: one that has to do with no tool, or a call with all its results.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Unit {
+  /** Oldest first. */
+  readonly entries: ReadonlyArray<MemoryEntry>
+  /** A call without some result, or a result without its call. */
+  readonly broken: boolean
+}
+
+interface Open {
+  readonly entries: Array<MemoryEntry>
+  readonly pending: Set<string>
+}
+
+/**
+ * Entries as units, in the order in which their first entries stand. The entries stand oldest first (`chronological`) or in the order of
+ * their conversation. Linear in the entries.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const units = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Unit> => {
+  const found: Array<Open> = []
+  const waiting = new Map<string, Map<string, Open>>()
+  for (const entry of entries) {
+    const result = resultOf(entry)
+    const calls = callsOf(entry)
+    if (result === undefined && calls.size === 0) {
+      found.push({ entries: [entry], pending: calls })
+      continue
+    }
+    const place = JSON.stringify([entry.sessionId, entry.runId])
+    let open = waiting.get(place)
+    if (result !== undefined) {
+      const unit = open?.get(result)
+      if (unit === undefined) found.push({ entries: [entry], pending: new Set([result]) })
+      else {
+        unit.entries.push(entry)
+        unit.pending.delete(result)
+        open?.delete(result)
+      }
+      continue
+    }
+    const unit: Open = { entries: [entry], pending: calls }
+    found.push(unit)
+    if (open === undefined) {
+      open = new Map()
+      waiting.set(place, open)
+    }
+    for (const id of calls) open.set(id, unit)
+  }
+  return found.map(({ entries, pending }) => ({ entries, broken: pending.size > 0 }))
+}

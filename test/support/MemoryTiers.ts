@@ -1,0 +1,199 @@
+/** The long-term tiers of memory over arrays: what a test of working memory puts below it. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { EntryId, SessionId } from "../../src/domain/Ids.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EpisodicMemory from "../../src/memory/EpisodicMemory.js"
+import { type Fact, FactId } from "../../src/memory/Fact.js"
+import type * as MemoryEntry from "../../src/memory/MemoryEntry.js"
+import { StorageError } from "../../src/memory/MemoryError.js"
+import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
+import * as Selection from "../../src/memory/Selection.js"
+import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
+
+export const failure = new StorageError({ message: "the disk is full" })
+
+export const entry = (
+  id: string,
+  fields?: Partial<Omit<MemoryEntry.MemoryEntry, "id" | "sessionId">> & { readonly sessionId?: string }
+): MemoryEntry.MemoryEntry => {
+  const { sessionId, ...rest } = fields ?? {}
+  return {
+    id: EntryId.make(id),
+    ownerId: "ada",
+    content: `content of ${id}`,
+    role: "user",
+    timestamp: 0,
+    importance: 0.5,
+    metadata: {},
+    ...(sessionId === undefined ? {} : { sessionId: SessionId.make(sessionId) }),
+    ...rest
+  }
+}
+
+/** The n-th turn of session `s`, from 1. */
+export const turn = (n: number, fields?: Parameters<typeof entry>[1]): MemoryEntry.MemoryEntry =>
+  entry(`t${n}`, {
+    timestamp: n * 1000,
+    role: n % 2 === 1 ? "user" : "assistant",
+    content: `turn ${n}`,
+    metadata: { type: "turn" },
+    sessionId: "s",
+    ...fields
+  })
+
+export const fact = (id: string, subject: string, object: string, recordedAt = 0): Fact => ({
+  id: FactId.make(id),
+  ownerId: "ada",
+  subject,
+  predicate: "likes",
+  object,
+  confidence: 1,
+  sources: [],
+  validFrom: recordedAt,
+  recordedAt,
+  metadata: {}
+})
+
+export const procedure = (id: string, task: string, createdAt = 0): ProceduralMemory.Procedure => ({
+  id: ProceduralMemory.ProcedureId.make(id),
+  ownerId: "ada",
+  task,
+  signature: task,
+  steps: [{ tool: "search", parameters: ["query"] }],
+  successes: 3,
+  failures: 1,
+  createdAt,
+  lastUsedAt: createdAt
+})
+
+export interface State {
+  entries: ReadonlyArray<MemoryEntry.MemoryEntry>
+  facts: ReadonlyArray<Fact>
+  procedures: ReadonlyArray<ProceduralMemory.Procedure>
+  ingested: ReadonlyArray<ReadonlyArray<MemoryEntry.MemoryEntry>>
+  queries: ReadonlyArray<MemoryEntry.MemoryQuery>
+  recents: ReadonlyArray<{ readonly n: number; readonly selection?: Selection.Selection | undefined }>
+}
+
+const words = (text: string): ReadonlyArray<string> =>
+  text
+    .toLowerCase()
+    .split(/\W+/)
+    .filter((word) => word !== "")
+
+const unused = Effect.dieMessage("not used here")
+
+export interface Tiers {
+  readonly state: State
+  readonly layer: Layer.Layer<
+    EpisodicMemory.EpisodicMemory | SemanticMemory.SemanticMemory | ProceduralMemory.ProceduralMemory
+  >
+}
+
+export const make = (
+  initial?: Partial<State>,
+  overrides?: {
+    readonly episodic?: Partial<EpisodicMemory.Service>
+    readonly semantic?: Partial<SemanticMemory.Service>
+    readonly procedural?: Partial<ProceduralMemory.Service>
+  }
+): Tiers => {
+  const state: State = {
+    entries: [],
+    facts: [],
+    procedures: [],
+    ingested: [],
+    queries: [],
+    recents: [],
+    ...initial
+  }
+  const of = (ownerId: string, selection: Selection.Selection) => {
+    const test = Selection.predicate(selection) ?? (() => true)
+    return state.entries.filter((entry) => entry.ownerId === ownerId && test(entry))
+  }
+  const episodic: EpisodicMemory.Service = {
+    record: (entry) => episodic.recordMany([entry]),
+    recordMany: (entries) =>
+      Effect.sync(() => {
+        const ids = new Set(entries.map(({ id }) => id))
+        state.entries = [...state.entries.filter(({ id }) => !ids.has(id)), ...entries]
+      }),
+    recall: (query) =>
+      Effect.sync(() => {
+        state.queries = [...state.queries, query]
+        const wanted = new Set(words(query.query))
+        return of(query.ownerId, query)
+          .map((entry) => ({ entry, score: words(entry.content).filter((word) => wanted.has(word)).length }))
+          .filter(({ score }) => score > 0)
+          .sort((a, b) => b.score - a.score)
+          .slice(0, query.topK ?? 10)
+          .map(({ entry, score }) => ({ entry, score, relevance: score, source: "test" }))
+      }),
+    recent: ({ n, ownerId, selection }) =>
+      Effect.sync(() => {
+        state.recents = [...state.recents, { n, selection }]
+        return of(ownerId, selection ?? {})
+          .sort((a, b) => b.timestamp - a.timestamp || (a.id < b.id ? 1 : -1))
+          .slice(0, n)
+      }),
+    forget: (_ownerId, id) =>
+      Effect.sync(() => {
+        const before = state.entries.length
+        state.entries = state.entries.filter((entry) => entry.id !== id)
+        return state.entries.length < before
+      }),
+    compress: () => unused,
+    health: Effect.void,
+    ...overrides?.episodic
+  }
+  const semantic: SemanticMemory.Service = {
+    storeFact: () => unused,
+    queryFacts: () => unused,
+    getEntityFacts: () => unused,
+    recall: (_ownerId, query) =>
+      Effect.sync(() => {
+        const wanted = new Set(words(query))
+        return state.facts.filter(({ object, subject }) => words(`${subject} ${object}`).some((one) => wanted.has(one)))
+      }),
+    updateFact: () => unused,
+    deleteFact: () => unused,
+    ingest: (entries) =>
+      Effect.sync(() => {
+        state.ingested = [...state.ingested, entries]
+        return []
+      }),
+    clear: () => unused,
+    health: Effect.void,
+    ...overrides?.semantic
+  }
+  const procedural: ProceduralMemory.Service = {
+    learn: () => unused,
+    recall: ({ limit }) => Effect.sync(() => state.procedures.slice(0, limit ?? 3)),
+    forget: () => unused,
+    health: Effect.void,
+    ...overrides?.procedural
+  }
+  return {
+    state,
+    layer: Layer.mergeAll(
+      Layer.succeed(EpisodicMemory.EpisodicMemory, episodic),
+      Layer.succeed(SemanticMemory.SemanticMemory, semantic),
+      Layer.succeed(ProceduralMemory.ProceduralMemory, procedural)
+    )
+  }
+}
+
+/** A token a character: what a test can compute by head. */
+export const characters: TokenCounter.Service = TokenCounter.make({
+  model: "characters",
+  exact: true,
+  count: (text) => text.length
+})
+
+/** Finds more in a whole than in its parts, and not always the same for texts of one length. */
+export const superadditive: TokenCounter.Service = TokenCounter.make({
+  model: "superadditive",
+  exact: true,
+  count: (text) => Math.ceil(text.length ** 1.2 / 3) + (text.length % 7)
+})
