@@ -1699,6 +1699,13 @@ export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 export * as Telemetry from "./observability/Telemetry.js"
 
 /**
+ * How a budget of tokens is shared among the sections of working memory.
+ *
+ * @since 0.1.0
+ */
+export * as TokenBudgetAllocator from "./memory/TokenBudgetAllocator.js"
+
+/**
  * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
  *
  * @since 0.1.0
@@ -1746,6 +1753,13 @@ export * as ToolLoop from "./strategy/ToolLoop.js"
  * @since 0.1.0
  */
 export * as ToolNames from "./tool/ToolNames.js"
+
+/**
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ *
+ * @since 0.1.0
+ */
+export * as ToolPairs from "./memory/ToolPairs.js"
 
 /**
  * Tools by name, registered and removed while a program runs.

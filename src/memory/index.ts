@@ -119,6 +119,20 @@ export * as Selection from "./Selection.js"
 export * as SemanticMemory from "./SemanticMemory.js"
 
 /**
+ * How a budget of tokens is shared among the sections of working memory.
+ *
+ * @since 0.1.0
+ */
+export * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
+
+/**
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ *
+ * @since 0.1.0
+ */
+export * as ToolPairs from "./ToolPairs.js"
+
+/**
  * Vectors of entries, and which are nearest.
  *
  * @since 0.1.0

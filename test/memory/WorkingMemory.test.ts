@@ -538,7 +538,7 @@ describe("WorkingMemory budget", () => {
             const taken = assembled.report.flatMap(({ source, taken }) =>
               source === "recent_turns" || source === "episodic" ? taken : []
             )
-            assert.sameMembers(taken, ids(assembled))
+            assert.sameMembers([...taken], [...ids(assembled)])
           }),
           { numRuns: 60 }
         )
