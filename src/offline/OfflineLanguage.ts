@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as StopWords from "../internal/StopWords.js"
 
 /**
  * @since 0.1.0
@@ -62,18 +63,6 @@ export const maxCharacters = 16_000
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
-const stopWords = set(
-  "a an the this that these those it its it's i i'm i'd i'll i've me my mine myself we us our you your yours he him his she her they them their " +
-    "is are was were be been being am do does did doing done have has had having will would shall should can could may might must " +
-    "and or but nor so if then than as of in on at to from by for with about into onto over under between through during before after " +
-    "up down out off above below near within without per via what which who whom whose when where why how much many any some each both " +
-    "every all no not only just also too very there here please help let lets let's want wants need needs like know could've would've " +
-    "give tell show get got find make take use using used based given specific certain particular various following other another more most " +
-    "first second third fourth fifth lastly finally next additionally furthermore moreover however while whereas since because " +
-    "don't doesn't didn't can't won't isn't aren't wasn't hi hello hey thanks thank ok okay yes same such one ones thing things e.g i.e etc " +
-    "interested curious trying struggling planning going task tasks question questions assist assistance able currently"
-)
-
 /** Verbs that say only that something is wanted: they match any tool alike. */
 const genericVerbs = set(
   "get retrieve fetch find search lookup look show tell list locate give provide return calculate compute determine identify obtain check " +
@@ -93,11 +82,15 @@ const imperatives = set(
 )
 
 /**
+ * Words that a request has whatever it is about.
+ *
  * @since 0.1.0
  * @category predicates
  */
 export const isStopWord = (lower: string): boolean =>
-  stopWords.has(lower) || (lower.includes("'") && stopWords.has(lower.slice(0, lower.indexOf("'"))))
+  isStop(lower) || (lower.includes("'") && isStop(lower.slice(0, lower.indexOf("'"))))
+
+const isStop = (lower: string): boolean => StopWords.english.has(lower) || StopWords.request.has(lower)
 
 /**
  * @since 0.1.0

@@ -1,0 +1,91 @@
+/**
+ * What a store lets in: bounds are checked once, here, and what is kept is a copy nobody else can change.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import * as Json from "./JsonCopy.js"
+import { MemoryEntry, MemoryQuery, OwnerId } from "./MemoryEntry.js"
+import { MemoryStoreError } from "./MemoryError.js"
+import { Selection } from "./Selection.js"
+
+const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
+// The two that can be long are checked by hand.
+const Flat = Schema.typeSchema(Schema.Struct(flat))
+
+const isFlat = Schema.is(Flat)
+const isOwner = Schema.is(OwnerId)
+const isSelection = Schema.is(Schema.typeSchema(Selection))
+const isQuery = Schema.is(Schema.typeSchema(MemoryQuery))
+
+/** The fields that are out of bounds, never their values. */
+const fieldsOf = <A>(schema: Schema.Schema<A>, value: unknown): string => {
+  const result = Schema.validateEither(schema, { errors: "all" })(value)
+  if (result._tag === "Right") return ""
+  const names = ParseResult.ArrayFormatter.formatErrorSync(result.left).map((issue) => String(issue.path[0] ?? ""))
+  return Array.from(new Set(names.filter((name) => name !== ""))).join(", ")
+}
+
+const refuse = (store: string, message: string, hint?: string): MemoryStoreError =>
+  new MemoryStoreError({ message, store, ...(hint === undefined ? {} : { hint }) })
+
+const outOfBounds = (store: string, what: string, fields: string): MemoryStoreError =>
+  refuse(
+    store,
+    `${what} is out of bounds${fields === "" ? "" : `: ${fields}`}`,
+    "The schemas of `MemoryEntry` and `Selection` say what each field can be"
+  )
+
+/** `undefined` when it can be an owner. */
+export const owner = (store: string, ownerId: string): MemoryStoreError | undefined =>
+  isOwner(ownerId) ? undefined : refuse(store, "The owner is out of bounds", "An owner has 1 to 256 characters")
+
+export const selection = (store: string, value: Selection): MemoryStoreError | undefined =>
+  isSelection(value) ? undefined : outOfBounds(store, "The selection", fieldsOf(Schema.typeSchema(Selection), value))
+
+export const query = (store: string, value: MemoryQuery): MemoryStoreError | undefined =>
+  isQuery(value) ? undefined : outOfBounds(store, "The query", fieldsOf(Schema.typeSchema(MemoryQuery), value))
+
+/** The entry as it is kept: frozen, its metadata plain data, without fields that are not there. */
+export const entry = (
+  store: string,
+  ownerId: string,
+  value: MemoryEntry,
+  latest: number
+): MemoryEntry | MemoryStoreError => {
+  if (!isFlat(value)) return outOfBounds(store, "The entry", fieldsOf(Flat, value))
+  if (value.ownerId !== ownerId) {
+    return refuse(store, "The entry belongs to another owner than the call names")
+  }
+  const metadata = Json.copy(value.metadata)
+  if (metadata === undefined) {
+    return refuse(
+      store,
+      "The entry is out of bounds: metadata",
+      "Metadata is plain data as JSON has it: texts, finite numbers, booleans, null, lists and records, 32 levels at most"
+    )
+  }
+  const { embedding } = value
+  if (embedding !== undefined && !(Array.isArray(embedding) && embedding.every(Number.isFinite))) {
+    return outOfBounds(store, "The entry", "embedding")
+  }
+  const expiresAt = Math.min(value.expiresAt ?? Number.POSITIVE_INFINITY, latest)
+  return Object.freeze({
+    id: value.id,
+    ownerId,
+    content: value.content,
+    role: value.role,
+    timestamp: value.timestamp,
+    importance: value.importance,
+    metadata,
+    ...(embedding === undefined ? {} : { embedding: embedding.slice() }),
+    ...(value.sessionId === undefined ? {} : { sessionId: value.sessionId }),
+    ...(value.runId === undefined ? {} : { runId: value.runId }),
+    ...(value.turnId === undefined ? {} : { turnId: value.turnId }),
+    ...(expiresAt === Number.POSITIVE_INFINITY ? {} : { expiresAt }),
+    ...(value.accessCount === undefined ? {} : { accessCount: value.accessCount }),
+    ...(value.lastAccessedAt === undefined ? {} : { lastAccessedAt: value.lastAccessedAt })
+  })
+}

@@ -1,0 +1,124 @@
+/**
+ * Keeps an index of vectors in step with a backend of entries.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { EntryId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
+import type { Service as Embedder, EmbeddingError, Vector } from "../llm/Embedder.js"
+import type { Change, MemoryBackend } from "./MemoryBackend.js"
+import type { MemoryEntry } from "./MemoryEntry.js"
+import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
+import type { Service as VectorIndex, VectorItem } from "./VectorIndex.js"
+
+/**
+ * @category models
+ */
+export interface EntryVectors {
+  readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, RetrievalFailure>
+  readonly remove: (ownerId: string, id: EntryId) => Effect.Effect<number, MemoryStoreFailure>
+  readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
+  readonly health: Effect.Effect<void, MemoryStoreFailure>
+}
+
+const normalised = (numbers: ReadonlyArray<number>): Vector => {
+  const vector = Float32Array.from(numbers)
+  let squares = 0
+  for (const number of numbers) squares += number * number
+  const norm = Math.sqrt(squares)
+  if (norm > 0 && Number.isFinite(norm)) for (let at = 0; at < vector.length; at++) vector[at] = numbers[at]! / norm
+  return vector
+}
+
+/** Never within a character. */
+const cut = (text: string, limit: number): string => {
+  if (text.length <= limit) return text
+  const last = text.charCodeAt(limit - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
+}
+
+const itemOf = (entry: MemoryEntry, vector: Vector): VectorItem => ({
+  id: entry.id,
+  vector,
+  timestamp: entry.timestamp,
+  role: entry.role,
+  metadata: entry.metadata,
+  sessionId: entry.sessionId,
+  expiresAt: entry.expiresAt
+})
+
+/**
+ * @category constructors
+ */
+export const make = (
+  backend: MemoryBackend,
+  options: { readonly embedder: Embedder; readonly index: VectorIndex; readonly maxCharacters?: number | undefined }
+): EntryVectors => {
+  const { embedder, index } = options
+  const limit = Count.count(options.maxCharacters, 8_000, 2)
+
+  const embedded = (
+    entries: ReadonlyArray<MemoryEntry>
+  ): Effect.Effect<ReadonlyArray<VectorItem>, EmbeddingError | MemoryStoreError> =>
+    Effect.suspend((): Effect.Effect<ReadonlyArray<VectorItem>, EmbeddingError | MemoryStoreError> => {
+      if (embedder.model !== index.model || embedder.dimensions !== index.dimensions) {
+        return new MemoryStoreError({
+          message: `Vectors of ${embedder.model} (${embedder.dimensions}) do not fit an index of ${index.model} (${index.dimensions})`,
+          store: index.name,
+          hint: "Give the index an embedder of its own model, or make a new index for this one"
+        })
+      }
+      const missing = entries.filter((entry) => entry.embedding?.length !== index.dimensions)
+      const given = new Map<string, Vector>()
+      for (const entry of entries) {
+        if (entry.embedding?.length === index.dimensions) given.set(entry.id, normalised(entry.embedding))
+      }
+      const items = () => entries.map((entry) => itemOf(entry, given.get(entry.id) as Vector))
+      if (missing.length === 0) return Effect.sync(items)
+      return Effect.flatMap(
+        embedder.embedMany(missing.map((entry) => cut(entry.content, limit))),
+        (vectors): Effect.Effect<ReadonlyArray<VectorItem>, MemoryStoreError> => {
+          if (vectors.length !== missing.length) {
+            return new MemoryStoreError({
+              message: "The embedder gave another number of vectors than texts",
+              store: index.name
+            })
+          }
+          for (let at = 0; at < missing.length; at++) given.set(missing[at]!.id, vectors[at]!)
+          return Effect.sync(items)
+        }
+      )
+    })
+
+  /** Vectors of entries that are not there are taken back, as far as that can be done. */
+  const takeBack = (ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void> =>
+    Effect.flatMap(backend.get(ownerId, ids), (entries) => {
+      const there = new Set(entries.map((entry) => entry.id))
+      const gone = ids.filter((id) => !there.has(id))
+      return gone.length === 0 ? Effect.void : index.delete(ownerId, gone)
+    }).pipe(Effect.ignore)
+
+  const apply = (ownerId: string, change: Change): Effect.Effect<number, RetrievalFailure> => {
+    const store = change.store ?? []
+    const stored = new Set(store.map((entry) => entry.id))
+    const gone = (change.delete ?? []).filter((id) => !stored.has(id))
+    const write: Effect.Effect<number, RetrievalFailure> =
+      store.length === 0
+        ? backend.apply(ownerId, change)
+        : Effect.flatMap(embedded(store), (items) =>
+            Effect.onError(Effect.zipRight(index.upsert(ownerId, items), backend.apply(ownerId, change)), () =>
+              takeBack(ownerId, Array.from(stored))
+            )
+          )
+    return gone.length === 0 ? write : Effect.zipLeft(write, index.delete(ownerId, gone))
+  }
+
+  return {
+    apply,
+    remove: (ownerId, id) => Effect.zipLeft(backend.apply(ownerId, { delete: [id] }), index.delete(ownerId, [id])),
+    clear: (ownerId) => Effect.zipLeft(backend.clear(ownerId), index.clear(ownerId)),
+    health: index.health
+  }
+}

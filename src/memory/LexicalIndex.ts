@@ -1,0 +1,226 @@
+/**
+ * The words of one owner's entries, and which entries they stand in: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework:
+ * BM25 and Beyond", 2009) with the idf ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative. What is removed leaves its traces in the
+ * lists until they outnumber what is left; then all of them are swept at once, so that each removal pays a constant share.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+/** How soon more of the same word stops to count: the usual value for short texts. */
+const K1 = 1.2
+/** How much a longer text needs more of it: the usual value. */
+const B = 0.75
+
+/** What can be indexed: `slot` is where the index keeps it, -1 while it does not. */
+export interface Indexed {
+  slot: number
+}
+
+/** Slots and frequencies in turn, in ascending slots; `live` counts those that were not removed. */
+interface Postings {
+  list: Int32Array
+  used: number
+  live: number
+}
+
+/** Room for one search at a time, shared by the indexes of a store. */
+export interface Scratch {
+  scores: Float64Array
+  touched: Int32Array
+}
+
+export const scratch = (): Scratch => ({ scores: new Float64Array(0), touched: new Int32Array(0) })
+
+export interface Matches<A> {
+  readonly hits: ReadonlyArray<{ readonly item: A; readonly score: number }>
+  readonly ceiling: number
+}
+
+const grown = (list: Int32Array, least: number): Int32Array => {
+  const larger = new Int32Array(Math.max(least, list.length * 2))
+  larger.set(list)
+  return larger
+}
+
+export class LexicalIndex<A extends Indexed> {
+  private readonly postings = new Map<string, Postings>()
+  private items: Array<A | undefined> = []
+  /** The different terms of each slot, for its removal. */
+  private terms: Array<ReadonlyArray<string>> = []
+  private lengths: Int32Array = new Int32Array(16)
+  private live = 0
+  private total = 0
+
+  /** `later` says which of two items comes first among equal scores: a negative number when it is the first. */
+  constructor(
+    private readonly room: Scratch,
+    private readonly later: (a: A, b: A) => number
+  ) {}
+
+  get size(): number {
+    return this.live
+  }
+
+  add(item: A, terms: ReadonlyArray<string>): void {
+    const slot = this.items.length
+    if (slot >= this.lengths.length) this.lengths = grown(this.lengths, slot + 1)
+    const different: Array<string> = []
+    for (const term of terms) {
+      let postings = this.postings.get(term)
+      if (postings === undefined) {
+        postings = { list: new Int32Array(2), used: 0, live: 0 }
+        this.postings.set(term, postings)
+      }
+      if (postings.used > 0 && postings.list[postings.used - 2] === slot) {
+        postings.list[postings.used - 1]!++
+        continue
+      }
+      if (postings.used === postings.list.length) postings.list = grown(postings.list, 4)
+      postings.list[postings.used] = slot
+      postings.list[postings.used + 1] = 1
+      postings.used += 2
+      postings.live++
+      different.push(term)
+    }
+    item.slot = slot
+    this.items.push(item)
+    this.terms.push(different)
+    this.lengths[slot] = terms.length
+    this.live++
+    this.total += terms.length
+  }
+
+  remove(item: A): void {
+    const slot = item.slot
+    if (slot < 0) return
+    for (const term of this.terms[slot]!) {
+      const postings = this.postings.get(term) as Postings
+      if (--postings.live === 0) this.postings.delete(term)
+    }
+    this.items[slot] = undefined
+    this.terms[slot] = []
+    this.total -= this.lengths[slot] as number
+    this.live--
+    item.slot = -1
+    if (this.items.length > this.live * 2 + 64) this.sweep()
+  }
+
+  /** The best `limit` of those that are wanted. Terms that are named twice count once. */
+  search(terms: ReadonlyArray<string>, limit: number, wanted?: ((item: A) => boolean) | undefined): Matches<A> {
+    const different = new Set(terms)
+    let ceiling = 0
+    let count = 0
+    this.prepare()
+    const { scores, touched } = this.room
+    const average = this.live === 0 ? 1 : Math.max(1, this.total / this.live)
+    for (const term of different) {
+      const postings = this.postings.get(term)
+      const holders = postings?.live ?? 0
+      const idf = Math.log(1 + (this.live - holders + 0.5) / (holders + 0.5))
+      ceiling += idf * (K1 + 1)
+      if (postings === undefined || limit <= 0) continue
+      const { list, used } = postings
+      for (let at = 0; at < used; at += 2) {
+        const slot = list[at] as number
+        const frequency = list[at + 1] as number
+        const score = scores[slot] as number
+        if (score === 0) touched[count++] = slot
+        scores[slot] =
+          score +
+          (idf * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * (this.lengths[slot] as number)) / average))
+      }
+    }
+    return { hits: this.best(count, limit, wanted), ceiling }
+  }
+
+  /** Takes the scores out of the room again. */
+  private best(
+    count: number,
+    limit: number,
+    wanted: ((item: A) => boolean) | undefined
+  ): ReadonlyArray<{ readonly item: A; readonly score: number }> {
+    const { scores, touched } = this.room
+    const worse = (a: { item: A; score: number }, b: { item: A; score: number }) =>
+      a.score - b.score || this.later(b.item, a.item)
+    const heap: Array<{ item: A; score: number }> = []
+    for (let index = 0; index < count; index++) {
+      const slot = touched[index] as number
+      const score = scores[slot] as number
+      scores[slot] = 0
+      const item = this.items[slot]
+      if (item === undefined || (heap.length === limit && score < heap[0]!.score)) continue
+      const hit = { item, score }
+      if (heap.length === limit && worse(hit, heap[0]!) < 0) continue
+      if (wanted !== undefined && !wanted(item)) continue
+      if (heap.length < limit) push(heap, hit, worse)
+      else replace(heap, hit, worse)
+    }
+    return heap.sort((a, b) => worse(b, a))
+  }
+
+  private prepare(): void {
+    if (this.room.scores.length < this.items.length) {
+      const room = Math.max(1024, this.items.length * 2)
+      this.room.scores = new Float64Array(room)
+      this.room.touched = new Int32Array(room)
+    }
+  }
+
+  private sweep(): void {
+    const moved = new Int32Array(this.items.length).fill(-1)
+    const items: Array<A | undefined> = []
+    const terms: Array<ReadonlyArray<string>> = []
+    const lengths = new Int32Array(Math.max(16, this.live * 2))
+    for (let slot = 0; slot < this.items.length; slot++) {
+      const item = this.items[slot]
+      if (item === undefined) continue
+      item.slot = items.length
+      moved[slot] = items.length
+      lengths[items.length] = this.lengths[slot] as number
+      items.push(item)
+      terms.push(this.terms[slot]!)
+    }
+    for (const postings of this.postings.values()) {
+      const list = new Int32Array(postings.live * 2)
+      let used = 0
+      for (let at = 0; at < postings.used; at += 2) {
+        const slot = moved[postings.list[at] as number] as number
+        if (slot < 0) continue
+        list[used++] = slot
+        list[used++] = postings.list[at + 1] as number
+      }
+      postings.list = list
+      postings.used = used
+    }
+    this.items = items
+    this.terms = terms
+    this.lengths = lengths
+  }
+}
+
+const push = <A>(heap: Array<A>, item: A, compare: (a: A, b: A) => number): void => {
+  let at = heap.length
+  heap.push(item)
+  while (at > 0) {
+    const above = (at - 1) >> 1
+    if (compare(item, heap[above] as A) >= 0) break
+    heap[at] = heap[above] as A
+    at = above
+  }
+  heap[at] = item
+}
+
+/** In the place of the least. */
+const replace = <A>(heap: Array<A>, item: A, compare: (a: A, b: A) => number): void => {
+  let at = 0
+  for (;;) {
+    let below = at * 2 + 1
+    if (below >= heap.length) break
+    if (below + 1 < heap.length && compare(heap[below + 1] as A, heap[below] as A) < 0) below++
+    if (compare(item, heap[below] as A) <= 0) break
+    heap[at] = heap[below] as A
+    at = below
+  }
+  heap[at] = item
+}
