@@ -1699,6 +1699,13 @@ export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 export * as Telemetry from "./observability/Telemetry.js"
 
 /**
+ * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
+ *
+ * @since 0.1.0
+ */
+export * as TextAnalyzer from "./memory/TextAnalyzer.js"
+
+/**
  * How a budget of tokens is shared among the sections of working memory.
  *
  * @since 0.1.0

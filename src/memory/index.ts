@@ -119,6 +119,13 @@ export * as Selection from "./Selection.js"
 export * as SemanticMemory from "./SemanticMemory.js"
 
 /**
+ * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
+ *
+ * @since 0.1.0
+ */
+export * as TextAnalyzer from "./TextAnalyzer.js"
+
+/**
  * How a budget of tokens is shared among the sections of working memory.
  *
  * @since 0.1.0
