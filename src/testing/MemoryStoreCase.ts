@@ -13,6 +13,7 @@ import type { MemoryEntry, MemoryQuery, MemorySearchResult } from "../memory/Mem
 import * as Entry from "../memory/MemoryEntry.js"
 import * as MemoryStore from "../memory/MemoryStore.js"
 import type { Selection } from "../memory/Selection.js"
+import { equal } from "./SuiteAssert.js"
 
 /**
  * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves that clock.
@@ -109,6 +110,38 @@ export const found = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray
  */
 export const streamed = (store: MemoryStore.Service, ownerId: string, selection?: Selection) =>
   Effect.map(Stream.runCollect(store.stream(ownerId, selection)), Chunk.toReadonlyArray)
+
+/**
+ * Throws unless these are the same entries in the same order. A store may let everything expire some time; then entries that had no time
+ * of their own come with that one.
+ *
+ * @since 0.1.0
+ * @category assertions
+ */
+export const equalEntries = (
+  actual: ReadonlyArray<MemoryEntry | undefined>,
+  expected: ReadonlyArray<MemoryEntry | undefined>,
+  what: string
+): void =>
+  equal(
+    actual.map((one, at) => (one === undefined || expected[at]?.expiresAt !== undefined ? one : withoutExpiry(one))),
+    expected,
+    what
+  )
+
+/**
+ * The same of one.
+ *
+ * @since 0.1.0
+ * @category assertions
+ */
+export const equalEntry = (actual: MemoryEntry | undefined, expected: MemoryEntry | undefined, what: string): void =>
+  equalEntries([actual], [expected], what)
+
+const withoutExpiry = (one: MemoryEntry): MemoryEntry => {
+  const { expiresAt: _, ...rest } = one
+  return rest
+}
 
 /**
  * Weights under which one part alone decides.

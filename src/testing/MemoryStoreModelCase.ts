@@ -14,7 +14,18 @@ import { EntryId } from "../domain/Ids.js"
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import type * as MemoryStore from "../memory/MemoryStore.js"
 import type { Condition, Scalar, Selection } from "../memory/Selection.js"
-import { type Case, entry, found, idsOf, make, query, sessionId, streamed } from "./MemoryStoreCase.js"
+import {
+  type Case,
+  entry,
+  equalEntries,
+  equalEntry,
+  found,
+  idsOf,
+  make,
+  query,
+  sessionId,
+  streamed
+} from "./MemoryStoreCase.js"
 import { equal, sameMembers } from "./SuiteAssert.js"
 
 /** Written again from the words of the contract, not from the code it shall be compared with. */
@@ -281,10 +292,10 @@ const scenario = Effect.fnUntraced(function* (
         const ownerId = named(one.ownerId)
         const selection = placedIn(one.selection)
         const expected = model.all(ownerId, now).filter((each) => fits(each, selection))
-        equal(yield* streamed(store, ownerId, selection), expected, `${what}: stream`)
+        equalEntries(yield* streamed(store, ownerId, selection), expected, `${what}: stream`)
         equal(yield* store.count(ownerId, selection), expected.length, `${what}: count`)
         const newest = [...expected].reverse().slice(0, one.n)
-        equal(yield* store.getRecent({ ownerId, n: one.n, selection }), newest, `${what}: getRecent`)
+        equalEntries(yield* store.getRecent({ ownerId, n: one.n, selection }), newest, `${what}: getRecent`)
         const results = yield* store.retrieve(query("", { ...selection, ownerId }))
         sameMembers(found(results), idsOf(expected), `${what}: retrieve`)
         break
@@ -294,12 +305,12 @@ const scenario = Effect.fnUntraced(function* (
   const now = yield* TestClock.currentTimeMillis
   for (const ownerId of [named("one"), named("two")]) {
     const expected = model.all(ownerId, now)
-    equal(yield* streamed(store, ownerId), expected, `entries of ${ownerId} at the end`)
+    equalEntries(yield* streamed(store, ownerId), expected, `entries of ${ownerId} at the end`)
     const zebras = expected.filter((one) => one.content.includes("zebra"))
     const results = yield* store.retrieve(query("zebra", { ownerId, minRelevance: 1e-6 }))
     sameMembers(found(results), idsOf(zebras), `results of ${ownerId} at the end`)
     for (const one of expected) {
-      equal(Option.getOrUndefined(yield* store.get(ownerId, one.id)), one, `the entry ${one.id} at the end`)
+      equalEntry(Option.getOrUndefined(yield* store.get(ownerId, one.id)), one, `the entry ${one.id} at the end`)
     }
   }
 })

@@ -14,6 +14,8 @@ import {
   entryId,
   entryIds,
   epoch,
+  equalEntries,
+  equalEntry,
   found,
   hostileIds,
   hostileOwners,
@@ -50,7 +52,7 @@ const untouched = (store: MemoryStore.Service, but: string) =>
       owner === but
         ? Effect.void
         : Effect.map(streamed(store, owner), (entries) =>
-            equal(entries, ofOwner(owner, index), `entries of ${JSON.stringify(owner)}`)
+            equalEntries(entries, ofOwner(owner, index), `entries of ${JSON.stringify(owner)}`)
           ),
     { discard: true }
   )
@@ -188,10 +190,14 @@ export const cases: ReadonlyArray<Case> = [
   make("ids that look alike are entries of their own", function* (store) {
     const entries = hostileIds.map((id, at) => entry(id, { content: `number${at}`, timestamp: epoch + at }))
     for (const one of entries) yield* store.store(one)
-    equal(yield* streamed(store, "ann"), entries, "all entries")
-    equal(yield* store.getMany("ann", entryIds(...hostileIds)), entries, "all entries by their ids")
+    equalEntries(yield* streamed(store, "ann"), entries, "all entries")
+    equalEntries(yield* store.getMany("ann", entryIds(...hostileIds)), entries, "all entries by their ids")
     for (const [at, id] of hostileIds.entries()) {
-      equal(Option.getOrUndefined(yield* store.get("ann", entryId(id))), entries[at], `the entry ${JSON.stringify(id)}`)
+      equalEntry(
+        Option.getOrUndefined(yield* store.get("ann", entryId(id))),
+        entries[at],
+        `the entry ${JSON.stringify(id)}`
+      )
       equal(found(yield* store.retrieve(matching(`number${at}`))), [id], `the entry with the word number${at}`)
     }
     for (const [at, id] of hostileIds.entries()) {

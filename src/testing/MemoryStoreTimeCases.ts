@@ -14,6 +14,7 @@ import {
   entryId,
   entryIds,
   epoch,
+  equalEntry,
   found,
   idsOf,
   make,
@@ -76,7 +77,7 @@ const expiry: ReadonlyArray<Case> = [
     yield* store.recordAccess("ann", entryIds("a"))
     yield* TestClock.adjust("1 second")
     yield* store.store(entry("a", { content: "lion" }))
-    equal(yield* got(store, "a"), entry("a", { content: "lion" }), "the new entry")
+    equalEntry(yield* got(store, "a"), entry("a", { content: "lion" }), "the new entry")
     equal(found(yield* store.retrieve(matching("zebra"))), [], "results for the old words")
   }),
   make("expire removes what has expired, of all owners, and gives how many", function* (store) {
@@ -132,7 +133,7 @@ const concurrency: ReadonlyArray<Case> = [
     yield* Effect.forEach(contenders, (one) => store.store(one), { concurrency: "unbounded", discard: true })
     const [winner, ...rest] = yield* streamed(store, "ann")
     equal(rest, [], "other entries")
-    equal(winner, contenders[Number(winner?.metadata["at"])], "the entry that won")
+    equalEntry(winner, contenders[Number(winner?.metadata["at"])], "the entry that won")
     for (const one of contenders) {
       const ids = one.content === winner?.content ? ["a"] : []
       equal(found(yield* store.retrieve(matching(one.content))), ids, `results for ${one.content}`)
