@@ -57,6 +57,8 @@ export const NewFact = Schema.Struct({
   sources: Schema.optional(Schema.Array(EntryId)),
   /** Milliseconds since the epoch. */
   validFrom: Schema.optional(Schema.Finite),
+  /** It takes the place of every other object of this subject and predicate, whether or not the predicate has one object at a time. */
+  replaces: Schema.optional(Schema.Boolean),
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: `${NAME}/NewFact` })
 /**

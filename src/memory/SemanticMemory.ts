@@ -3,11 +3,19 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
-import type { Fact, FactId, NewFact } from "./Fact.js"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import * as EntityExtractor from "./EntityExtractor.js"
+import { type Fact, FactId, type NewFact } from "./Fact.js"
+import * as FactRecall from "./FactRecall.js"
+import * as FactStore from "./FactStore.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
-import type { FactExtractionError, MemoryStoreFailure } from "./MemoryError.js"
+import { type FactExtractionError, MemoryCapacityError, MemoryStoreError, type MemoryStoreFailure } from "./MemoryError.js"
+import * as MemoryNotices from "./MemoryNotices.js"
 
 /**
  * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for.
@@ -35,7 +43,7 @@ export interface FactOptions {
 export interface Service {
   /**
    * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains sources; one that
-   * contradicts a known fact closes it.
+   * contradicts a known fact closes it. A `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
    */
   readonly storeFact: (ownerId: string, fact: NewFact) => Effect.Effect<Fact, MemoryStoreFailure>
   /** Facts whose subject begins with this text, whatever the case. */
@@ -75,3 +83,173 @@ export interface Service {
  * @category tags
  */
 export class SemanticMemory extends Context.Tag("effect-lexigram/memory/SemanticMemory")<SemanticMemory, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Facts that are less sure are kept, and left out of answers unless these are asked for with another bound. 0.5 unless set. */
+  readonly minConfidence?: number | undefined
+  /** Open facts of one subject at most, and facts of one answer unless it is asked for another number; 100 unless set. */
+  readonly maxFactsPerEntity?: number | undefined
+  /** How sure facts are that the extractor gave no confidence for; 0.8 unless set. */
+  readonly ingestConfidence?: number | undefined
+  /** Who says `I` in a question: the subject of what the heuristic extractor reads of users. `user` unless set. */
+  readonly speaker?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  minConfidence: 0.5,
+  maxFactsPerEntity: 100,
+  ingestConfidence: 0.8,
+  speaker: "user"
+} as const
+
+const observed = (operation: Parameters<typeof MemoryNotices.observed>[1]) =>
+  MemoryNotices.observed("semantic", operation)
+
+const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<MemoryEntry>> => {
+  const groups = new Map<string, Array<MemoryEntry>>()
+  for (const entry of entries) {
+    const group = groups.get(entry.ownerId)
+    if (group === undefined) groups.set(entry.ownerId, [entry])
+    else group.push(entry)
+  }
+  return groups
+}
+
+const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
+  const known = new Map<FactId, Fact>()
+  for (const fact of facts) known.set(fact.id, fact)
+  return [...known.values()]
+}
+
+/**
+ * The service over a store of facts and an extractor.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<Service, never, FactStore.FactStore | EntityExtractor.EntityExtractor> =>
+  Effect.gen(function* () {
+    const store = yield* FactStore.FactStore
+    const extractor = yield* EntityExtractor.EntityExtractor
+    const notices = yield* MemoryNotices.make
+    const minConfidence = options?.minConfidence ?? defaults.minConfidence
+    const maxFactsPerEntity = options?.maxFactsPerEntity ?? defaults.maxFactsPerEntity
+    const confidence = options?.ingestConfidence ?? defaults.ingestConfidence
+    const speaker = options?.speaker ?? defaults.speaker
+
+    const queryOf = (asked: FactOptions | undefined) => ({
+      limit: asked?.limit ?? maxFactsPerEntity,
+      minConfidence: asked?.minConfidence ?? minConfidence,
+      at: asked?.at,
+      includeClosed: asked?.includeClosed
+    })
+    const written = (ownerId: string, facts: ReadonlyArray<Fact>) =>
+      notices.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
+    const told = (ownerId: string) =>
+      Effect.tap((facts: ReadonlyArray<Fact>) =>
+        notices.retrieved({ tier: "semantic", ownerId, count: facts.length })
+      )
+
+    const keep = (ownerId: string, facts: ReadonlyArray<NewFact>) =>
+      Effect.map(store.assert(ownerId, facts, { maxFactsPerEntity }), (kept) => eachOnce(kept.flatMap(Option.toArray)))
+
+    const ingest = (ownerId: string, entries: ReadonlyArray<MemoryEntry>) =>
+      Effect.gen(function* () {
+        const { facts } = yield* extractor.extract(entries)
+        if (facts.length === 0) return []
+        const kept = yield* keep(
+          ownerId,
+          facts.map((fact) => (fact.confidence === undefined ? { ...fact, confidence } : fact))
+        )
+        yield* written(ownerId, kept)
+        return kept
+      })
+
+    return {
+      storeFact: (ownerId, fact) =>
+        Effect.gen(function* () {
+          const [kept] = yield* keep(ownerId, [fact])
+          if (kept === undefined) {
+            return yield* new MemoryCapacityError({
+              message: `The subject has ${maxFactsPerEntity} facts, all of them surer than this one`,
+              capacity: maxFactsPerEntity
+            })
+          }
+          yield* written(ownerId, [kept])
+          return kept
+        }).pipe(observed("store_fact")),
+      queryFacts: (ownerId, subject, asked) =>
+        store.query(ownerId, { ...queryOf(asked), subject }).pipe(told(ownerId), observed("query_facts")),
+      getEntityFacts: (ownerId, entity, asked) =>
+        store.query(ownerId, { ...queryOf(asked), entity }).pipe(told(ownerId), observed("query_facts")),
+      recall: (ownerId, query, asked) =>
+        FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }).pipe(
+          told(ownerId),
+          observed("recall")
+        ),
+      updateFact: (ownerId, id, confidence) =>
+        store.updateConfidence(ownerId, id, confidence).pipe(
+          Effect.tap((fact) => written(ownerId, [fact])),
+          observed("update_fact")
+        ),
+      deleteFact: (ownerId, id) => observed("forget")(store.delete(ownerId, id)),
+      ingest: (entries) =>
+        Effect.forEach(byOwner(entries), ([ownerId, group]) => ingest(ownerId, group)).pipe(
+          Effect.map((kept) => kept.flat()),
+          observed("ingest")
+        ),
+      clear: (ownerId) => observed("forget")(store.clear(ownerId)),
+      health: store.health
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<SemanticMemory, never, FactStore.FactStore | EntityExtractor.EntityExtractor> =>
+  Layer.effect(SemanticMemory, make(options))
+
+const nothing = Effect.succeed([])
+
+/**
+ * Knows nothing: facts are given back and kept nowhere.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SemanticMemory> = Layer.succeed(SemanticMemory, {
+  storeFact: (ownerId, fact) =>
+    Effect.zipWith(IdGenerator.generate, Clock.currentTimeMillis, (id, now) => ({
+      id: FactId.make(id),
+      ownerId,
+      subject: fact.subject,
+      predicate: fact.predicate,
+      object: fact.object,
+      confidence: fact.confidence ?? 1,
+      sources: fact.sources ?? [],
+      validFrom: fact.validFrom ?? now,
+      recordedAt: now,
+      metadata: fact.metadata ?? {}
+    })),
+  queryFacts: () => nothing,
+  getEntityFacts: () => nothing,
+  recall: () => nothing,
+  updateFact: () => Effect.fail(new MemoryStoreError({ message: "The owner has no such fact", store: "noop" })),
+  deleteFact: () => Effect.succeed(false),
+  ingest: () => nothing,
+  clear: () => Effect.succeed(0),
+  health: Effect.void
+})

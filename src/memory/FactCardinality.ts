@@ -1,0 +1,43 @@
+/**
+ * How many objects a predicate has at a time.
+ *
+ * @since 0.1.0
+ */
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Cardinality = "one" | "many"
+
+const listed = (texts: string): ReadonlyArray<string> => texts.split(",").map((text) => text.trim())
+
+/**
+ * Predicates of which a subject has one object at a time, in small letters. Those that begin with `has favourite ` or `has favorite ` are
+ * of them too.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const single: ReadonlyArray<string> = [
+  ...listed("lives in, lives at, live in, resides in, is living in, is based in, is located in, home is, hometown is"),
+  ...listed("works at, works for, works as, work at, work for, is employed by, is employed at, job is, employer is"),
+  ...listed("is called, is named, name is, goes by, has name, has nickname, has surname, has first name, has last name"),
+  ...listed("has age, age is, is aged, has birthday, birthday is, was born in, was born on, was born at, has date of birth"),
+  ...listed("is married to, is engaged to, has nationality, has gender, has height, has weight, has blood type"),
+  ...listed("has address, has home address, has email, has email address, has e-mail, has phone, has phone number"),
+  ...listed("has job, has job title, has title, has occupation, has profession, has employer, has boss, has manager"),
+  ...listed("has native language, has mother tongue, has time zone, has timezone, has hometown, has capital"),
+  ...listed("has status, has price, has version, has deadline, has due date, has owner")
+]
+
+const ones: ReadonlySet<string> = new Set(single)
+
+/**
+ * One for those listed in `single`, any number for all others.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const standard = (predicate: string): Cardinality =>
+  ones.has(predicate) || predicate.startsWith("has favourite ") || predicate.startsWith("has favorite ") ? "one" : "many"

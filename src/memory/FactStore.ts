@@ -1,0 +1,424 @@
+/**
+ * Where facts are kept: what is known, how sure it is, and from when until when it held.
+ *
+ * Nothing is overwritten. A fact that another one contradicts is closed at the time from which the other holds, and stays; what is told
+ * late finds its place between what was told before, so that the same assertions give the same history in whatever order they come.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { Fact, FactId, NewFact } from "./Fact.js"
+import * as FactAssertion from "./FactAssertion.js"
+import * as FactBackend from "./FactBackend.js"
+import * as FactCardinality from "./FactCardinality.js"
+import * as FactTable from "./FactTable.js"
+import * as FactText from "./FactText.js"
+import * as FactTimeline from "./FactTimeline.js"
+import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "./MemoryError.js"
+import * as OwnerLock from "./OwnerLock.js"
+
+/**
+ * Which facts of an owner are meant; all that is given must hold. Without closed ones: what holds at a time.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FactSelection {
+  /** What the subject begins with, whatever the case. Its first 190 characters count. */
+  readonly subject?: string | undefined
+  /** Subjects: one of them, whatever the case. */
+  readonly subjects?: ReadonlyArray<string> | undefined
+  /** A name that stands in the subject or in the object as whole words. */
+  readonly entity?: string | undefined
+  readonly predicate?: string | undefined
+  readonly object?: string | undefined
+  /** 0 unless set. */
+  readonly minConfidence?: number | undefined
+  /** Milliseconds since the epoch; now unless set. */
+  readonly at?: number | undefined
+  /** Those that had begun by then and have ended as well. */
+  readonly includeClosed?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface FactQuery extends FactSelection {
+  /** At most so many; 100 unless set. */
+  readonly limit?: number | undefined
+  /** Those behind this one: for the next page the last fact of the page before. */
+  readonly after?: FactBackend.FactPosition | undefined
+}
+
+/**
+ * A subject and how many facts there are about it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Entity {
+  /** Its normalised name: the same for every way to write it. */
+  readonly key: string
+  readonly name: string
+  readonly open: number
+  readonly closed: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AssertOptions {
+  /** Instead of the store's own number. */
+  readonly maxFactsPerEntity?: number | undefined
+}
+
+/**
+ * Every call names an owner and sees nothing of any other.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** Names it in errors, metrics and hooks: `in_memory`, `sqlite`, … */
+  readonly name: string
+  /**
+   * Says that something is so, all of it in one step or nothing; gives each as it is kept afterwards, in their order.
+   *
+   * A triple that is known for that time (whatever the case and the spaces) stays one fact: it is as sure as the surest that said so, and
+   * its sources are united, the newest 64; what the same sources say again changes nothing. Of a predicate that has one object at a time,
+   * the fact that holds at `validFrom` ends there and says which one closed it; if that fact was said again later, it holds again from
+   * then. An assertion that is older than what is known ends where the next one begins. Of two from the same time the one told later holds.
+   *
+   * Each subject has a limit of open facts. Beyond it the least sure go for good, of equally sure ones those that hold since longest: none
+   * for one that was asserted and did not find room. Closed facts have a limit of their own: the ones that ended first go.
+   */
+  readonly assert: (
+    ownerId: string,
+    facts: ReadonlyArray<NewFact>,
+    options?: AssertOptions | undefined
+  ) => Effect.Effect<ReadonlyArray<Option.Option<Fact>>, MemoryStoreFailure>
+  readonly get: (ownerId: string, id: FactId) => Effect.Effect<Option.Option<Fact>, MemoryStoreFailure>
+  /** Surest first, then those that hold since later, then by id. */
+  readonly query: (
+    ownerId: string,
+    query?: FactQuery | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /** Those that share words with the text, best first. */
+  readonly search: (
+    ownerId: string,
+    text: string,
+    query?: Omit<FactQuery, "after"> | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /** Sets how sure it is, whoever said so; an id that the owner does not have is a `MemoryStoreError`. */
+  readonly updateConfidence: (
+    ownerId: string,
+    id: FactId,
+    confidence: number
+  ) => Effect.Effect<Fact, MemoryStoreFailure>
+  /**
+   * It no longer holds, from this time on (now unless set; not before it began), and nothing took its place. One that had ended by then
+   * stays as it is; an id that the owner does not have is a `MemoryStoreError`.
+   */
+  readonly close: (ownerId: string, id: FactId, at?: number | undefined) => Effect.Effect<Fact, MemoryStoreFailure>
+  /**
+   * Removes it for good, with every other time in which the same triple held; what it had closed stays closed. Gives whether there was one.
+   */
+  readonly delete: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
+  /** Everything of the owner; gives how many facts there were. */
+  readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
+  readonly count: (ownerId: string, selection?: FactSelection | undefined) => Effect.Effect<number, MemoryStoreFailure>
+  /** Who or what there are facts about, ascending by key, those after `after`. */
+  readonly entities: (
+    ownerId: string,
+    options?: { readonly limit?: number | undefined; readonly after?: string | undefined } | undefined
+  ) => Effect.Effect<ReadonlyArray<Entity>, MemoryStoreFailure>
+  /** Which of these names are subjects of facts, whatever the case; in their order, each once. */
+  readonly known: (
+    ownerId: string,
+    names: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<string>, MemoryStoreFailure>
+  /** Everybody who has facts, each once, ascending; read in pages. */
+  readonly owners: Stream.Stream<string, MemoryStoreFailure>
+  /** Succeeds if the store answers. */
+  readonly health: Effect.Effect<void, MemoryStoreFailure>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class FactStore extends Context.Tag("effect-lexigram/memory/FactStore")<FactStore, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Open facts of one subject at most; 100 unless set. */
+  readonly maxFactsPerEntity?: number | undefined
+  /** Closed facts of one subject at most; 1000 unless set, `Infinity` for all of them. */
+  readonly maxClosedPerEntity?: number | undefined
+  /**
+   * Whether a predicate has one object at a time, so that another object closes the fact before, or any number of them. It is asked for
+   * the normalised predicate: in small letters, with single spaces. `FactCardinality.standard` unless set.
+   */
+  readonly cardinality?: ((predicate: string) => FactCardinality.Cardinality) | undefined
+}
+
+/** Another process got in between so often only if the backend is at fault. */
+const maxAttempts = 100
+const pageSize = 256
+
+type Backend = FactBackend.FactBackend
+
+interface Edit<A> {
+  readonly change: Omit<FactBackend.FactChange, "maxOpen" | "maxClosed"> & { readonly maxOpen?: number | undefined }
+  readonly result: (trimmed: ReadonlySet<FactId>) => A
+}
+
+const changedTooOften = new StorageError({ message: "The facts of the owner were changed by others again and again" })
+
+const unreadable = (name: string): StorageError =>
+  new StorageError({ message: `The store "${name}" holds a fact that it cannot have written` })
+
+const unknownFact = (name: string): MemoryStoreError =>
+  new MemoryStoreError({ message: "The owner has no such fact", store: name })
+
+const recordOf = (name: string, row: FactBackend.FactRow): Effect.Effect<FactTimeline.FactRecord, StorageError> => {
+  const record = FactTimeline.fromRow(row)
+  return record === undefined ? Effect.fail(unreadable(name)) : Effect.succeed(record)
+}
+
+const factsOf = (name: string, rows: ReadonlyArray<FactBackend.FactRow>): Effect.Effect<ReadonlyArray<Fact>, StorageError> =>
+  Effect.suspend(() => {
+    const facts: Array<Fact> = []
+    for (const row of rows) {
+      const record = FactTimeline.fromRow(row)
+      if (record === undefined) return unreadable(name)
+      facts.push(FactTimeline.toFact(record))
+    }
+    return Effect.succeed(facts)
+  })
+
+/** Nothing can fit a name without words. */
+const rowSelection = (
+  selection: FactSelection | undefined,
+  now: number
+): FactBackend.RowSelection | undefined => {
+  const words = selection?.entity === undefined ? undefined : FactText.words(selection.entity)
+  if (words === "") return undefined
+  return {
+    subjectPrefix: selection?.subject === undefined ? undefined : FactText.prefix(selection.subject),
+    subjects: selection?.subjects?.map(FactText.key),
+    predicateKey: selection?.predicate === undefined ? undefined : FactText.key(selection.predicate),
+    objectKey: selection?.object === undefined ? undefined : FactText.key(selection.object),
+    words,
+    minConfidence: selection?.minConfidence ?? 0,
+    at: selection?.at ?? now,
+    includeClosed: selection?.includeClosed ?? false
+  }
+}
+
+const limitOf = (limit: number | undefined): number => Math.max(0, Math.floor(limit ?? 100))
+
+const reading = (backend: Backend, owned: FactAssertion.Owned) => {
+  const selected = <A>(
+    ownerId: string,
+    selection: FactSelection | undefined,
+    nothing: A,
+    read: (selection: FactBackend.RowSelection) => Effect.Effect<A, MemoryStoreFailure>
+  ): Effect.Effect<A, MemoryStoreFailure> =>
+    owned(
+      ownerId,
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const rows = rowSelection(selection, now)
+        return rows === undefined ? Effect.succeed(nothing) : read(rows)
+      })
+    )
+  const none: ReadonlyArray<Fact> = []
+  return {
+    get: (ownerId, id) =>
+      owned(
+        ownerId,
+        Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
+          row === undefined
+            ? Effect.succeedNone
+            : Effect.map(recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
+        )
+      ),
+    query: (ownerId, query) =>
+      selected(ownerId, query, none, (selection) => {
+        const limit = limitOf(query?.limit)
+        return limit === 0
+          ? Effect.succeed(none)
+          : Effect.flatMap(backend.find(ownerId, { selection, limit, after: query?.after }), (rows) =>
+              factsOf(backend.name, rows)
+            )
+      }),
+    search: (ownerId, text, query) =>
+      selected(ownerId, query, none, (selection) => {
+        const limit = limitOf(query?.limit)
+        return limit === 0
+          ? Effect.succeed(none)
+          : Effect.flatMap(backend.lexical(ownerId, { text, selection, limit }), (hits) =>
+              factsOf(
+                backend.name,
+                hits.map(({ row }) => row)
+              )
+            )
+      }),
+    count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),
+    entities: (ownerId, options) =>
+      owned(
+        ownerId,
+        Effect.map(
+          backend.subjects(ownerId, { limit: limitOf(options?.limit), after: options?.after }),
+          (subjects): ReadonlyArray<Entity> =>
+            subjects.map(({ closed, open, subject, subjectKey }) => ({ key: subjectKey, name: subject, open, closed }))
+        )
+      ),
+    known: (ownerId, names) =>
+      owned(
+        ownerId,
+        Effect.suspend(() => {
+          const byKey = new Map<string, string>()
+          for (const name of names) {
+            const key = FactText.key(name)
+            if (key !== "" && !byKey.has(key)) byKey.set(key, name)
+          }
+          return byKey.size === 0
+            ? Effect.succeed([])
+            : Effect.map(backend.known(ownerId, [...byKey.keys()]), (keys) =>
+                keys.flatMap((key) => byKey.get(key) ?? [])
+              )
+        })
+      ),
+    owners: Stream.paginateChunkEffect(undefined as string | undefined, (after) =>
+      Effect.map(backend.owners({ limit: pageSize, after }), FactAssertion.page(pageSize))
+    ),
+    health: backend.health
+  } satisfies Partial<Service>
+}
+
+/**
+ * The store over a backend: everything that facts do to each other.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromBackend = (backend: FactBackend.FactBackend, options?: Options | undefined): Service => {
+  const maxOpen = options?.maxFactsPerEntity ?? 100
+  const maxClosed = options?.maxClosedPerEntity ?? 1000
+  const cardinality = options?.cardinality ?? FactCardinality.standard
+  const lock = OwnerLock.make()
+  const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
+
+  /** Reads and changes until nobody else has changed anything in between. */
+  const edit = <A>(ownerId: string, read: Effect.Effect<Edit<A>, MemoryStoreFailure>): Effect.Effect<A, MemoryStoreFailure> => {
+    const attempt = (left: number): Effect.Effect<A, MemoryStoreFailure> =>
+      Effect.flatMap(backend.revision(ownerId), (revision) =>
+        Effect.flatMap(read, ({ change, result }) => {
+          if (change.put === undefined && change.delete === undefined) return Effect.sync(() => result(new Set()))
+          return Effect.flatMap(backend.apply(ownerId, revision, { maxOpen, maxClosed, ...change } as FactBackend.FactChange), (applied) =>
+            Option.isSome(applied)
+              ? Effect.sync(() => result(new Set(applied.value)))
+              : left === 0
+                ? Effect.fail(changedTooOften)
+                : attempt(left - 1)
+          )
+        })
+      )
+    return owned(ownerId, lock.withLock(ownerId)(attempt(maxAttempts)))
+  }
+
+  const one = (ownerId: string, id: FactId, change: (record: FactTimeline.FactRecord) => FactTimeline.FactRecord) =>
+    edit<Fact>(
+      ownerId,
+      Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
+        row === undefined
+          ? Effect.fail(unknownFact(backend.name))
+          : Effect.map(recordOf(backend.name, row), (record): Edit<Fact> => {
+              const changed = change(record)
+              return {
+                change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
+                result: () => FactTimeline.toFact(changed)
+              }
+            })
+      )
+    )
+
+  return {
+    name: backend.name,
+    ...reading(backend, owned),
+    assert: (ownerId, facts, assertOptions) =>
+      facts.length === 0
+        ? owned(ownerId, Effect.succeed([]))
+        : Effect.flatMap(FactAssertion.read(backend.name, facts), (said) =>
+            edit(
+              ownerId,
+              Effect.map(FactAssertion.plan(backend, ownerId, said, cardinality), ({ kept, put, subjects }) => ({
+                change:
+                  put.length === 0
+                    ? {}
+                    : { put, trim: subjects, maxOpen: assertOptions?.maxFactsPerEntity ?? maxOpen },
+                result: (trimmed) =>
+                  kept.map((record) =>
+                    trimmed.has(record.row.id) ? Option.none() : Option.some(FactTimeline.toFact(record))
+                  )
+              }))
+            )
+          ),
+    updateConfidence: (ownerId, id, confidence) =>
+      confidence >= 0 && confidence <= 1
+        ? one(ownerId, id, (record) => FactTimeline.withConfidence(record, confidence))
+        : Effect.fail(
+            new MemoryStoreError({ message: "The confidence of a fact is a number from 0 to 1", store: backend.name })
+          ),
+    close: (ownerId, id, at) =>
+      Effect.flatMap(at === undefined ? Clock.currentTimeMillis : Effect.succeed(at), (end) =>
+        Number.isFinite(end)
+          ? one(ownerId, id, (record) => FactTimeline.ended(record, end))
+          : Effect.fail(new MemoryStoreError({ message: "A fact ends at a finite time", store: backend.name }))
+      ),
+    delete: (ownerId, id) =>
+      edit(
+        ownerId,
+        Effect.map(FactAssertion.sameTriple(backend, ownerId, id), (ids) => ({
+          change: ids.length === 0 ? {} : { delete: ids },
+          result: () => ids.length > 0
+        }))
+      ),
+    clear: (ownerId) => owned(ownerId, lock.withLock(ownerId)(backend.clear(ownerId)))
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MemoryOptions extends Options, FactTable.Options {}
+
+/**
+ * In this process.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
+  Effect.sync(() => fromBackend(FactTable.make(options), options))
+
+/**
+ * In this process, and gone with it.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<FactStore> =>
+  Layer.effect(FactStore, makeMemory(options))

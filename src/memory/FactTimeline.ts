@@ -1,0 +1,306 @@
+/**
+ * When what held, worked out from what was said, whatever the order it is told in.
+ *
+ * A record is a time without a break in which a triple held. It keeps when it was said (`mentions`), so that what is told late and belongs
+ * between two of them can part it.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { EntryId } from "../domain/Ids.js"
+import { type Fact, FactId } from "./Fact.js"
+import type { FactRow } from "./FactBackend.js"
+import * as FactText from "./FactText.js"
+
+/**
+ * @category constants
+ */
+export const maxMentions = 64
+/**
+ * @category constants
+ */
+export const maxSources = 64
+/**
+ * Characters of the metadata of a fact as JSON.
+ *
+ * @category constants
+ */
+export const maxMetadata = 20_000
+
+const Mention = Schema.Struct({
+  at: Schema.Finite,
+  confidence: Schema.Finite,
+  sources: Schema.Array(EntryId),
+  replaces: Schema.Boolean
+})
+/**
+ * Once that a triple was said: how sure, by which entries, and whether other objects end then.
+ *
+ * @category models
+ */
+export interface Mention extends Schema.Schema.Type<typeof Mention> {}
+
+const Body = Schema.parseJson(
+  Schema.Struct({
+    subject: Schema.String,
+    predicate: Schema.String,
+    object: Schema.String,
+    mentions: Schema.NonEmptyArray(Mention),
+    closedBy: Schema.optional(FactId),
+    recordedAt: Schema.Finite,
+    metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown })
+  })
+)
+type Body = typeof Body.Type
+
+/**
+ * A row and what only the store reads of it.
+ *
+ * @category models
+ */
+export interface FactRecord extends Body {
+  readonly row: Omit<FactRow, "body" | "confidence" | "validFrom" | "validTo" | "replacesFrom">
+  readonly validTo?: number | undefined
+}
+
+const decodeBody = Schema.decodeUnknownOption(Body)
+
+/**
+ * Nothing if no store wrote it.
+ *
+ * @category conversions
+ */
+export const fromRow = (row: FactRow): FactRecord | undefined => {
+  const body = decodeBody(row.body)
+  return body._tag === "None" ? undefined : { ...body.value, row, validTo: row.validTo }
+}
+
+const confidenceOf = (mentions: ReadonlyArray<Mention>): number => {
+  let highest = 0
+  for (const { confidence } of mentions) if (confidence > highest) highest = confidence
+  return highest
+}
+
+const sourcesOf = (mentions: ReadonlyArray<Mention>): ReadonlyArray<EntryId> => {
+  const all = new Set<EntryId>()
+  for (const { sources } of mentions) for (const source of sources) all.add(source)
+  return [...all]
+}
+
+/**
+ * @category getters
+ */
+export const validFrom = (record: FactRecord): number => record.mentions[0].at
+
+/**
+ * @category conversions
+ */
+export const toRow = (record: FactRecord): FactRow => {
+  const { closedBy, mentions, metadata, object, predicate, recordedAt, row, subject, validTo } = record
+  const { id, objectKey, objectWords, ownerId, predicateKey, subjectKey, subjectWords, text } = row
+  return {
+    id,
+    ownerId,
+    subject: row.subject,
+    subjectKey,
+    predicateKey,
+    objectKey,
+    subjectWords,
+    objectWords,
+    text,
+    confidence: confidenceOf(mentions),
+    validFrom: mentions[0].at,
+    validTo,
+    replacesFrom: mentions.find((mention) => mention.replaces)?.at,
+    body: JSON.stringify({ subject, predicate, object, mentions, closedBy, recordedAt, metadata })
+  }
+}
+
+/**
+ * @category conversions
+ */
+export const toFact = (record: FactRecord): Fact => ({
+  id: record.row.id,
+  ownerId: record.row.ownerId,
+  subject: record.subject,
+  predicate: record.predicate,
+  object: record.object,
+  confidence: confidenceOf(record.mentions),
+  sources: sourcesOf(record.mentions),
+  validFrom: validFrom(record),
+  ...(record.validTo === undefined ? {} : { validTo: record.validTo }),
+  ...(record.closedBy === undefined ? {} : { closedBy: record.closedBy }),
+  recordedAt: record.recordedAt,
+  metadata: record.metadata
+})
+
+type Mentions = Body["mentions"]
+
+const joined = (a: Mention, b: Mention): Mention => ({
+  at: a.at,
+  confidence: Math.max(a.confidence, b.confidence),
+  sources: [...new Set([...a.sources, ...b.sources])],
+  replaces: a.replaces || b.replaces
+})
+
+/** Of too many the oldest become one, and the oldest sources go. */
+const bounded = (mentions: ReadonlyArray<Mention>): Mentions => {
+  const kept = mentions.slice()
+  while (kept.length > maxMentions) kept.splice(0, 2, joined(kept[0]!, kept[1]!))
+  let room = maxSources
+  for (let index = kept.length - 1; index >= 0; index--) {
+    const mention = kept[index]!
+    if (mention.sources.length > room) kept[index] = { ...mention, sources: room === 0 ? [] : mention.sources.slice(-room) }
+    room -= kept[index]!.sources.length
+  }
+  return kept as unknown as Mentions
+}
+
+/**
+ * @category combinators
+ */
+export const withMention = (mentions: ReadonlyArray<Mention>, mention: Mention): Mentions => {
+  const index = mentions.findIndex(({ at }) => at >= mention.at)
+  if (index < 0) return bounded([...mentions, mention])
+  const before = mentions.slice(0, index)
+  const there = mentions[index]!
+  return bounded(
+    there.at === mention.at
+      ? [...before, joined(there, mention), ...mentions.slice(index + 1)]
+      : [...before, mention, ...mentions.slice(index)]
+  )
+}
+
+const covers = (record: FactRecord, at: number): boolean =>
+  validFrom(record) <= at && (record.validTo === undefined || record.validTo > at)
+
+/** The same source says nothing new. */
+const isKnown = (record: FactRecord, { at, sources }: Mention): boolean => {
+  if (sources.length === 0 || !(covers(record, at) || validFrom(record) === at)) return false
+  const known = new Set(sourcesOf(record.mentions))
+  return sources.every((source) => known.has(source))
+}
+
+/** The part before a time and, if it was said again after, the part from then on. */
+const parted = (
+  record: FactRecord,
+  at: number,
+  rest: FactId
+): { readonly before: FactRecord; readonly after: FactRecord | undefined } => {
+  const before = record.mentions.filter((mention) => mention.at <= at) as unknown as Mentions
+  const after = record.mentions.filter((mention) => mention.at > at)
+  return {
+    before: { ...record, mentions: before, validTo: at },
+    after:
+      after.length === 0
+        ? undefined
+        : { ...record, row: { ...record.row, id: rest }, mentions: after as unknown as Mentions }
+  }
+}
+
+/**
+ * What becomes of the records around when a triple is said.
+ *
+ * @category models
+ */
+export interface Insertion {
+  readonly changed: ReadonlyArray<FactRecord>
+  readonly kept: FactRecord
+}
+
+/**
+ * `told` is what is said, as a record of its own that is open and has one mention; its id is that of a new record. `near` are the records
+ * of its subject and predicate as `FactBackend.near` gives them; `ids` are new ones, as many as there are of these.
+ *
+ * Of two objects from the same time the one that is told later takes the place of the other.
+ *
+ * @category combinators
+ */
+export const insert = (
+  near: ReadonlyArray<FactRecord>,
+  told: FactRecord,
+  ids: ReadonlyArray<FactId>
+): Insertion => {
+  const mention = told.mentions[0]
+  const at = mention.at
+  const own: Array<FactRecord> = []
+  const others: Array<FactRecord> = []
+  for (const record of near) (record.row.objectKey === told.row.objectKey ? own : others).push(record)
+  const known = own.find((record) => isKnown(record, mention))
+  if (known !== undefined) return { changed: [], kept: known }
+
+  const closed: Array<FactRecord> = []
+  const reopened: Array<FactRecord> = []
+  const staying: Array<FactRecord> = []
+  others.forEach((record, index) => {
+    if (!mention.replaces || !covers(record, at)) {
+      staying.push(record)
+      return
+    }
+    const { after, before } = parted(record, at, ids[index]!)
+    closed.push(before)
+    if (after !== undefined) reopened.push(after)
+  })
+
+  const kept = placed(own, [...staying, ...reopened], told)
+  const changed = [...closed.map((record) => ({ ...record, closedBy: kept.row.id })), ...reopened, kept]
+  return { changed, kept }
+}
+
+/** What is told later wins; what is known gives way when both together would be too much. */
+const merged = (known: FactRecord["metadata"], told: FactRecord["metadata"]): FactRecord["metadata"] => {
+  if (Object.keys(told).length === 0) return known
+  const both = { ...known, ...told }
+  return JSON.stringify(both).length > maxMetadata ? told : both
+}
+
+const grown = (record: FactRecord, told: FactRecord): FactRecord => ({
+  ...record,
+  mentions: withMention(record.mentions, told.mentions[0]),
+  metadata: merged(record.metadata, told.metadata)
+})
+
+const placed = (own: ReadonlyArray<FactRecord>, others: ReadonlyArray<FactRecord>, told: FactRecord): FactRecord => {
+  const at = validFrom(told)
+  const home = own.find((record) => covers(record, at))
+  if (home !== undefined) return grown(home, told)
+  let end: { readonly at: number; readonly by: FactId } | undefined
+  for (const record of others) {
+    const next = record.mentions.find((mention) => mention.at > at && mention.replaces)
+    if (next !== undefined && (end === undefined || next.at < end.at)) end = { at: next.at, by: record.row.id }
+  }
+  let next: FactRecord | undefined
+  for (const record of own) {
+    if (validFrom(record) > at && (next === undefined || validFrom(record) < validFrom(next))) next = record
+  }
+  if (next !== undefined && (end === undefined || validFrom(next) <= end.at)) return grown(next, told)
+  return end === undefined ? told : { ...told, validTo: end.at, closedBy: end.by }
+}
+
+/**
+ * Ended by somebody's word, not before it began; what was said after that counts as said before it. One that had ended by then stays as it
+ * is.
+ *
+ * @category combinators
+ */
+export const ended = (record: FactRecord, at: number): FactRecord => {
+  const end = Math.max(at, validFrom(record))
+  if (record.validTo !== undefined && record.validTo <= end) return record
+  const { closedBy: _, ...open } = record
+  const [first, ...rest] = record.mentions
+  const mentions: [Mention, ...Array<Mention>] = [first]
+  for (const mention of rest) {
+    if (mention.at < end) mentions.push(mention)
+    else mentions.push(joined(mentions.pop() ?? first, mention))
+  }
+  return { ...open, mentions, validTo: end }
+}
+
+/**
+ * @category combinators
+ */
+export const withConfidence = (record: FactRecord, confidence: number): FactRecord => {
+  const [first, ...rest] = record.mentions
+  return { ...record, mentions: [{ ...first, confidence }, ...rest.map((mention) => ({ ...mention, confidence }))] }
+}
