@@ -1,14 +1,17 @@
 /**
- * From entries to facts.
+ * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as EntityNames from "./EntityNames.js"
 import type { NewFact } from "./Fact.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { FactExtractionError } from "./MemoryError.js"
+import type { MemoryRole } from "./Selection.js"
+import * as StatedFacts from "./StatedFacts.js"
 
 /**
  * @since 0.1.0
@@ -38,6 +41,76 @@ export class EntityExtractor extends Context.Tag("effect-lexigram/memory/EntityE
   EntityExtractor,
   Service
 >() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface HeuristicOptions {
+  /** Whose entries are read; those of users unless set. */
+  readonly roles?: ReadonlyArray<MemoryRole> | undefined
+  /** Whom `I` means in what a user says, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by their name. */
+  readonly speaker?: string | undefined
+  /** Facts of one entry at most; 20 unless set. */
+  readonly maxFactsPerEntry?: number | undefined
+  /** Names of one call at most; 64 unless set. */
+  readonly maxEntities?: number | undefined
+}
+
+const maxSpeaker = 50
+
+const speakerOf = (entry: MemoryEntry, user: string): string => {
+  const named = Object.hasOwn(entry.metadata, "speaker") ? entry.metadata["speaker"] : undefined
+  if (typeof named === "string" && named.trim() !== "" && named.length <= maxSpeaker) return named.trim()
+  return entry.role === "user" ? user : entry.role
+}
+
+const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyArray<string> => {
+  const names = new Map<string, string>()
+  for (const entry of entries) {
+    for (const name of EntityNames.entitiesOf(entry.content, { limit })) {
+      if (names.size >= limit) return [...names.values()]
+      const key = name.toLowerCase()
+      if (!names.has(key)) names.set(key, name)
+    }
+  }
+  return [...names.values()]
+}
+
+/**
+ * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office is in Ghent`. What is
+ * asked, denied, supposed, reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's.
+ * Subjects have up to 60 characters, objects up to 120. It gives no confidence.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeHeuristic = (options?: HeuristicOptions | undefined): Service => {
+  const roles = new Set<MemoryRole>(options?.roles ?? ["user"])
+  const user = options?.speaker ?? "user"
+  const limit = options?.maxFactsPerEntry ?? 20
+  const maxEntities = options?.maxEntities ?? 64
+  const factsIn = (entry: MemoryEntry): ReadonlyArray<NewFact> =>
+    StatedFacts.read(entry.content, { speaker: speakerOf(entry, user), limit }).map((triple) => ({
+      ...triple,
+      sources: [entry.id],
+      validFrom: entry.timestamp
+    }))
+  return {
+    extract: (entries) =>
+      Effect.sync(() => {
+        const read = entries.filter(({ role }) => roles.has(role))
+        return { facts: read.flatMap(factsIn), entities: namesIn(read, maxEntities) }
+      })
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerHeuristic = (options?: HeuristicOptions | undefined): Layer.Layer<EntityExtractor> =>
+  Layer.sync(EntityExtractor, () => makeHeuristic(options))
 
 /**
  * Reads nothing.

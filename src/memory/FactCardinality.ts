@@ -22,8 +22,12 @@ const listed = (texts: string): ReadonlyArray<string> => texts.split(",").map((t
 export const single: ReadonlyArray<string> = [
   ...listed("lives in, lives at, live in, resides in, is living in, is based in, is located in, home is, hometown is"),
   ...listed("works at, works for, works as, work at, work for, is employed by, is employed at, job is, employer is"),
-  ...listed("is called, is named, name is, goes by, has name, has nickname, has surname, has first name, has last name"),
-  ...listed("has age, age is, is aged, has birthday, birthday is, was born in, was born on, was born at, has date of birth"),
+  ...listed(
+    "is called, is named, name is, goes by, has name, has nickname, has surname, has first name, has last name"
+  ),
+  ...listed(
+    "has age, age is, is aged, has birthday, birthday is, was born in, was born on, was born at, has date of birth"
+  ),
   ...listed("is married to, is engaged to, has nationality, has gender, has height, has weight, has blood type"),
   ...listed("has address, has home address, has email, has email address, has e-mail, has phone, has phone number"),
   ...listed("has job, has job title, has title, has occupation, has profession, has employer, has boss, has manager"),
@@ -40,4 +44,6 @@ const ones: ReadonlySet<string> = new Set(single)
  * @category constructors
  */
 export const standard = (predicate: string): Cardinality =>
-  ones.has(predicate) || predicate.startsWith("has favourite ") || predicate.startsWith("has favorite ") ? "one" : "many"
+  ones.has(predicate) || predicate.startsWith("has favourite ") || predicate.startsWith("has favorite ")
+    ? "one"
+    : "many"

@@ -50,7 +50,8 @@ const subjectsIn = (
       const names = new Set(known)
       const taken: Array<Span> = []
       for (const span of spans) {
-        if (names.has(span.name) && taken.every((other) => span.to <= other.from || span.from >= other.to)) taken.push(span)
+        if (names.has(span.name) && taken.every((other) => span.to <= other.from || span.from >= other.to))
+          taken.push(span)
       }
       return taken.sort((a, b) => a.from - b.from).map(({ name }) => name)
     }

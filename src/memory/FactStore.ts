@@ -14,7 +14,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Fact, FactId, NewFact } from "./Fact.js"
 import * as FactAssertion from "./FactAssertion.js"
-import * as FactBackend from "./FactBackend.js"
+import type * as FactBackend from "./FactBackend.js"
 import * as FactCardinality from "./FactCardinality.js"
 import * as FactTable from "./FactTable.js"
 import * as FactText from "./FactText.js"
@@ -196,7 +196,10 @@ const recordOf = (name: string, row: FactBackend.FactRow): Effect.Effect<FactTim
   return record === undefined ? Effect.fail(unreadable(name)) : Effect.succeed(record)
 }
 
-const factsOf = (name: string, rows: ReadonlyArray<FactBackend.FactRow>): Effect.Effect<ReadonlyArray<Fact>, StorageError> =>
+const factsOf = (
+  name: string,
+  rows: ReadonlyArray<FactBackend.FactRow>
+): Effect.Effect<ReadonlyArray<Fact>, StorageError> =>
   Effect.suspend(() => {
     const facts: Array<Fact> = []
     for (const row of rows) {
@@ -208,10 +211,7 @@ const factsOf = (name: string, rows: ReadonlyArray<FactBackend.FactRow>): Effect
   })
 
 /** Nothing can fit a name without words. */
-const rowSelection = (
-  selection: FactSelection | undefined,
-  now: number
-): FactBackend.RowSelection | undefined => {
+const rowSelection = (selection: FactSelection | undefined, now: number): FactBackend.RowSelection | undefined => {
   const words = selection?.entity === undefined ? undefined : FactText.words(selection.entity)
   if (words === "") return undefined
   return {
@@ -321,17 +321,22 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
   const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
 
   /** Reads and changes until nobody else has changed anything in between. */
-  const edit = <A>(ownerId: string, read: Effect.Effect<Edit<A>, MemoryStoreFailure>): Effect.Effect<A, MemoryStoreFailure> => {
+  const edit = <A>(
+    ownerId: string,
+    read: Effect.Effect<Edit<A>, MemoryStoreFailure>
+  ): Effect.Effect<A, MemoryStoreFailure> => {
     const attempt = (left: number): Effect.Effect<A, MemoryStoreFailure> =>
       Effect.flatMap(backend.revision(ownerId), (revision) =>
         Effect.flatMap(read, ({ change, result }) => {
           if (change.put === undefined && change.delete === undefined) return Effect.sync(() => result(new Set()))
-          return Effect.flatMap(backend.apply(ownerId, revision, { maxOpen, maxClosed, ...change } as FactBackend.FactChange), (applied) =>
-            Option.isSome(applied)
-              ? Effect.sync(() => result(new Set(applied.value)))
-              : left === 0
-                ? Effect.fail(changedTooOften)
-                : attempt(left - 1)
+          return Effect.flatMap(
+            backend.apply(ownerId, revision, { maxOpen, maxClosed, ...change } as FactBackend.FactChange),
+            (applied) =>
+              Option.isSome(applied)
+                ? Effect.sync(() => result(new Set(applied.value)))
+                : left === 0
+                  ? Effect.fail(changedTooOften)
+                  : attempt(left - 1)
           )
         })
       )
@@ -341,16 +346,18 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
   const one = (ownerId: string, id: FactId, change: (record: FactTimeline.FactRecord) => FactTimeline.FactRecord) =>
     edit<Fact>(
       ownerId,
-      Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
-        row === undefined
-          ? Effect.fail(unknownFact(backend.name))
-          : Effect.map(recordOf(backend.name, row), (record): Edit<Fact> => {
-              const changed = change(record)
-              return {
-                change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
-                result: () => FactTimeline.toFact(changed)
-              }
-            })
+      Effect.flatMap(
+        backend.get(ownerId, [id]),
+        ([row]): Effect.Effect<Edit<Fact>, MemoryStoreFailure> =>
+          row === undefined
+            ? Effect.fail(unknownFact(backend.name))
+            : Effect.map(recordOf(backend.name, row), (record): Edit<Fact> => {
+                const changed = change(record)
+                return {
+                  change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
+                  result: () => FactTimeline.toFact(changed)
+                }
+              })
       )
     )
 
@@ -365,9 +372,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
               ownerId,
               Effect.map(FactAssertion.plan(backend, ownerId, said, cardinality), ({ kept, put, subjects }) => ({
                 change:
-                  put.length === 0
-                    ? {}
-                    : { put, trim: subjects, maxOpen: assertOptions?.maxFactsPerEntity ?? maxOpen },
+                  put.length === 0 ? {} : { put, trim: subjects, maxOpen: assertOptions?.maxFactsPerEntity ?? maxOpen },
                 result: (trimmed) =>
                   kept.map((record) =>
                     trimmed.has(record.row.id) ? Option.none() : Option.some(FactTimeline.toFact(record))

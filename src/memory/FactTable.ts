@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import type { FactId } from "./Fact.js"
 import {
   byPosition,
@@ -16,6 +15,7 @@ import {
   predicate,
   type RowSelection
 } from "./FactBackend.js"
+import * as LexicalIndex from "./LexicalIndex.js"
 import { MemoryCapacityError } from "./MemoryError.js"
 import * as TextAnalyzer from "./TextAnalyzer.js"
 
@@ -29,15 +29,10 @@ export interface Options {
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }
 
-// As in Robertson and Zaragoza (2009).
-const k1 = 1.2
-const b = 0.75
 const maxQueryTerms = 64
 
-interface Indexed {
+interface Indexed extends LexicalIndex.Indexed {
   readonly row: FactRow
-  readonly terms: ReadonlyMap<string, number>
-  readonly length: number
 }
 
 interface Subject {
@@ -88,21 +83,21 @@ class Owned {
   readonly subjectKeys: Array<string> = []
   readonly #slots = new Map<string, Set<FactId>>()
   readonly #words = new Map<string, Set<FactId>>()
-  readonly #terms = new Map<string, Set<FactId>>()
+  readonly #index: LexicalIndex.LexicalIndex<Indexed>
   readonly #analyzer: TextAnalyzer.TextAnalyzer
-  #length = 0
   revision = 0
 
-  constructor(analyzer: TextAnalyzer.TextAnalyzer) {
+  constructor(analyzer: TextAnalyzer.TextAnalyzer, room: LexicalIndex.Scratch) {
     this.#analyzer = analyzer
+    this.#index = new LexicalIndex.LexicalIndex(room, (one, other) => byPosition(one.row, other.row))
   }
 
   remove(id: FactId): boolean {
     const found = this.rows.get(id)
     if (found === undefined) return false
-    const { length, row, terms } = found
+    const { row } = found
     this.rows.delete(id)
-    this.#length -= length
+    this.#index.remove(found)
     const subject = this.subjects.get(row.subjectKey)
     if (subject !== undefined) {
       subject.rows.delete(id)
@@ -114,20 +109,14 @@ class Owned {
     }
     removeFrom(this.#slots, slotOf(row), id)
     for (const word of wordsOf(row)) removeFrom(this.#words, word, id)
-    for (const term of terms.keys()) removeFrom(this.#terms, term, id)
     return true
   }
 
   put(row: FactRow): void {
     this.remove(row.id)
-    const terms = new Map<string, number>()
-    let length = 0
-    for (const term of this.#analyzer.analyze(row.text)) {
-      terms.set(term, (terms.get(term) ?? 0) + 1)
-      length++
-    }
-    this.rows.set(row.id, { row, terms, length })
-    this.#length += length
+    const indexed = { row, slot: -1 }
+    this.rows.set(row.id, indexed)
+    this.#index.add(indexed, this.#analyzer.analyze(row.text))
     let subject = this.subjects.get(row.subjectKey)
     if (subject === undefined) {
       subject = { rows: new Map(), open: 0 }
@@ -138,7 +127,6 @@ class Owned {
     if (row.validTo === undefined) subject.open++
     addTo(this.#slots, slotOf(row), row.id)
     for (const word of wordsOf(row)) addTo(this.#words, word, row.id)
-    for (const term of terms.keys()) addTo(this.#terms, term, row.id)
   }
 
   trim(subjectKey: string, maxOpen: number, maxClosed: number): ReadonlyArray<FactId> {
@@ -178,28 +166,10 @@ class Owned {
     return this.#ofSubjects(this.subjectKeys)
   }
 
-  lexical(text: string, selection: RowSelection): Array<{ readonly row: FactRow; readonly score: number }> {
+  lexical(text: string, selection: RowSelection, limit: number) {
     const selected = predicate(selection)
-    const scores = new Map<FactId, number>()
-    const average = this.#length / Math.max(1, this.rows.size)
     const terms = [...new Set(this.#analyzer.analyze(text))].slice(0, maxQueryTerms)
-    for (const term of terms) {
-      const ids = this.#terms.get(term)
-      if (ids === undefined) continue
-      const weight = Math.log(1 + (this.rows.size - ids.size + 0.5) / (ids.size + 0.5))
-      for (const id of ids) {
-        const indexed = this.rows.get(id)!
-        const frequency = indexed.terms.get(term) ?? 0
-        const norm = k1 * (1 - b + (b * indexed.length) / average)
-        scores.set(id, (scores.get(id) ?? 0) + (weight * frequency * (k1 + 1)) / (frequency + norm))
-      }
-    }
-    const hits: Array<{ readonly row: FactRow; readonly score: number }> = []
-    for (const [id, score] of scores) {
-      const { row } = this.rows.get(id)!
-      if (selected(row)) hits.push({ row, score })
-    }
-    return hits.sort((one, other) => other.score - one.score || byPosition(one.row, other.row))
+    return this.#index.search(terms, limit, ({ row }) => selected(row)).hits
   }
 
   #rowsOf(ids: Iterable<FactId> | undefined): ReadonlyArray<FactRow> {
@@ -271,6 +241,7 @@ export const make = (options?: Options | undefined): FactBackend => {
   const analyzer = options?.analyzer ?? TextAnalyzer.english
   const capacity = options?.capacity ?? 100_000
   const owners = new Map<string, Owned>()
+  const room = LexicalIndex.scratch()
   const names: Array<string> = []
   let size = 0
   // One count for all owners: an owner that comes back after it was cleared must not meet a state of before.
@@ -284,7 +255,7 @@ export const make = (options?: Options | undefined): FactBackend => {
   const apply = (ownerId: string, revision: number, change: FactChange) => {
     const known = owners.get(ownerId)
     if ((known?.revision ?? 0) !== revision) return Effect.succeedNone
-    const owned = known ?? new Owned(analyzer)
+    const owned = known ?? new Owned(analyzer, room)
     const removed = new Set((change.delete ?? []).filter((id) => owned.rows.has(id)))
     const added = (change.put ?? []).filter(({ id }) => !owned.rows.has(id) || removed.has(id)).length
     if (added > removed.size && size + added - removed.size > capacity) {
@@ -324,7 +295,13 @@ export const make = (options?: Options | undefined): FactBackend => {
     find: (ownerId, { after, limit, selection }) =>
       Effect.sync(() => page(owners.get(ownerId)?.candidates(selection) ?? [], selection, limit, after)),
     lexical: (ownerId, { limit, selection, text }) =>
-      Effect.sync(() => owners.get(ownerId)?.lexical(text, selection).slice(0, limit) ?? []),
+      Effect.sync(
+        () =>
+          owners
+            .get(ownerId)
+            ?.lexical(text, selection, limit)
+            .map(({ item, score }) => ({ row: item.row, score })) ?? []
+      ),
     count: (ownerId, selection) =>
       Effect.sync(() => {
         const selected = predicate(selection)

@@ -11,7 +11,6 @@ import * as Schema from "effect/Schema"
 import { EntryId } from "../domain/Ids.js"
 import { type Fact, FactId } from "./Fact.js"
 import type { FactRow } from "./FactBackend.js"
-import * as FactText from "./FactText.js"
 
 /**
  * @category constants
@@ -151,7 +150,8 @@ const bounded = (mentions: ReadonlyArray<Mention>): Mentions => {
   let room = maxSources
   for (let index = kept.length - 1; index >= 0; index--) {
     const mention = kept[index]!
-    if (mention.sources.length > room) kept[index] = { ...mention, sources: room === 0 ? [] : mention.sources.slice(-room) }
+    if (mention.sources.length > room)
+      kept[index] = { ...mention, sources: room === 0 ? [] : mention.sources.slice(-room) }
     room -= kept[index]!.sources.length
   }
   return kept as unknown as Mentions
@@ -217,11 +217,7 @@ export interface Insertion {
  *
  * @category combinators
  */
-export const insert = (
-  near: ReadonlyArray<FactRecord>,
-  told: FactRecord,
-  ids: ReadonlyArray<FactId>
-): Insertion => {
+export const insert = (near: ReadonlyArray<FactRecord>, told: FactRecord, ids: ReadonlyArray<FactId>): Insertion => {
   const mention = told.mentions[0]
   const at = mention.at
   const own: Array<FactRecord> = []

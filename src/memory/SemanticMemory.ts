@@ -14,7 +14,12 @@ import { type Fact, FactId, type NewFact } from "./Fact.js"
 import * as FactRecall from "./FactRecall.js"
 import * as FactStore from "./FactStore.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
-import { type FactExtractionError, MemoryCapacityError, MemoryStoreError, type MemoryStoreFailure } from "./MemoryError.js"
+import {
+  type FactExtractionError,
+  MemoryCapacityError,
+  MemoryStoreError,
+  type MemoryStoreFailure
+} from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 
 /**
@@ -155,10 +160,8 @@ export const make = (
     })
     const written = (ownerId: string, facts: ReadonlyArray<Fact>) =>
       notices.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
-    const told = (ownerId: string) =>
-      Effect.tap((facts: ReadonlyArray<Fact>) =>
-        notices.retrieved({ tier: "semantic", ownerId, count: facts.length })
-      )
+    const told = <E>(ownerId: string, facts: Effect.Effect<ReadonlyArray<Fact>, E>) =>
+      Effect.tap(facts, ({ length }) => notices.retrieved({ tier: "semantic", ownerId, count: length }))
 
     const keep = (ownerId: string, facts: ReadonlyArray<NewFact>) =>
       Effect.map(store.assert(ownerId, facts, { maxFactsPerEntity }), (kept) => eachOnce(kept.flatMap(Option.toArray)))
@@ -189,14 +192,11 @@ export const make = (
           return kept
         }).pipe(observed("store_fact")),
       queryFacts: (ownerId, subject, asked) =>
-        store.query(ownerId, { ...queryOf(asked), subject }).pipe(told(ownerId), observed("query_facts")),
+        observed("query_facts")(told(ownerId, store.query(ownerId, { ...queryOf(asked), subject }))),
       getEntityFacts: (ownerId, entity, asked) =>
-        store.query(ownerId, { ...queryOf(asked), entity }).pipe(told(ownerId), observed("query_facts")),
+        observed("query_facts")(told(ownerId, store.query(ownerId, { ...queryOf(asked), entity }))),
       recall: (ownerId, query, asked) =>
-        FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }).pipe(
-          told(ownerId),
-          observed("recall")
-        ),
+        observed("recall")(told(ownerId, FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }))),
       updateFact: (ownerId, id, confidence) =>
         store.updateConfidence(ownerId, id, confidence).pipe(
           Effect.tap((fact) => written(ownerId, [fact])),
