@@ -281,6 +281,13 @@ export * as DomainEvent from "./observability/DomainEvent.js"
 export * as Embedder from "./llm/Embedder.js"
 
 /**
+ * From entries to facts and names: by the words of plain English sentences, or by a model.
+ *
+ * @since 0.1.0
+ */
+export * as EntityExtractor from "./memory/EntityExtractor.js"
+
+/**
  * Names in a text, found by how they are written: what an index of entities is made of.
  *
  * @since 0.1.0
@@ -343,6 +350,28 @@ export * as EventsStage from "./agent/EventsStage.js"
  * @since 0.1.0
  */
 export * as Fact from "./memory/Fact.js"
+
+/**
+ * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a fact was closed by
+ * is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ *
+ * @since 0.1.0
+ */
+export * as FactBackend from "./memory/FactBackend.js"
+
+/**
+ * How many objects a predicate has at a time.
+ *
+ * @since 0.1.0
+ */
+export * as FactCardinality from "./memory/FactCardinality.js"
+
+/**
+ * Where facts are kept: what is known, how sure it is, and from when until when it held.
+ *
+ * @since 0.1.0
+ */
+export * as FactStore from "./memory/FactStore.js"
 
 /**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.

@@ -16,6 +16,7 @@ import type { FactBackend, FactRow } from "./FactBackend.js"
 import type { Cardinality } from "./FactCardinality.js"
 import * as FactText from "./FactText.js"
 import * as FactTimeline from "./FactTimeline.js"
+import * as JsonCopy from "./JsonCopy.js"
 import { OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "./MemoryError.js"
 
@@ -68,20 +69,14 @@ const decode = Schema.decodeUnknownEither(NewFact)
 const refused = (store: string, what: string): MemoryStoreError =>
   new MemoryStoreError({ message: `A fact cannot be kept: ${what}`, store })
 
-/** As JSON gives it back, so that it is the same wherever it is kept. */
-const plainMetadata = (store: string, metadata: NewFact["metadata"]) =>
-  metadata === undefined
-    ? Effect.succeed({})
-    : Effect.flatMap(
-        Effect.try({
-          try: () => JSON.stringify(metadata),
-          catch: () => refused(store, "its metadata cannot be written as JSON")
-        }),
-        (json) =>
-          json.length > FactTimeline.maxMetadata
-            ? Effect.fail(refused(store, `its metadata has more than ${FactTimeline.maxMetadata} characters`))
-            : Effect.sync(() => JSON.parse(json) as { readonly [key: string]: unknown })
-      )
+/** Frozen and as JSON gives it back, so that it is the same wherever it is kept. */
+const plainMetadata = (store: string, given: NewFact["metadata"]) => {
+  const metadata = JsonCopy.copy(given ?? {})
+  if (metadata === undefined) return Effect.fail(refused(store, "its metadata is no plain data"))
+  return JSON.stringify(metadata).length > FactTimeline.maxMetadata
+    ? Effect.fail(refused(store, `its metadata has more than ${FactTimeline.maxMetadata} characters as JSON`))
+    : Effect.succeed(metadata)
+}
 
 const readOne = Effect.fnUntraced(function* (store: string, given: NewFact) {
   const decoded = decode(given)

@@ -27,7 +27,9 @@ const doubtful = listed(
     "mentioned rumor rumour according dream dreamed dreamt story novel example instance e.g otherwise will shall won't shan't ought " +
     "ignore disregard forget"
 )
-const denying = listed("not no never none nobody nothing neither nor cannot without hardly barely nowhere almost nearly")
+const denying = listed(
+  "not no never none nobody nothing neither nor cannot without hardly barely nowhere almost nearly"
+)
 const asking = listed(
   "who whom whose what which when where why how is are was were am do does did can could will would shall should may might has have had " +
     "isn't aren't wasn't weren't don't doesn't didn't can't won't let let's"
@@ -39,7 +41,9 @@ const vague = listed(
     "yourself her and or so then now also as to in on at for with from of-course when while after before since because although though " +
     "once until whenever whatever today tomorrow yesterday please thanks"
 )
-const opening = listed("and but so also well actually anyway ok okay yes hi hello hey btw fyi please remember note that by the way too")
+const opening = listed(
+  "and but so also well actually anyway ok okay yes hi hello hey btw fyi please remember note that by the way too"
+)
 const cutting = listed("because although though but which who where when while whereas since until unless except so")
 const closing = listed("now too currently today already please thanks though anyway actually again nowadays right")
 const speakers = listed("i my our we")
@@ -140,7 +144,8 @@ const wordsOf = (sentence: string): ReadonlyArray<Word> => {
     const text = titles.has(low) && raw.endsWith(".") ? `${bare}.` : bare
     const breaks = /[,:]["'”)]*$/.test(raw)
     if (low === "i'm") words.push({ text: "I", low: "i", breaks: false }, { text: "am", low: "am", breaks })
-    else if (low === "name's") words.push({ text: "name", low: "name", breaks: false }, { text: "is", low: "is", breaks })
+    else if (low === "name's")
+      words.push({ text: "name", low: "name", breaks: false }, { text: "is", low: "is", breaks })
     else words.push({ text, low, breaks })
   }
   return words
@@ -237,7 +242,8 @@ const find = (
   at: number
 ): Pattern | undefined => patterns.get(words[at]?.low ?? "")?.find((pattern) => matches(words, at, pattern.words))
 
-const textOf = (words: ReadonlyArray<Word>): string => words.map(({ breaks, text }) => (breaks ? `${text},` : text)).join(" ")
+const textOf = (words: ReadonlyArray<Word>): string =>
+  words.map(({ breaks, text }) => (breaks ? `${text},` : text)).join(" ")
 
 /** What stands behind the verb, up to where something else begins. */
 const objectOf = (words: ReadonlyArray<Word>): ReadonlyArray<Word> => {
@@ -300,7 +306,8 @@ const subjectOf = (words: ReadonlyArray<Word>, speaker: string): string | undefi
   const [first, ...rest] = words
   const mine = first!.low === "my" || first!.low === "our"
   const named = mine || articles.has(first!.low) ? rest : words
-  if (named.length === 0 || named.some(({ low }) => vague.has(low) || speakers.has(low) || low === "am")) return undefined
+  if (named.length === 0 || named.some(({ low }) => vague.has(low) || speakers.has(low) || low === "am"))
+    return undefined
   const text = named.map((word) => word.text).join(" ")
   return mine ? `${speaker}'s ${text}` : text
 }
@@ -313,7 +320,9 @@ const ofOthers = (words: ReadonlyArray<Word>, speaker: string): Triple | undefin
     const before = words.slice(0, at)
     if (pattern !== undefined) {
       const subject = subjectOf(before, speaker)
-      return subject === undefined ? undefined : triple(subject, pattern.predicate, words.slice(at + pattern.words.length))
+      return subject === undefined
+        ? undefined
+        : triple(subject, pattern.predicate, words.slice(at + pattern.words.length))
     }
     const rest = words.slice(at + 1)
     if (having.has(low)) {
@@ -350,7 +359,9 @@ const ofBeing = (
   const subject = subjectOf(before, speaker)
   if (subject === undefined) return undefined
   const age = verb === "is" ? ageOf(rest) : undefined
-  return age !== undefined && rest.length === 3 ? { subject, predicate: "has age", object: age } : triple(subject, verb, rest)
+  return age !== undefined && rest.length === 3
+    ? { subject, predicate: "has age", object: age }
+    : triple(subject, verb, rest)
 }
 
 const ofClause = (clause: ReadonlyArray<Word>, speaker: string): Triple | undefined => {

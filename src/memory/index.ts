@@ -1,4 +1,11 @@
 /**
+ * From entries to facts and names: by the words of plain English sentences, or by a model.
+ *
+ * @since 0.1.0
+ */
+export * as EntityExtractor from "./EntityExtractor.js"
+
+/**
  * Names in a text, found by how they are written: what an index of entities is made of.
  *
  * @since 0.1.0
@@ -25,6 +32,28 @@ export * as EpisodicMemory from "./EpisodicMemory.js"
  * @since 0.1.0
  */
 export * as Fact from "./Fact.js"
+
+/**
+ * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a fact was closed by
+ * is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ *
+ * @since 0.1.0
+ */
+export * as FactBackend from "./FactBackend.js"
+
+/**
+ * How many objects a predicate has at a time.
+ *
+ * @since 0.1.0
+ */
+export * as FactCardinality from "./FactCardinality.js"
+
+/**
+ * Where facts are kept: what is known, how sure it is, and from when until when it held.
+ *
+ * @since 0.1.0
+ */
+export * as FactStore from "./FactStore.js"
 
 /**
  * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written

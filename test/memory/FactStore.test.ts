@@ -1,12 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
-import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../src/domain/Ids.js"
-import { type Fact, FactId, type NewFact } from "../../src/memory/Fact.js"
+import type { Fact, NewFact } from "../../src/memory/Fact.js"
 import * as FactStore from "../../src/memory/FactStore.js"
 
 const said = (object: string, validFrom: number, more?: Partial<NewFact>): NewFact => ({
@@ -51,7 +48,9 @@ describe("FactStore.assert: what is known already", () => {
       const [second] = yield* store.assert("ann", [
         { ...said(" new york", 9, { confidence: 0.9, sources: [source("e2")] }), subject: "ANNA" }
       ])
-      const [third] = yield* store.assert("ann", [said("New York", 7, { confidence: 0.1, sources: [source("e1"), source("e3")] })])
+      const [third] = yield* store.assert("ann", [
+        said("New York", 7, { confidence: 0.1, sources: [source("e1"), source("e3")] })
+      ])
       assert.deepStrictEqual(Option.getOrThrow(second!).id, Option.getOrThrow(first!).id)
       const fact = Option.getOrThrow(third!)
       assert.strictEqual(fact.object, "New  York")
@@ -78,7 +77,9 @@ const histories = FastCheck.uniqueArray(
     replaces: FastCheck.boolean()
   }),
   { selector: ({ at }) => at, maxLength: 9 }
-).chain((told) => FastCheck.tuple(FastCheck.constant(told), FastCheck.shuffledSubarray(told, { minLength: told.length })))
+).chain((told) =>
+  FastCheck.tuple(FastCheck.constant(told), FastCheck.shuffledSubarray(told, { minLength: told.length }))
+)
 
 const asFacts = (predicate: string, told: ReadonlyArray<Told>) =>
   told.map(({ at, confidence, object, replaces }) =>
@@ -87,7 +88,14 @@ const asFacts = (predicate: string, told: ReadonlyArray<Told>) =>
 
 /** The same by a rule that knows everything at once. */
 const expected = (told: ReadonlyArray<Told>) => {
-  const rows: Array<{ object: string; from: number; to: number | undefined; by: string | undefined; confidence: number; sources: Array<string> }> = []
+  const rows: Array<{
+    object: string
+    from: number
+    to: number | undefined
+    by: string | undefined
+    confidence: number
+    sources: Array<string>
+  }> = []
   for (const one of [...told].sort((a, b) => a.at - b.at)) {
     const last = rows.at(-1)
     if (last !== undefined && last.object === one.object) {
@@ -100,7 +108,14 @@ const expected = (told: ReadonlyArray<Told>) => {
       last.to = one.at
       last.by = one.object
     }
-    rows.push({ object: one.object, from: one.at, to: undefined, by: undefined, confidence: one.confidence, sources: [`e${one.at}`] })
+    rows.push({
+      object: one.object,
+      from: one.at,
+      to: undefined,
+      by: undefined,
+      confidence: one.confidence,
+      sources: [`e${one.at}`]
+    })
   }
   return rows
 }
@@ -130,7 +145,12 @@ describe("FactStore.assert: whatever the order", () => {
           Effect.runPromise(
             Effect.gen(function* () {
               const facts = asFacts("likes", shuffled)
-              const inOrder = yield* timelineOf(asFacts("likes", [...told].sort((a, b) => a.at - b.at)).map((fact) => [fact]))
+              const inOrder = yield* timelineOf(
+                asFacts(
+                  "likes",
+                  [...told].sort((a, b) => a.at - b.at)
+                ).map((fact) => [fact])
+              )
               assert.deepStrictEqual(yield* timelineOf(facts.map((fact) => [fact])), inOrder)
               assert.deepStrictEqual(yield* timelineOf([facts]), inOrder)
             })
@@ -141,7 +161,3 @@ describe("FactStore.assert: whatever the order", () => {
     )
   )
 })
-void Chunk
-void Stream
-void TestClock
-void FactId

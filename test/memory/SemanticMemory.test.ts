@@ -16,7 +16,8 @@ const live = (options?: SemanticMemory.Options) =>
     Layer.provideMerge(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic()))
   )
 
-const told = (facts: ReadonlyArray<Fact>) => facts.map(({ object, predicate, subject }) => `${subject} ${predicate} ${object}`)
+const told = (facts: ReadonlyArray<Fact>) =>
+  facts.map(({ object, predicate, subject }) => `${subject} ${predicate} ${object}`)
 
 describe("SemanticMemory.layer", () => {
   it.effect("what is said is known, and what is said anew replaces it", () =>

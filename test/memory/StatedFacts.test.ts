@@ -3,9 +3,16 @@ import * as FastCheck from "effect/FastCheck"
 import * as StatedFacts from "../../src/memory/StatedFacts.js"
 
 const read = (text: string) =>
-  StatedFacts.read(text, { speaker: "user", limit: 50 }).map(({ object, predicate, subject }) => [subject, predicate, object])
+  StatedFacts.read(text, { speaker: "user", limit: 50 }).map(({ object, predicate, subject }) => [
+    subject,
+    predicate,
+    object
+  ])
 
-type Said = readonly [text: string, ...facts: ReadonlyArray<readonly [subject: string, predicate: string, object: string]>]
+type Said = readonly [
+  text: string,
+  ...facts: ReadonlyArray<readonly [subject: string, predicate: string, object: string]>
+]
 
 const stated: ReadonlyArray<Said> = [
   ["I live in Paris.", ["user", "lives in", "Paris"]],
@@ -41,7 +48,12 @@ const stated: ReadonlyArray<Said> = [
   ["Anna has a dog", ["Anna", "has", "a dog"]],
   ["The twins have red hair", ["twins", "have", "red hair"]],
   ["The price is 3.50 euros. The box is red.", ["price", "is", "3.50 euros"], ["box", "is", "red"]],
-  ["My name is Anna and I live in Paris, I work at Acme", ["user", "is called", "Anna"], ["user", "lives in", "Paris"], ["user", "works at", "Acme"]],
+  [
+    "My name is Anna and I live in Paris, I work at Acme",
+    ["user", "is called", "Anna"],
+    ["user", "lives in", "Paris"],
+    ["user", "works at", "Acme"]
+  ],
   ["Remember that my name is Anna", ["user", "is called", "Anna"]],
   ["- I like tea\n- I own a boat", ["user", "likes", "tea"], ["user", "owns", "a boat"]],
   ['The club is called "Blue Note"', ["club", "is called", "Blue Note"]],
@@ -114,7 +126,27 @@ describe("StatedFacts.read", () => {
   })
 
   it("hostile texts of 100 kB take little time", () => {
-    const units = ["I ", "is ", "my ", "a's ", ". ", '"', "“", "```\n", "> ", "- ", "and I ", ", ", "A is B and I like C, ", "a.", "'", ")", "*_", " ", "\n"]
+    const units = [
+      "I ",
+      "is ",
+      "my ",
+      "a's ",
+      ". ",
+      '"',
+      "“",
+      "```\n",
+      "> ",
+      "- ",
+      "and I ",
+      ", ",
+      "A is B and I like C, ",
+      "a.",
+      "'",
+      ")",
+      "*_",
+      " ",
+      "\n"
+    ]
     for (const unit of units) {
       const text = unit.repeat(Math.ceil(100_000 / unit.length))
       const startedAt = performance.now()
@@ -124,7 +156,26 @@ describe("StatedFacts.read", () => {
   })
 
   it("any text has an answer within its bounds", () => {
-    const words = FastCheck.constantFrom("I", "my", "Anna", "Anna's", "is", "has", "live", "in", "not", "if", "and", ",", ".", "?", '"', "\n", "a", "x".repeat(70))
+    const words = FastCheck.constantFrom(
+      "I",
+      "my",
+      "Anna",
+      "Anna's",
+      "is",
+      "has",
+      "live",
+      "in",
+      "not",
+      "if",
+      "and",
+      ",",
+      ".",
+      "?",
+      '"',
+      "\n",
+      "a",
+      "x".repeat(70)
+    )
     FastCheck.assert(
       FastCheck.property(FastCheck.array(words, { maxLength: 25 }), (parts) => {
         for (const { object, predicate, subject } of StatedFacts.read(parts.join(" "), { speaker: "user", limit: 9 })) {
