@@ -30,6 +30,9 @@ export const Scalar = Schema.Union(Schema.String, Schema.Finite, Schema.Boolean,
  */
 export type Scalar = typeof Scalar.Type
 
+/** A condition of another form would be read as one without its conditions, which selects more than was meant. */
+const strict = { onExcessProperty: "error" } as const
+
 const Bound = Schema.Union(Schema.String, Schema.Finite)
 
 /**
@@ -43,7 +46,10 @@ export const Range = Schema.Struct({
   gte: Schema.optional(Bound),
   lt: Schema.optional(Bound),
   lte: Schema.optional(Bound)
-}).annotations({ identifier: `${NAME}/Range` })
+}).annotations({
+  identifier: `${NAME}/Range`,
+  parseOptions: strict
+})
 /**
  * @since 0.1.0
  * @category models
@@ -57,9 +63,11 @@ export interface Range extends Schema.Schema.Type<typeof Range> {}
  * @since 0.1.0
  * @category schemas
  */
-export const Condition = Schema.Union(Scalar, Schema.Struct({ in: Schema.Array(Scalar) }), Range).annotations({
-  identifier: `${NAME}/Condition`
-})
+export const Condition = Schema.Union(
+  Scalar,
+  Schema.Struct({ in: Schema.Array(Scalar) }).annotations({ parseOptions: strict }),
+  Range
+).annotations({ identifier: `${NAME}/Condition` })
 /**
  * @since 0.1.0
  * @category models
