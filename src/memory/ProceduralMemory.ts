@@ -3,74 +3,25 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { RunId } from "../domain/Ids.js"
+import * as Stream from "effect/Stream"
+import type { ToolExecutionRecord } from "../domain/AgentResponse.js"
+import { EntryId, type RunId } from "../domain/Ids.js"
 import { OwnerId } from "./MemoryEntry.js"
-import type { RetrievalFailure } from "./MemoryError.js"
+import { MemoryStoreError, type RetrievalFailure } from "./MemoryError.js"
+import * as MemoryNotices from "./MemoryNotices.js"
+import * as MemoryStore from "./MemoryStore.js"
+import * as OwnerLocks from "./OwnerLocks.js"
+import * as OwnerNamespace from "./OwnerNamespace.js"
+import type { Procedure, ProcedureId, ProcedureStep } from "./Procedure.js"
+import * as ProcedureEntry from "./ProcedureEntry.js"
+import * as TaskSignature from "./TaskSignature.js"
 
-const NAME = "effect-lexigram/memory/ProceduralMemory"
-
-/**
- * @since 0.1.0
- * @category schemas
- */
-export const ProcedureId = Schema.String.pipe(
-  Schema.minLength(1),
-  Schema.maxLength(256),
-  Schema.brand("ProcedureId"),
-  Schema.annotations({ identifier: `${NAME}/ProcedureId` })
-)
-/**
- * @since 0.1.0
- * @category models
- */
-export type ProcedureId = typeof ProcedureId.Type
-
-/**
- * One step of a procedure: a tool and how it was used, in words. Values of a run (names, numbers, texts) are not part of it.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const ProcedureStep = Schema.Struct({
-  tool: Schema.String,
-  /** The parameters that were given, by name. */
-  parameters: Schema.Array(Schema.String),
-  note: Schema.optional(Schema.String)
-}).annotations({ identifier: `${NAME}/ProcedureStep` })
-/**
- * @since 0.1.0
- * @category models
- */
-export interface ProcedureStep extends Schema.Schema.Type<typeof ProcedureStep> {}
-
-/**
- * @since 0.1.0
- * @category schemas
- */
-export const Procedure = Schema.Struct({
-  id: ProcedureId,
-  ownerId: OwnerId,
-  /** The task it was learned from, as it was put. */
-  task: Schema.String,
-  /** What makes tasks alike: equal signatures are one task. */
-  signature: Schema.String,
-  steps: Schema.Array(ProcedureStep),
-  successes: Schema.NonNegativeInt,
-  failures: Schema.NonNegativeInt,
-  /** Milliseconds since the epoch. */
-  createdAt: Schema.Finite,
-  lastUsedAt: Schema.Finite,
-  /** The run that taught it. */
-  runId: Schema.optional(RunId)
-}).annotations({ identifier: `${NAME}/Procedure` })
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Procedure extends Schema.Schema.Type<typeof Procedure> {}
+export { Procedure, ProcedureId, ProcedureStep } from "./Procedure.js"
 
 /**
  * A run that ended.
@@ -93,8 +44,8 @@ export interface Outcome {
 export interface Service {
   /**
    * Learns from a run. Success: the procedure is new or counts one more success. Failure: a procedure with these steps counts one more,
-   * and is forgotten when it fails too often; nothing else is learned from it. A run without steps teaches nothing. The same run again
-   * changes nothing.
+   * and is forgotten when it fails too often; nothing else is learned from it. A run without steps teaches nothing, and neither does a
+   * task without words. The same run again changes nothing, as long as it is among the last 64 that were counted for the procedure.
    */
   readonly learn: (outcome: Outcome) => Effect.Effect<void, RetrievalFailure>
   /** Procedures of tasks that are alike, the most promising first. Unlike any: none. */
@@ -118,3 +69,247 @@ export class ProceduralMemory extends Context.Tag("effect-lexigram/memory/Proced
   ProceduralMemory,
   Service
 >() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Procedures of one owner, at most; default 200. For a new one the least promising goes: the lowest rate of success, the longest unused. */
+  readonly capacity?: number | undefined
+  /**
+   * A procedure is forgotten when its rate of success falls below; default 0.3, 0 forgets none. The rate is Laplace's, (successes + 1) /
+   * (successes + failures + 2): one success and four failures are 0.29.
+   */
+  readonly forgetBelow?: number | undefined
+  /** But not before it was used so often; default 3. */
+  readonly forgetAfter?: number | undefined
+  /**
+   * How much of its words a task must share with that of a procedure (Dice: twice the shared words by the words of both), 0 to 1; default
+   * 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
+   */
+  readonly minSimilarity?: number | undefined
+}
+
+/** Of how many entries that the store finds for each that is wanted the best are chosen. */
+const candidates = 8
+
+const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+const isEntryId = Schema.is(EntryId)
+const isOwner = Schema.is(OwnerId)
+
+/**
+ * Procedures are kept as entries of the store, under an owner of their own for each owner (`OwnerNamespace.procedures`), so that they are
+ * never among what an owner said. A store of their own needs a layer of its own below.
+ *
+ * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment may count one use.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options | undefined): Effect.Effect<Service, never, MemoryStore.MemoryStore> =>
+  Effect.gen(function* () {
+    const capacity = Math.max(1, options?.capacity ?? 200)
+    const forgetBelow = options?.forgetBelow ?? 0.3
+    const forgetAfter = options?.forgetAfter ?? 3
+    const minSimilarity = options?.minSimilarity ?? 0.6
+    const store = yield* MemoryStore.MemoryStore
+    const notices = yield* MemoryNotices.make
+    const locks = OwnerLocks.make()
+
+    const spaceOf = (ownerId: string): Effect.Effect<string, MemoryStoreError> =>
+      isOwner(ownerId)
+        ? Effect.succeed(OwnerNamespace.procedures(ownerId))
+        : Effect.fail(new MemoryStoreError({ store: store.name, message: "an owner has 1 to 256 characters" }))
+
+    /** What must go so that one more fits. */
+    const surplus = Effect.fnUntraced(function* (space: string, ownerId: string) {
+      const count = yield* store.count(space)
+      if (count < capacity) return []
+      const kept = yield* Stream.runFold(
+        store.stream(space),
+        [] as Array<{ id: EntryId; rate: number; at: number }>,
+        (all, entry) => {
+          const known = ProcedureEntry.read(ownerId, entry)
+          all.push({
+            id: entry.id,
+            rate: known === undefined ? 0 : ProcedureEntry.rate(known.procedure),
+            at: entry.timestamp
+          })
+          return all
+        }
+      )
+      return kept
+        .sort((left, right) => left.rate - right.rate || left.at - right.at || textOrder(left.id, right.id))
+        .slice(0, kept.length - capacity + 1)
+        .map(({ id }) => id)
+    })
+
+    const learned = Effect.fnUntraced(function* (
+      space: string,
+      outcome: Outcome,
+      fields: Pick<Procedure, "id" | "signature" | "steps">
+    ) {
+      const id = EntryId.make(fields.id)
+      const now = yield* Clock.currentTimeMillis
+      const [entry] = yield* store.getMany(space, [id])
+      const known = entry === undefined ? undefined : ProcedureEntry.read(outcome.ownerId, entry)
+      if (known === undefined) {
+        if (!outcome.success) return false
+        const gone = entry === undefined ? yield* surplus(space, outcome.ownerId) : []
+        const created = ProcedureEntry.first(outcome, { ...fields, now })
+        yield* store.apply(space, { delete: gone, store: [ProcedureEntry.write(space, created)] })
+        return true
+      }
+      if (outcome.runId !== undefined && known.runs.includes(outcome.runId)) return false
+      const next = ProcedureEntry.counted(known, outcome, now)
+      const { failures, successes } = next.procedure
+      if (
+        !outcome.success &&
+        successes + failures >= forgetAfter &&
+        ProcedureEntry.rate(next.procedure) < forgetBelow
+      ) {
+        yield* store.delete(space, id)
+        return false
+      }
+      yield* store.store(ProcedureEntry.write(space, next))
+      return true
+    })
+
+    return {
+      learn: Effect.fnUntraced(
+        function* (outcome) {
+          const space = yield* spaceOf(outcome.ownerId)
+          const steps = ProcedureEntry.steps(outcome.steps)
+          const signature = TaskSignature.of(outcome.task)
+          if (steps.length === 0 || signature === "") return
+          const id = ProcedureEntry.idOf(signature, steps)
+          const written = yield* locks.withLock(outcome.ownerId)(learned(space, outcome, { id, signature, steps }))
+          if (written) {
+            yield* notices.written({ tier: "procedural", backend: store.name, ownerId: outcome.ownerId, ids: [id] })
+          }
+        },
+        MemoryNotices.observed("procedural", "learn")
+      ),
+      recall: Effect.fnUntraced(
+        function* ({ limit = 3, ownerId, task }) {
+          const space = yield* spaceOf(ownerId)
+          const signature = TaskSignature.of(task)
+          const found =
+            signature === "" || !(limit >= 1)
+              ? []
+              : yield* store.retrieve({
+                  ownerId: space,
+                  query: signature,
+                  topK: Math.max(32, Math.floor(limit) * candidates),
+                  offset: 0,
+                  minRelevance: 0,
+                  recencyWeight: 0,
+                  importanceWeight: 0,
+                  relevanceWeight: 1
+                })
+          const procedures = found
+            .flatMap(({ entry }) => {
+              const known = ProcedureEntry.read(ownerId, entry)
+              if (known === undefined) return []
+              const { procedure } = known
+              const similarity = TaskSignature.similarity(signature, procedure.signature)
+              return similarity > 0 && similarity >= minSimilarity
+                ? [{ procedure, promise: similarity * ProcedureEntry.rate(procedure) }]
+                : []
+            })
+            .sort(
+              (left, right) =>
+                right.promise - left.promise ||
+                right.procedure.lastUsedAt - left.procedure.lastUsedAt ||
+                textOrder(left.procedure.id, right.procedure.id)
+            )
+            .slice(0, Math.max(0, limit))
+            .map(({ procedure }) => procedure)
+          yield* notices.retrieved({ tier: "procedural", ownerId, count: procedures.length })
+          return procedures
+        },
+        MemoryNotices.observed("procedural", "recall")
+      ),
+      forget: Effect.fnUntraced(
+        function* (ownerId, id) {
+          const space = yield* spaceOf(ownerId)
+          if (!isEntryId(id)) return false
+          return yield* locks.withLock(ownerId)(store.delete(space, id))
+        },
+        MemoryNotices.observed("procedural", "forget")
+      ),
+      health: store.health
+    }
+  })
+
+/**
+ * Procedures in the store below.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<ProceduralMemory, never, MemoryStore.MemoryStore> =>
+  Layer.effect(ProceduralMemory, make(options))
+
+/**
+ * Nothing is learned.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<ProceduralMemory> = Layer.succeed(ProceduralMemory, {
+  learn: () => Effect.void,
+  recall: () => Effect.succeed([]),
+  forget: () => Effect.succeed(false),
+  health: Effect.void
+})
+
+/**
+ * The steps of a run, from its calls of tools: names of tools and parameters, no values. Calls that failed or never ended are left out
+ * unless asked for: a run that went well did not need them, and one that failed is known by them. A call that follows one like it is the
+ * same step, with the note `repeated`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const stepsOf = (
+  toolCalls: ReadonlyArray<ToolExecutionRecord>,
+  options?: { readonly failed?: boolean | undefined } | undefined
+): ReadonlyArray<ProcedureStep> => {
+  const steps: Array<ProcedureStep> = []
+  for (const { isFailure, name, params } of toolCalls) {
+    if (isFailure !== false && options?.failed !== true) continue
+    const step = {
+      tool: name,
+      parameters: ProcedureEntry.parameterNames(
+        typeof params === "object" && params !== null && !Array.isArray(params) ? Object.keys(params) : []
+      )
+    }
+    const last = steps.at(-1)
+    if (last?.tool === step.tool && last.parameters.join(" ") === step.parameters.join(" ")) {
+      steps[steps.length - 1] = { ...step, note: "repeated" }
+    } else {
+      steps.push(step)
+    }
+  }
+  return steps
+}
+
+/**
+ * A procedure for a prompt, in one line: the task it is from, its steps in their order and how often it worked.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toText = (procedure: Procedure): string => {
+  const steps = procedure.steps.map(
+    ({ note, parameters, tool }) => `${tool}(${parameters.join(", ")})${note === undefined ? "" : ` [${note}]`}`
+  )
+  const uses = procedure.successes + procedure.failures
+  return ProcedureEntry.line(
+    `${JSON.stringify(ProcedureEntry.line(procedure.task, 300))}: ${steps.join(" -> ")} (worked ${procedure.successes} of ${uses} times)`,
+    4_000
+  )
+}
