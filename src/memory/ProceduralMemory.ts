@@ -103,6 +103,8 @@ const isOwner = Schema.is(OwnerId)
  * Procedures are kept as entries of the store, under an owner of their own for each owner (`OwnerNamespace.procedures`), so that they are
  * never among what an owner said. A store of their own needs a layer of its own below.
  *
+ * The time a store keeps entries (`ttl`) begins anew whenever a procedure counts one more use.
+ *
  * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment may count one use.
  *
  * @since 0.1.0

@@ -8,7 +8,6 @@ import { EntryId } from "../../src/domain/Ids.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import * as MemoryPruner from "../../src/memory/MemoryPruner.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
-import * as MapStore from "./MapStore.js"
 
 type Fields = Partial<MemoryEntry.MemoryEntry>
 
@@ -38,7 +37,7 @@ describe("MemoryPruner", () => {
       assert.isTrue(Schema.is(MemoryPruner.PruneResult)(result))
       assert.deepStrictEqual(yield* ids(), ["b"])
       assert.include(yield* MemoryPruner.prune({ ownerId: "ann" }), { prunedCount: 0, remainingCount: 1 })
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("the threshold can be another, and 0 lets none go", () =>
@@ -47,7 +46,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0 })).prunedCount, 0)
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0.6 })).prunedCount, 2)
       assert.deepStrictEqual(yield* ids(), ["c"])
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("age counts only when it is given, and either condition is enough", () =>
@@ -69,7 +68,7 @@ describe("MemoryPruner", () => {
         aged: 2
       })
       assert.deepStrictEqual(yield* ids(), ["new"])
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("an entry of just that age stays", () =>
@@ -80,7 +79,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* prune).prunedCount, 0)
       yield* TestClock.adjust(1)
       assert.strictEqual((yield* prune).prunedCount, 1)
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("a dry run counts and deletes nothing", () =>
@@ -90,7 +89,7 @@ describe("MemoryPruner", () => {
       assert.include(result, { prunedCount: 1, remainingCount: 1 })
       assert.isTrue(result.metadata.dryRun)
       assert.deepStrictEqual(yield* ids(), ["a", "b"])
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("goes through all pages and touches nobody else", () =>
@@ -105,7 +104,7 @@ describe("MemoryPruner", () => {
       assert.lengthOf(yield* ids("bob"), 1_203)
       assert.include(yield* MemoryPruner.prune({ ownerId: "__proto__" }), { prunedCount: 401, remainingCount: 802 })
       assert.include(yield* MemoryPruner.prune({ ownerId: "nobody" }), { prunedCount: 0, remainingCount: 0 })
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("a call of a tool and its results go together or not at all", () =>
@@ -117,7 +116,7 @@ describe("MemoryPruner", () => {
       yield* filled([call("half", 0), result("half", 0.5), call("all", 0), result("all", 0)])
       yield* MemoryPruner.prune({ ownerId: "ann" })
       assert.deepStrictEqual(yield* ids(), ["half", "half-result"])
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect("two at once delete everything once", () =>
@@ -134,7 +133,7 @@ describe("MemoryPruner", () => {
         700
       )
       assert.isEmpty(yield* ids())
-    }).pipe(Effect.provide(MapStore.layer))
+    }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 
   it.effect.prop(
@@ -160,6 +159,6 @@ describe("MemoryPruner", () => {
         assert.deepStrictEqual(new Set(yield* ids()), new Set(left.map(({ id }) => String(id))))
         assert.include(done, { prunedCount: entries.length - left.length, remainingCount: left.length })
         assert.include(planned, { prunedCount: done.prunedCount, remainingCount: done.remainingCount })
-      }).pipe(Effect.provide(MapStore.layer))
+      }).pipe(Effect.provide(MemoryStore.layerMemory()))
   )
 })

@@ -5,8 +5,12 @@ import type { EntryId } from "../../src/domain/Ids.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
 
-const entry = (fields: { readonly id: string; readonly content?: string; readonly ownerId?: string; readonly timestamp?: number }) =>
-  MemoryEntry.make({ content: "", ownerId: "o", role: "user", timestamp: 0, ...fields, id: fields.id as EntryId })
+const entry = (fields: {
+  readonly id: string
+  readonly content?: string
+  readonly ownerId?: string
+  readonly timestamp?: number
+}) => MemoryEntry.make({ content: "", ownerId: "o", role: "user", timestamp: 0, ...fields, id: fields.id as EntryId })
 
 describe("MemoryStore", () => {
   it.effect("what was stored is found by its words", () =>

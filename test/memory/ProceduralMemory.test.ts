@@ -13,7 +13,6 @@ import * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as OwnerNamespace from "../../src/memory/OwnerNamespace.js"
 import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
-import * as MapStore from "./MapStore.js"
 
 const step = (tool: string, ...parameters: ReadonlyArray<string>): ProceduralMemory.ProcedureStep => ({
   tool,
@@ -38,7 +37,10 @@ const tested = <E>(
   name: string,
   program: Effect.Effect<void, E, ProceduralMemory.ProceduralMemory | MemoryStore.MemoryStore>,
   options?: ProceduralMemory.Options
-) => it.effect(name, () => Effect.provide(program, Layer.provideMerge(ProceduralMemory.layer(options), MapStore.layer)))
+) =>
+  it.effect(name, () =>
+    Effect.provide(program, Layer.provideMerge(ProceduralMemory.layer(options), MemoryStore.layerMemory()))
+  )
 
 const learnAll = (outcomes: ReadonlyArray<ProceduralMemory.Outcome>) =>
   Effect.flatMap(ProceduralMemory.ProceduralMemory, (memory) =>
@@ -484,10 +486,10 @@ describe("ProceduralMemory", () => {
         const [procedure] = yield* all()
         yield* learnAll([outcome({ runId: run(1) })])
         assert.deepStrictEqual(told, [
-          { tier: "procedural", backend: "map", ownerId: "ann", ids: [procedure?.id] },
+          { tier: "procedural", backend: "in_memory", ownerId: "ann", ids: [procedure?.id] },
           { tier: "procedural", ownerId: "ann", resultCount: 1 }
         ])
-      }).pipe(Effect.provide(Layer.provideMerge(ProceduralMemory.layer(), MapStore.layer)))
+      }).pipe(Effect.provide(Layer.provideMerge(ProceduralMemory.layer(), MemoryStore.layerMemory())))
     }).pipe(Effect.provide(Hooks.layer), Effect.scoped)
   )
 
