@@ -792,6 +792,13 @@ export * as MemoryHooks from "./memory/MemoryHooks.js"
 export * as MemoryMetrics from "./memory/MemoryMetrics.js"
 
 /**
+ * Lets go of what matters little or is long past.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryPruner from "./memory/MemoryPruner.js"
+
+/**
  * Keeps what was said, in the session and in memory.
  *
  * @since 0.1.0
@@ -929,6 +936,13 @@ export * as OpenAi from "./provider/OpenAi.js"
  * @since 0.1.0
  */
 export * as OutputGuardStage from "./agent/OutputGuardStage.js"
+
+/**
+ * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own in every store.
+ *
+ * @since 0.1.0
+ */
+export * as OwnerNamespace from "./memory/OwnerNamespace.js"
 
 /**
  * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
@@ -1087,6 +1101,13 @@ export * as PolicyEngine from "./governance/PolicyEngine.js"
  * @since 0.1.0
  */
 export * as ProceduralMemory from "./memory/ProceduralMemory.js"
+
+/**
+ * A way to do something: the steps that worked for a task, and how often they did.
+ *
+ * @since 0.1.0
+ */
+export * as Procedure from "./memory/Procedure.js"
 
 /**
  * Notices when a loop goes in circles: the same call with the same result, again and again.

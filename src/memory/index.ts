@@ -113,6 +113,13 @@ export * as MemoryHooks from "./MemoryHooks.js"
 export * as MemoryMetrics from "./MemoryMetrics.js"
 
 /**
+ * Lets go of what matters little or is long past.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryPruner from "./MemoryPruner.js"
+
+/**
  * Where entries are kept and found again: by their words, by vectors where there are some, by time.
  *
  * @since 0.1.0
@@ -127,11 +134,25 @@ export * as MemoryStore from "./MemoryStore.js"
 export * as MemorySummary from "./MemorySummary.js"
 
 /**
+ * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own in every store.
+ *
+ * @since 0.1.0
+ */
+export * as OwnerNamespace from "./OwnerNamespace.js"
+
+/**
  * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
  *
  * @since 0.1.0
  */
 export * as ProceduralMemory from "./ProceduralMemory.js"
+
+/**
+ * A way to do something: the steps that worked for a task, and how often they did.
+ *
+ * @since 0.1.0
+ */
+export * as Procedure from "./Procedure.js"
 
 /**
  * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
