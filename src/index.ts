@@ -281,6 +281,27 @@ export * as DomainEvent from "./observability/DomainEvent.js"
 export * as Embedder from "./llm/Embedder.js"
 
 /**
+ * Texts that many fibers embed at about the same time, in one request.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderBatch from "./llm/EmbedderBatch.js"
+
+/**
+ * Vectors kept for texts that were embedded before: in this process, or in a `CacheBackend` that others share.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderCache from "./llm/EmbedderCache.js"
+
+/**
+ * Repeats calls of an embedder that failed for a passing reason, each try under a time limit.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderRetry from "./llm/EmbedderRetry.js"
+
+/**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
@@ -1860,6 +1881,13 @@ export * as UnicodeGuard from "./guard/UnicodeGuard.js"
  * @since 0.1.0
  */
 export * as Usage from "./domain/Usage.js"
+
+/**
+ * Vectors as bytes and as text: 32-bit floats, little-endian, as models, databases and caches write them.
+ *
+ * @since 0.1.0
+ */
+export * as VectorCodec from "./llm/VectorCodec.js"
 
 /**
  * Vectors of entries, and which are nearest.

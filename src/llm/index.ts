@@ -20,6 +20,27 @@ export * as CostEstimator from "./CostEstimator.js"
 export * as Embedder from "./Embedder.js"
 
 /**
+ * Texts that many fibers embed at about the same time, in one request.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderBatch from "./EmbedderBatch.js"
+
+/**
+ * Vectors kept for texts that were embedded before: in this process, or in a `CacheBackend` that others share.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderCache from "./EmbedderCache.js"
+
+/**
+ * Repeats calls of an embedder that failed for a passing reason, each try under a time limit.
+ *
+ * @since 0.1.0
+ */
+export * as EmbedderRetry from "./EmbedderRetry.js"
+
+/**
  * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
  * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
  * loaded, and a text has the same vector on every machine.
@@ -137,3 +158,10 @@ export * as PartAssembler from "./PartAssembler.js"
  * @since 0.1.0
  */
 export * as TokenCounter from "./TokenCounter.js"
+
+/**
+ * Vectors as bytes and as text: 32-bit floats, little-endian, as models, databases and caches write them.
+ *
+ * @since 0.1.0
+ */
+export * as VectorCodec from "./VectorCodec.js"
