@@ -17,7 +17,7 @@ import { predicate } from "./Selection.js"
 import * as VectorTable from "./VectorTable.js"
 
 /**
- * How an index fails: a vector of another length is a `MemoryStoreError`.
+ * How an index fails: a vector of another length, or with something that is no finite number, is a `MemoryStoreError`.
  *
  * @since 0.1.0
  * @category models
@@ -37,7 +37,7 @@ export interface VectorItem extends Selectable {
 }
 
 /**
- * `similarity` is the cosine, -1 to 1.
+ * `similarity` is the cosine, -1 to 1; that of a zero vector to anything is 0.
  *
  * @since 0.1.0
  * @category models

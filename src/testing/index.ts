@@ -19,3 +19,10 @@ export * as MemoryStoreSuite from "./MemoryStoreSuite.js"
  * @since 0.1.0
  */
 export * as TestModel from "./TestModel.js"
+
+/**
+ * What every `VectorIndex` must do, for indexes of your own: cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+export * as VectorIndexSuite from "./VectorIndexSuite.js"
