@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill` one group of rows.
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|recall` one group of rows.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,6 +19,7 @@ import * as ReAct from "../src/strategy/ReAct.js"
 import * as Tool from "../src/tool/Tool.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
+import * as Recall from "./Recall.js"
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
 
@@ -396,6 +397,10 @@ const skillRow = async () => {
   rows.push(...(await Skills.rows({ warmup, runs, quick })))
 }
 
+const recallRows = async () => {
+  rows.push(...(await Recall.rows({ quick })))
+}
+
 const print = () => {
   if (json) {
     console.log(JSON.stringify(rows))
@@ -414,7 +419,8 @@ for (const [name, measureRow] of Object.entries({
   delta: deltaRows,
   concurrent: concurrentRow,
   held: heldRow,
-  skill: skillRow
+  skill: skillRow,
+  recall: recallRows
 })) {
   if (only === undefined || only === name) await measureRow()
 }

@@ -1326,6 +1326,14 @@ export * as Run from "./observability/Run.js"
 export * as RunLog from "./observability/RunLog.js"
 
 /**
+ * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results
+ * that say the same give way to others. Pure functions.
+ *
+ * @since 0.1.0
+ */
+export * as Scoring from "./memory/Scoring.js"
+
+/**
  * Runs the scripts that come with skills.
  *
  * @since 0.1.0

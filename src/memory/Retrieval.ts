@@ -1,15 +1,27 @@
 /**
- * From a query to scored results.
+ * From a query to scored results: candidates from every index a store has, one measure of relevance, one score.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type { EntryId } from "../domain/Ids.js"
 import type { Service as Embedder } from "../llm/Embedder.js"
-import type { MemoryBackend } from "./MemoryBackend.js"
-import { type MemoryEntry, type MemoryQuery, type MemorySearchResult, queryDefaults } from "./MemoryEntry.js"
-import type { RetrievalFailure } from "./MemoryError.js"
-import { byPosition } from "./OwnerEntries.js"
+import * as EntityNames from "./EntityNames.js"
+import type { MemoryBackend, Position } from "./MemoryBackend.js"
+import {
+  type Explanation,
+  type MemoryEntry,
+  type MemoryQuery,
+  type MemorySearchResult,
+  queryDefaults
+} from "./MemoryEntry.js"
+import { MemoryStoreError, type RetrievalFailure } from "./MemoryError.js"
+import * as Relevance from "./Relevance.js"
+import * as Scoring from "./Scoring.js"
+import type { Selection } from "./Selection.js"
+import * as Similarity from "./Similarity.js"
 import type { Service as VectorIndex } from "./VectorIndex.js"
 
 /**
@@ -35,8 +47,256 @@ export interface Sources {
   readonly options: Options
 }
 
-/** Candidates for each result that is asked for. */
-const CANDIDATES = 10
+/**
+ * The most relevant entries that are scored. Results past them there are none, whatever `topK` and `offset` are, so that pages of a query
+ * fit together and an entry that is merely fresh cannot come in from behind.
+ *
+ * @category constants
+ */
+export const poolSize = 200
+
+/** Where words and vectors find fewer, the newest entries make up for them. */
+const few = 10
+
+/** The best hits that are questions are asked for what was said next. */
+const askedHits = 10
+
+/** Entries that are read at once while all of them compete. */
+const pageSize = 256
+
+/** Entries that compete at most when a query looks for nothing in particular. */
+const scanned = 20_000
+
+/** Names of a query that count. */
+const maxNames = 16
+
+/** Characters of a query that a vector is made of. */
+const embedded = 8_000
+
+/** Characters of a content by which results are compared with one another. */
+const compared = 20_000
+
+interface Settings {
+  readonly weights: Scoring.Weights
+  readonly halfLife: number
+  readonly now: number
+}
+
+interface Candidate {
+  readonly entry: MemoryEntry
+  readonly parts: Scoring.Parts
+  readonly score: number
+  readonly found: Relevance.Found
+}
+
+const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const byScore = (a: Candidate, b: Candidate): number =>
+  b.score - a.score || b.entry.timestamp - a.entry.timestamp || byCodeUnit(a.entry.id, b.entry.id)
+
+const scored = (entry: MemoryEntry, found: Relevance.Found, settings: Settings): Candidate => {
+  const parts: Scoring.Parts = {
+    recency: Scoring.recency(entry.timestamp, settings.now, settings.halfLife),
+    importance: entry.importance,
+    relevance: found.relevance
+  }
+  return { entry, parts, score: Scoring.score(parts, settings.weights), found }
+}
+
+const selectionOf = (query: MemoryQuery): Selection => {
+  const { filters, lineage, roles, sessionIds, timeRange } = query
+  return { filters, lineage, roles, sessionIds, timeRange }
+}
+
+const settingsOf = ({ backend, options }: Sources, query: MemoryQuery, now: number) =>
+  Either.mapBoth(
+    Scoring.normalise({
+      recency: query.recencyWeight ?? options.recencyWeight,
+      importance: query.importanceWeight ?? options.importanceWeight,
+      relevance: query.relevanceWeight ?? options.relevanceWeight
+    }),
+    {
+      onLeft: ({ hint, message }) =>
+        new MemoryStoreError({ store: backend.name, message, ...(hint === undefined ? {} : { hint }) }),
+      onRight: (weights): Settings => ({ weights, halfLife: options.recencyHalfLife, now })
+    }
+  )
+
+/** What was said right after hits that are questions: an answer seldom repeats the words it answers to. */
+const answersTo = (
+  backend: MemoryBackend,
+  query: MemoryQuery,
+  hits: ReadonlyArray<Relevance.LexicalHit>,
+  selection: Selection
+) =>
+  Effect.map(
+    Effect.forEach(
+      hits
+        .slice(0, askedHits)
+        .filter(({ entry }) => entry.sessionId !== undefined && Relevance.isQuestion(entry.content)),
+      ({ entry }) =>
+        Effect.map(backend.around(query.ownerId, entry.id, { before: 0, after: 1, selection }), (after) =>
+          after.map((next) => ({ entry: next, to: entry.id }))
+        )
+    ),
+    (answers) => answers.flat()
+  )
+
+/** Entries whose metadata names what the query names, though their words may not. */
+const taggedWith = (backend: MemoryBackend, query: MemoryQuery, names: ReadonlyArray<string>, selection: Selection) =>
+  names.length === 0 || Object.hasOwn(selection.filters ?? {}, "entities")
+    ? Effect.succeed([])
+    : backend.recent(query.ownerId, {
+        limit: few,
+        selection: { ...selection, filters: { ...selection.filters, entities: { in: names } } }
+      })
+
+const vectorHits = (vectors: Sources["vectors"], query: MemoryQuery, text: string, selection: Selection) =>
+  vectors === undefined
+    ? Effect.succeed(undefined)
+    : Effect.flatMap(vectors.embedder.embed(text.slice(0, embedded)), (vector) =>
+        vectors.index.search(query.ownerId, vector, { limit: poolSize, selection })
+      )
+
+/** The candidates of a query that has a text. */
+const relevant = Effect.fnUntraced(function* (
+  { backend, vectors }: Sources,
+  query: MemoryQuery,
+  text: string,
+  selection: Selection,
+  settings: Settings
+) {
+  const { ownerId } = query
+  const names = EntityNames.entitiesOf(text, { limit: maxNames })
+  const lexical = yield* backend.lexical(ownerId, { text, limit: poolSize, selection })
+  const vector = yield* vectorHits(vectors, query, text, selection)
+  const answers = yield* answersTo(backend, query, lexical.hits, selection)
+  const tagged = yield* taggedWith(backend, query, names, selection)
+  const found = Relevance.combine({ lexical, vector, answers, tagged, names })
+  const entries = new Map<EntryId, MemoryEntry>()
+  for (const { entry } of lexical.hits) entries.set(entry.id, entry)
+  for (const { entry } of answers) entries.set(entry.id, entry)
+  for (const entry of tagged) entries.set(entry.id, entry)
+  const pool = Array.from(found)
+    .sort(([a, x], [b, y]) => y.fused - x.fused || byCodeUnit(a, b))
+    .slice(0, poolSize)
+  const unread = pool.filter(([id]) => !entries.has(id)).map(([id]) => id)
+  if (unread.length > 0) {
+    for (const entry of yield* backend.get(ownerId, unread)) entries.set(entry.id, entry)
+  }
+  const candidates: Array<Candidate> = []
+  for (const [id, one] of pool) {
+    // A vector may outlive its entry for a moment.
+    const entry = entries.get(id)
+    if (entry !== undefined) candidates.push(scored(entry, one, settings))
+  }
+  if (candidates.length < few) {
+    const newest = yield* backend.recent(ownerId, { limit: few, selection })
+    newest.forEach((entry, index) => {
+      if (candidates.length >= few || found.has(entry.id)) return
+      candidates.push(scored(entry, Relevance.irrelevant(index + 1), settings))
+    })
+  }
+  return candidates
+})
+
+/**
+ * The best `count` of all that is selected, where relevance plays no part. Read from the newest on: as soon as not even the greatest
+ * importance could lift what is older above what is kept, nothing older need be read.
+ */
+const everything = Effect.fnUntraced(function* (
+  { backend }: Sources,
+  query: MemoryQuery,
+  selection: Selection,
+  settings: Settings,
+  count: number
+) {
+  let kept: Array<Candidate> = []
+  let read = 0
+  let before: Position | undefined
+  while (read < scanned) {
+    const page: ReadonlyArray<MemoryEntry> = yield* backend.recent(query.ownerId, {
+      limit: pageSize,
+      selection,
+      before
+    })
+    for (const entry of page) kept.push(scored(entry, Relevance.irrelevant(++read), settings))
+    kept = kept.sort(byScore).slice(0, count)
+    const last = page[page.length - 1]
+    if (last === undefined || page.length < pageSize) break
+    before = { timestamp: last.timestamp, id: last.id }
+    const recency = Scoring.recency(last.timestamp, settings.now, settings.halfLife)
+    const most = Scoring.score({ recency, importance: 1, relevance: 0 }, settings.weights)
+    const worst = kept[count - 1]
+    if (worst === undefined) continue
+    if (most < worst.score || (most === worst.score && last.timestamp < worst.entry.timestamp)) break
+  }
+  return kept
+})
+
+/** In the order of the results, of which only as many are made as are taken. */
+const ordered = (candidates: ReadonlyArray<Candidate>, query: MemoryQuery): Iterable<Candidate> => {
+  const { diversity = 0, minRelevance = queryDefaults.minRelevance, suppressDuplicates } = query
+  const best = candidates.filter(({ parts }) => parts.relevance >= minRelevance).sort(byScore)
+  if (suppressDuplicates === undefined && diversity === 0) return best
+  const known = new Map<Candidate, Similarity.Terms>()
+  const termsOf = (one: Candidate): Similarity.Terms => {
+    let terms = known.get(one)
+    if (terms === undefined) {
+      terms = Similarity.terms(one.entry.content.slice(0, compared))
+      known.set(one, terms)
+    }
+    return terms
+  }
+  const different = suppressDuplicates === undefined ? best : Similarity.distinct(best, termsOf, suppressDuplicates)
+  if (diversity === 0) return different
+  return Scoring.diversify(Array.from(different), {
+    lambda: 1 - diversity,
+    relevance: ({ score }) => score,
+    similarity: (a, b) => Similarity.jaccard(termsOf(a), termsOf(b))
+  })
+}
+
+const resultOf = (source: string, one: Candidate, query: MemoryQuery, settings: Settings): MemorySearchResult => {
+  const { entry, found, parts, score } = one
+  const result = { entry, score, relevance: parts.relevance, source }
+  if (query.explain !== true) return result
+  const explanation: Explanation = {
+    ...parts,
+    weights: settings.weights,
+    ...(found.lexical === undefined ? {} : { lexical: found.lexical }),
+    ...(found.vector === undefined ? {} : { vector: found.vector }),
+    ranks: found.ranks,
+    fused: found.fused
+  }
+  return { ...result, explanation }
+}
+
+/** Each result followed by what stands around it, nothing twice. */
+const withNeighbours = Effect.fnUntraced(function* (
+  backend: MemoryBackend,
+  query: MemoryQuery,
+  results: ReadonlyArray<MemorySearchResult>,
+  candidates: ReadonlyArray<Candidate>,
+  selection: Selection
+) {
+  const { neighbours = 0, ownerId } = query
+  const seen = new Set(results.map(({ entry }) => entry.id))
+  const relevance = new Map(candidates.map(({ entry, parts }) => [entry.id, parts.relevance]))
+  const all: Array<MemorySearchResult> = []
+  for (const result of results) {
+    all.push(result)
+    const { id } = result.entry
+    const around = yield* backend.around(ownerId, id, { before: neighbours, after: neighbours, selection })
+    for (const entry of around) {
+      if (seen.has(entry.id)) continue
+      seen.add(entry.id)
+      const own = relevance.get(entry.id) ?? 0
+      all.push({ entry, score: result.score, relevance: own, source: backend.name, neighbourOf: id })
+    }
+  }
+  return all
+})
 
 /**
  * @category combinators
@@ -48,33 +308,23 @@ export const retrieve = (
 ): Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure> =>
   Effect.gen(function* () {
     const { backend, options } = sources
-    const topK = query.topK ?? options.topK
-    const offset = query.offset ?? queryDefaults.offset
+    const settings = yield* settingsOf(sources, query, now)
+    const { offset = queryDefaults.offset, topK = options.topK } = query
     if (topK === 0) return []
-    const limit = (topK + offset) * CANDIDATES
-    const relevances = new Map<string, number>()
-    const entries = new Map<string, MemoryEntry>()
-    const { ceiling, hits } = yield* backend.lexical(query.ownerId, { text: query.query, limit, selection: query })
-    for (const { entry, score } of hits) {
-      entries.set(entry.id, entry)
-      relevances.set(entry.id, ceiling > 0 ? Math.min(1, score / ceiling) : 0)
+    const selection = selectionOf(query)
+    const text = query.query.trim()
+    const count = offset + topK
+    const candidates =
+      text === ""
+        ? yield* everything(sources, query, selection, settings, Math.max(poolSize, count))
+        : yield* relevant(sources, query, text, selection, settings)
+    const page: Array<MemorySearchResult> = []
+    let position = 0
+    for (const one of ordered(candidates, query)) {
+      if (position++ >= offset) page.push(resultOf(backend.name, one, query, settings))
+      if (position >= count) break
     }
-    const recent = yield* backend.recent(query.ownerId, { limit, selection: query })
-    for (const entry of recent) entries.set(entry.id, entry)
-    const weights = {
-      recency: query.recencyWeight ?? options.recencyWeight,
-      importance: query.importanceWeight ?? options.importanceWeight,
-      relevance: query.relevanceWeight ?? options.relevanceWeight
-    }
-    const sum = weights.recency + weights.importance + weights.relevance || 1
-    return Array.from(entries.values(), (entry): MemorySearchResult => {
-      const relevance = relevances.get(entry.id) ?? 0
-      const recency = 2 ** (-Math.max(0, now - entry.timestamp) / options.recencyHalfLife)
-      const score =
-        (recency * weights.recency + entry.importance * weights.importance + relevance * weights.relevance) / sum
-      return { entry, score, relevance, source: backend.name }
-    })
-      .filter((result) => result.relevance >= (query.minRelevance ?? queryDefaults.minRelevance))
-      .sort((a, b) => b.score - a.score || byPosition(b.entry, a.entry))
-      .slice(offset, offset + topK)
+    return query.neighbours === undefined || query.neighbours === 0
+      ? page
+      : yield* withNeighbours(backend, query, page, candidates, selection)
   })

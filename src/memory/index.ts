@@ -155,6 +155,14 @@ export * as ProceduralMemory from "./ProceduralMemory.js"
 export * as Procedure from "./Procedure.js"
 
 /**
+ * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results
+ * that say the same give way to others. Pure functions.
+ *
+ * @since 0.1.0
+ */
+export * as Scoring from "./Scoring.js"
+
+/**
  * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
  *
  * @since 0.1.0

@@ -1,0 +1,53 @@
+/** What is found again of half a year of talk, over five different half-years, and what a retrieval costs. */
+import * as Effect from "effect/Effect"
+import * as MemoryStore from "../src/memory/MemoryStore.js"
+import * as Conversations from "../test/support/Conversations.js"
+import * as Measured from "../test/support/Recall.js"
+import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"
+
+const seeds = [1, 2, 3, 4, 5]
+
+const recallRows = async (quick: boolean): Promise<ReadonlyArray<Row>> => {
+  const recall = new Map<Measured.Way, Array<Sample>>()
+  const mrr = new Map<Measured.Way, Array<Sample>>()
+  for (const seed of quick ? seeds.slice(0, 2) : seeds) {
+    const measured = await Effect.runPromise(Measured.measure(Conversations.make({ ...Conversations.full, seed })))
+    for (const way of Measured.ways) {
+      const figures = measured[way]
+      if (figures === undefined) throw new Error(`${way} was not measured`)
+      const counts = { questions: figures.questions }
+      recall.set(way, [...(recall.get(way) ?? []), { value: figures.recall, counts }])
+      mrr.set(way, [...(mrr.get(way) ?? []), { value: figures.mrr, counts }])
+    }
+  }
+  const expected = { questions: 372 }
+  return Measured.ways.flatMap((way) => [
+    makeRow("half a year of talk, recall@10", way, "of questions", recall.get(way) ?? [], expected),
+    makeRow("half a year of talk, MRR@10", way, "mean 1/rank", mrr.get(way) ?? [], expected)
+  ])
+}
+
+const costRow = async (entries: number, quick: boolean): Promise<Row> => {
+  const conversations = Conversations.make({ users: 1, turnsPerUser: entries, days: 182, seed: 1 })
+  const store = Effect.runSync(MemoryStore.makeMemory({ ttl: 0, capacityPerOwner: entries * 2 }))
+  await Effect.runPromise(store.storeMany(conversations.turns))
+  const samples: Array<Sample> = []
+  for (let round = 0; round < (quick ? 3 : 9); round++) {
+    let results = 0
+    const started = cpuMicros()
+    for (const { ownerId, text } of conversations.questions) {
+      results += Effect.runSync(store.retrieve({ ownerId, query: text })).length
+    }
+    const value = (cpuMicros() - started) / conversations.questions.length / 1000
+    if (round > 0) samples.push({ value, counts: { results } })
+  }
+  return makeRow(`a retrieval among ${entries} entries of one owner`, "effect-lexigram", "ms CPU", samples, {
+    results: conversations.questions.length * 10
+  })
+}
+
+export const rows = async (options: { readonly quick: boolean }): Promise<ReadonlyArray<Row>> => [
+  ...(await recallRows(options.quick)),
+  await costRow(6_000, options.quick),
+  await costRow(100_000, options.quick)
+]

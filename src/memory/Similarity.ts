@@ -1,0 +1,80 @@
+/**
+ * How much texts and vectors have in common.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+/**
+ * What a text is compared by: its words without case and punctuation, each once.
+ *
+ * @category models
+ */
+export type Terms = ReadonlySet<string>
+
+const word = /[\p{L}\p{M}\p{N}]+/gu
+
+/**
+ * The words of a text, in lower case and compatible forms. Linear in its length.
+ *
+ * @category constructors
+ */
+export const terms = (text: string): Terms => new Set(text.normalize("NFKC").toLowerCase().match(word) ?? [])
+
+/**
+ * Jaccard: what both have of what either has, 0 to 1. Two empty sets are the same: 1.
+ *
+ * @category combinators
+ */
+export const jaccard = (a: Terms, b: Terms): number => {
+  const [small, large] = a.size <= b.size ? [a, b] : [b, a]
+  if (large.size === 0) return 1
+  let both = 0
+  for (const term of small) if (large.has(term)) both++
+  return both / (a.size + b.size - both)
+}
+
+/**
+ * Whether two sets agree at least so far. Sizes alone often say that they cannot.
+ *
+ * @category combinators
+ */
+export const isAlike = (a: Terms, b: Terms, threshold: number): boolean =>
+  Math.min(a.size, b.size) >= threshold * Math.max(a.size, b.size) && jaccard(a, b) >= threshold
+
+/**
+ * Cosine, -1 to 1, of vectors of one length; 0 where one has no direction, or where they cannot be compared.
+ *
+ * @category combinators
+ */
+export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+  if (a.length !== b.length) return 0
+  let dot = 0
+  let ofA = 0
+  let ofB = 0
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i] as number
+    const y = b[i] as number
+    dot += x * y
+    ofA += x * x
+    ofB += y * y
+  }
+  const length = Math.sqrt(ofA) * Math.sqrt(ofB)
+  const result = dot / length
+  return Number.isFinite(result) ? Math.max(-1, Math.min(1, result)) : 0
+}
+
+/**
+ * The items of which no earlier one is alike, in their order, one after another: whoever needs few of many computes few.
+ *
+ * @category combinators
+ */
+export function* distinct<A>(items: Iterable<A>, termsOf: (item: A) => Terms, threshold: number): Generator<A> {
+  const kept: Array<Terms> = []
+  for (const item of items) {
+    const own = termsOf(item)
+    if (kept.some((other) => isAlike(own, other, threshold))) continue
+    kept.push(own)
+    yield item
+  }
+}

@@ -1,0 +1,105 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Conversations from "../support/Conversations.js"
+import * as Recall from "../support/Recall.js"
+
+const day = 86_400_000
+
+const owners = (conversations: Conversations.Conversations) => new Set(conversations.turns.map((turn) => turn.ownerId))
+
+describe("Conversations", () => {
+  const made = Conversations.make({ ...Conversations.full, seed: 1 })
+
+  it("there are 5,000 turns of ten users and more, over six months, with importance that says nothing", () => {
+    assert.isAtLeast(made.turns.length, 5000)
+    assert.isAtLeast(owners(made).size, 10)
+    const times = made.turns.map((turn) => turn.timestamp)
+    assert.isAtLeast(Math.max(...times) - Math.min(...times), 170 * day)
+    assert.isBelow(Math.max(...times), made.now)
+    assert.deepStrictEqual(Array.from(new Set(made.turns.map((turn) => turn.importance))), [0.5])
+    assert.strictEqual(new Set(made.turns.map((turn) => turn.id)).size, made.turns.length)
+    for (const owner of owners(made)) {
+      const sessions = new Set(made.turns.filter((turn) => turn.ownerId === owner).map((turn) => turn.sessionId))
+      assert.isAtLeast(sessions.size, 20)
+    }
+  })
+
+  it("no question shares more than 30 % of its content words with its evidence", () => {
+    for (const { evidence, ownerId, text } of made.questions) {
+      assert.isAtMost(Conversations.shared(text, evidence.content), 0.3, text)
+      assert.strictEqual(evidence.ownerId, ownerId)
+    }
+    assert.strictEqual(Conversations.shared("Which dogs bark at the moon?", "a barking dog"), 2 / 3)
+  })
+
+  it("every kind of question is asked, and the evidence is of every age", () => {
+    assert.deepStrictEqual(
+      new Set(made.questions.map(({ kind }) => kind)),
+      new Set(["attribute", "event", "time", "preference", "indirect", "followUp"])
+    )
+    assert.isAtLeast(made.questions.length, 300)
+    const months = made.questions.map(({ evidence }) => Math.floor((made.now - evidence.timestamp) / (31 * day)))
+    for (const month of [0, 1, 2, 3, 4, 5]) assert.isAtLeast(months.filter((age) => age === month).length, 20)
+  })
+
+  it("of every named subject five other turns speak of other matters", () => {
+    assert.isAtLeast(made.distractors.size, 100)
+    const evidence = new Set(made.questions.map((question) => question.evidence.id))
+    for (const [subject, turns] of made.distractors) {
+      assert.isAtLeast(turns.length, 5, subject)
+      for (const turn of turns) {
+        assert.include(turn.content.toLowerCase(), subject.slice(subject.indexOf("/") + 1).toLowerCase())
+        assert.isFalse(evidence.has(turn.id))
+      }
+    }
+  })
+
+  it("the same seed says the same, another seed something else", () => {
+    const small = { users: 2, turnsPerUser: 200, days: 30 }
+    assert.deepStrictEqual(Conversations.make({ ...small, seed: 7 }), Conversations.make({ ...small, seed: 7 }))
+    assert.notDeepEqual(
+      Conversations.make({ ...small, seed: 7 }).turns,
+      Conversations.make({ ...small, seed: 8 }).turns
+    )
+  })
+})
+
+describe("recall of retrieval", () => {
+  const recallOf = (figures: Recall.Figures | undefined): number => {
+    assert.isAtLeast(figures?.questions ?? 0, 50)
+    return figures?.recall ?? 0
+  }
+
+  it.effect(
+    "default weights lose at most 10 % of what relevance alone finds, and BM25 of others finds less",
+    () =>
+      Effect.gen(function* () {
+        for (const seed of [11, 12]) {
+          const measured = yield* Recall.measure(Conversations.make({ ...Conversations.full, users: 5, seed }))
+          const alone = recallOf(measured["relevance alone"])
+          assert.isAtLeast(recallOf(measured["default weights"]), 0.9 * alone)
+          assert.isAtLeast(alone, recallOf(measured.minisearch))
+          assert.isAtLeast(alone, 0.8)
+          assert.isAtMost(recallOf(measured["the newest ten"]), 0.2)
+          const vectors = recallOf(measured["relevance alone, with vectors"])
+          assert.isAtLeast(vectors, recallOf(measured.minisearch))
+          assert.isAtLeast(recallOf(measured["default weights, with vectors"]), 0.9 * vectors)
+        }
+      }),
+    20_000
+  )
+
+  it.effect(
+    "ten times as much talk between the same facts pushes none of them out",
+    () =>
+      Effect.gen(function* () {
+        const conversations = Conversations.make({ users: 2, turnsPerUser: 4000, days: 182, seed: 13 })
+        const ways = ["relevance alone", "default weights", "minisearch"] as const
+        const measured = yield* Recall.measure(conversations, ways)
+        const alone = recallOf(measured["relevance alone"])
+        assert.isAtLeast(recallOf(measured["default weights"]), 0.9 * alone)
+        assert.isAtLeast(alone, recallOf(measured.minisearch))
+      }),
+    20_000
+  )
+})
