@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Captured from "../internal/Captured.js"
 import * as Count from "../internal/Count.js"
 import * as DataDocument from "../internal/DataDocument.js"
 import * as LlmClient from "../llm/LlmClient.js"
@@ -15,6 +16,7 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import * as EpisodicPrompts from "../prompt/EpisodicPrompts.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
+import * as EntryGroups from "./EntryGroups.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { ConsolidationError } from "./MemoryError.js"
 import * as MemorySummary from "./MemorySummary.js"
@@ -79,11 +81,11 @@ export type Write<out R = never> = (
 export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, TokenCounter.TokenCounter | R> =>
   Effect.gen(function* () {
     const counter = yield* TokenCounter.TokenCounter
-    const context = yield* Effect.context<R>()
+    const captured = yield* Captured.context<R>()
     return {
       compress: Effect.fnUntraced(function* (entries, options) {
         const maxTokens = Count.count(options?.maxTokens, MAX_TOKENS, 1)
-        const [first, ...rest] = entries.toSorted(MemorySummary.order)
+        const [first, ...rest] = entries.toSorted(EntryGroups.order)
         if (first === undefined) {
           return yield* new ConsolidationError({ message: "There is nothing to be summarised" })
         }
@@ -91,7 +93,7 @@ export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, 
           return yield* new ConsolidationError({ message: "A summary cannot stand for entries of several owners" })
         }
         const sorted = [first, ...rest] as const
-        const text = yield* Effect.provide(write(sorted, { maxTokens }), context)
+        const text = yield* Captured.provide(write(sorted, { maxTokens }), captured)
         const content = SummaryText.cutSentences(text.trim(), maxTokens, counter.count)
         if (content === "") {
           return yield* new ConsolidationError({

@@ -6,6 +6,7 @@
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import { EntryId } from "../domain/Ids.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
+import * as EntryGroups from "./EntryGroups.js"
 import * as MemoryEntry from "./MemoryEntry.js"
 import type { TimeRange } from "./Selection.js"
 
@@ -47,7 +48,7 @@ const positive = (value: unknown): number | undefined =>
  * @since 0.1.0
  * @category guards
  */
-export const isSummary = (entry: Entry): boolean => field(entry, "type") === TYPE
+export const isSummary = (entry: Entry): boolean => EntryGroups.kind(entry) === TYPE
 
 /**
  * How far a summary is above what was said; 0 for an entry that is none.
@@ -72,10 +73,6 @@ const rangeOf = (entry: Entry): TimeRange => {
   const { end, start } = range as Partial<Record<keyof TimeRange, unknown>>
   return Number.isFinite(start) && Number.isFinite(end) ? { start: start as number, end: end as number } : at
 }
-
-/** The order of an owner's entries: by time, then by id. */
-export const order = (a: Entry, b: Entry): number =>
-  a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 /** The value of all, if they agree. */
 const common = <A>(entries: NonEmptyReadonlyArray<Entry>, get: (entry: Entry) => A): A | undefined => {
@@ -113,7 +110,7 @@ const mean = (values: ReadonlyArray<number>): number => {
  * @category constructors
  */
 export const make = (options: { readonly entries: NonEmptyReadonlyArray<Entry>; readonly content: string }): Entry => {
-  const entries = options.entries.toSorted(order) as [Entry, ...Array<Entry>]
+  const entries = options.entries.toSorted(EntryGroups.order) as [Entry, ...Array<Entry>]
   const ids = entries.map(({ id }) => id)
   const newest = entries[entries.length - 1] as Entry
   const ranges = entries.map(rangeOf)

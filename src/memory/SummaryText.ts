@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as EntryGroups from "./EntryGroups.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import * as MemorySummary from "./MemorySummary.js"
 
@@ -100,9 +101,9 @@ export const extract = (entries: ReadonlyArray<MemoryEntry>, maxTokens: number, 
     entries.length <= fitting
       ? entries
       : entries
-          .toSorted((a, b) => b.importance - a.importance || MemorySummary.order(b, a))
+          .toSorted((a, b) => b.importance - a.importance || EntryGroups.order(b, a))
           .slice(0, fitting)
-          .toSorted(MemorySummary.order)
+          .toSorted(EntryGroups.order)
   const lines = chosen.map((entry) => lineOf(entry, maxTokens * perToken))
   const needs = lines.map((line) => count(line) + 1)
   while (available > 0) {

@@ -1,0 +1,288 @@
+/**
+ * One run of consolidation for one owner.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Stream from "effect/Stream"
+import type { EntryId } from "../domain/Ids.js"
+import * as ConsolidationRound from "./ConsolidationRound.js"
+import type { Batch, ConsolidationResult, ConsolidationStrategy } from "./MemoryConsolidator.js"
+import type { MemoryEntry } from "./MemoryEntry.js"
+import { ConsolidationError, type MemoryError } from "./MemoryError.js"
+import * as MemoryMetrics from "./MemoryMetrics.js"
+import type { Notices } from "./MemoryNotices.js"
+import type * as MemoryStore from "./MemoryStore.js"
+import * as MemorySummary from "./MemorySummary.js"
+import type * as SemanticMemory from "./SemanticMemory.js"
+
+export interface Setup {
+  readonly store: MemoryStore.Service
+  readonly semantic: SemanticMemory.Service
+  readonly notices: Notices
+  readonly strategies: ReadonlyArray<ConsolidationStrategy>
+  readonly ageThreshold: number
+  readonly batchSize: number
+  readonly facts: "aged" | "leaving" | "none"
+  readonly window: number
+}
+
+export const nothing: ConsolidationResult = {
+  entriesProcessed: 0,
+  entriesConsolidated: 0,
+  entriesPruned: 0,
+  entitiesExtracted: 0,
+  summariesStored: 0,
+  durationMs: 0,
+  dryRun: false
+}
+
+const builtIn: ReadonlySet<string> = new Set([
+  "deduplication",
+  "recency_decay",
+  "access_frequency",
+  "time_decay",
+  "summarize"
+])
+
+/** Characters of entries in memory at once. */
+const windowCharacters = 16_000_000
+
+/** The earliest time there is. */
+const beginning = -8.64e15
+
+/** How often a round is begun anew because somebody changed what it was about to change. */
+const attempts = 3
+
+type Counts = { -readonly [K in keyof ConsolidationResult]: ConsolidationResult[K] }
+
+interface Context extends Setup {
+  readonly ownerId: string
+  readonly dryRun: boolean
+  readonly now: number
+  readonly agedBefore: number
+  readonly counts: Counts
+  /** Entries facts were read from in this run. */
+  readonly read: Set<EntryId>
+  /** Summaries of this run: what a later page brings of them was not there before. */
+  readonly made: Set<EntryId>
+}
+
+/** The mark of entries that facts were read from already. */
+export const factsRead = "factsRead"
+
+const isRead = (entry: MemoryEntry): boolean =>
+  Object.hasOwn(entry.metadata, factsRead) && entry.metadata[factsRead] === true
+
+const mark = (entry: MemoryEntry): MemoryEntry => ({ ...entry, metadata: { ...entry.metadata, [factsRead]: true } })
+
+/** Entries facts are still to be read from. What a system was told is nothing it found out. */
+const unread = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> =>
+  entries.filter((entry) => entry.role !== "system" && !isRead(entry))
+
+const ingest = (context: Context, entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, MemoryError> =>
+  entries.length === 0
+    ? Effect.void
+    : Effect.map(context.semantic.ingest(entries), (facts) => {
+        context.counts.entitiesExtracted += facts.length
+        for (const { id } of entries) context.read.add(id)
+      })
+
+const batches = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+
+const current = (
+  context: Context,
+  entries: ReadonlyArray<MemoryEntry>
+): Effect.Effect<Map<EntryId, MemoryEntry>, MemoryError> =>
+  entries.length === 0
+    ? Effect.succeed(new Map())
+    : Effect.map(
+        context.store.getMany(
+          context.ownerId,
+          entries.map(({ id }) => id)
+        ),
+        (found) => new Map(found.map((entry) => [entry.id, entry]))
+      )
+
+const saysTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+  now !== undefined && now.content === entry.content && now.expiresAt === entry.expiresAt
+
+const countsTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+  saysTheSame(entry, now) &&
+  now?.importance === entry.importance &&
+  now.accessCount === entry.accessCount &&
+  now.lastAccessedAt === entry.lastAccessedAt
+
+const propose = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
+  const { agedBefore, batchSize, dryRun, now, ownerId } = context
+  const round = ConsolidationRound.begin(ownerId, entries)
+  for (const strategy of context.strategies) {
+    const left = round.entries()
+    if (left.length === 0) break
+    const batch: Batch = { ownerId, entries: left, now, agedBefore, batchSize, dryRun }
+    const refused = round.accept(strategy, yield* strategy.propose(batch))
+    if (refused !== undefined) return yield* refused
+  }
+  return round
+})
+
+/** A summary of nothing but what facts were read from has no more to say. */
+const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
+  const read = new Set(replaced.filter((entry) => isRead(entry) || context.read.has(entry.id)).map(({ id }) => id))
+  return (entry: MemoryEntry): MemoryEntry => {
+    const ids = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
+    return Array.isArray(ids) && ids.length > 0 && ids.every((id) => read.has(id)) ? mark(entry) : entry
+  }
+}
+
+/**
+ * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed meanwhile: then it did
+ * nothing.
+ */
+const commit = Effect.fnUntraced(function* (context: Context, round: ConsolidationRound.Round) {
+  const { counts, notices, ownerId, store } = context
+  const { pruned, replaced } = round.leaving()
+  const changing = round.changing()
+  const change = round.change()
+  if (change.delete.length === 0 && change.store.length === 0) return round.entries()
+  const added = round.added()
+  const touched = [...pruned, ...replaced, ...changing, ...added]
+  const isCurrent = Effect.map(current(context, touched), (found) =>
+    added.some(({ id }) => found.has(id))
+      ? Either.left(
+          new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
+        )
+      : Either.right(
+          pruned.every((entry) => countsTheSame(entry, found.get(entry.id))) &&
+            replaced.every((entry) => saysTheSame(entry, found.get(entry.id))) &&
+            changing.every((entry) => countsTheSame(entry, found.get(entry.id)))
+        )
+  )
+  // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor summarised.
+  if (!(yield* yield* isCurrent)) return undefined
+  const reading = context.facts === "none" ? [] : unread(round.lost()).filter(({ id }) => !context.read.has(id))
+  for (const batch of batches(reading, context.batchSize)) yield* ingest(context, batch)
+  if (reading.length > 0 && !(yield* yield* isCurrent)) return undefined
+
+  const inherit = inheriting(context, replaced)
+  const gone = yield* store.apply(ownerId, { delete: change.delete, store: change.store.map(inherit) })
+  // What somebody else removed in this very moment was not removed by us.
+  const missing = change.delete.length - gone
+  counts.entriesPruned += Math.max(0, pruned.length - missing)
+  counts.entriesConsolidated += replaced.length - Math.max(0, missing - pruned.length)
+  counts.summariesStored += added.length
+  for (const { id } of added) context.made.add(id)
+  for (const deed of round.deeds) {
+    MemoryMetrics.tidied(
+      builtIn.has(deed.strategy) ? deed.strategy : "other",
+      deed.pruned.length + deed.replaced.length
+    )
+    yield* notices.consolidated({ ownerId, ...deed })
+  }
+  yield* notices.written({ tier: "episodic", backend: store.name, ownerId, ids: added.map(({ id }) => id) })
+  return round.entries().map(inherit)
+})
+
+/** Counts what would have been done. */
+const pretend = (context: Context, round: ConsolidationRound.Round): void => {
+  const { pruned, replaced } = round.leaving()
+  context.counts.entriesPruned += pruned.length
+  context.counts.entriesConsolidated += replaced.length
+  context.counts.summariesStored += round.added().length
+}
+
+/** Reads facts from what stays, once. */
+const readFacts = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
+  for (const batch of batches(unread(entries), context.batchSize)) {
+    const same = (found: Map<EntryId, MemoryEntry>): ReadonlyArray<MemoryEntry> =>
+      batch.flatMap((entry) => {
+        const now = found.get(entry.id)
+        return now !== undefined && saysTheSame(entry, now) ? [now] : []
+      })
+    yield* ingest(context, same(yield* current(context, batch)))
+    const marked = same(yield* current(context, batch)).map(mark)
+    if (marked.length > 0) yield* context.store.apply(context.ownerId, { store: marked })
+  }
+})
+
+/** Asks the strategies about these entries until none of them has anything more to go; says whether anything went. */
+const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyArray<MemoryEntry>) {
+  let entries = window
+  let shrank = false
+  let failures = 0
+  while (entries.length > 0) {
+    const round = yield* propose(context, entries)
+    if (context.dryRun) pretend(context, round)
+    const left = context.dryRun ? round.entries() : yield* commit(context, round)
+    if (left === undefined) {
+      failures++
+      if (failures === attempts) {
+        return yield* new ConsolidationError({
+          message: "The entries kept changing while they were consolidated",
+          hint: "Consolidate again when the owner is less busy"
+        })
+      }
+      const found = yield* current(context, entries)
+      entries = entries.flatMap((entry) => found.get(entry.id) ?? [])
+      continue
+    }
+    entries = left
+    if (round.deeds.length === 0) break
+    shrank = true
+  }
+  if (!context.dryRun && context.facts === "aged") yield* readFacts(context, entries)
+  return shrank
+})
+
+/** All aged entries, window by window. Says whether another pass could find more. */
+const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean) {
+  let window: Array<MemoryEntry> = []
+  let characters = 0
+  let windows = 0
+  let shrank = false
+  const flush = Effect.suspend(() => {
+    const entries = window
+    window = []
+    characters = 0
+    if (entries.length === 0) return Effect.void
+    windows++
+    if (isFirst) context.counts.entriesProcessed += entries.length
+    return Effect.map(settle(context, entries), (more) => {
+      shrank = shrank || more
+    })
+  })
+  const earlier = new Set(context.made)
+  const selection = { timeRange: { start: beginning, end: context.agedBefore } }
+  yield* Stream.runForEachChunk(context.store.stream(context.ownerId, selection), (chunk) =>
+    Effect.forEach(
+      chunk,
+      (entry) => {
+        // A summary that this pass made and that comes up again behind its entries.
+        if (context.made.has(entry.id) && !earlier.has(entry.id)) return Effect.void
+        window.push(entry)
+        characters += entry.content.length
+        return window.length >= context.window || characters >= windowCharacters ? flush : Effect.void
+      },
+      { discard: true }
+    )
+  )
+  yield* flush
+  return shrank && windows > 1
+})
+
+export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effect<ConsolidationResult, MemoryError> =>
+  Effect.clockWith((clock) =>
+    Effect.gen(function* () {
+      const startedAt = clock.unsafeCurrentTimeNanos()
+      const now = clock.unsafeCurrentTimeMillis()
+      const counts: Counts = { ...nothing, dryRun }
+      const agedBefore = Math.floor(now - setup.ageThreshold)
+      const context: Context = { ...setup, ownerId, dryRun, now, agedBefore, counts, read: new Set(), made: new Set() }
+      let again = yield* pass(context, true)
+      while (again && !dryRun) again = yield* pass(context, false)
+      return { ...counts, durationMs: Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6 }
+    })
+  )
