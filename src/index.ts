@@ -204,6 +204,20 @@ export * as Checkpointer from "./graph/Checkpointer.js"
 export * as ConditionalSkill from "./skill/ConditionalSkill.js"
 
 /**
+ * Consolidates the memory of everybody, again and again.
+ *
+ * @since 0.1.0
+ */
+export * as ConsolidationScheduler from "./memory/ConsolidationScheduler.js"
+
+/**
+ * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
+ *
+ * @since 0.1.0
+ */
+export * as ConsolidationStrategies from "./memory/ConsolidationStrategies.js"
+
+/**
  * The conversation a run is about, as tools may see it that ask other agents.
  *
  * @since 0.1.0
@@ -614,6 +628,13 @@ export * as JudgeGuard from "./guard/JudgeGuard.js"
  * @since 0.1.0
  */
 export * as LanguageModelClient from "./provider/LanguageModelClient.js"
+
+/**
+ * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.
+ *
+ * @since 0.1.0
+ */
+export * as LastConsolidation from "./memory/LastConsolidation.js"
 
 /**
  * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies Reasoning, Acting and
@@ -1754,6 +1775,13 @@ export * as StrategyPlugins from "./strategy/StrategyPlugins.js"
  * @since 0.1.0
  */
 export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
+
+/**
+ * Puts summaries in the place of what is old.
+ *
+ * @since 0.1.0
+ */
+export * as SummarizeStrategy from "./memory/SummarizeStrategy.js"
 
 /**
  * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their

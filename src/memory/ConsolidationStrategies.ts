@@ -1,8 +1,7 @@
 /**
  * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
  *
- * No strategy here touches entries of the role `system`. A result of a tool and the other entries of its run (of its turn, where no run is
- * known) go together or not at all.
+ * No strategy here touches entries of the role `system`. Calls of tools and their results (`ToolPairs`) go together or not at all.
  *
  * @since 0.1.0
  */
@@ -31,10 +30,10 @@ const lastUse = (entry: MemoryEntry): number =>
 
 const pruning =
   (goes: (entry: MemoryEntry, now: number) => boolean): ConsolidationStrategy["propose"] =>
-  ({ entries, now }) =>
+  ({ agedBefore, entries, now }) =>
     Effect.sync(() => {
       const prune: Array<EntryId> = []
-      for (const unit of EntryGroups.units(entries)) {
+      for (const unit of EntryGroups.units(entries, agedBefore)) {
         if (unit.every((entry) => entry.role !== "system" && goes(entry, now))) prune.push(...unit.map(({ id }) => id))
       }
       return { prune }
@@ -71,13 +70,13 @@ const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
 const turn = 512
 
 /**
- * Of entries that say the same in nearly the same words, one stays: the most important one, of these the one that was recalled most
- * often, of these the oldest. It takes over the highest importance and number of recalls of its doubles, and counts as recalled when the
+ * Of entries that say the same in nearly the same words, one stays: the one that expires last, of these the most important one, of these
+ * the one that was recalled most often, of these the oldest. It takes over the highest importance and number of recalls of its doubles, and counts as recalled when the
  * last of them was said. Two entries are doubles when the words of one (what stands between white space, whatever the case) are at least
  * `threshold` of the words of both together (Jaccard). Every entry that goes is a double of one that stays; what stays has no double.
  *
  * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one keeps. Neither are
- * summaries, nor runs whose results of tools are remembered.
+ * summaries, nor calls of tools and their results.
  *
  * @since 0.1.0
  * @category constructors
@@ -98,9 +97,9 @@ export const deduplication = (options?: {
   return {
     name: "deduplication",
     lossless: true,
-    propose: Effect.fnUntraced(function* ({ entries }) {
+    propose: Effect.fnUntraced(function* ({ agedBefore, entries }) {
       const buckets = new Map<string, Array<MemoryEntry>>()
-      for (const unit of EntryGroups.units(entries)) {
+      for (const unit of EntryGroups.units(entries, agedBefore)) {
         const entry = unit[0]
         if (unit.length > 1 || entry.role === "system" || MemorySummary.isSummary(entry)) continue
         const key = bucketOf(entry)

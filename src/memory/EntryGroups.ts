@@ -4,8 +4,9 @@
  * @internal
  * @since 0.1.0
  */
-import type { NonEmptyArray } from "effect/Array"
+import * as Array from "effect/Array"
 import type { MemoryEntry } from "./MemoryEntry.js"
+import * as ToolPairs from "./ToolPairs.js"
 
 /** The order of an owner's entries: by time, then by id. */
 export const order = (a: MemoryEntry, b: MemoryEntry): number =>
@@ -17,8 +18,11 @@ export const kind = (entry: MemoryEntry): string | null => {
   return typeof type === "string" ? type : null
 }
 
-export const groupBy = <A>(items: ReadonlyArray<A>, keyOf: (item: A) => string): Map<string, NonEmptyArray<A>> => {
-  const groups = new Map<string, NonEmptyArray<A>>()
+export const groupBy = <A>(
+  items: ReadonlyArray<A>,
+  keyOf: (item: A) => string
+): Map<string, Array.NonEmptyArray<A>> => {
+  const groups = new Map<string, Array.NonEmptyArray<A>>()
   for (const item of items) {
     const key = keyOf(item)
     const group = groups.get(key)
@@ -28,29 +32,21 @@ export const groupBy = <A>(items: ReadonlyArray<A>, keyOf: (item: A) => string):
   return groups
 }
 
-const exchangeOf = ({ runId, sessionId, turnId }: MemoryEntry): string | undefined =>
-  runId === undefined && turnId === undefined ? undefined : JSON.stringify([sessionId, runId, runId ?? turnId])
+/** How long the results of a call may be on their way. */
+const underWay = 3_600_000
 
 /**
- * What must not be separated: the entries of a run (of a turn, where no run is known) that has results of tools, together; every other entry
- * alone. In the order of their first entries.
+ * What must not be separated: a call of tools with its results; every other entry alone. Calls and results that lack the other half are left
+ * out while it may still be too young to be seen.
  */
-export const units = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<NonEmptyArray<MemoryEntry>> => {
-  const withTools = new Set<string | undefined>()
-  for (const entry of entries) if (entry.role === "tool") withTools.add(exchangeOf(entry))
-  withTools.delete(undefined)
-  const exchanges = new Map<string, NonEmptyArray<MemoryEntry>>()
-  const result: Array<NonEmptyArray<MemoryEntry>> = []
-  for (const entry of entries) {
-    const exchange = withTools.size === 0 ? undefined : exchangeOf(entry)
-    const known = exchange === undefined ? undefined : exchanges.get(exchange)
-    if (known !== undefined) {
-      known.push(entry)
-      continue
-    }
-    const unit: NonEmptyArray<MemoryEntry> = [entry]
-    result.push(unit)
-    if (exchange !== undefined && withTools.has(exchange)) exchanges.set(exchange, unit)
+export const units = (
+  entries: ReadonlyArray<MemoryEntry>,
+  agedBefore: number
+): ReadonlyArray<Array.NonEmptyReadonlyArray<MemoryEntry>> => {
+  const found: Array.NonEmptyReadonlyArray<MemoryEntry>[] = []
+  for (const unit of ToolPairs.units(entries.toSorted(ToolPairs.chronological))) {
+    if (unit.broken && unit.entries.some(({ timestamp }) => timestamp > agedBefore - underWay)) continue
+    if (Array.isNonEmptyReadonlyArray(unit.entries)) found.push(unit.entries)
   }
-  return result
+  return found
 }

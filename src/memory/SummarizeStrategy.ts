@@ -24,7 +24,7 @@ export interface Options {
   readonly groupBy?: "day" | "session" | ((entry: MemoryEntry) => string) | undefined
   /** Entries of different sessions may become one summary, which then belongs to none: branches see what they did not see before. */
   readonly acrossSessions?: boolean | undefined
-  /** Entries of one summary, at most; what belongs to one run may be more. The consolidator's number (100) unless set. */
+  /** Entries of one summary, at most; a call of tools stays with its results. The consolidator's number (100) unless set. */
   readonly batchSize?: number | undefined
   /** Fewer are left as they are; 5 unless set, at least 2. */
   readonly minEntries?: number | undefined
@@ -46,10 +46,10 @@ const dayOf = (entry: MemoryEntry): number => Math.floor(entry.timestamp / DAY)
 const perProposal = 8
 
 /** Parts of nearly the same size, no larger than need be; units stay whole. */
-const chunks = (entries: Group, most: number): ReadonlyArray<Group> => {
+const chunks = (entries: Group, most: number, agedBefore: number): ReadonlyArray<Group> => {
   const each = Math.ceil(entries.length / Math.ceil(entries.length / most))
   const result: Array<Group> = []
-  for (const unit of EntryGroups.units(entries)) {
+  for (const unit of EntryGroups.units(entries, agedBefore)) {
     const last = result[result.length - 1]
     if (last === undefined || last.length + unit.length > each) result.push([...unit])
     else last.push(...unit)
@@ -80,19 +80,20 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
 
   const said: Array<MemoryEntry> = []
   const summaries: Array<MemoryEntry> = []
-  for (const unit of EntryGroups.units(batch.entries)) {
+  for (const unit of EntryGroups.units(batch.entries, batch.agedBefore)) {
     if (unit.some(({ role }) => role === "system")) continue
     for (const entry of unit) (MemorySummary.isSummary(entry) ? summaries : said).push(entry)
   }
   const planned: Array<Group> = []
-  // A run that goes on past midnight belongs to the day it began.
+  // What goes on past midnight belongs to the day it began.
   const names = new Map<MemoryEntry, unknown>()
-  for (const unit of EntryGroups.units(said)) for (const entry of unit) names.set(entry, nameOf(unit[0]))
+  for (const unit of EntryGroups.units(said, batch.agedBefore))
+    for (const entry of unit) names.set(entry, nameOf(unit[0]))
   for (const group of EntryGroups.groupBy(said, (entry) =>
     JSON.stringify([...placeOf(entry), names.get(entry)])
   ).values()) {
     if (!isOver(group)) continue
-    for (const chunk of chunks(group, batchSize)) if (chunk.length >= minEntries) planned.push(chunk)
+    for (const chunk of chunks(group, batchSize, batch.agedBefore)) if (chunk.length >= minEntries) planned.push(chunk)
   }
   const low = summaries.filter((summary) => MemorySummary.level(summary) < maxLevel)
   for (const group of EntryGroups.groupBy(low, (summary) =>

@@ -1,4 +1,18 @@
 /**
+ * Consolidates the memory of everybody, again and again.
+ *
+ * @since 0.1.0
+ */
+export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
+
+/**
+ * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
+ *
+ * @since 0.1.0
+ */
+export * as ConsolidationStrategies from "./ConsolidationStrategies.js"
+
+/**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
@@ -54,6 +68,13 @@ export * as FactCardinality from "./FactCardinality.js"
  * @since 0.1.0
  */
 export * as FactStore from "./FactStore.js"
+
+/**
+ * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.
+ *
+ * @since 0.1.0
+ */
+export * as LastConsolidation from "./LastConsolidation.js"
 
 /**
  * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
@@ -175,6 +196,13 @@ export * as Selection from "./Selection.js"
  * @since 0.1.0
  */
 export * as SemanticMemory from "./SemanticMemory.js"
+
+/**
+ * Puts summaries in the place of what is old.
+ *
+ * @since 0.1.0
+ */
+export * as SummarizeStrategy from "./SummarizeStrategy.js"
 
 /**
  * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.

@@ -1,0 +1,104 @@
+/** What tests of consolidation share: a store, facts that are only counted, and time that has passed already. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { EntryId } from "../../src/domain/Ids.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import { type Fact, FactId } from "../../src/memory/Fact.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
+import { FactExtractionError } from "../../src/memory/MemoryError.js"
+import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
+import * as Hooks from "../../src/observability/Hooks.js"
+import * as WatchedMemoryStore from "./WatchedMemoryStore.js"
+
+export const HOUR = 3_600_000
+export const DAY = 24 * HOUR
+
+/** When tests take place. */
+export const now = 1000 * DAY
+
+/** An entry that was said two days ago, unless it says something else. */
+export const entry = (
+  id: string,
+  content: string,
+  over?: Partial<Parameters<typeof MemoryEntry.make>[0]>
+): MemoryEntry.MemoryEntry =>
+  MemoryEntry.make({ id: EntryId.make(id), ownerId: "ann", content, role: "user", timestamp: now - 2 * DAY, ...over })
+
+export const ids = (...names: ReadonlyArray<string>): ReadonlyArray<EntryId> => names.map((name) => EntryId.make(name))
+
+export interface Read {
+  /** The entries facts were read from, in their order. */
+  readonly from: Array<string>
+  failing: boolean
+}
+
+/** Every entry has one fact. */
+export const facts = (read: Read): SemanticMemory.Service => {
+  const nothing = Effect.succeed([])
+  const missing = Effect.die("not asked for here")
+  return {
+    storeFact: () => missing,
+    queryFacts: () => nothing,
+    getEntityFacts: () => nothing,
+    recall: () => nothing,
+    updateFact: () => missing,
+    deleteFact: () => Effect.succeed(false),
+    clear: () => Effect.succeed(0),
+    health: Effect.void,
+    ingest: (entries) =>
+      Effect.suspend(() => {
+        if (read.failing) return new FactExtractionError({ message: "no facts" })
+        read.from.push(...entries.map(({ id }) => id))
+        return Effect.succeed(
+          entries.map(
+            ({ id, ownerId }): Fact => ({
+              id: FactId.make(`fact-${id}`),
+              ownerId,
+              subject: id,
+              predicate: "is",
+              object: "said",
+              confidence: 1,
+              sources: [id],
+              validFrom: 0,
+              recordedAt: 0,
+              metadata: {}
+            })
+          )
+        )
+      })
+  }
+}
+
+export interface World {
+  readonly store: WatchedMemoryStore.Watched
+  readonly consolidator: MemoryConsolidator.Service
+  readonly read: Read
+}
+
+export const compressor = EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
+
+export const make = (
+  options?: MemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
+  compress: Layer.Layer<EpisodicCompressor.EpisodicCompressor> = compressor
+): Effect.Effect<World, never, Hooks.Hooks> =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(now)
+    const store = yield* WatchedMemoryStore.make()
+    const read: Read = { from: [], failing: false }
+    const below = Layer.mergeAll(
+      WatchedMemoryStore.layer(store),
+      Layer.succeed(SemanticMemory.SemanticMemory, facts(read)),
+      compress
+    )
+    const consolidator = yield* Effect.provide(MemoryConsolidator.make(options), below)
+    return { store, consolidator, read }
+  })
+
+export const run = <A, E>(
+  body: (world: World) => Effect.Effect<A, E, Hooks.Hooks>,
+  options?: MemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
+  compress?: Layer.Layer<EpisodicCompressor.EpisodicCompressor>
+): Effect.Effect<A, E> => Effect.flatMap(make(options, compress), body).pipe(Effect.provide(Hooks.layer))
