@@ -105,10 +105,10 @@ const add = (
 const warn = (message: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(message), { module: "ConsolidationScheduler" })
 
-/** Of a failure no more than its name and what it says; of a defect, that there was one. */
+/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
 const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
   Option.match(Cause.failureOption(cause), {
-    onNone: () => "defect",
+    onNone: () => (Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"),
     onSome: (error) => `${error._tag}: ${SecretText.excerpt(error.message, { maxLength: 200 })}`
   })
 
@@ -122,7 +122,7 @@ const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
   Effect.map(Random.next, (random) => millis * (1 + jitter * (2 * random - 1)))
 
 /** Timers of a month and more do not work, and after a sleep of the machine the time of day counts. */
-const longestSleep = 3_600_000
+const longestSleep = 86_400_000
 
 const sleepUntil = (due: number): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -161,15 +161,14 @@ const makeRunner = (
       return Effect.matchCauseEffect(options?.retry === undefined ? run : Effect.retry(run, options.retry), {
         onSuccess: (result) =>
           Effect.succeed({ ...report, owners: report.owners + 1, result: add(report.result, result) }),
+        // Only of an owner: where this fiber itself is interrupted, nobody is asked.
         onFailure: (cause) =>
-          Cause.isInterruptedOnly(cause)
-            ? Effect.failCause(cause as Cause.Cause<never>)
-            : Effect.as(
-                Effect.annotateLogs(warn(`The memory of an owner could not be consolidated: ${reasonOf(cause)}`), {
-                  owner: SecretText.excerpt(ownerId, { maxLength: 64 })
-                }),
-                { ...report, failed: report.failed + 1 }
-              )
+          Effect.as(
+            Effect.annotateLogs(warn(`The memory of an owner could not be consolidated: ${reasonOf(cause)}`), {
+              owner: SecretText.excerpt(ownerId, { maxLength: 64 })
+            }),
+            { ...report, failed: report.failed + 1 }
+          )
       })
     }
 
@@ -225,11 +224,7 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
     const startedAt = yield* Clock.currentTimeMillis
     due = startedAt + (yield* jittered(interval, jitter))
     yield* runner.plan(due)
-    yield* Effect.catchAllCause(runner.runOnce, (cause) =>
-      Cause.isInterruptedOnly(cause)
-        ? Effect.failCause(cause as Cause.Cause<never>)
-        : warn(`Memory could not be consolidated: ${reasonOf(cause)}`)
-    )
+    yield* Effect.catchAllCause(runner.runOnce, (cause) => warn(`Memory could not be consolidated: ${reasonOf(cause)}`))
   }
 })
 
