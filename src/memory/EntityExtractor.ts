@@ -4,12 +4,17 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Count from "../internal/Count.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import type * as ModelSettings from "../llm/ModelSettings.js"
 import * as EntityNames from "./EntityNames.js"
 import type { NewFact } from "./Fact.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { FactExtractionError } from "./MemoryError.js"
+import * as ModelFacts from "./ModelFacts.js"
 import type { MemoryRole } from "./Selection.js"
 import * as StatedFacts from "./StatedFacts.js"
 
@@ -57,6 +62,29 @@ export interface HeuristicOptions {
   readonly maxEntities?: number | undefined
 }
 
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ModelOptions {
+  /** Whose entries are read; those of users unless set. */
+  readonly roles?: ReadonlyArray<MemoryRole> | undefined
+  /** What a user is called, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by their name. */
+  readonly speaker?: string | undefined
+  /** Characters of entries in one call, at most; 12,000 unless set. What does not fit is read by further calls. */
+  readonly maxCallChars?: number | undefined
+  /** Characters of one entry that the model sees, half from its beginning and half from its end; 4,000 unless set. */
+  readonly maxEntryChars?: number | undefined
+  /** Facts of one call at most; 50 unless set. */
+  readonly maxFactsPerCall?: number | undefined
+  /** Names of one extraction at most; 64 unless set. */
+  readonly maxEntities?: number | undefined
+  /** Of one call; 60 seconds unless set. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Win over a temperature of 0 and 2,000 tokens of answer at most. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+}
+
 const maxSpeaker = 50
 
 const speakerOf = (entry: MemoryEntry, user: string): string => {
@@ -88,8 +116,8 @@ const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyAr
 export const makeHeuristic = (options?: HeuristicOptions | undefined): Service => {
   const roles = new Set<MemoryRole>(options?.roles ?? ["user"])
   const user = options?.speaker ?? "user"
-  const limit = options?.maxFactsPerEntry ?? 20
-  const maxEntities = options?.maxEntities ?? 64
+  const limit = Count.count(options?.maxFactsPerEntry, 20, 0)
+  const maxEntities = Count.count(options?.maxEntities, 64, 0)
   const factsIn = (entry: MemoryEntry): ReadonlyArray<NewFact> =>
     StatedFacts.read(entry.content, { speaker: speakerOf(entry, user), limit }).map((triple) => ({
       ...triple,
@@ -104,6 +132,41 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
       })
   }
 }
+
+/**
+ * Asks a model, in the words of `SemanticPrompts.Extract`. Entries are data in its prompt. Of its answer facts are dropped that break the
+ * bounds of a fact or name no entry that was given, and names that stand in none; confidences are brought into their range. An answer that
+ * cannot be read is asked for once more. When the model fails, so does the extraction.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeModel = (client: LlmClient.Service, options?: ModelOptions | undefined): Service => {
+  const roles = new Set<MemoryRole>(options?.roles ?? ["user"])
+  const user = options?.speaker ?? "user"
+  const extract = ModelFacts.make(client, {
+    maxCallChars: Count.count(options?.maxCallChars, 12_000, 1),
+    maxEntryChars: Count.count(options?.maxEntryChars, 4000, 2),
+    maxFactsPerCall: Count.count(options?.maxFactsPerCall, 50, 1),
+    maxEntities: Count.count(options?.maxEntities, 64, 0),
+    timeout: options?.timeout ?? "60 seconds",
+    settings: options?.settings,
+    speakerOf: (entry) => speakerOf(entry, user)
+  })
+  return { extract: (entries) => extract(entries.filter(({ role }) => roles.has(role))) }
+}
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerModel = (
+  options?: ModelOptions | undefined
+): Layer.Layer<EntityExtractor, never, LlmClient.LlmClient> =>
+  Layer.effect(
+    EntityExtractor,
+    Effect.map(LlmClient.LlmClient, (client) => makeModel(client, options))
+  )
 
 /**
  * @since 0.1.0

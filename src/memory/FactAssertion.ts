@@ -78,7 +78,7 @@ const plainMetadata = (store: string, given: NewFact["metadata"]) => {
     : Effect.succeed(metadata)
 }
 
-const readOne = Effect.fnUntraced(function* (store: string, given: NewFact) {
+const readOne = Effect.fnUntraced(function* (store: string, { metadata: attributes, ...given }: NewFact) {
   const decoded = decode(given)
   if (decoded._tag === "Left") {
     // Only where: what stands there is nobody's business.
@@ -86,7 +86,7 @@ const readOne = Effect.fnUntraced(function* (store: string, given: NewFact) {
     return yield* refused(store, `its field "${String(issue?.path[0] ?? "")}" is missing or out of bounds`)
   }
   const fact = decoded.right
-  const metadata = yield* plainMetadata(store, fact.metadata)
+  const metadata = yield* plainMetadata(store, attributes)
   const said: Said = {
     fact,
     metadata,

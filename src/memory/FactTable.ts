@@ -76,6 +76,25 @@ const wordsOf = (row: FactRow): ReadonlySet<string> =>
 const slotOf = (row: { readonly subjectKey: string; readonly predicateKey: string }): string =>
   `${row.subjectKey}\n${row.predicateKey}`
 
+const isOpen = (row: FactRow): boolean => row.validTo === undefined
+const isClosed = (row: FactRow): boolean => row.validTo !== undefined
+
+/** What ended last comes first. */
+const byEnd = (a: FactRow, b: FactRow): number => (b.validTo ?? 0) - (a.validTo ?? 0) || byPosition(a, b)
+
+/** The last ones in an order. Mostly it is one, and a look at each row finds it. */
+const lastOf = (
+  rows: Iterable<FactRow>,
+  wanted: (row: FactRow) => boolean,
+  count: number,
+  order: (a: FactRow, b: FactRow) => number
+): ReadonlyArray<FactRow> => {
+  if (count > 1) return Array.from(rows).filter(wanted).sort(order).slice(-count)
+  let last: FactRow | undefined
+  for (const row of rows) if (wanted(row) && (last === undefined || order(row, last) > 0)) last = row
+  return last === undefined ? [] : [last]
+}
+
 /** The rows of one owner and what finds them. */
 class Owned {
   readonly rows = new Map<FactId, Indexed>()
@@ -101,7 +120,7 @@ class Owned {
     const subject = this.subjects.get(row.subjectKey)
     if (subject !== undefined) {
       subject.rows.delete(id)
-      if (row.validTo === undefined) subject.open--
+      if (isOpen(row)) subject.open--
       if (subject.rows.size === 0) {
         this.subjects.delete(row.subjectKey)
         removeKey(this.subjectKeys, row.subjectKey)
@@ -124,7 +143,7 @@ class Owned {
       insertKey(this.subjectKeys, row.subjectKey)
     }
     subject.rows.set(row.id, row)
-    if (row.validTo === undefined) subject.open++
+    if (isOpen(row)) subject.open++
     addTo(this.#slots, slotOf(row), row.id)
     for (const word of wordsOf(row)) addTo(this.#words, word, row.id)
   }
@@ -133,18 +152,10 @@ class Owned {
     const subject = this.subjects.get(subjectKey)
     if (subject === undefined) return []
     const { open, rows } = subject
-    if (open <= maxOpen && rows.size - open <= maxClosed) return []
-    const all = [...rows.values()]
-    const surplus = [
-      ...all
-        .filter((row) => row.validTo === undefined)
-        .sort(byPosition)
-        .slice(maxOpen),
-      ...all
-        .filter((row) => row.validTo !== undefined)
-        .sort((one, other) => other.validTo! - one.validTo! || byPosition(one, other))
-        .slice(maxClosed)
-    ]
+    const closed = rows.size - open
+    const surplus: Array<FactRow> = []
+    if (open > maxOpen) surplus.push(...lastOf(rows.values(), isOpen, open - maxOpen, byPosition))
+    if (closed > maxClosed) surplus.push(...lastOf(rows.values(), isClosed, closed - maxClosed, byEnd))
     for (const row of surplus) this.remove(row.id)
     return surplus.map(({ id }) => id)
   }

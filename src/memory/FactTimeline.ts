@@ -7,9 +7,8 @@
  * @internal
  * @since 0.1.0
  */
-import * as Schema from "effect/Schema"
-import { EntryId } from "../domain/Ids.js"
-import { type Fact, FactId } from "./Fact.js"
+import type { EntryId } from "../domain/Ids.js"
+import type { Fact, FactId } from "./Fact.js"
 import type { FactRow } from "./FactBackend.js"
 
 /**
@@ -27,31 +26,31 @@ export const maxSources = 64
  */
 export const maxMetadata = 20_000
 
-const Mention = Schema.Struct({
-  at: Schema.Finite,
-  confidence: Schema.Finite,
-  sources: Schema.Array(EntryId),
-  replaces: Schema.Boolean
-})
 /**
  * Once that a triple was said: how sure, by which entries, and whether other objects end then.
  *
  * @category models
  */
-export interface Mention extends Schema.Schema.Type<typeof Mention> {}
+export interface Mention {
+  readonly at: number
+  readonly confidence: number
+  readonly sources: ReadonlyArray<EntryId>
+  readonly replaces: boolean
+}
 
-const Body = Schema.parseJson(
-  Schema.Struct({
-    subject: Schema.String,
-    predicate: Schema.String,
-    object: Schema.String,
-    mentions: Schema.NonEmptyArray(Mention),
-    closedBy: Schema.optional(FactId),
-    recordedAt: Schema.Finite,
-    metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown })
-  })
-)
-type Body = typeof Body.Type
+type Mentions = readonly [Mention, ...ReadonlyArray<Mention>]
+
+/** What a row says in its `body`; only this module writes it. */
+interface Body {
+  readonly subject: string
+  readonly predicate: string
+  readonly object: string
+  /** Ascending in time. */
+  readonly mentions: Mentions
+  readonly closedBy?: FactId | undefined
+  readonly recordedAt: number
+  readonly metadata: Readonly<Record<string, unknown>>
+}
 
 /**
  * A row and what only the store reads of it.
@@ -63,7 +62,20 @@ export interface FactRecord extends Body {
   readonly validTo?: number | undefined
 }
 
-const decodeBody = Schema.decodeUnknownOption(Body)
+const isMention = (mention: Partial<Mention> | null): boolean =>
+  typeof mention?.at === "number" && typeof mention.confidence === "number" && Array.isArray(mention.sources)
+
+/** A schema would drop metadata under `__proto__`, and takes ten times as long. */
+const isBody = (body: Partial<Body> | null): body is Body =>
+  typeof body?.subject === "string" &&
+  typeof body.predicate === "string" &&
+  typeof body.object === "string" &&
+  typeof body.recordedAt === "number" &&
+  typeof body.metadata === "object" &&
+  body.metadata !== null &&
+  Array.isArray(body.mentions) &&
+  body.mentions.length > 0 &&
+  body.mentions.every(isMention)
 
 /**
  * Nothing if no store wrote it.
@@ -71,8 +83,13 @@ const decodeBody = Schema.decodeUnknownOption(Body)
  * @category conversions
  */
 export const fromRow = (row: FactRow): FactRecord | undefined => {
-  const body = decodeBody(row.body)
-  return body._tag === "None" ? undefined : { ...body.value, row, validTo: row.validTo }
+  let body: Partial<Body> | null
+  try {
+    body = JSON.parse(row.body)
+  } catch {
+    return undefined
+  }
+  return isBody(body) ? { ...body, row, validTo: row.validTo } : undefined
 }
 
 const confidenceOf = (mentions: ReadonlyArray<Mention>): number => {
@@ -133,8 +150,6 @@ export const toFact = (record: FactRecord): Fact => ({
   recordedAt: record.recordedAt,
   metadata: record.metadata
 })
-
-type Mentions = Body["mentions"]
 
 const joined = (a: Mention, b: Mention): Mention => ({
   at: a.at,

@@ -15,6 +15,7 @@ import * as ReflectionPrompts from "./ReflectionPrompts.js"
 import * as ReflexionPrompts from "./ReflexionPrompts.js"
 import * as ReWooPrompts from "./ReWooPrompts.js"
 import * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
+import * as SemanticPrompts from "./SemanticPrompts.js"
 import * as StormPrompts from "./StormPrompts.js"
 import * as SupervisorPrompts from "./SupervisorPrompts.js"
 
@@ -35,5 +36,6 @@ export const steps: ReadonlyArray<PromptStep> = [
   ...PlanExecutePrompts.steps,
   ...SupervisorPrompts.steps,
   ...AdaptivePrompts.steps,
-  ...EpisodicPrompts.steps
+  ...EpisodicPrompts.steps,
+  ...SemanticPrompts.steps
 ]

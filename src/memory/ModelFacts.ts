@@ -1,0 +1,221 @@
+/**
+ * Facts that a model reads. Entries reach it as one JSON document under names of this call alone (`e1`, `e2`, …); of its answer only what is
+ * within bounds and comes from an entry that it was given is taken.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+import * as DateTime from "effect/DateTime"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { EntryId } from "../domain/Ids.js"
+import * as DataDocument from "../internal/DataDocument.js"
+import * as JsonText from "../internal/JsonText.js"
+import * as OutputSchema from "../internal/OutputSchema.js"
+import * as LlmClient from "../llm/LlmClient.js"
+import * as LlmTimeout from "../llm/LlmTimeout.js"
+import * as ModelSettings from "../llm/ModelSettings.js"
+import * as PromptLibrary from "../prompt/PromptLibrary.js"
+import * as SemanticPrompts from "../prompt/SemanticPrompts.js"
+import type { NewFact } from "./Fact.js"
+import * as FactText from "./FactText.js"
+import type { MemoryEntry } from "./MemoryEntry.js"
+import { FactExtractionError } from "./MemoryError.js"
+
+/**
+ * @category models
+ */
+export interface Limits {
+  readonly maxCallChars: number
+  readonly maxEntryChars: number
+  readonly maxFactsPerCall: number
+  readonly maxEntities: number
+  readonly timeout: Duration.DurationInput
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  readonly speakerOf: (entry: MemoryEntry) => string
+}
+
+const maxName = 200
+const maxObject = 1000
+
+const AnsweredFact = Schema.Struct({
+  subject: Schema.String,
+  predicate: Schema.String,
+  object: Schema.String,
+  confidence: Schema.Number,
+  sources: Schema.Array(Schema.String)
+})
+const { jsonSchema } = OutputSchema.make(
+  Schema.Struct({ facts: Schema.Array(AnsweredFact), entities: Schema.Array(Schema.String) })
+)
+const responseFormat: LlmClient.ResponseFormat = { type: "json", name: "facts", schema: jsonSchema }
+
+const List = Schema.Array(Schema.Unknown)
+const decodeAnswer = Schema.decodeUnknownOption(Schema.Struct({ facts: List, entities: Schema.optional(List) }))
+const decodeFact = Schema.decodeUnknownOption(
+  Schema.Struct({ ...AnsweredFact.fields, confidence: Schema.optional(Schema.NullOr(Schema.Number)) })
+)
+
+interface Answer {
+  readonly facts: ReadonlyArray<unknown>
+  readonly entities?: ReadonlyArray<unknown> | undefined
+}
+
+const read = (response: LlmClient.LlmResponse): Answer | undefined => {
+  const json = JsonText.read(LlmClient.text(response))
+  if (Either.isLeft(json)) return undefined
+  const answer = decodeAnswer(json.right)
+  return answer._tag === "None" ? undefined : answer.value
+}
+
+interface Shown {
+  readonly alias: string
+  readonly entry: MemoryEntry
+  readonly document: string
+}
+
+const ends = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  const half = Math.floor(most / 2)
+  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
+}
+
+const timeOf = (timestamp: number): string =>
+  DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
+
+/** Next to each other, as many as fit into a call; one that is larger than that has a call of its own. */
+const callsOf = (entries: ReadonlyArray<MemoryEntry>, limits: Limits): ReadonlyArray<ReadonlyArray<Shown>> => {
+  const calls: Array<Array<Shown>> = []
+  let size = Number.POSITIVE_INFINITY
+  for (const entry of entries) {
+    if (entry.content.trim() === "") continue
+    const show = (number: number): Shown => {
+      const alias = `e${number}`
+      const document = DataDocument.stringify({
+        id: alias,
+        speaker: limits.speakerOf(entry),
+        at: timeOf(entry.timestamp),
+        text: ends(entry.content, limits.maxEntryChars)
+      })
+      return { alias, entry, document }
+    }
+    const call = calls.at(-1)
+    const next = show((call?.length ?? 0) + 1)
+    if (call !== undefined && size + next.document.length <= limits.maxCallChars) {
+      call.push(next)
+      size += next.document.length
+    } else {
+      const first = show(1)
+      calls.push([first])
+      size = first.document.length
+    }
+  }
+  return calls
+}
+
+const within = (text: string, most: number): string | undefined => {
+  const plain = FactText.plain(text)
+  return plain === "" || plain.length > most ? undefined : plain
+}
+
+const factOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): NewFact | undefined => {
+  const decoded = decodeFact(given)
+  if (decoded._tag === "None") return undefined
+  const { confidence } = decoded.value
+  const subject = within(decoded.value.subject, maxName)
+  const predicate = within(decoded.value.predicate, maxName)
+  const object = within(decoded.value.object, maxObject)
+  const sources = new Set<EntryId>()
+  let validFrom = Number.POSITIVE_INFINITY
+  for (const alias of decoded.value.sources) {
+    const entry = shown.get(alias)
+    if (entry === undefined) continue
+    sources.add(entry.id)
+    validFrom = Math.min(validFrom, entry.timestamp)
+  }
+  if (subject === undefined || predicate === undefined || object === undefined || sources.size === 0) return undefined
+  return {
+    subject,
+    predicate,
+    object,
+    sources: [...sources],
+    validFrom,
+    ...(typeof confidence === "number" && !Number.isNaN(confidence)
+      ? { confidence: Math.min(1, Math.max(0, confidence)) }
+      : {})
+  }
+}
+
+/** Names that stand in what was read, whatever the case. */
+const namesOf = (given: ReadonlyArray<unknown>, entries: Iterable<MemoryEntry>): ReadonlyArray<string> => {
+  const texts = Array.from(entries, ({ content }) => FactText.words(content))
+  return given.flatMap((name) => {
+    if (typeof name !== "string") return []
+    const plain = within(name, maxName)
+    const words = plain === undefined ? "" : FactText.words(plain)
+    return plain !== undefined && words !== "" && texts.some((text) => text.includes(words)) ? [plain] : []
+  })
+}
+
+const failed = (why: string): FactExtractionError =>
+  new FactExtractionError({ message: `The model read no facts: ${why}` })
+
+const again = "Your last answer could not be read. Read the entries again, and answer in the form you were told."
+
+const ask = Effect.fnUntraced(function* (client: LlmClient.Service, shown: ReadonlyArray<Shown>, limits: Limits) {
+  const prompts = yield* PromptLibrary.PromptLibrary
+  const { system, user } = prompts.render(SemanticPrompts.Extract, {
+    entries: `{"entries":[${shown.map(({ document }) => document).join(",")}]}`,
+    max_facts: String(limits.maxFactsPerCall),
+    output_format: SemanticPrompts.Extract.textFormat
+  })
+  const settings = ModelSettings.merge({ temperature: 0, maxTokens: 2000 }, limits.settings)
+  const complete = Effect.fnUntraced(function* (...more: ReadonlyArray<LlmClient.Message>) {
+    const messages: ReadonlyArray<LlmClient.Message> = [
+      { role: "system", content: system },
+      { role: "user", content: [{ type: "text", text: user }] },
+      ...more
+    ]
+    const response = yield* Effect.mapError(
+      client.complete({ messages, responseFormat, settings }),
+      // Of the error its name alone: what providers say may quote what they were sent.
+      (error) => failed(error._tag)
+    )
+    if (response.finishReason === "content-filter" || response.finishReason === "error") {
+      return yield* failed(response.finishReason)
+    }
+    return read(response)
+  })
+  const answer = (yield* complete()) ?? (yield* complete({ role: "user", content: [{ type: "text", text: again }] }))
+  return answer ?? (yield* failed("its answers cannot be read"))
+})
+
+/**
+ * @category constructors
+ */
+export const make = (given: LlmClient.Service, limits: Limits) => {
+  const client = LlmTimeout.wrap({ whole: limits.timeout })(given)
+  return Effect.fnUntraced(function* (entries: ReadonlyArray<MemoryEntry>) {
+    const facts: Array<NewFact> = []
+    const names = new Map<string, string>()
+    for (const shown of callsOf(entries, limits)) {
+      const answer = yield* ask(client, shown, limits)
+      const byAlias = new Map(shown.map(({ alias, entry }) => [alias, entry] as const))
+      let room = limits.maxFactsPerCall
+      for (const one of answer.facts) {
+        const fact = room > 0 ? factOf(one, byAlias) : undefined
+        if (fact === undefined) continue
+        facts.push(fact)
+        room--
+      }
+      for (const name of namesOf((answer.entities ?? []).slice(0, 4 * limits.maxEntities), byAlias.values())) {
+        const key = name.toLowerCase()
+        if (names.size < limits.maxEntities && !names.has(key)) names.set(key, name)
+      }
+    }
+    return { facts, entities: [...names.values()] }
+  })
+}
