@@ -1405,6 +1405,13 @@ export * as SelfDiscoveryPrompts from "./prompt/SelfDiscoveryPrompts.js"
 export * as SemanticMemory from "./memory/SemanticMemory.js"
 
 /**
+ * What `EntityExtractor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
+
+/**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
  * turn (its head), a checkpoint a head and the small state of the session. Times are milliseconds since the epoch, costs US dollars.
  *

@@ -115,6 +115,13 @@ export * as ReflexionPrompts from "./ReflexionPrompts.js"
 export * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
 
 /**
+ * What `EntityExtractor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as SemanticPrompts from "./SemanticPrompts.js"
+
+/**
  * What `STORMAgent` tells its models.
  *
  * @since 0.1.0

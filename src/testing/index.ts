@@ -6,6 +6,13 @@
 export * as EventRecorder from "./EventRecorder.js"
 
 /**
+ * What every `FactStore` must do, for stores of your own: cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+export * as FactStoreSuite from "./FactStoreSuite.js"
+
+/**
  * What every `MemoryStore` must do, for stores of your own: cases that any runner of tests can register.
  *
  * @since 0.1.0

@@ -243,7 +243,7 @@ describe("SemanticMemory.layer: ingest", () => {
         const first = yield* memory.ingest([entry("e1", "My name is Anna and I live in Paris.", 1)])
         assert.deepStrictEqual(told(first), ["user is called Anna", "user lives in Paris"])
         assert.deepStrictEqual(
-          first.map(({ confidence, sources, validFrom }) => [confidence, sources, validFrom]),
+          first.map(({ confidence, sources, validFrom }) => [confidence, sources.map(String), validFrom]),
           [
             [0.8, ["e1"], 1],
             [0.8, ["e1"], 1]
