@@ -1,7 +1,11 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
+<<<<<<< HEAD
  * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|recall` one group of rows.
+=======
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory` one group of rows.
+>>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -19,7 +23,17 @@ import * as ReAct from "../src/strategy/ReAct.js"
 import * as Tool from "../src/tool/Tool.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
+
+<<<<<<< HEAD
+
 import * as Recall from "./Recall.js"
+
+=======
+
+import * as Memory from "./Memory.js"
+
+>>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
+
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
 
@@ -397,8 +411,13 @@ const skillRow = async () => {
   rows.push(...(await Skills.rows({ warmup, runs, quick })))
 }
 
+<<<<<<< HEAD
 const recallRows = async () => {
   rows.push(...(await Recall.rows({ quick })))
+=======
+const memoryRows = async () => {
+  rows.push(...(await Memory.rows({ warmup, runs, quick })))
+>>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
 }
 
 const print = () => {
@@ -420,7 +439,11 @@ for (const [name, measureRow] of Object.entries({
   concurrent: concurrentRow,
   held: heldRow,
   skill: skillRow,
+<<<<<<< HEAD
   recall: recallRows
+=======
+  memory: memoryRows
+>>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
 })) {
   if (only === undefined || only === name) await measureRow()
 }

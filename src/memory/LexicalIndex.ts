@@ -19,6 +19,7 @@ export interface Indexed {
 
 /** Slots and frequencies in turn, in ascending slots; `live` counts those that were not removed. */
 interface Postings {
+  readonly term: string
   list: Int32Array
   used: number
   live: number
@@ -37,6 +38,8 @@ export interface Matches<A> {
   readonly ceiling: number
 }
 
+const nowhere: ReadonlyArray<Postings> = []
+
 const grown = (list: Int32Array, least: number): Int32Array => {
   const larger = new Int32Array(Math.max(least, list.length * 2))
   larger.set(list)
@@ -46,8 +49,8 @@ const grown = (list: Int32Array, least: number): Int32Array => {
 export class LexicalIndex<A extends Indexed> {
   private readonly postings = new Map<string, Postings>()
   private items: Array<A | undefined> = []
-  /** The different terms of each slot, for its removal. */
-  private terms: Array<ReadonlyArray<string>> = []
+  /** Where each slot stands, for its removal. */
+  private lists: Array<ReadonlyArray<Postings>> = []
   private lengths: Int32Array = new Int32Array(16)
   private live = 0
   private total = 0
@@ -65,11 +68,11 @@ export class LexicalIndex<A extends Indexed> {
   add(item: A, terms: ReadonlyArray<string>): void {
     const slot = this.items.length
     if (slot >= this.lengths.length) this.lengths = grown(this.lengths, slot + 1)
-    const different: Array<string> = []
+    const lists: Array<Postings> = []
     for (const term of terms) {
       let postings = this.postings.get(term)
       if (postings === undefined) {
-        postings = { list: new Int32Array(2), used: 0, live: 0 }
+        postings = { term, list: new Int32Array(2), used: 0, live: 0 }
         this.postings.set(term, postings)
       }
       if (postings.used > 0 && postings.list[postings.used - 2] === slot) {
@@ -81,11 +84,11 @@ export class LexicalIndex<A extends Indexed> {
       postings.list[postings.used + 1] = 1
       postings.used += 2
       postings.live++
-      different.push(term)
+      lists.push(postings)
     }
     item.slot = slot
     this.items.push(item)
-    this.terms.push(different)
+    this.lists.push(lists)
     this.lengths[slot] = terms.length
     this.live++
     this.total += terms.length
@@ -94,12 +97,11 @@ export class LexicalIndex<A extends Indexed> {
   remove(item: A): void {
     const slot = item.slot
     if (slot < 0) return
-    for (const term of this.terms[slot]!) {
-      const postings = this.postings.get(term) as Postings
-      if (--postings.live === 0) this.postings.delete(term)
+    for (const postings of this.lists[slot]!) {
+      if (--postings.live === 0) this.postings.delete(postings.term)
     }
     this.items[slot] = undefined
-    this.terms[slot] = []
+    this.lists[slot] = nowhere
     this.total -= this.lengths[slot] as number
     this.live--
     item.slot = -1
@@ -144,17 +146,20 @@ export class LexicalIndex<A extends Indexed> {
     const worse = (a: { item: A; score: number }, b: { item: A; score: number }) =>
       a.score - b.score || this.later(b.item, a.item)
     const heap: Array<{ item: A; score: number }> = []
-    for (let index = 0; index < count; index++) {
-      const slot = touched[index] as number
-      const score = scores[slot] as number
-      scores[slot] = 0
-      const item = this.items[slot]
-      if (item === undefined || (heap.length === limit && score < heap[0]!.score)) continue
-      const hit = { item, score }
-      if (heap.length === limit && worse(hit, heap[0]!) < 0) continue
-      if (wanted !== undefined && !wanted(item)) continue
-      if (heap.length < limit) push(heap, hit, worse)
-      else replace(heap, hit, worse)
+    try {
+      for (let index = 0; index < count; index++) {
+        const slot = touched[index] as number
+        const score = scores[slot] as number
+        const item = this.items[slot]
+        if (item === undefined || (heap.length === limit && score < heap[0]!.score)) continue
+        const hit = { item, score }
+        if (heap.length === limit && worse(hit, heap[0]!) < 0) continue
+        if (wanted !== undefined && !wanted(item)) continue
+        if (heap.length < limit) push(heap, hit, worse)
+        else replace(heap, hit, worse)
+      }
+    } finally {
+      for (let index = 0; index < count; index++) scores[touched[index] as number] = 0
     }
     return heap.sort((a, b) => worse(b, a))
   }
@@ -170,7 +175,7 @@ export class LexicalIndex<A extends Indexed> {
   private sweep(): void {
     const moved = new Int32Array(this.items.length).fill(-1)
     const items: Array<A | undefined> = []
-    const terms: Array<ReadonlyArray<string>> = []
+    const lists: Array<ReadonlyArray<Postings>> = []
     const lengths = new Int32Array(Math.max(16, this.live * 2))
     for (let slot = 0; slot < this.items.length; slot++) {
       const item = this.items[slot]
@@ -179,7 +184,7 @@ export class LexicalIndex<A extends Indexed> {
       moved[slot] = items.length
       lengths[items.length] = this.lengths[slot] as number
       items.push(item)
-      terms.push(this.terms[slot]!)
+      lists.push(this.lists[slot]!)
     }
     for (const postings of this.postings.values()) {
       const list = new Int32Array(postings.live * 2)
@@ -194,7 +199,7 @@ export class LexicalIndex<A extends Indexed> {
       postings.used = used
     }
     this.items = items
-    this.terms = terms
+    this.lists = lists
     this.lengths = lengths
   }
 }

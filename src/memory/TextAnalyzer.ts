@@ -33,7 +33,7 @@ export const maxCharacters = 1_000_000
  */
 export const maxTerm = 64
 
-/** Words whose terms are remembered. */
+/** Words whose terms are remembered, in each of two generations. */
 const MAX_REMEMBERED = 16_384
 
 const SPACE = 1
@@ -64,21 +64,26 @@ const classify = (character: string): number => {
 /** What the characters of the first plane are; 0 while nobody asked. */
 const classes = new Uint8Array(0x10000)
 
-const classAt = (text: string, at: number): number => {
-  const unit = text.charCodeAt(at)
-  if (unit >= 0xd800 && unit <= 0xdfff) {
-    const point = text.codePointAt(at) as number
-    return point > 0xffff ? classify(String.fromCodePoint(point)) : SPACE
-  }
-  let known = classes[unit] as number
-  if (known === 0) {
-    known = classify(String.fromCharCode(unit))
-    classes[unit] = known
-  }
-  return known
+const learn = (unit: number): number => {
+  const kind = classify(String.fromCharCode(unit))
+  classes[unit] = kind
+  return kind
 }
 
-const widthAt = (text: string, at: number): number => ((text.codePointAt(at) as number) > 0xffff ? 2 : 1)
+const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
+
+const classAt = (text: string, at: number): number => {
+  const unit = text.charCodeAt(at)
+  if (!isSurrogate(unit)) return classes[unit] || learn(unit)
+  const point = text.codePointAt(at) as number
+  return point > 0xffff ? classify(String.fromCodePoint(point)) : SPACE
+}
+
+const widthAt = (text: string, at: number): number =>
+  isSurrogate(text.charCodeAt(at)) && (text.codePointAt(at) as number) > 0xffff ? 2 : 1
+
+/** A piece of a text without the text: an index that keeps a word must not keep all that was said around it. */
+const detached = (piece: string): string => (piece.length < 13 ? piece : piece.split("").join(""))
 
 const letters: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -127,6 +132,9 @@ const hyphen = (unit: number): boolean =>
 /** Connects figures besides: `.`, `,`, `:`, `/`. */
 const separator = (unit: number): boolean => unit === 0x2e || unit === 0x2c || unit === 0x3a || unit === 0x2f
 
+const connects = (unit: number): boolean =>
+  hyphen(unit) || separator(unit) || apostrophe(unit) || unit === 0x23 || unit === 0x2b
+
 const isWord = (kind: number): boolean => kind >= LOWER && kind <= MARK
 
 /** Parts a word with hyphens has at most; what follows is read as the next word. */
@@ -169,11 +177,12 @@ const endOf = (text: string, from: number, kind: number): number => {
 /** From a figure: `1,000` without its comma, a date or a time or a version as it is and in its parts. */
 const figure = (raw: string, parts: ReadonlyArray<string>, out: Array<string>): void => {
   if (/^\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,20})?$/.test(raw)) {
-    out.push(raw.replaceAll(",", ""))
+    out.push(detached(raw.replaceAll(",", "")))
     return
   }
-  out.push(raw.replaceAll("/", "-").slice(0, maxTerm))
-  if (parts.length > 2 || !/^\d+[.,]\d+$/.test(raw)) for (const part of parts) out.push(part.slice(0, maxTerm))
+  out.push(detached(raw.replaceAll("/", "-").slice(0, maxTerm)))
+  if (parts.length > 2 || !/^\d+[.,]\d+$/.test(raw))
+    for (const part of parts) out.push(detached(part.slice(0, maxTerm)))
 }
 
 /** The words a part is made of: `getUserName` is three. */
@@ -236,7 +245,11 @@ const scan = (text: string, stop: (lower: string) => boolean, term: Term): Reado
   while (at < text.length) {
     const kind = classAt(text, at)
     if (isWord(kind) && kind !== MARK) {
-      at = word(text, at, stop, term, out)
+      const end = simple(text, at)
+      if (end > 0) {
+        add(out, term.of(text.slice(at, Math.min(end, at + maxTerm))))
+        at = end
+      } else at = word(text, at, stop, term, out)
     } else if (kind === SPACELESS) {
       const end = endOf(text, at, SPACELESS)
       pairs(text, at, end, out)
@@ -253,6 +266,19 @@ const scan = (text: string, stop: (lower: string) => boolean, term: Term): Reado
     }
   }
   return out
+}
+
+/** Where a word ends that nothing parts or connects; 0 when it needs a closer look. */
+const simple = (text: string, start: number): number => {
+  let at = start
+  for (; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isSurrogate(unit)) return 0
+    const kind = classes[unit] || learn(unit)
+    if (!isWord(kind)) return connects(unit) ? 0 : at
+    if (kind === UPPER && at > start) return 0
+  }
+  return at
 }
 
 /** Reads the word that begins here and gives where it ends. */
@@ -309,27 +335,36 @@ const word = (
  */
 export const make = (options: {
   readonly name: string
-  /** Words that are left out, in lower case and without diacritics. None unless set. */
+  /** Words that are left out, in any case, with or without diacritics. None unless set. */
   readonly stopWords?: Iterable<string> | undefined
   /** From a word of Latin letters, in lower case and without diacritics, to its stem. Words stay as they are unless set. */
   readonly stem?: ((word: string) => string) | undefined
 }): TextAnalyzer => {
-  const stopWords = new Set(options.stopWords ?? [])
+  const stopWords = new Set(Array.from(options.stopWords ?? [], (word) => fold(word).toLowerCase()))
   const stem = options.stem
-  const remembered = new Map<string, string>()
   const reduce = (word: string): string => {
     const lower = word.toLowerCase().slice(0, maxTerm)
     if (stopWords.has(lower)) return ""
     return stem !== undefined && /^[a-z]{2,40}$/.test(lower) ? stem(lower) : lower
   }
+  // Two generations: what is used stays, whatever else comes in.
+  let young = new Map<string, string>()
+  let old = new Map<string, string>()
+  const remember = (word: string, found: string): string => {
+    if (young.size >= MAX_REMEMBERED) {
+      old = young
+      young = new Map()
+    }
+    young.set(word, found)
+    return found
+  }
   const term: Term = {
     of: (word) => {
-      const known = remembered.get(word)
+      const known = young.get(word)
       if (known !== undefined) return known
-      const found = reduce(word)
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-      remembered.set(word, found)
-      return found
+      const before = old.get(word)
+      const piece = detached(word)
+      return remember(piece, before ?? reduce(piece))
     }
   }
   const stop = (lower: string) => stopWords.has(lower)

@@ -4,6 +4,7 @@ import * as TestClock from "effect/TestClock"
 import type { EntryId } from "../../src/domain/Ids.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import * as MemoryStoreSuite from "../../src/testing/MemoryStoreSuite.js"
 
 const entry = (fields: {
   readonly id: string
@@ -11,6 +12,12 @@ const entry = (fields: {
   readonly ownerId?: string
   readonly timestamp?: number
 }) => MemoryEntry.make({ content: "", ownerId: "o", role: "user", timestamp: 0, ...fields, id: fields.id as EntryId })
+
+describe("MemoryStore.layerMemory", () => {
+  for (const one of MemoryStoreSuite.cases) {
+    it(one.name, () => Effect.runPromise(MemoryStoreSuite.check(one, MemoryStore.layerMemory())))
+  }
+})
 
 describe("MemoryStore", () => {
   it.effect("what was stored is found by its words", () =>
