@@ -4,10 +4,12 @@
  * @internal
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import type { EntryId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
-import type { Service as Embedder, EmbeddingError, Vector } from "../llm/Embedder.js"
+import * as Deadline from "../internal/Deadline.js"
+import { type Service as Embedder, type EmbeddingError, normalize, type Vector } from "../llm/Embedder.js"
 import type { Change, MemoryBackend } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
@@ -23,14 +25,8 @@ export interface EntryVectors {
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }
 
-const normalised = (numbers: ReadonlyArray<number>): Vector => {
-  const vector = Float32Array.from(numbers)
-  let squares = 0
-  for (const number of numbers) squares += number * number
-  const norm = Math.sqrt(squares)
-  if (norm > 0 && Number.isFinite(norm)) for (let at = 0; at < vector.length; at++) vector[at] = numbers[at]! / norm
-  return vector
-}
+/** Milliseconds a call that has failed waits for what it has to put right. */
+const PATIENCE = 5_000
 
 /** Never within a character. */
 const cut = (text: string, limit: number): string => {
@@ -70,11 +66,12 @@ export const make = (
           hint: "Give the index an embedder of its own model, or make a new index for this one"
         })
       }
-      const missing = entries.filter((entry) => entry.embedding?.length !== index.dimensions)
       const given = new Map<string, Vector>()
-      for (const entry of entries) {
-        if (entry.embedding?.length === index.dimensions) given.set(entry.id, normalised(entry.embedding))
+      for (const { embedding, id } of entries) {
+        const vector = embedding?.length === index.dimensions ? normalize(embedding) : undefined
+        if (vector !== undefined) given.set(id, vector)
       }
+      const missing = entries.filter((entry) => !given.has(entry.id))
       const items = () => entries.map((entry) => itemOf(entry, given.get(entry.id) as Vector))
       if (missing.length === 0) return Effect.sync(items)
       return Effect.flatMap(
@@ -92,13 +89,17 @@ export const make = (
       )
     })
 
-  /** Vectors of entries that are not there are taken back, as far as that can be done. */
+  /** Vectors of entries that are not there are taken back, as far as that can be done in a bounded time. */
   const takeBack = (ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void> =>
-    Effect.flatMap(backend.get(ownerId, ids), (entries) => {
-      const there = new Set(entries.map((entry) => entry.id))
-      const gone = ids.filter((id) => !there.has(id))
-      return gone.length === 0 ? Effect.void : index.delete(ownerId, gone)
-    }).pipe(Effect.ignore)
+    Deadline.run(
+      () =>
+        Effect.flatMap(backend.get(ownerId, ids), (entries) => {
+          const there = new Set(entries.map((entry) => entry.id))
+          const gone = ids.filter((id) => !there.has(id))
+          return gone.length === 0 ? Effect.void : index.delete(ownerId, gone)
+        }),
+      { whole: PATIENCE, onTimeout: () => new Cause.TimeoutException("not taken back") }
+    ).pipe(Effect.ignore)
 
   const apply = (ownerId: string, change: Change): Effect.Effect<number, RetrievalFailure> => {
     const store = change.store ?? []

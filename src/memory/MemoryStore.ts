@@ -127,8 +127,9 @@ const nothing: Selection = {}
  * The store over a backend: checks, lifetimes, pages, vectors and scores. With vectors an entry is found by its meaning too: what has an
  * `embedding` of the index's length keeps it, all others are embedded in one batch.
  *
- * A call with vectors embeds first, then writes the vectors, then the entries: where one of these fails, nothing is stored. Vectors
- * whose entries could not be stored or are deleted since are taken back; where even that fails, they are left, and never found.
+ * A call with vectors embeds first, then writes the vectors, then the entries: where one of these fails, nothing is stored. A vector
+ * without an entry is taken back; where even that fails it stays, and nothing is found by it. An entry that could not be replaced may be
+ * found by what it should have become until it is stored again.
  *
  * @since 0.1.0
  * @category constructors
@@ -195,14 +196,20 @@ export const fromBackend = (
     )
 
   const storeMany = (entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, RetrievalFailure> =>
-    Effect.suspend(() => {
+    Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<void, RetrievalFailure> => {
       const byOwner = new Map<string, Array<MemoryEntry>>()
       for (const entry of entries) {
         const same = byOwner.get(entry.ownerId)
         if (same === undefined) byOwner.set(entry.ownerId, [entry])
         else same.push(entry)
       }
-      return Effect.forEach(byOwner, ([ownerId, store]) => apply(ownerId, { store }), { discard: true })
+      const changes: Array<readonly [string, Change]> = []
+      for (const [ownerId, own] of byOwner) {
+        const store = checked(ownerId, own, now)
+        if (store instanceof MemoryStoreError) return store
+        changes.push([ownerId, { store }])
+      }
+      return Effect.forEach(changes, ([ownerId, change]) => write(ownerId, change), { discard: true })
     })
 
   const getMany = (ownerId: string, ids: ReadonlyArray<EntryId>) =>
@@ -210,7 +217,7 @@ export const fromBackend = (
 
   return {
     name,
-    store: (entry) => Effect.asVoid(Effect.suspend(() => apply(entry.ownerId, { store: [entry] }))),
+    store: (entry) => Effect.asVoid(apply(entry.ownerId, { store: [entry] })),
     storeMany,
     retrieve: (query) =>
       Effect.suspend(

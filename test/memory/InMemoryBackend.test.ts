@@ -20,6 +20,7 @@ const session = (value: string) => value as SessionId
 
 type Fields = Omit<Parameters<typeof MemoryEntry.make>[0], "content" | "id" | "ownerId" | "role" | "timestamp"> & {
   readonly content?: string
+  readonly ownerId?: string
   readonly role?: MemoryRole
   readonly timestamp?: number
 }
@@ -43,7 +44,7 @@ describe("InMemoryBackend", () => {
     const ids = FastCheck.constantFrom(..."abcdefgh".split(""), "__proto__", "constructor", "é", "E", "😀", "\uffff")
     const sessions = FastCheck.constantFrom("s", "t", "u", "__proto__")
     const time = FastCheck.integer({ min: 0, max: 6 })
-    const role = FastCheck.constantFrom<ReadonlyArray<MemoryRole>>("user", "assistant")
+    const role = FastCheck.constantFrom<MemoryRole>("user", "assistant")
     const owner = FastCheck.constantFrom("o", "p", "__proto__")
     const stored = FastCheck.record({ id: ids, session: FastCheck.option(sessions, { nil: undefined }), time, role })
     const selection: FastCheck.Arbitrary<Selection> = FastCheck.record(
@@ -176,7 +177,7 @@ describe("InMemoryBackend", () => {
   it.effect("the capacity of the store is that of all owners", () =>
     Effect.gen(function* () {
       const backend = yield* InMemoryBackend.make({ capacity: 2 })
-      yield* store(backend, entry("a"), entry("b", { ownerId: "p" } as Fields))
+      yield* store(backend, entry("a"), entry("b", { ownerId: "p" }))
       assert.instanceOf(yield* Effect.flip(backend.apply("q", { store: [entry("c")] })), MemoryCapacityError)
       yield* backend.clear("p")
       yield* backend.apply("q", { store: [entry("c")] })
