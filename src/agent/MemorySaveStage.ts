@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { EntryId, TurnId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
+import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
 import type { NewTurn } from "../session/Session.js"
 import type { Answer } from "../strategy/Strategy.js"
@@ -95,7 +96,24 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
       ),
       { state, stage: "memory save", orElse: undefined }
     )
+    const taught = lesson(state, ownerId, text, exit)
+    if (taught !== undefined) {
+      yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })
+    }
   })
+
+/** A run that was interrupted or whose answer was blocked says nothing about its steps. */
+const lesson = (
+  state: State,
+  ownerId: string,
+  task: string,
+  exit: Exit.Exit<Answer, unknown>
+): ProceduralMemory.Outcome | undefined => {
+  const success = Exit.isSuccess(exit)
+  if (!success && (state.notes.blocked || Cause.isInterruptedOnly(exit.cause))) return undefined
+  const steps = ProceduralMemory.stepsOf(state.progress().toolCalls, { failed: !success })
+  return steps.length === 0 ? undefined : { ownerId, task, steps, success, runId: state.run.runId }
+}
 
 /**
  * The user's message and the answer, as turns with ids of their own run. A run that failed, was interrupted or blocked keeps the message,

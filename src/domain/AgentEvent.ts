@@ -263,14 +263,15 @@ export const GuardTriggered = event("GuardTriggered", {
   reason: Schema.optional(Schema.String)
 })
 /**
- * Earlier turns or memories were put into the context.
+ * Earlier turns or memories were put into the context: `count` of them, for `tokens` tokens where they were counted.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const MemoryRecalled = event("MemoryRecalled", {
   source: Schema.Literal("working-memory", "session"),
-  count: Schema.Number
+  count: Schema.Number,
+  tokens: Schema.optional(Schema.Number)
 })
 /**
  * Something that must not break a run failed and was passed over: a memory that could not be saved, a cost that could not be booked.

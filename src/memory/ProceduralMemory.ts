@@ -57,6 +57,8 @@ export interface Service {
   }) => Effect.Effect<ReadonlyArray<Procedure>, RetrievalFailure>
   /** Whether there was one. */
   readonly forget: (ownerId: string, id: ProcedureId) => Effect.Effect<boolean, RetrievalFailure>
+  /** Everything of the owner; gives how many there were. */
+  readonly clear: (ownerId: string) => Effect.Effect<number, RetrievalFailure>
   /** Succeeds if the store below answers. */
   readonly health: Effect.Effect<void, RetrievalFailure>
 }
@@ -242,6 +244,13 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         },
         MemoryNotices.observed("procedural", "forget")
       ),
+      clear: Effect.fnUntraced(
+        function* (ownerId) {
+          const space = yield* spaceOf(ownerId)
+          return yield* locks.withLock(ownerId)(store.clear(space))
+        },
+        MemoryNotices.observed("procedural", "forget")
+      ),
       health: store.health
     }
   })
@@ -265,6 +274,7 @@ export const layerNoop: Layer.Layer<ProceduralMemory> = Layer.succeed(Procedural
   learn: () => Effect.void,
   recall: () => Effect.succeed([]),
   forget: () => Effect.succeed(false),
+  clear: () => Effect.succeed(0),
   health: Effect.void
 })
 

@@ -21,7 +21,7 @@ import { MemoryEntry } from "./MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryText from "./MemoryText.js"
-import { ProceduralMemory } from "./ProceduralMemory.js"
+import { type Outcome, ProceduralMemory } from "./ProceduralMemory.js"
 import * as Selection from "./Selection.js"
 import { SemanticMemory } from "./SemanticMemory.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
@@ -130,6 +130,8 @@ export interface Service {
   readonly getContextEntries: (scope: Scope) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryError>
   /** Hands what is held to the long-term stores and lets go of it. On failure it is still held. Nothing held: does nothing. */
   readonly flush: (scope: Scope) => Effect.Effect<void, MemoryError>
+  /** Learns how things are done from a run that ended, as `ProceduralMemory.learn`. */
+  readonly learn: (outcome: Outcome) => Effect.Effect<void, MemoryError>
   /** Succeeds if the stores below answer. */
   readonly health: Effect.Effect<void, MemoryError>
 }
@@ -152,6 +154,7 @@ export const noop: Service = {
   addAll: () => Effect.void,
   getContextEntries: () => Effect.succeed([]),
   flush: () => Effect.void,
+  learn: () => Effect.void,
   health: Effect.void
 }
 
@@ -427,6 +430,7 @@ export const make = (
             ? Effect.void
             : Effect.tap(semantic.ingest(entries), () => Effect.sync(() => held.release(entries)))
         }).pipe(Effect.asVoid, MemoryNotices.observed("working", "flush")),
+      learn: procedural.learn,
       health
     }
   })

@@ -85,6 +85,13 @@ export * as LastConsolidation from "./LastConsolidation.js"
 export * as MemoryBackend from "./MemoryBackend.js"
 
 /**
+ * A model that remembers: working memory for calls that no agent makes. Agents have theirs from the executor.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryClient from "./MemoryClient.js"
+
+/**
  * What an application remembers and for how long, from code or from the environment.
  *
  * @since 0.1.0

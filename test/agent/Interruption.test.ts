@@ -98,6 +98,7 @@ const make = (): {
     addAll: (entries) => Effect.sync(() => void traces.kept.push(...entries)),
     getContextEntries: () => Effect.succeed([]),
     flush: () => Effect.void,
+    learn: () => Effect.void,
     health: Effect.void
   })
   const log = Layer.succeed(RunLog.RunLog, {

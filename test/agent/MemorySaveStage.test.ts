@@ -148,4 +148,62 @@ describe("MemorySaveStage", () => {
       assert.isTrue(Exit.isInterrupted(yield* Fiber.join(interruption)))
     }).pipe(Effect.provide(layer))
   })
+
+  const look = Tool.make("look", {
+    description: "Looks",
+    parameters: { at: Schema.String },
+    handler: ({ at }) => (at === "sun" ? Effect.fail("blind") : Effect.succeed("seen"))
+  })
+  const looking = (at: string) => ({ calls: [{ name: "look", params: { at } }] })
+  const looker = Agent.make("a", { tools: [look], strategy: "function_calling", limits: { maxModelCalls: 2 } })
+
+  it.effect("what was done to answer is learned, without what it was done with", () => {
+    const { layer, memory } = given([looking("moon"), "a moon", "no tool"])
+    return Effect.gen(function* () {
+      const { runId } = yield* AgentExecutor.run(looker, { ...request, input: "look at the sky" })
+      yield* AgentExecutor.run(looker, request)
+      assert.deepStrictEqual(memory.learned, [
+        {
+          ownerId: "ada",
+          task: "look at the sky",
+          steps: [{ tool: "look", parameters: ["at"] }],
+          success: true,
+          runId
+        }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("a run that fails teaches that its steps led nowhere, one that is interrupted nothing", () => {
+    const { layer, memory } = given([
+      looking("sun"),
+      looking("sun"),
+      looking("moon"),
+      { text: "late", delay: "1 hour" }
+    ])
+    return Effect.gen(function* () {
+      yield* Effect.flip(AgentExecutor.run(looker, request))
+      assert.deepStrictEqual(
+        memory.learned.map(({ steps, success }) => [success, steps.map(({ tool }) => tool)]),
+        [[false, ["look"]]]
+      )
+      const fiber = yield* Effect.fork(AgentExecutor.run(looker, request))
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(fiber)
+      assert.lengthOf(memory.learned, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("what cannot be learned from costs the lesson and not the answer", () => {
+    const { layer, memory } = given([looking("moon"), "a moon"], { learn: () => Collaborators.storageError })
+    return Effect.gen(function* () {
+      const response = yield* AgentExecutor.run(looker, request)
+      assert.strictEqual(response.message, "a moon")
+      assert.deepStrictEqual(
+        response.degraded.map(({ stage }) => stage),
+        ["memory learn"]
+      )
+      assert.strictEqual(memory.entries().length, 2)
+    }).pipe(Effect.provide(layer))
+  })
 })

@@ -320,6 +320,18 @@ describe("ProceduralMemory", () => {
   )
 
   tested(
+    "forgets all of an owner when told",
+    Effect.gen(function* () {
+      const memory = yield* ProceduralMemory.ProceduralMemory
+      yield* learnAll([outcome(), outcome({ steps: [step("other")] }), outcome({ ownerId: "bob" })])
+      assert.strictEqual(yield* memory.clear("ann"), 2)
+      assert.strictEqual(yield* memory.clear("ann"), 0)
+      assert.isEmpty(yield* all())
+      assert.lengthOf(yield* all("refund order", "bob"), 1)
+    })
+  )
+
+  tested(
     "procedures are no entries of their owner, and owners see nothing of each other's",
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore

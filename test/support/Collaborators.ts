@@ -13,6 +13,7 @@ import type { JsonSchema, LlmRequest, Message, ToolDefinition } from "../../src/
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import { StorageError } from "../../src/memory/MemoryError.js"
+import type { Outcome } from "../../src/memory/ProceduralMemory.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import type { Session, SessionTurn } from "../../src/session/Session.js"
@@ -149,6 +150,7 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
 export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
   const entries = new Map<string, MemoryEntry>()
   const asked: Array<WorkingMemory.AssembleOptions> = []
+  const learned: Array<Outcome> = []
   const ofOwner = (ownerId: string) => Array.from(entries.values()).filter((entry) => entry.ownerId === ownerId)
   const service: WorkingMemory.Service = {
     assemble: (options) =>
@@ -163,6 +165,7 @@ export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
       }),
     getContextEntries: ({ ownerId }) => Effect.sync(() => ofOwner(ownerId)),
     flush: () => Effect.void,
+    learn: (outcome) => Effect.sync(() => void learned.push(outcome)),
     health: Effect.void,
     ...over
   }
@@ -170,6 +173,7 @@ export const memory = (over: Partial<WorkingMemory.Service> = {}) => {
     service,
     layer: Layer.succeed(WorkingMemory.WorkingMemory, service),
     asked,
+    learned,
     entries: (): ReadonlyArray<MemoryEntry> => Array.from(entries.values())
   }
 }

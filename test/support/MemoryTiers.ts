@@ -171,6 +171,7 @@ export const make = (
     learn: () => unused,
     recall: ({ limit }) => Effect.sync(() => state.procedures.slice(0, limit ?? 3)),
     forget: () => unused,
+    clear: () => unused,
     health: Effect.void,
     ...overrides?.procedural
   }
