@@ -160,6 +160,13 @@ export * as ApprovalStore from "./tool/ApprovalStore.js"
 export * as AuditLog from "./governance/AuditLog.js"
 
 /**
+ * A store that keeps the newest entries of each owner: first in, first out.
+ *
+ * @since 0.1.0
+ */
+export * as BufferMemoryStore from "./memory/BufferMemoryStore.js"
+
+/**
  * A small key-value port with expiry, shared by everything that caches.
  *
  * @since 0.1.0
@@ -223,6 +230,27 @@ export * as ConsolidationStrategies from "./memory/ConsolidationStrategies.js"
  * @since 0.1.0
  */
 export * as Conversation from "./agent/Conversation.js"
+
+/**
+ * One conversation, message by message: the plain memory of an agent that needs no recall.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationMemory from "./memory/ConversationMemory.js"
+
+/**
+ * A store of conversations: every entry belongs to a session, and each session keeps its newest entries.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationMemoryStore from "./memory/ConversationMemoryStore.js"
+
+/**
+ * Plain conversations as the working memory of an agent: what was said last, and nothing else.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationWorkingMemory from "./memory/ConversationWorkingMemory.js"
 
 /**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
@@ -321,6 +349,13 @@ export * as EmbedderRetry from "./llm/EmbedderRetry.js"
  * @since 0.1.0
  */
 export * as EntityExtractor from "./memory/EntityExtractor.js"
+
+/**
+ * A store that knows whom and what its entries name.
+ *
+ * @since 0.1.0
+ */
+export * as EntityMemoryStore from "./memory/EntityMemoryStore.js"
 
 /**
  * Names in a text, found by how they are written: what an index of entities is made of.
@@ -1796,6 +1831,13 @@ export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
  * @since 0.1.0
  */
 export * as SummarizeStrategy from "./memory/SummarizeStrategy.js"
+
+/**
+ * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
+ *
+ * @since 0.1.0
+ */
+export * as SummaryMemoryStore from "./memory/SummaryMemoryStore.js"
 
 /**
  * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their

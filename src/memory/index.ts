@@ -1,4 +1,11 @@
 /**
+ * A store that keeps the newest entries of each owner: first in, first out.
+ *
+ * @since 0.1.0
+ */
+export * as BufferMemoryStore from "./BufferMemoryStore.js"
+
+/**
  * Consolidates the memory of everybody, again and again.
  *
  * @since 0.1.0
@@ -13,11 +20,39 @@ export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
 export * as ConsolidationStrategies from "./ConsolidationStrategies.js"
 
 /**
+ * One conversation, message by message: the plain memory of an agent that needs no recall.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationMemory from "./ConversationMemory.js"
+
+/**
+ * A store of conversations: every entry belongs to a session, and each session keeps its newest entries.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationMemoryStore from "./ConversationMemoryStore.js"
+
+/**
+ * Plain conversations as the working memory of an agent: what was said last, and nothing else.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationWorkingMemory from "./ConversationWorkingMemory.js"
+
+/**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
  */
 export * as EntityExtractor from "./EntityExtractor.js"
+
+/**
+ * A store that knows whom and what its entries name.
+ *
+ * @since 0.1.0
+ */
+export * as EntityMemoryStore from "./EntityMemoryStore.js"
 
 /**
  * Names in a text, found by how they are written: what an index of entities is made of.
@@ -210,6 +245,13 @@ export * as SemanticMemory from "./SemanticMemory.js"
  * @since 0.1.0
  */
 export * as SummarizeStrategy from "./SummarizeStrategy.js"
+
+/**
+ * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
+ *
+ * @since 0.1.0
+ */
+export * as SummaryMemoryStore from "./SummaryMemoryStore.js"
 
 /**
  * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
