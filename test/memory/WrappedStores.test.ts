@@ -1,0 +1,25 @@
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as BufferMemoryStore from "../../src/memory/BufferMemoryStore.js"
+import { EpisodicCompressor } from "../../src/memory/EpisodicCompressor.js"
+import { ConsolidationError } from "../../src/memory/MemoryError.js"
+import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import * as SummaryMemoryStore from "../../src/memory/SummaryMemoryStore.js"
+import * as MemoryStores from "../support/MemoryStores.js"
+
+const below = MemoryStore.layerMemory()
+
+// With a bound that no case reaches they are stores like any other.
+MemoryStores.suite("BufferMemoryStore", BufferMemoryStore.layer({ maxEntries: 1e9 }).pipe(Layer.provide(below)))
+
+MemoryStores.suite(
+  "SummaryMemoryStore",
+  SummaryMemoryStore.layer({ compressThreshold: 1e9 }).pipe(
+    Layer.provide([
+      below,
+      Layer.succeed(EpisodicCompressor, {
+        compress: () => Effect.fail(new ConsolidationError({ message: "never asked" }))
+      })
+    ])
+  )
+)
