@@ -1,11 +1,8 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
-<<<<<<< HEAD
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|recall` one group of rows.
-=======
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory` one group of rows.
->>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|recall` one group
+ * of rows.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -24,16 +21,8 @@ import * as Tool from "../src/tool/Tool.js"
 import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
-<<<<<<< HEAD
-
-import * as Recall from "./Recall.js"
-
-=======
-
 import * as Memory from "./Memory.js"
-
->>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
-
+import * as Recall from "./Recall.js"
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
 
@@ -411,13 +400,12 @@ const skillRow = async () => {
   rows.push(...(await Skills.rows({ warmup, runs, quick })))
 }
 
-<<<<<<< HEAD
 const recallRows = async () => {
   rows.push(...(await Recall.rows({ quick })))
-=======
+}
+
 const memoryRows = async () => {
   rows.push(...(await Memory.rows({ warmup, runs, quick })))
->>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
 }
 
 const print = () => {
@@ -439,11 +427,8 @@ for (const [name, measureRow] of Object.entries({
   concurrent: concurrentRow,
   held: heldRow,
   skill: skillRow,
-<<<<<<< HEAD
+  memory: memoryRows,
   recall: recallRows
-=======
-  memory: memoryRows
->>>>>>> 7e86be7 (Prove the index of words, the order and the capacity, and measure memory)
 })) {
   if (only === undefined || only === name) await measureRow()
 }
