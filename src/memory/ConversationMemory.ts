@@ -111,7 +111,7 @@ const sequenceOf = (id: string): number | undefined => {
 
 /**
  * One session of an owner in a store: other sessions and owners see nothing of it. The newest `maxMessages` messages (default 1000) are
- * read; how long all of them are kept is the store's business (`ConversationMemoryStore` bounds sessions). What is said is stored as
+ * read, where each result of a tool counts as one; how long all of them are kept is the store's business (`ConversationMemoryStore` bounds sessions). What is said is stored as
  * entries of the type `turn`, which the other kinds of memory recall as well.
  *
  * Messages keep the order in which they were added, also within one millisecond and when the clock goes back.

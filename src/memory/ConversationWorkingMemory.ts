@@ -24,7 +24,8 @@ import * as ToolPairs from "./ToolPairs.js"
 import * as WorkingMemory from "./WorkingMemory.js"
 
 /**
- * Makes the conversation of an owner in a session, or outside of any.
+ * Makes the conversation of an owner in a session, or outside of any. It is asked for health, too, with an owner that nobody has
+ * (`OwnerNamespace.isReserved`).
  *
  * @since 0.1.0
  * @category models
@@ -88,7 +89,7 @@ const timeOf = (unit: ToolPairs.Unit): number => unit.entries[0]?.timestamp ?? 0
  * fits the budget is taken from the newest on, calls of tools with their results. Nothing is searched: the query does not matter.
  *
  * Without a session the conversations of the owner are taken together, as far as they are held; on a branch those of its lineage.
- * `flush` does nothing: a conversation is all the memory there is. Of several entries those before one that fails are kept. An entry
+ * `flush` and `learn` do nothing: a conversation is all the memory there is. Of several entries those before one that fails are kept. An entry
  * that was added already is not added again, as long as it is among the last 256 of its conversation.
  *
  * @since 0.1.0
@@ -248,6 +249,7 @@ export const make = <E extends MemoryError = never, R = never>(
       getContextEntries: (scope) =>
         Effect.map(unitsOf(scope, undefined), (units) => units.flatMap(({ entries }) => entries)),
       flush: () => Effect.void,
+      learn: () => Effect.void,
       // A conversation of nobody: what lies below has to answer for it.
       health: Effect.asVoid(read({ ownerId: "\u001fhealth" }))
     }

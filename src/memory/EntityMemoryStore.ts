@@ -92,9 +92,11 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
               : { ...metadata, [ENTITIES]: Array.from(names.values()), [KEYS]: Array.from(names.keys()) }
         }
       })
+    const wrapped = WrappedStore.make(store, { before: (entry) => named(entry, undefined) })
     return {
-      ...WrappedStore.make(store, { before: (entry) => named(entry, undefined) }),
-      store: (entry, entities) => Effect.flatMap(named(entry, entities), store.store),
+      ...wrapped,
+      store: (entry, entities) =>
+        entities === undefined ? wrapped.store(entry) : Effect.flatMap(named(entry, entities), store.store),
       getByEntity: ({ entity, n, ownerId, selection }) => {
         const key = keyOf(entity)
         return key === ""

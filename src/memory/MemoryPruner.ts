@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { RetrievalFailure } from "./MemoryError.js"
+import * as MemoryMetrics from "./MemoryMetrics.js"
 import * as MemoryStore from "./MemoryStore.js"
 import * as ToolPairs from "./ToolPairs.js"
 
@@ -99,4 +100,4 @@ export const prune = (options: {
         aged
       }
     }
-  }).pipe(Effect.withSpan("memory.prune", { captureStackTrace: false }))
+  }).pipe(Effect.withSpan(`${MemoryMetrics.SPAN_MEMORY}prune`, { captureStackTrace: false }))

@@ -7,6 +7,7 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { EntryId, RunId, SessionId, TurnId } from "../domain/Ids.js"
+import * as CanonicalJson from "../internal/CanonicalJson.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as MemoryEntry from "./MemoryEntry.js"
 import * as ToolPairs from "./ToolPairs.js"
@@ -199,6 +200,7 @@ export const toEntries = (
     message.role === "tool" && message.content.length > 1
       ? message.content.map((part) => ({ ...message, content: [part] }))
       : [message]
+  const stem = fields.id.length <= 240 ? fields.id : CanonicalJson.hash(fields.id)
   return parts.map((part, index) => {
     const calls = callsOf(part)
     const isText = typeof part.content === "string" && part.options === undefined
@@ -206,7 +208,7 @@ export const toEntries = (
     return {
       ...fields,
       importance: fields.importance ?? 0.5,
-      ...(index === 0 ? {} : { id: EntryId.make(`${fields.id.slice(0, 240)}#${String(index).padStart(6, "0")}`) }),
+      ...(index === 0 ? {} : { id: EntryId.make(`${stem}#${String(index).padStart(6, "0")}`) }),
       role: part.role,
       content: textOf(part).slice(0, isText ? undefined : MemoryEntry.maxContent),
       metadata: {

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { ToolExecutionRecord } from "../domain/AgentResponse.js"
 import { EntryId, type RunId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
 import { OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError, type RetrievalFailure } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
@@ -52,7 +53,7 @@ export interface Service {
   readonly recall: (options: {
     readonly ownerId: string
     readonly task: string
-    /** At most so many; 3 unless set. */
+    /** At most so many; 3 unless set, never more than 1000. */
     readonly limit?: number | undefined
   }) => Effect.Effect<ReadonlyArray<Procedure>, RetrievalFailure>
   /** Whether there was one. */
@@ -95,6 +96,8 @@ export interface Options {
 
 /** Of how many entries that the store finds for each that is wanted the best are chosen. */
 const candidates = 8
+/** What may be wanted at most. */
+const maxLimit = 1_000
 
 const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
@@ -114,7 +117,7 @@ const isOwner = Schema.is(OwnerId)
  */
 export const make = (options?: Options | undefined): Effect.Effect<Service, never, MemoryStore.MemoryStore> =>
   Effect.gen(function* () {
-    const capacity = Math.max(1, options?.capacity ?? 200)
+    const capacity = Count.count(options?.capacity, 200, 1)
     const forgetBelow = options?.forgetBelow ?? 0.3
     const forgetAfter = options?.forgetAfter ?? 3
     const minSimilarity = options?.minSimilarity ?? 0.6
@@ -197,16 +200,17 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         MemoryNotices.observed("procedural", "learn")
       ),
       recall: Effect.fnUntraced(
-        function* ({ limit = 3, ownerId, task }) {
+        function* ({ limit, ownerId, task }) {
+          const most = Math.min(maxLimit, Count.count(limit, 3, 0))
           const space = yield* spaceOf(ownerId)
           const signature = TaskSignature.of(task)
           const found =
-            signature === "" || !(limit >= 1)
+            signature === "" || most === 0
               ? []
               : yield* store.retrieve({
                   ownerId: space,
                   query: signature,
-                  topK: Math.max(32, Math.floor(limit) * candidates),
+                  topK: Math.max(32, most * candidates),
                   offset: 0,
                   minRelevance: 0,
                   recencyWeight: 0,
@@ -229,7 +233,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
                 right.procedure.lastUsedAt - left.procedure.lastUsedAt ||
                 textOrder(left.procedure.id, right.procedure.id)
             )
-            .slice(0, Math.max(0, limit))
+            .slice(0, most)
             .map(({ procedure }) => procedure)
           yield* notices.retrieved({ tier: "procedural", ownerId, count: procedures.length })
           return procedures

@@ -268,11 +268,17 @@ describe("ConversationWorkingMemory", () => {
     })
   )
 
-  it.effect("flush and health change nothing", () =>
+  it.effect("flush, learn and health change nothing", () =>
     Effect.gen(function* () {
       const memory = yield* make()
       yield* memory.add(entry("a"))
       yield* memory.flush({ ownerId: "ann" })
+      yield* memory.learn({
+        ownerId: "ann",
+        task: "find tea",
+        steps: [{ tool: "find", parameters: [] }],
+        success: true
+      })
       yield* memory.health
       assert.deepStrictEqual(yield* ids(memory), ["a"])
     })
