@@ -344,6 +344,28 @@ export * as EmbedderCache from "./llm/EmbedderCache.js"
 export * as EmbedderRetry from "./llm/EmbedderRetry.js"
 
 /**
+ * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingModelClient from "./provider/EmbeddingModelClient.js"
+
+/**
+ * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its siblings).
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingProviders from "./provider/EmbeddingProviders.js"
+
+/**
+ * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter, Ollama, vLLM,
+ * llama.cpp, LM Studio and their like.
+ *
+ * @since 0.1.0
+ */
+export * as Embeddings from "./provider/Embeddings.js"
+
+/**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0

@@ -9,7 +9,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Redacted from "effect/Redacted"
+import type * as Redacted from "effect/Redacted"
 import type { CompleteOptions, LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmInvalidRequestError } from "../llm/LlmError.js"
@@ -18,6 +18,7 @@ import * as ChatCompletionsAnswer from "./ChatCompletionsAnswer.js"
 import * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
 import * as ChatCompletionsRequest from "./ChatCompletionsRequest.js"
 import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
+import * as ProviderEndpoint from "./ProviderEndpoint.js"
 
 /**
  * @since 0.1.0
@@ -50,57 +51,6 @@ export interface Options {
 const defaultMaxResponseBytes = 32 * 1024 * 1024
 const defaultMaxEventLength = 8 * 1024 * 1024
 
-const reveal = (value: string | Redacted.Redacted<string>): string =>
-  typeof value === "string" ? value : Redacted.value(value)
-
-const credential = /auth|key|token|secret|cookie|password|signature/i
-
-/** Everything of the options that must never be shown, even where it was given as a plain string. */
-const secretsOf = (options: Options): ReadonlyArray<Redacted.Redacted<string>> => {
-  const secrets: Array<Redacted.Redacted<string>> = []
-  const add = (value: string) => {
-    const trimmed = value.trim()
-    if (trimmed !== "") secrets.push(Redacted.make(trimmed))
-  }
-  if (options.apiKey !== undefined) add(Redacted.value(options.apiKey))
-  for (const [name, value] of [...Object.entries(options.headers ?? {}), ...Object.entries(options.query ?? {})]) {
-    if (typeof value !== "string") add(Redacted.value(value))
-    else if (credential.test(name)) add(value.replace(/^(?:bearer|basic)\s+/i, ""))
-  }
-  return secrets
-}
-
-const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
-
-/** The request without its body, or what is wrong with the options. */
-const prepare = (options: Options): HttpClientRequest.HttpClientRequest | string => {
-  let url: URL
-  try {
-    url = new URL(options.baseUrl)
-  } catch {
-    return "The base URL is no URL"
-  }
-  if (url.protocol !== "http:" && url.protocol !== "https:") return "The base URL is neither http nor https"
-  if (url.username !== "" || url.password !== "")
-    return "The base URL holds credentials: pass them as apiKey or headers"
-  url.pathname = `${url.pathname.replace(/\/+$/, "").replace(/\/chat\/completions$/, "")}/chat/completions`
-  url.hash = ""
-  for (const [name, value] of Object.entries(options.query ?? {})) url.searchParams.set(name, reveal(value))
-  const headers: Record<string, string> = {}
-  if (options.apiKey !== undefined) {
-    const key = Redacted.value(options.apiKey).trim()
-    if (options.auth === "api-key") headers["api-key"] = key
-    else headers.authorization = `Bearer ${key}`
-  }
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = reveal(value).trim()
-  for (const [name, value] of Object.entries(headers)) {
-    if (!headerName.test(name)) return "The name of a header holds characters that no header may hold"
-    if (!headerValue.test(value)) return `The header ${name} holds characters that no header may hold`
-  }
-  return HttpClientRequest.post(url, { headers })
-}
-
 const invalid = (provider: string, message: string, hint: string): LlmInvalidRequestError =>
   new LlmInvalidRequestError({ provider, message, hint })
 
@@ -129,8 +79,8 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
     const dialect = { ...ChatCompletionsDialect.standard, ...options.dialect }
     const defaults = options.settings ?? ModelSettings.empty
     const defaultModel = defaults.model ?? options.model
-    const redact = secretsOf(options)
-    const prepared = prepare(options)
+    const redact = ProviderEndpoint.secretsOf(options)
+    const prepared = ProviderEndpoint.post(options, "/chat/completions")
     const http = httpClient.pipe(
       HttpClient.withTracerPropagation(false),
       HttpClient.withTracerDisabledWhen(() => true),

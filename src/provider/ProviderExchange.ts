@@ -90,6 +90,92 @@ const isEventStream = (response: HttpClientResponse.HttpClientResponse, streamed
   return type.includes("event-stream") || (streamed && !type.includes("json"))
 }
 
+/** Who was asked, for errors, and what no error may show. */
+interface Asked {
+  readonly provider: string
+  readonly model: string
+  readonly redact: ReadonlyArray<Redacted.Redacted<string>>
+}
+
+/** No trace headers for the provider, and no span that would hold the headers of the request. */
+const untraced = (client: HttpClient.HttpClient) =>
+  client.pipe(
+    HttpClient.withTracerPropagation(false),
+    HttpClient.withTracerDisabledWhen(() => true),
+    HttpClient.withScope
+  )
+
+/** Sends the request, and fails with what a refusal stands for. */
+const open = Effect.fnUntraced(function* (
+  client: ReturnType<typeof untraced>,
+  outgoing: HttpClientRequest.HttpClientRequest,
+  asked: Asked
+) {
+  const { model, provider, redact } = asked
+  const response = yield* Effect.mapError(client.execute(outgoing), (error) =>
+    LlmErrorClassifier.fromTransport({ provider, model, error, redact })
+  )
+  const { headers, status } = response
+  const requestId = LlmErrorClassifier.requestId(headers, redact)
+  const classify = (body: string) =>
+    Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+      Effect.fail(LlmErrorClassifier.classify({ provider, model, status, headers, body, nowMs, redact }))
+    )
+  const malformed = (message: string, text = "") => {
+    const shown = SecretText.excerpt(text, { maxLength: 200, redact })
+    return new LlmMalformedResponseError({
+      provider,
+      model,
+      status,
+      message: shown === "" ? message : `${message}: ${shown}`,
+      ...(requestId === undefined ? {} : { requestId })
+    })
+  }
+  const tooLong = () => malformed(`The answer is longer than ${maxResponseBytes} bytes`)
+  const pull: Pull<LlmError> = Effect.catchAll(
+    yield* Stream.toPull(response.stream),
+    (end): Effect.Effect<undefined, LlmError> => {
+      if (Option.isNone(end) || end.value.reason === "EmptyBody") return Effect.succeed(undefined)
+      const error = end.value
+      return Effect.fail(LlmErrorClassifier.fromTransport({ provider, model, error, status, requestId, redact }))
+    }
+  )
+  if (status < 200 || status >= 300) {
+    // The status says enough where the body cannot be read to its end.
+    const body = yield* Effect.orElseSucceed(readText(pull, maxErrorBytes), () => "")
+    return yield* classify(body ?? "")
+  }
+  return { response, classify, malformed, tooLong, pull }
+})
+
+/** The whole answer as JSON. */
+const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<ReturnType<typeof open>>) {
+  const text = yield* readText(answer.pull, maxResponseBytes)
+  if (text === undefined) return yield* answer.tooLong()
+  const body = Wire.parse(text)
+  if (body === undefined) {
+    return yield* answer.malformed("The answer is not JSON", text.trim() === "" ? "(empty)" : text)
+  }
+  return { text, body }
+})
+
+/**
+ * One request and its whole answer, which is JSON. An answer with an error object in it fails with what that stands for.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const json = (
+  options: Asked & { readonly client: HttpClient.HttpClient; readonly request: HttpClientRequest.HttpClientRequest }
+): Effect.Effect<unknown, LlmError> =>
+  Effect.gen(function* () {
+    const answer = yield* open(untraced(options.client), options.request, options)
+    const { body, text } = yield* readJson(answer)
+    const error = Wire.record(body)?.error
+    if (error !== undefined && error !== null) return yield* answer.classify(text)
+    return body
+  }).pipe(Effect.scoped)
+
 /**
  * A client out of an encoder and a decoder. The answer decides how it is read: a server that was asked to stream may answer in one
  * piece, and the other way round.
@@ -99,51 +185,14 @@ const isEventStream = (response: HttpClientResponse.HttpClientResponse, streamed
  */
 export const make = (options: Options): Service => {
   const { provider, redact } = options
-  // No trace headers for the provider, and no span that would hold the headers of the request.
-  const client = options.client.pipe(
-    HttpClient.withTracerPropagation(false),
-    HttpClient.withTracerDisabledWhen(() => true),
-    HttpClient.withScope
-  )
+  const client = untraced(options.client)
 
   const exchange = Effect.fnUntraced(function* (request: LlmRequest, onParts: OnParts | undefined) {
     const merged = ModelSettings.merge(options.settings ?? ModelSettings.empty, request.settings)
     const model = merged.model ?? options.model
     const outgoing = yield* options.encode({ ...request, settings: { ...merged, model } }, onParts !== undefined)
-    const response = yield* Effect.mapError(client.execute(outgoing), (error) =>
-      LlmErrorClassifier.fromTransport({ provider, model, error, redact })
-    )
-    const { headers, status } = response
-    const requestId = LlmErrorClassifier.requestId(headers, redact)
-    const classify = (body: string) =>
-      Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
-        Effect.fail(LlmErrorClassifier.classify({ provider, model, status, headers, body, nowMs, redact }))
-      )
-    const malformed = (message: string, text = "") => {
-      const shown = SecretText.excerpt(text, { maxLength: 200, redact })
-      return new LlmMalformedResponseError({
-        provider,
-        model,
-        status,
-        message: shown === "" ? message : `${message}: ${shown}`,
-        ...(requestId === undefined ? {} : { requestId })
-      })
-    }
-    const tooLong = () => malformed(`The answer is longer than ${maxResponseBytes} bytes`)
-    const pull: Pull<LlmError> = Effect.catchAll(
-      yield* Stream.toPull(response.stream),
-      (end): Effect.Effect<undefined, LlmError> => {
-        if (Option.isNone(end) || end.value.reason === "EmptyBody") return Effect.succeed(undefined)
-        const error = end.value
-        return Effect.fail(LlmErrorClassifier.fromTransport({ provider, model, error, status, requestId, redact }))
-      }
-    )
-
-    if (status < 200 || status >= 300) {
-      // The status says enough where the body cannot be read to its end.
-      const body = yield* Effect.orElseSucceed(readText(pull, maxErrorBytes), () => "")
-      return yield* classify(body ?? "")
-    }
+    const answer = yield* open(client, outgoing, { provider, model, redact })
+    const { classify, malformed, pull, response, tooLong } = answer
 
     const decoder = options.decoder(request)
     const assembler = PartAssembler.make({ provider, model })
@@ -158,10 +207,7 @@ export const make = (options: Options): Service => {
     })
 
     if (!isEventStream(response, onParts !== undefined)) {
-      const text = yield* readText(pull, maxResponseBytes)
-      if (text === undefined) return yield* tooLong()
-      const body = Wire.parse(text)
-      if (body === undefined) return yield* malformed("The answer is not JSON", text.trim() === "" ? "(empty)" : text)
+      const { body } = yield* readJson(answer)
       yield* take(() => [decoder.body(body)])
       if (!assembler.finished()) return yield* malformed("The answer has no content that could be read")
       return assembler.response()

@@ -21,6 +21,28 @@ export * as ChatCompletions from "./ChatCompletions.js"
 export * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
 
 /**
+ * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingModelClient from "./EmbeddingModelClient.js"
+
+/**
+ * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its siblings).
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingProviders from "./EmbeddingProviders.js"
+
+/**
+ * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter, Ollama, vLLM,
+ * llama.cpp, LM Studio and their like.
+ *
+ * @since 0.1.0
+ */
+export * as Embeddings from "./Embeddings.js"
+
+/**
  * Any `@effect/ai` language model as an {@link LlmClient}.
  *
  * @since 0.1.0
