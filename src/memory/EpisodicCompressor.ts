@@ -136,8 +136,8 @@ export interface ModelOptions {
   /** Tokens of entries in one call, at most; 6,000 unless set, and no fewer than eight summaries have. */
   readonly maxInputTokens?: number | undefined
   /**
-   * Calls that read entries, at most; 8 unless set. Entries that do not fit into so many calls are cut, the longest first. About as many
-   * calls again put the parts together.
+   * Calls that read entries, at most; 8 unless set. Entries that do not fit into so many calls are cut, the longest first; more than could
+   * be read at all are a `ConsolidationError`. About as many calls again put the parts together.
    */
   readonly maxCalls?: number | undefined
   /** Wins over a temperature of 0 and a bound of the answer that leaves the model some room. */
@@ -173,6 +173,9 @@ const wordsOf = (tokens: number): number => Math.max(1, Math.floor(tokens / 1.4)
 
 /** Braces, names and the time of an entry. */
 const perEntry = 40
+
+/** Tokens of an entry without which there is no use in reading it. */
+const leastRead = 16
 
 const byModel = (
   client: LlmClient.Service,
@@ -226,7 +229,13 @@ const byModel = (
       // Neighbours fill at least half of every chunk but the last.
       const available = Math.max(maxInput, Math.floor((maxCalls * maxInput) / 2))
       const needs = entries.map((entry) => sizeOf(entry.content.slice(0, maxInput * SummaryText.perToken)) + perEntry)
-      const each = Math.max(1, Math.min(SummaryText.share(needs, available), maxInput) - perEntry)
+      const each = Math.min(SummaryText.share(needs, available), maxInput) - perEntry
+      if (each < leastRead) {
+        return new ConsolidationError({
+          message: `${entries.length} entries are too many to be summarised in ${maxCalls} calls`,
+          hint: "Summarise fewer at once, or raise `maxCalls` or `maxInputTokens`"
+        })
+      }
       return reduce(entries.map((entry) => documentOf(entry, SummaryText.cut(entry.content, each, sizeOf))))
     })
   }
