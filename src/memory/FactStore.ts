@@ -11,13 +11,14 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
+import * as Count from "../internal/Count.js"
 import type { Fact, FactId, NewFact } from "./Fact.js"
 import * as FactAssertion from "./FactAssertion.js"
 import type * as FactBackend from "./FactBackend.js"
 import * as FactCardinality from "./FactCardinality.js"
+import * as FactReading from "./FactReading.js"
 import * as FactTable from "./FactTable.js"
-import * as FactText from "./FactText.js"
 import * as FactTimeline from "./FactTimeline.js"
 import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "./MemoryError.js"
 import * as OwnerLock from "./OwnerLock.js"
@@ -174,138 +175,17 @@ export interface Options {
 
 /** Another process got in between so often only if the backend is at fault. */
 const maxAttempts = 100
-const pageSize = 256
-
-type Backend = FactBackend.FactBackend
 
 interface Edit<A> {
   readonly change: Omit<FactBackend.FactChange, "maxOpen" | "maxClosed"> & { readonly maxOpen?: number | undefined }
   readonly result: (trimmed: ReadonlySet<FactId>) => A
 }
 
-const changedTooOften = new StorageError({ message: "The facts of the owner were changed by others again and again" })
-
-const unreadable = (name: string): StorageError =>
-  new StorageError({ message: `The store "${name}" holds a fact that it cannot have written` })
+const changedTooOften = (name: string): StorageError =>
+  new StorageError({ message: `The facts of an owner in the store "${name}" were changed by others again and again` })
 
 const unknownFact = (name: string): MemoryStoreError =>
   new MemoryStoreError({ message: "The owner has no such fact", store: name })
-
-const recordOf = (name: string, row: FactBackend.FactRow): Effect.Effect<FactTimeline.FactRecord, StorageError> => {
-  const record = FactTimeline.fromRow(row)
-  return record === undefined ? Effect.fail(unreadable(name)) : Effect.succeed(record)
-}
-
-const factsOf = (
-  name: string,
-  rows: ReadonlyArray<FactBackend.FactRow>
-): Effect.Effect<ReadonlyArray<Fact>, StorageError> =>
-  Effect.suspend(() => {
-    const facts: Array<Fact> = []
-    for (const row of rows) {
-      const record = FactTimeline.fromRow(row)
-      if (record === undefined) return unreadable(name)
-      facts.push(FactTimeline.toFact(record))
-    }
-    return Effect.succeed(facts)
-  })
-
-/** Nothing can fit a name without words. */
-const rowSelection = (selection: FactSelection | undefined, now: number): FactBackend.RowSelection | undefined => {
-  const words = selection?.entity === undefined ? undefined : FactText.words(selection.entity)
-  if (words === "") return undefined
-  return {
-    subjectPrefix: selection?.subject === undefined ? undefined : FactText.prefix(selection.subject),
-    subjects: selection?.subjects?.map(FactText.key),
-    predicateKey: selection?.predicate === undefined ? undefined : FactText.key(selection.predicate),
-    objectKey: selection?.object === undefined ? undefined : FactText.key(selection.object),
-    words,
-    minConfidence: selection?.minConfidence ?? 0,
-    at: selection?.at ?? now,
-    includeClosed: selection?.includeClosed ?? false
-  }
-}
-
-const limitOf = (limit: number | undefined): number => Math.max(0, Math.floor(limit ?? 100))
-
-const reading = (backend: Backend, owned: FactAssertion.Owned) => {
-  const selected = <A>(
-    ownerId: string,
-    selection: FactSelection | undefined,
-    nothing: A,
-    read: (selection: FactBackend.RowSelection) => Effect.Effect<A, MemoryStoreFailure>
-  ): Effect.Effect<A, MemoryStoreFailure> =>
-    owned(
-      ownerId,
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const rows = rowSelection(selection, now)
-        return rows === undefined ? Effect.succeed(nothing) : read(rows)
-      })
-    )
-  const none: ReadonlyArray<Fact> = []
-  return {
-    get: (ownerId, id) =>
-      owned(
-        ownerId,
-        Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
-          row === undefined
-            ? Effect.succeedNone
-            : Effect.map(recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
-        )
-      ),
-    query: (ownerId, query) =>
-      selected(ownerId, query, none, (selection) => {
-        const limit = limitOf(query?.limit)
-        return limit === 0
-          ? Effect.succeed(none)
-          : Effect.flatMap(backend.find(ownerId, { selection, limit, after: query?.after }), (rows) =>
-              factsOf(backend.name, rows)
-            )
-      }),
-    search: (ownerId, text, query) =>
-      selected(ownerId, query, none, (selection) => {
-        const limit = limitOf(query?.limit)
-        return limit === 0
-          ? Effect.succeed(none)
-          : Effect.flatMap(backend.lexical(ownerId, { text, selection, limit }), (hits) =>
-              factsOf(
-                backend.name,
-                hits.map(({ row }) => row)
-              )
-            )
-      }),
-    count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),
-    entities: (ownerId, options) =>
-      owned(
-        ownerId,
-        Effect.map(
-          backend.subjects(ownerId, { limit: limitOf(options?.limit), after: options?.after }),
-          (subjects): ReadonlyArray<Entity> =>
-            subjects.map(({ closed, open, subject, subjectKey }) => ({ key: subjectKey, name: subject, open, closed }))
-        )
-      ),
-    known: (ownerId, names) =>
-      owned(
-        ownerId,
-        Effect.suspend(() => {
-          const byKey = new Map<string, string>()
-          for (const name of names) {
-            const key = FactText.key(name)
-            if (key !== "" && !byKey.has(key)) byKey.set(key, name)
-          }
-          return byKey.size === 0
-            ? Effect.succeed([])
-            : Effect.map(backend.known(ownerId, [...byKey.keys()]), (keys) =>
-                keys.flatMap((key) => byKey.get(key) ?? [])
-              )
-        })
-      ),
-    owners: Stream.paginateChunkEffect(undefined as string | undefined, (after) =>
-      Effect.map(backend.owners({ limit: pageSize, after }), FactAssertion.page(pageSize))
-    ),
-    health: backend.health
-  } satisfies Partial<Service>
-}
 
 /**
  * The store over a backend: everything that facts do to each other.
@@ -314,8 +194,8 @@ const reading = (backend: Backend, owned: FactAssertion.Owned) => {
  * @category constructors
  */
 export const fromBackend = (backend: FactBackend.FactBackend, options?: Options | undefined): Service => {
-  const maxOpen = options?.maxFactsPerEntity ?? 100
-  const maxClosed = options?.maxClosedPerEntity ?? 1000
+  const maxOpen = Count.count(options?.maxFactsPerEntity, 100, 1)
+  const maxClosed = Count.count(options?.maxClosedPerEntity, 1000, 0)
   const cardinality = options?.cardinality ?? FactCardinality.standard
   const lock = OwnerLock.make()
   const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
@@ -330,12 +210,18 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
         Effect.flatMap(read, ({ change, result }) => {
           if (change.put === undefined && change.delete === undefined) return Effect.sync(() => result(new Set()))
           return Effect.flatMap(
-            backend.apply(ownerId, revision, { maxOpen, maxClosed, ...change } as FactBackend.FactChange),
+            backend.apply(ownerId, revision, {
+              delete: change.delete,
+              put: change.put,
+              trim: change.trim,
+              maxOpen: change.maxOpen ?? maxOpen,
+              maxClosed
+            }),
             (applied) =>
               Option.isSome(applied)
                 ? Effect.sync(() => result(new Set(applied.value)))
                 : left === 0
-                  ? Effect.fail(changedTooOften)
+                  ? Effect.fail(changedTooOften(backend.name))
                   : attempt(left - 1)
           )
         })
@@ -351,7 +237,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
         ([row]): Effect.Effect<Edit<Fact>, MemoryStoreFailure> =>
           row === undefined
             ? Effect.fail(unknownFact(backend.name))
-            : Effect.map(recordOf(backend.name, row), (record): Edit<Fact> => {
+            : Effect.map(FactReading.recordOf(backend.name, row), (record): Edit<Fact> => {
                 const changed = change(record)
                 return {
                   change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
@@ -363,7 +249,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
 
   return {
     name: backend.name,
-    ...reading(backend, owned),
+    ...FactReading.make(backend, owned),
     assert: (ownerId, facts, assertOptions) =>
       facts.length === 0
         ? owned(ownerId, Effect.succeed([]))
@@ -372,7 +258,9 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
               ownerId,
               Effect.map(FactAssertion.plan(backend, ownerId, said, cardinality), ({ kept, put, subjects }) => ({
                 change:
-                  put.length === 0 ? {} : { put, trim: subjects, maxOpen: assertOptions?.maxFactsPerEntity ?? maxOpen },
+                  put.length === 0
+                    ? {}
+                    : { put, trim: subjects, maxOpen: Count.count(assertOptions?.maxFactsPerEntity, maxOpen, 1) },
                 result: (trimmed) =>
                   kept.map((record) =>
                     trimmed.has(record.row.id) ? Option.none() : Option.some(FactTimeline.toFact(record))

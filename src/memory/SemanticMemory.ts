@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Count from "../internal/Count.js"
 import * as EntityExtractor from "./EntityExtractor.js"
 import { type Fact, FactId, type NewFact } from "./Fact.js"
 import * as FactRecall from "./FactRecall.js"
@@ -148,12 +149,12 @@ export const make = (
     const extractor = yield* EntityExtractor.EntityExtractor
     const notices = yield* MemoryNotices.make
     const minConfidence = options?.minConfidence ?? defaults.minConfidence
-    const maxFactsPerEntity = options?.maxFactsPerEntity ?? defaults.maxFactsPerEntity
+    const maxFactsPerEntity = Count.count(options?.maxFactsPerEntity, defaults.maxFactsPerEntity, 1)
     const confidence = options?.ingestConfidence ?? defaults.ingestConfidence
     const speaker = options?.speaker ?? defaults.speaker
 
     const queryOf = (asked: FactOptions | undefined) => ({
-      limit: asked?.limit ?? maxFactsPerEntity,
+      limit: Count.count(asked?.limit, maxFactsPerEntity, 0),
       minConfidence: asked?.minConfidence ?? minConfidence,
       at: asked?.at,
       includeClosed: asked?.includeClosed
