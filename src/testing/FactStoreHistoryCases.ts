@@ -158,7 +158,7 @@ export const cases: ReadonlyArray<Case> = [
       { confidence: Number.NaN },
       { validFrom: Number.POSITIVE_INFINITY },
       { sources: [""] },
-      { metadata: { at: new Date(0) } },
+      { metadata: { at: new Map() } },
       { metadata: { text: "x".repeat(20_001) } },
       { subject: undefined }
     ]

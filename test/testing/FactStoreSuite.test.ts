@@ -114,17 +114,36 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   ]
 ]
 
+const caseOf = (name: string): FactStoreSuite.Case => {
+  const found = FactStoreSuite.cases.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`no case is called "${name}"`)
+  return found
+}
+
 describe("FactStoreSuite: broken stores", () => {
   for (const [fault, promise, layer] of broken) {
     it.effect(`finds out one that ${fault}`, () =>
       Effect.gen(function* () {
-        const outcomes = yield* FactStoreSuite.run(layer)
-        const failed = outcomes.filter(({ failure }) => failure !== undefined).map(({ name }) => name)
-        assert.include(failed, promise)
-        assert.isBelow(failed.length, outcomes.length)
+        const exit = yield* Effect.exit(FactStoreSuite.check(caseOf(promise), layer))
+        assert.strictEqual(exit._tag, "Failure")
+        yield* FactStoreSuite.check(caseOf("it is healthy"), layer)
       })
     )
   }
+
+  it.effect("run says of each case how it ended", () =>
+    Effect.gen(function* () {
+      const [, promise, layer] = broken[4]!
+      const outcomes = yield* FactStoreSuite.run(layer)
+      assert.deepStrictEqual(
+        outcomes.map(({ name }) => name),
+        FactStoreSuite.cases.map(({ name }) => name)
+      )
+      const failed = outcomes.filter(({ failure }) => failure !== undefined).map(({ name }) => name)
+      assert.include(failed, promise)
+      assert.notInclude(failed, "it is healthy")
+    })
+  )
 
   it("every case has a name of its own", () => {
     assert.strictEqual(new Set(FactStoreSuite.cases.map(({ name }) => name)).size, FactStoreSuite.cases.length)
