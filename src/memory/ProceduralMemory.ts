@@ -8,7 +8,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import type { ToolExecutionRecord } from "../domain/AgentResponse.js"
 import { EntryId, type RunId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
@@ -134,19 +133,12 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const surplus = Effect.fnUntraced(function* (space: string, ownerId: string) {
       const count = yield* store.count(space)
       if (count < capacity) return []
-      const kept = yield* Stream.runFold(
-        store.stream(space),
-        [] as Array<{ id: EntryId; rate: number; at: number }>,
-        (all, entry) => {
-          const known = ProcedureEntry.read(ownerId, entry)
-          all.push({
-            id: entry.id,
-            rate: known === undefined ? 0 : ProcedureEntry.rate(known.procedure),
-            at: entry.timestamp
-          })
-          return all
-        }
-      )
+      const entries = yield* store.getRecent({ ownerId: space, n: count })
+      const kept = entries.map((entry) => {
+        const known = ProcedureEntry.read(ownerId, entry)
+        const rate = known === undefined ? 0 : ProcedureEntry.rate(known.procedure)
+        return { id: entry.id, rate, at: entry.timestamp }
+      })
       return kept
         .sort((left, right) => left.rate - right.rate || left.at - right.at || textOrder(left.id, right.id))
         .slice(0, kept.length - capacity + 1)
