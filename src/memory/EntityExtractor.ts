@@ -34,7 +34,10 @@ export interface Extraction {
  * @category models
  */
 export interface Service {
-  /** Reads entries of one owner. No facts in them: none, and no failure. */
+  /**
+   * Reads entries of one owner. No facts in them: none, and no failure. What the extractors of this module read is never about a password,
+   * a key, a token, or the number of a card or an account.
+   */
   readonly extract: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<Extraction, FactExtractionError>
 }
 

@@ -21,6 +21,7 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import * as SemanticPrompts from "../prompt/SemanticPrompts.js"
 import type { NewFact } from "./Fact.js"
+import * as FactSecrets from "./FactSecrets.js"
 import * as FactText from "./FactText.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { FactExtractionError } from "./MemoryError.js"
@@ -137,6 +138,7 @@ const factOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): NewFac
     validFrom = Math.min(validFrom, entry.timestamp)
   }
   if (subject === undefined || predicate === undefined || object === undefined || sources.size === 0) return undefined
+  if (FactSecrets.isSecret({ subject, predicate, object })) return undefined
   return {
     subject,
     predicate,

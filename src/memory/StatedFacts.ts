@@ -3,12 +3,13 @@
  *
  * What is read: sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs listed here (`lives
  * in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named. What is asked, denied, supposed, wished,
- * reported or quoted states nothing, and neither does code.
+ * reported or quoted states nothing, and neither does code. Passwords, keys and the like are passed over.
  *
  * @internal
  * @since 0.1.0
  */
 import type { Triple } from "./Fact.js"
+import * as FactSecrets from "./FactSecrets.js"
 
 /** Characters of a text that are read. */
 const maxChars = 50_000
@@ -390,7 +391,7 @@ export const read = (
       if (words.some(isDoubtful)) continue
       for (const clause of clausesOf(words)) {
         const fact = ofClause(clause, options.speaker)
-        if (fact === undefined) continue
+        if (fact === undefined || FactSecrets.isSecret(fact)) continue
         if (found.size >= options.limit) return [...found.values()]
         found.set(JSON.stringify([fact.subject, fact.predicate, fact.object]).toLowerCase(), fact)
       }

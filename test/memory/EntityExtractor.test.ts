@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../src/domain/Ids.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
@@ -144,6 +145,8 @@ describe("EntityExtractor.layerModel", () => {
         fact({ object: "x".repeat(1001) }),
         fact({ object: 7 }),
         fact({ confidence: "high" }),
+        fact({ predicate: "has password", object: "hunter2" }),
+        fact({ object: "Bearer abcdef1234567890" }),
         null,
         "fact",
         [],
@@ -296,8 +299,12 @@ describe("EntityExtractor.layerModel", () => {
       const [request] = yield* model.observer.requests
       assert.deepStrictEqual(request!.settings, { temperature: 0, maxTokens: 77, model: "small" })
     }).pipe(
-      Effect.provide(EntityExtractor.layerModel({ settings: { maxTokens: 77, model: "small" } })),
-      Effect.provideService(LlmClient.LlmClient, model)
+      Effect.provide(
+        Layer.provide(
+          EntityExtractor.layerModel({ settings: { maxTokens: 77, model: "small" } }),
+          LlmClient.layer(model)
+        )
+      )
     )
   })
 

@@ -98,6 +98,10 @@ const unstated: ReadonlyArray<readonly [fact: string, text: string]> = [
   ["a subject of more than 60 characters", `${"A".repeat(61)} is new`],
   ["an object of more than 120 characters", `Anna is ${"x".repeat(121)}`],
   ["what comes after a comma at the beginning", "When young, Paris was home"],
+  ["a password", "My password is hunter2"],
+  ["a pin", "My bank's PIN is 1234"],
+  ["a key by its form", "My best friend is sk-abcdef1234567890"],
+  ["the number of a card", "My credit card number is 4111 1111 1111 1111"],
   ["nothing", ""]
 ]
 
