@@ -174,6 +174,13 @@ export * as BufferMemoryStore from "./memory/BufferMemoryStore.js"
 export * as CacheBackend from "./llm/CacheBackend.js"
 
 /**
+ * Entries in a `CacheBackend`: Redis, a `KeyValueStore`, this process. They live as long as the cache keeps them.
+ *
+ * @since 0.1.0
+ */
+export * as CacheMemoryStore from "./memory/CacheMemoryStore.js"
+
+/**
  * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
  * a skill gets into them.
  *

@@ -6,6 +6,13 @@
 export * as BufferMemoryStore from "./BufferMemoryStore.js"
 
 /**
+ * Entries in a `CacheBackend`: Redis, a `KeyValueStore`, this process. They live as long as the cache keeps them.
+ *
+ * @since 0.1.0
+ */
+export * as CacheMemoryStore from "./CacheMemoryStore.js"
+
+/**
  * Consolidates the memory of everybody, again and again.
  *
  * @since 0.1.0

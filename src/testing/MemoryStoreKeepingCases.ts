@@ -117,15 +117,15 @@ const keeping: ReadonlyArray<Case> = [
     equal(found(yield* store.retrieve(matching("needle"))), ["long"], "what is found by the first word")
   }),
   make("half a surrogate pair costs at most itself", function* (store) {
-    const content = "before \ud83d after \udc00 end"
+    const content = "walnut \ud83d hazel \udc00 oak"
     yield* store.store(entry("half", { content }))
     const kept = (yield* got(store, "half"))?.content
     holds(
-      kept === content || kept === "before \ufffd after \ufffd end",
+      kept === content || kept === "walnut \ufffd hazel \ufffd oak",
       "the content is as it was, or has U+FFFD where it was no text",
       kept
     )
-    equal(found(yield* store.retrieve(matching("after"))), ["half"], "what is found by a word beside it")
+    equal(found(yield* store.retrieve(matching("hazel"))), ["half"], "what is found by a word beside it")
   }),
   make("getMany gives what exists, in the order of the ids", function* (store) {
     yield* store.storeMany(["a", "b", "c", "d"].map((id, at) => entry(id, { timestamp: epoch + at })))
@@ -181,7 +181,7 @@ const keeping: ReadonlyArray<Case> = [
           "storeMany",
           store.storeMany([entry("one"), entry("kept"), broken, entry("two"), entry("x", { ownerId: "bob" })])
         ],
-        ["apply", store.apply("ann", { delete: entryIds("kept"), store: [entry("one"), broken] })]
+        ["apply", Effect.asVoid(store.apply("ann", { delete: entryIds("kept"), store: [entry("one"), broken] }))]
       ] as const
       for (const [method, call] of calls) {
         const error = yield* failure(call, `${method} of an entry with ${what}`)
