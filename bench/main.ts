@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|recall` one group
- * of rows.
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|recall|vectors` one
+ * group of rows.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -25,6 +25,7 @@ import * as Memory from "./Memory.js"
 import * as Recall from "./Recall.js"
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
+import * as Vectors from "./Vectors.js"
 
 const json = process.argv.includes("--json")
 const quick = process.argv.includes("--quick")
@@ -408,6 +409,10 @@ const memoryRows = async () => {
   rows.push(...(await Memory.rows({ warmup, runs, quick })))
 }
 
+const vectorRows = async () => {
+  rows.push(...(await Vectors.rows({ warmup, runs, quick })))
+}
+
 const print = () => {
   if (json) {
     console.log(JSON.stringify(rows))
@@ -428,7 +433,8 @@ for (const [name, measureRow] of Object.entries({
   held: heldRow,
   skill: skillRow,
   memory: memoryRows,
-  recall: recallRows
+  recall: recallRows,
+  vectors: vectorRows
 })) {
   if (only === undefined || only === name) await measureRow()
 }
