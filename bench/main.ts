@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|recall|vectors` one
+ * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors` one
  * group of rows.
  */
 import * as Deferred from "effect/Deferred"
@@ -26,6 +26,7 @@ import * as Recall from "./Recall.js"
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
 import * as Vectors from "./Vectors.js"
+import * as WorkingMemory from "./WorkingMemory.js"
 
 const json = process.argv.includes("--json")
 const quick = process.argv.includes("--quick")
@@ -405,6 +406,10 @@ const recallRows = async () => {
   rows.push(...(await Recall.rows({ quick })))
 }
 
+const workingRows = async () => {
+  rows.push(...(await WorkingMemory.rows({ warmup, runs, quick })))
+}
+
 const memoryRows = async () => {
   rows.push(...(await Memory.rows({ warmup, runs, quick })))
 }
@@ -433,6 +438,7 @@ for (const [name, measureRow] of Object.entries({
   held: heldRow,
   skill: skillRow,
   memory: memoryRows,
+  working: workingRows,
   recall: recallRows,
   vectors: vectorRows
 })) {

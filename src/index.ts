@@ -232,11 +232,25 @@ export * as ConsolidationScheduler from "./memory/ConsolidationScheduler.js"
 export * as ConsolidationStrategies from "./memory/ConsolidationStrategies.js"
 
 /**
+ * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
+ *
+ * @since 0.1.0
+ */
+export * as ContextPruner from "./memory/ContextPruner.js"
+
+/**
  * The conversation a run is about, as tools may see it that ask other agents.
  *
  * @since 0.1.0
  */
 export * as Conversation from "./agent/Conversation.js"
+
+/**
+ * The last turns of one conversation, in this process: so many, and of so many tokens.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationBuffer from "./memory/ConversationBuffer.js"
 
 /**
  * One conversation, message by message: the plain memory of an agent that needs no recall.
@@ -613,6 +627,20 @@ export * as HashingEmbedder from "./llm/HashingEmbedder.js"
  * @since 0.1.0
  */
 export * as Health from "./observability/Health.js"
+
+/**
+ * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a summary.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryCompactor from "./memory/HistoryCompactor.js"
+
+/**
+ * What `HistoryCompactor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryPrompts from "./prompt/HistoryPrompts.js"
 
 /**
  * Places in a run where an application may look in or change a value, while the run waits for it.

@@ -102,7 +102,7 @@ interface Conversation {
 }
 
 const conversation = ({ recalled, recent }: Found, options: Options): Conversation => {
-  const { costs } = options
+  const { costs, counter } = options
   const pool = new Map<string, MemoryEntry>()
   for (const entry of recalled) pool.set(entry.id, entry)
   for (const entry of recent) pool.set(entry.id, entry)
@@ -127,7 +127,7 @@ const conversation = ({ recalled, recent }: Found, options: Options): Conversati
         let total = 0
         for (const entry of entries) {
           const key = JSON.stringify([entry.role, entry.ownerId, entry.id])
-          total += costs.of(key, entry.content, () => MemoryText.line.entry(entry))
+          total += costs.of(key, entry.content, () => counter.count(MemoryText.line.entry(entry)))
         }
         return total
       }
@@ -161,7 +161,7 @@ const newest = (turns: ReadonlyArray<Candidate>, most: number): ReadonlyArray<Ca
   return taken
 }
 
-const facts = (found: Found, costs: TokenCosts.TokenCosts): ReadonlyArray<Candidate> =>
+const facts = (found: Found, { costs, counter }: Options): ReadonlyArray<Candidate> =>
   found.facts.map((fact) => {
     const text = factText(fact)
     return {
@@ -169,16 +169,16 @@ const facts = (found: Found, costs: TokenCosts.TokenCosts): ReadonlyArray<Candid
       // Two facts that read the same are one.
       keys: [`fact:${text}`],
       value: { _tag: "Fact", text, fact },
-      cost: () => costs.of(`fact:${text}`, text, () => MemoryText.line.fact(text))
+      cost: () => costs.of(`fact:${text}`, text, () => counter.count(MemoryText.line.fact(text)))
     }
   })
 
-const tools = (found: Found, query: string, costs: TokenCosts.TokenCosts): ReadonlyArray<Candidate> => {
+const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<Candidate> => {
   const candidate = (id: string, text: string, place: number): Candidate => ({
     ids: [id],
     keys: [`tool:${text}`],
     value: { _tag: "Tool", text, place },
-    cost: () => costs.of(`tool:${text}`, text, () => MemoryText.line.tool(text))
+    cost: () => costs.of(`tool:${text}`, text, () => counter.count(MemoryText.line.tool(text)))
   })
   // Procedures by when they were learned, tools as they were given: what is taken next time as well stands in the same order.
   const learned = found.procedures.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
@@ -275,8 +275,8 @@ export const assemble = (found: Found, room: Room, options: Options): Context =>
     [
       { section: "recent_turns", candidates: said.recent, contiguous: true },
       { section: "episodic", candidates: said.recalled, contiguous: false },
-      { section: "semantic", candidates: facts(found, options.costs), contiguous: false },
-      { section: "tool_descriptions", candidates: tools(found, options.query, options.costs), contiguous: false }
+      { section: "semantic", candidates: facts(found, options), contiguous: false },
+      { section: "tool_descriptions", candidates: tools(found, options), contiguous: false }
     ] as const
   ).filter(({ section }) => isServed(section, shares))
   const available = budget - systemTokens - room.frameTokens

@@ -6,6 +6,7 @@
  */
 import * as DataDocument from "../internal/DataDocument.js"
 import type { Message } from "../llm/LlmClient.js"
+import type * as TokenCounter from "../llm/TokenCounter.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 
 /**
@@ -53,3 +54,23 @@ export const messages = (remembered: Remembered): ReadonlyArray<Message> => {
   const content = render(remembered)
   return content === "" ? [] : [{ role: "user", content }]
 }
+
+/**
+ * A turn as a message. What a tool said stands for its result: it costs the same.
+ *
+ * @category conversions
+ */
+export const message = ({ content, role }: Pick<MemoryEntry, "role" | "content">): Message => ({
+  role: role === "tool" ? "user" : role,
+  content
+})
+
+/**
+ * What turns add to a prompt as messages of their own.
+ *
+ * @category getters
+ */
+export const messageTokens = (
+  counter: TokenCounter.Service,
+  ...entries: ReadonlyArray<Pick<MemoryEntry, "role" | "content">>
+): number => counter.countMessages(entries.map(message)) - counter.countMessages([])

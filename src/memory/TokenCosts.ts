@@ -4,14 +4,12 @@
  * @internal
  * @since 0.1.0
  */
-import type * as TokenCounter from "../llm/TokenCounter.js"
-
 /**
  * @category models
  */
 export interface TokenCosts {
-  /** Tokens of `make()`, which is asked only where the text under this key is another one than last time. */
-  readonly of: (key: string, text: string, make: () => string) => number
+  /** What the text under this key costs; `count` is asked only where it is another text than last time. */
+  readonly of: (key: string, text: string, count: () => number) => number
 }
 
 /**
@@ -19,14 +17,11 @@ export interface TokenCosts {
  *
  * @category constructors
  */
-export const make = (
-  counter: TokenCounter.Service,
-  options: { readonly maxTexts: number; readonly maxChars: number }
-): TokenCosts => {
+export const make = (options: { readonly maxTexts: number; readonly maxChars: number }): TokenCosts => {
   const known = new Map<string, { readonly text: string; readonly tokens: number }>()
   let chars = 0
   return {
-    of: (key, text, make) => {
+    of: (key, text, count) => {
       const found = known.get(key)
       if (found !== undefined) {
         known.delete(key)
@@ -36,7 +31,7 @@ export const make = (
         }
         chars -= found.text.length
       }
-      const tokens = counter.count(make())
+      const tokens = count()
       known.set(key, { text, tokens })
       chars += text.length
       for (const [oldest, { text }] of known) {

@@ -25,7 +25,20 @@ export const TOOL_CALL_IDS = "toolCallIds"
  */
 export const TOOL_CALL_ID = "toolCallId"
 
-const own = (entry: MemoryEntry, key: string): unknown =>
+/**
+ * What has to do with tools: an entry of memory, a turn of a session.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Item {
+  readonly role: MemoryEntry["role"]
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly sessionId?: string | undefined
+  readonly runId?: string | undefined
+}
+
+const own = (entry: Item, key: string): unknown =>
   Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
 /**
@@ -34,7 +47,7 @@ const own = (entry: MemoryEntry, key: string): unknown =>
  * @since 0.1.0
  * @category getters
  */
-export const callsOf = (entry: MemoryEntry): Set<string> => {
+export const callsOf = (entry: Item): Set<string> => {
   const ids = entry.role === "assistant" ? own(entry, TOOL_CALL_IDS) : undefined
   return new Set(Array.isArray(ids) ? ids.filter((id): id is string => typeof id === "string") : [])
 }
@@ -45,7 +58,7 @@ export const callsOf = (entry: MemoryEntry): Set<string> => {
  * @since 0.1.0
  * @category getters
  */
-export const resultOf = (entry: MemoryEntry): string | undefined => {
+export const resultOf = (entry: Item): string | undefined => {
   const id = own(entry, TOOL_CALL_ID)
   return typeof id === "string" ? id : undefined
 }
@@ -67,15 +80,15 @@ export const chronological = (a: MemoryEntry, b: MemoryEntry): number =>
  * @since 0.1.0
  * @category models
  */
-export interface Unit {
+export interface Unit<out A = MemoryEntry> {
   /** Oldest first. */
-  readonly entries: ReadonlyArray<MemoryEntry>
+  readonly entries: ReadonlyArray<A>
   /** A call without some result, or a result without its call. */
   readonly broken: boolean
 }
 
-interface Open {
-  readonly entries: Array<MemoryEntry>
+interface Open<A> {
+  readonly entries: Array<A>
   readonly pending: Set<string>
 }
 
@@ -86,9 +99,9 @@ interface Open {
  * @since 0.1.0
  * @category combinators
  */
-export const units = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Unit> => {
-  const found: Array<Open> = []
-  const waiting = new Map<string, Map<string, Open>>()
+export const units = <A extends Item>(entries: ReadonlyArray<A>): ReadonlyArray<Unit<A>> => {
+  const found: Array<Open<A>> = []
+  const waiting = new Map<string, Map<string, Open<A>>>()
   for (const entry of entries) {
     const result = resultOf(entry)
     const calls = callsOf(entry)
@@ -108,7 +121,7 @@ export const units = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Unit> 
       }
       continue
     }
-    const unit: Open = { entries: [entry], pending: calls }
+    const unit: Open<A> = { entries: [entry], pending: calls }
     found.push(unit)
     if (open === undefined) {
       open = new Map()

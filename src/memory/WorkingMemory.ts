@@ -20,6 +20,7 @@ import * as HeldEntries from "./HeldEntries.js"
 import { MemoryEntry } from "./MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
+import * as MemorySummary from "./MemorySummary.js"
 import * as MemoryText from "./MemoryText.js"
 import { type Outcome, ProceduralMemory } from "./ProceduralMemory.js"
 import * as Selection from "./Selection.js"
@@ -270,7 +271,7 @@ export const make = (
     const maxRecentTurns = Count.count(options?.maxRecentTurns, 20, 1)
     const maxRecalled = Count.count(options?.maxRecalled, 10, 0)
     const maxProcedures = Count.count(options?.maxProcedures, 3, 0)
-    const costs = TokenCosts.make(counter, { maxTexts: 8192, maxChars: 8_000_000 })
+    const costs = TokenCosts.make({ maxTexts: 8192, maxChars: 8_000_000 })
     const held = HeldEntries.make({
       maxEntries: maxRecentTurns,
       maxScopes: Count.count(options?.maxScopes, 1000, 1),
@@ -312,7 +313,7 @@ export const make = (
               episodic.recent({
                 ownerId,
                 n: maxRecentTurns + hidden,
-                selection: { ...conversation, filters: { type: "turn" } }
+                selection: { ...conversation, filters: { type: { in: ["turn", MemorySummary.TYPE] } } }
               }),
               () =>
                 held

@@ -27,6 +27,20 @@ export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
 export * as ConsolidationStrategies from "./ConsolidationStrategies.js"
 
 /**
+ * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
+ *
+ * @since 0.1.0
+ */
+export * as ContextPruner from "./ContextPruner.js"
+
+/**
+ * The last turns of one conversation, in this process: so many, and of so many tokens.
+ *
+ * @since 0.1.0
+ */
+export * as ConversationBuffer from "./ConversationBuffer.js"
+
+/**
  * One conversation, message by message: the plain memory of an agent that needs no recall.
  *
  * @since 0.1.0
@@ -110,6 +124,13 @@ export * as FactCardinality from "./FactCardinality.js"
  * @since 0.1.0
  */
 export * as FactStore from "./FactStore.js"
+
+/**
+ * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a summary.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryCompactor from "./HistoryCompactor.js"
 
 /**
  * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.

@@ -5,6 +5,7 @@
  */
 import * as AdaptivePrompts from "./AdaptivePrompts.js"
 import * as EpisodicPrompts from "./EpisodicPrompts.js"
+import * as HistoryPrompts from "./HistoryPrompts.js"
 import * as LatsPrompts from "./LatsPrompts.js"
 import * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
 import * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
@@ -37,5 +38,6 @@ export const steps: ReadonlyArray<PromptStep> = [
   ...SupervisorPrompts.steps,
   ...AdaptivePrompts.steps,
   ...EpisodicPrompts.steps,
-  ...SemanticPrompts.steps
+  ...SemanticPrompts.steps,
+  ...HistoryPrompts.steps
 ]

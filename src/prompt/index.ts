@@ -20,6 +20,13 @@ export * as DefaultPrompts from "./DefaultPrompts.js"
 export * as EpisodicPrompts from "./EpisodicPrompts.js"
 
 /**
+ * What `HistoryCompactor` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryPrompts from "./HistoryPrompts.js"
+
+/**
  * What `LATSAgent` tells its models.
  *
  * @since 0.1.0

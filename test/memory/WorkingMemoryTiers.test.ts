@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import { SessionId } from "../../src/domain/Ids.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
+import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import * as EpisodicMemory from "../../src/memory/EpisodicMemory.js"
+import * as FactStore from "../../src/memory/FactStore.js"
+import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
+import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as Tiers from "../support/MemoryTiers.js"
+
+const memory = Layer.mergeAll(
+  EpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
+  ProceduralMemory.layer(),
+  SemanticMemory.layer().pipe(Layer.provide(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic())))
+).pipe(
+  Layer.provideMerge(MemoryStore.layerMemory()),
+  (tiers) => WorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
+  Layer.provideMerge(TokenCounter.layer({ model: "gpt-4o" }))
+)
+
+const s = SessionId.make("s")
+
+const ids = ({ entries }: WorkingMemory.Assembled): ReadonlyArray<string> => entries.map(({ id }) => id)
+
+describe("WorkingMemory over the tiers in memory", () => {
+  it.effect("what was said, read, learned and remembered comes together", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(60_000)
+      const working = yield* WorkingMemory.WorkingMemory
+      const procedural = yield* ProceduralMemory.ProceduralMemory
+      const before = Tiers.turn(1, { sessionId: "before", content: "We booked two flights to Lisbon in May." })
+      yield* working.addAll([
+        before,
+        Tiers.turn(2, { sessionId: "before", content: "The weather was mild." }),
+        Tiers.turn(3, { content: "Ada is a pilot. Ada lives in Rome." }),
+        Tiers.turn(4, { content: "Noted." })
+      ])
+      yield* working.flush({ ownerId: "ada" })
+      yield* procedural.learn({
+        ownerId: "ada",
+        task: "book a flight",
+        steps: [{ tool: "search_flights", parameters: ["from", "to"] }],
+        success: true
+      })
+      const assembled = yield* working.assemble({
+        query: "Can Ada book another flight?",
+        tokenBudget: 2000,
+        ownerId: "ada",
+        sessionId: s
+      })
+      assert.include(ids(assembled), before.id)
+      assert.includeMembers([...ids(assembled)], ["t3", "t4"])
+      assert.isTrue(assembled.facts.some((fact) => fact.includes("pilot")))
+      assert.isTrue(assembled.tools.some((tool) => tool.includes("search_flights(from, to)")))
+      assert.isTrue(assembled.report.every(({ failed }) => failed === undefined))
+      const counter = yield* TokenCounter.TokenCounter
+      assert.strictEqual(
+        assembled.tokens,
+        counter.countMessages(WorkingMemory.toMessages(assembled)) - counter.countMessages([])
+      )
+      yield* working.health
+    }).pipe(Effect.provide(memory))
+  )
+
+  it.effect("nobody else's memory is seen", () =>
+    Effect.gen(function* () {
+      const working = yield* WorkingMemory.WorkingMemory
+      yield* working.addAll([Tiers.turn(1, { content: "My secret is tea." }), Tiers.turn(2, { ownerId: "__proto__" })])
+      yield* working.flush({ ownerId: "ada" })
+      for (const ownerId of ["bob", "constructor", "Ada"]) {
+        const other = yield* working.assemble({ query: "secret tea", tokenBudget: 2000, ownerId, sessionId: s })
+        assert.deepStrictEqual([other.entries, other.facts, other.tools], [[], [], []])
+      }
+      const proto = yield* working.assemble({ query: "secret", tokenBudget: 2000, ownerId: "__proto__", sessionId: s })
+      assert.deepStrictEqual(ids(proto), ["t2"])
+    }).pipe(Effect.provide(memory))
+  )
+
+  it.effect("what was summarised stands in the conversation as its summary, what was forgotten does not", () =>
+    Effect.gen(function* () {
+      const working = yield* WorkingMemory.WorkingMemory
+      const episodic = yield* EpisodicMemory.EpisodicMemory
+      const turns = [1, 2, 3, 4].map((n) => Tiers.turn(n))
+      yield* working.addAll(turns)
+      const summary = yield* episodic.compress({ ownerId: "ada", ids: turns.slice(0, 2).map(({ id }) => id) })
+      yield* episodic.forget("ada", turns[2]!.id)
+      const assembled = yield* working.assemble({ query: "", tokenBudget: 2000, ownerId: "ada", sessionId: s })
+      assert.deepStrictEqual(ids(assembled), [summary.id, "t4"])
+    }).pipe(Effect.provide(memory))
+  )
+
+  it.effect("calls of tools come with their results, or not at all", () =>
+    Effect.gen(function* () {
+      const working = yield* WorkingMemory.WorkingMemory
+      const call = (n: number, id: string) =>
+        Tiers.turn(n, { role: "assistant", content: `search for ${id}`, metadata: { type: "turn", toolCallIds: [id] } })
+      const result = (n: number, id: string) =>
+        Tiers.turn(n, { role: "tool", content: `found ${id}`, metadata: { type: "turn", toolCallId: id } })
+      yield* working.addAll([call(1, "tea"), result(2, "tea"), result(3, "lost"), call(4, "open"), Tiers.turn(5)])
+      const assembled = yield* working.assemble({
+        query: "found lost tea",
+        tokenBudget: 2000,
+        ownerId: "ada",
+        sessionId: s
+      })
+      assert.deepStrictEqual(ids(assembled), ["t1", "t2", "t5"])
+      assert.includeMembers(
+        [...(assembled.report.find(({ source }) => source === "recent_turns")?.left ?? [])],
+        ["t3", "t4"]
+      )
+    }).pipe(Effect.provide(memory))
+  )
+})
