@@ -29,10 +29,7 @@ export interface Round {
     proposal: Proposal
   ) => ConsolidationError | undefined
   /** The deletions and what is to be stored. */
-  readonly change: () => Required<Change> & {
-    readonly delete: ReadonlyArray<EntryId>
-    readonly store: ReadonlyArray<MemoryEntry>
-  }
+  readonly change: () => { readonly [K in keyof Required<Change>]: NonNullable<Change[K]> }
   readonly deeds: ReadonlyArray<Deed>
   /** Entries that were there and go, as they were. */
   readonly leaving: () => { readonly pruned: ReadonlyArray<MemoryEntry>; readonly replaced: ReadonlyArray<MemoryEntry> }
@@ -46,9 +43,11 @@ export interface Round {
 
 const isEntry = Schema.is(MemoryEntry)
 
-const sameIds = (entry: MemoryEntry, ids: ReadonlySet<EntryId>): boolean => {
+/** Whether it is a summary of these entries already. */
+export const standsFor = (entry: MemoryEntry, ids: ReadonlyArray<EntryId>): boolean => {
+  const named = new Set(ids)
   const own = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
-  return Array.isArray(own) && own.length === ids.size && own.every((id) => ids.has(id))
+  return Array.isArray(own) && own.length === named.size && own.every((id) => named.has(id))
 }
 
 export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Round => {
@@ -78,7 +77,7 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
       if (!isEntry(summary)) return "a summary is no entry"
       if (summary.ownerId !== ownerId) return "a summary belongs to another owner"
       const known = left.get(summary.id) ?? before.get(summary.id)
-      if (summaries.has(summary.id) || (known !== undefined && !sameIds(known, new Set(ids)))) {
+      if (summaries.has(summary.id) || (known !== undefined && !standsFor(known, ids))) {
         return "a summary has the id of another entry"
       }
       summaries.add(summary.id)

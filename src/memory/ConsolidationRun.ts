@@ -5,9 +5,9 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Stream from "effect/Stream"
 import type { EntryId } from "../domain/Ids.js"
+import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as ConsolidationRound from "./ConsolidationRound.js"
 import type { Batch, ConsolidationResult, ConsolidationStrategy } from "./MemoryConsolidator.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
@@ -48,7 +48,10 @@ const builtIn: ReadonlySet<string> = new Set([
 ])
 
 /** Characters of entries in memory at once. */
-const windowCharacters = 16_000_000
+const windowCharacters = 8_000_000
+
+/** Ids a store is asked for at once. */
+const asked = 500
 
 /** The earliest time there is. */
 const beginning = -8.64e15
@@ -64,7 +67,7 @@ interface Context extends Setup {
   readonly now: number
   readonly agedBefore: number
   readonly counts: Counts
-  /** Entries facts were read from in this run. */
+  /** Entries of this window that facts were read from in this run. */
   readonly read: Set<EntryId>
   /** Summaries of this run: what a later page brings of them was not there before. */
   readonly made: Set<EntryId>
@@ -93,28 +96,32 @@ const ingest = (context: Context, entries: ReadonlyArray<MemoryEntry>): Effect.E
 const batches = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
 
+/** What the store has now, of these entries. */
 const current = (
   context: Context,
   entries: ReadonlyArray<MemoryEntry>
 ): Effect.Effect<Map<EntryId, MemoryEntry>, MemoryError> =>
-  entries.length === 0
-    ? Effect.succeed(new Map())
-    : Effect.map(
-        context.store.getMany(
-          context.ownerId,
-          entries.map(({ id }) => id)
-        ),
-        (found) => new Map(found.map((entry) => [entry.id, entry]))
+  Effect.map(
+    Effect.forEach(batches(entries, asked), (batch) =>
+      context.store.getMany(
+        context.ownerId,
+        batch.map(({ id }) => id)
       )
+    ),
+    (found) => new Map(found.flat().map((entry) => [entry.id, entry]))
+  )
 
-const saysTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+const saysTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): now is MemoryEntry =>
   now !== undefined && now.content === entry.content && now.expiresAt === entry.expiresAt
 
-const countsTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+const countsTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): now is MemoryEntry =>
   saysTheSame(entry, now) &&
-  now?.importance === entry.importance &&
+  now.importance === entry.importance &&
   now.accessCount === entry.accessCount &&
   now.lastAccessedAt === entry.lastAccessedAt
+
+const isTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+  countsTheSame(entry, now) && CanonicalJson.stringify(now.metadata) === CanonicalJson.stringify(entry.metadata)
 
 const propose = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
   const { agedBefore, batchSize, dryRun, now, ownerId } = context
@@ -129,12 +136,18 @@ const propose = Effect.fnUntraced(function* (context: Context, entries: Readonly
   return round
 })
 
+/** What a summary says that it replaces. */
+const idsOf = (entry: MemoryEntry): ReadonlyArray<EntryId> => {
+  const ids = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
+  return Array.isArray(ids) ? ids : []
+}
+
 /** A summary of nothing but what facts were read from has no more to say. */
 const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
   const read = new Set(replaced.filter((entry) => isRead(entry) || context.read.has(entry.id)).map(({ id }) => id))
   return (entry: MemoryEntry): MemoryEntry => {
-    const ids = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
-    return Array.isArray(ids) && ids.length > 0 && ids.every((id) => read.has(id)) ? mark(entry) : entry
+    const ids = idsOf(entry)
+    return ids.length > 0 && ids.every((id) => read.has(id)) ? mark(entry) : entry
   }
 }
 
@@ -150,30 +163,39 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
   if (change.delete.length === 0 && change.store.length === 0) return round.entries()
   const added = round.added()
   const touched = [...pruned, ...replaced, ...changing, ...added]
-  const isCurrent = Effect.map(current(context, touched), (found) =>
-    added.some(({ id }) => found.has(id))
-      ? Either.left(
-          new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
-        )
-      : Either.right(
-          pruned.every((entry) => countsTheSame(entry, found.get(entry.id))) &&
-            replaced.every((entry) => saysTheSame(entry, found.get(entry.id))) &&
-            changing.every((entry) => countsTheSame(entry, found.get(entry.id)))
-        )
+  const known = Effect.flatMap(
+    current(context, touched),
+    (found): Effect.Effect<ReadonlySet<EntryId> | undefined, ConsolidationError> => {
+      const isCurrent =
+        pruned.every((entry) => countsTheSame(entry, found.get(entry.id))) &&
+        replaced.every((entry) => saysTheSame(entry, found.get(entry.id))) &&
+        changing.every((entry) => isTheSame(entry, found.get(entry.id)))
+      if (!isCurrent) return Effect.succeed(undefined)
+      const taken = added.flatMap((summary) => {
+        const entry = found.get(summary.id)
+        return entry === undefined ? [] : [{ entry, summary }]
+      })
+      // Entries that came back after they were summarised get the summary they had.
+      return taken.every(({ entry, summary }) => ConsolidationRound.standsFor(entry, idsOf(summary)))
+        ? Effect.succeed(new Set(taken.map(({ entry }) => entry.id)))
+        : new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
+    }
   )
   // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor summarised.
-  if (!(yield* yield* isCurrent)) return undefined
+  let there = yield* known
+  if (there === undefined) return undefined
   const reading = context.facts === "none" ? [] : unread(round.lost()).filter(({ id }) => !context.read.has(id))
   for (const batch of batches(reading, context.batchSize)) yield* ingest(context, batch)
-  if (reading.length > 0 && !(yield* yield* isCurrent)) return undefined
+  if (reading.length > 0) there = yield* known
+  if (there === undefined) return undefined
 
   const inherit = inheriting(context, replaced)
   const gone = yield* store.apply(ownerId, { delete: change.delete, store: change.store.map(inherit) })
-  // What somebody else removed in this very moment was not removed by us.
+  // What somebody else removed in this very moment was not removed by us; where it was all of it, their summaries are ours.
   const missing = change.delete.length - gone
   counts.entriesPruned += Math.max(0, pruned.length - missing)
   counts.entriesConsolidated += replaced.length - Math.max(0, missing - pruned.length)
-  counts.summariesStored += added.length
+  if (missing < Math.max(1, change.delete.length)) counts.summariesStored += added.length - there.size
   for (const { id } of added) context.made.add(id)
   for (const deed of round.deeds) {
     MemoryMetrics.tidied(
@@ -200,7 +222,7 @@ const readFacts = Effect.fnUntraced(function* (context: Context, entries: Readon
     const same = (found: Map<EntryId, MemoryEntry>): ReadonlyArray<MemoryEntry> =>
       batch.flatMap((entry) => {
         const now = found.get(entry.id)
-        return now !== undefined && saysTheSame(entry, now) ? [now] : []
+        return saysTheSame(entry, now) ? [now] : []
       })
     yield* ingest(context, same(yield* current(context, batch)))
     const marked = same(yield* current(context, batch)).map(mark)
@@ -247,6 +269,7 @@ const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean) {
     const entries = window
     window = []
     characters = 0
+    context.read.clear()
     if (entries.length === 0) return Effect.void
     windows++
     if (isFirst) context.counts.entriesProcessed += entries.length

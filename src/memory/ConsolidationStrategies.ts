@@ -220,3 +220,20 @@ export const timeDecay = (options?: {
       })
   }
 }
+
+/**
+ * The strategies of a consolidator that is told nothing else: `deduplication`, `recencyDecay`, `accessFrequency`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const standard = (options?: {
+  /** Of `recencyDecay`. */
+  readonly halfLife?: Duration.DurationInput | undefined
+  /** Of `accessFrequency`. */
+  readonly importanceThreshold?: number | undefined
+}): ReadonlyArray<ConsolidationStrategy> => [
+  deduplication(),
+  recencyDecay({ halfLife: options?.halfLife }),
+  accessFrequency({ importanceThreshold: options?.importanceThreshold })
+]

@@ -204,10 +204,10 @@ const compress = Effect.fnUntraced(function* (
     ownerId,
     entries.map(({ id }) => id)
   )
-  if (still.length < entries.length) {
+  if (still.length < entries.length || still.some(({ content }, index) => content !== entries[index]?.content)) {
     return yield* new ConsolidationError({
-      message: "Some of the entries were forgotten while they were summarised",
-      hint: "Summarise those that are left"
+      message: "Some of the entries were forgotten or changed while they were summarised",
+      hint: "Summarise them again as they are now"
     })
   }
   yield* store.apply(ownerId, { delete: entries.map(({ id }) => id), store: [summary] })

@@ -130,7 +130,7 @@ export class MemoryConsolidator extends Context.Tag("effect-lexigram/memory/Memo
  * @category models
  */
 export interface Options<out R = never> {
-  /** In this order; `deduplication`, `recencyDecay` and `accessFrequency` of `ConsolidationStrategies` unless set. */
+  /** In this order; `ConsolidationStrategies.standard()` unless set. */
   readonly strategies?: ReadonlyArray<ConsolidationStrategy<R>> | undefined
   /** Entries that were said within it are not touched; 24 hours unless set. */
   readonly ageThreshold?: Duration.DurationInput | undefined
@@ -143,7 +143,7 @@ export interface Options<out R = never> {
   readonly facts?: "aged" | "leaving" | "none" | undefined
   /**
    * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where they have more than
-   * 16 million characters. Of an owner who has more, a run goes on until a whole pass changes nothing; a dry run counts one pass, and
+   * 8 million characters. Of an owner who has more, a run goes on until a whole pass changes nothing; a dry run counts one pass, and
    * finds no doubles further apart.
    */
   readonly window?: number | undefined
@@ -169,11 +169,7 @@ export const make = <R = never>(
     const semantic = yield* SemanticMemory.SemanticMemory
     const notices = yield* MemoryNotices.make
     const captured = yield* Captured.context<R>()
-    const given: ReadonlyArray<ConsolidationStrategy<R>> = options?.strategies ?? [
-      ConsolidationStrategies.deduplication(),
-      ConsolidationStrategies.recencyDecay(),
-      ConsolidationStrategies.accessFrequency()
-    ]
+    const given: ReadonlyArray<ConsolidationStrategy<R>> = options?.strategies ?? ConsolidationStrategies.standard()
     const setup: ConsolidationRun.Setup = {
       store,
       semantic,

@@ -120,6 +120,24 @@ describe("deduplication", () => {
     })
   )
 
+  it.effect("ten thousand entries take a fraction of a second", () =>
+    Effect.gen(function* () {
+      const entries = Array.from({ length: 10_000 }, (_, index) =>
+        entry(
+          `e${index}`,
+          Array.from({ length: 20 }, (_, place) => `w${(index * (place + 7) * 2_654_435 + place ** 5) % 3001}`).join(
+            " "
+          ),
+          { timestamp: now - 9 * DAY + index }
+        )
+      )
+      const before = process.cpuUsage()
+      yield* proposed(ConsolidationStrategies.deduplication(), entries)
+      const { system, user } = process.cpuUsage(before)
+      assert.isBelow((system + user) / 1000, 1500)
+    })
+  )
+
   it.effect("calls of tools and their results stay", () =>
     Effect.gen(function* () {
       const twice = [...call("x", "1"), ...call("y", "2")].map((one) => ({ ...one, content: "the same" }))
@@ -210,6 +228,26 @@ describe("accessFrequency", () => {
       const [young] = call("y", "2", { timestamp: now - DAY - 1, importance: 0 }) as [MemoryEntry, MemoryEntry]
       const [old] = call("x", "1", { timestamp: now - 2 * DAY, importance: 0 }) as [MemoryEntry, MemoryEntry]
       assert.deepStrictEqual(yield* pruned(ConsolidationStrategies.accessFrequency(), [young, old]), ids("x-call"))
+    })
+  )
+})
+
+describe("standard", () => {
+  it.effect("half-life and importance reach their strategies", () =>
+    Effect.gen(function* () {
+      const entries = [entry("old", "x", { timestamp: now - 10 * DAY }), entry("idle", "y", { importance: 0.3 })]
+      const goes = (options?: Parameters<typeof ConsolidationStrategies.standard>[0]) =>
+        Effect.map(
+          Effect.forEach(ConsolidationStrategies.standard(options), (strategy) => pruned(strategy, entries)),
+          (ids) => ids.flat()
+        )
+      assert.deepStrictEqual(yield* goes(), [])
+      assert.deepStrictEqual(yield* goes({ halfLife: "2 days" }), ids("old"))
+      assert.deepStrictEqual(yield* goes({ importanceThreshold: 0.4 }), ids("idle"))
+      assert.deepStrictEqual(
+        ConsolidationStrategies.standard().map(({ name }) => name),
+        ["deduplication", "recency_decay", "access_frequency"]
+      )
     })
   )
 })

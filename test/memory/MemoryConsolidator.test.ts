@@ -4,6 +4,9 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
+import * as MetricKey from "effect/MetricKey"
+import * as MetricLabel from "effect/MetricLabel"
 import * as Runtime from "effect/Runtime"
 import * as TestClock from "effect/TestClock"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
@@ -14,10 +17,12 @@ import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import { ConsolidationError } from "../../src/memory/MemoryError.js"
 import { MemoryConsolidatedHook } from "../../src/memory/MemoryHooks.js"
+import * as MemoryMetrics from "../../src/memory/MemoryMetrics.js"
 import * as MemorySummary from "../../src/memory/MemorySummary.js"
+import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
 import * as SummarizeStrategy from "../../src/memory/SummarizeStrategy.js"
 import * as Hooks from "../../src/observability/Hooks.js"
-import { DAY, entry, HOUR, ids, now, run, type World } from "../support/ConsolidatedMemory.js"
+import { compressor, DAY, entry, facts, HOUR, ids, now, run, type World } from "../support/ConsolidatedMemory.js"
 import * as WatchedMemoryStore from "../support/WatchedMemoryStore.js"
 
 const consolidate = ({ consolidator }: World, ownerId = "ann") => consolidator.consolidate({ ownerId })
@@ -456,6 +461,99 @@ describe("two runs", () => {
         }
       )
     })
+  )
+})
+
+describe("two machines", () => {
+  it.effect("that consolidate one owner at once do it once, and count it once", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const store = yield* WatchedMemoryStore.make()
+      yield* store.storeMany([...day(12), entry("tea", "likes tea"), entry("tea2", "likes tea")])
+      const below = Layer.mergeAll(
+        WatchedMemoryStore.layer(store),
+        Layer.succeed(SemanticMemory.SemanticMemory, facts({ from: [], failing: false })),
+        compressor
+      )
+      const machine = Effect.provide(MemoryConsolidator.make({ strategies: all }), below)
+      const machines = yield* Effect.all([machine, machine, machine])
+      const fibers = yield* Effect.forEach(machines, ({ consolidate }) => Effect.fork(consolidate({ ownerId: "ann" })))
+      const results = yield* Effect.forEach(fibers, Fiber.join)
+      const sum = (get: (result: MemoryConsolidator.ConsolidationResult) => number) =>
+        results.reduce((sum, result) => sum + get(result), 0)
+      assert.deepStrictEqual(
+        [sum((one) => one.entriesPruned), sum((one) => one.entriesConsolidated), sum((one) => one.summariesStored)],
+        [1, 12, 1]
+      )
+      assert.lengthOf(yield* store.all("ann"), 2)
+    })
+  )
+})
+
+describe("entries that come back", () => {
+  it.effect("after they were summarised get the summary they had", () =>
+    run(
+      (world) =>
+        Effect.gen(function* () {
+          const { store } = world
+          yield* store.storeMany(day(6))
+          yield* consolidate(world)
+          const left = yield* store.all("ann")
+          yield* store.storeMany(day(6))
+          const result = yield* consolidate(world)
+          assert.deepStrictEqual([result.entriesConsolidated, result.summariesStored], [6, 0])
+          assert.deepStrictEqual(yield* store.all("ann"), left)
+        }),
+      { strategies: [SummarizeStrategy.make()] }
+    )
+  )
+})
+
+describe("what is counted", () => {
+  it.effect("runs by how they ended, and entries by the strategy that they went by", () =>
+    run(
+      (world) =>
+        Effect.gen(function* () {
+          const { store } = world
+          const counter = (name: string, label: string, value: string) =>
+            Effect.map(
+              Metric.value(
+                Metric.fromMetricKey(
+                  MetricKey.taggedWithLabels(MetricKey.counter(name, { incremental: true }), [
+                    MetricLabel.make(label, value)
+                  ])
+                )
+              ),
+              ({ count }) => count
+            )
+          const look = Effect.all([
+            counter(MemoryMetrics.METRIC_MEMORY_CONSOLIDATIONS_TOTAL, "outcome", "success"),
+            counter(MemoryMetrics.METRIC_MEMORY_CONSOLIDATIONS_TOTAL, "outcome", "failed"),
+            counter(MemoryMetrics.METRIC_MEMORY_CONSOLIDATED_ENTRIES, "strategy", "access_frequency"),
+            counter(MemoryMetrics.METRIC_MEMORY_CONSOLIDATED_ENTRIES, "strategy", "other")
+          ])
+          const before = yield* look
+          yield* store.storeMany([...day(2, { importance: 0 }), entry("mine", "x")])
+          yield* consolidate(world)
+          store.before.set("stream", Effect.fail(WatchedMemoryStore.refusal))
+          yield* Effect.flip(consolidate(world))
+          const after = yield* look
+          assert.deepStrictEqual(
+            after.map((count, index) => count - (before[index] ?? 0)),
+            [1, 1, 2, 1]
+          )
+        }),
+      {
+        strategies: [
+          ConsolidationStrategies.accessFrequency(),
+          {
+            name: "of a user's own",
+            propose: ({ entries }) =>
+              Effect.succeed({ prune: entries.filter(({ id }) => id === "mine").map(({ id }) => id) })
+          }
+        ]
+      }
+    )
   )
 })
 
