@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as Embedder from "../../src/llm/Embedder.js"
 import * as EmbedderRetry from "../../src/llm/EmbedderRetry.js"
+import * as Run from "../../src/observability/Run.js"
 import * as CountingEmbedder from "../support/CountingEmbedder.js"
 
 const { vectorOf } = CountingEmbedder
@@ -120,6 +121,23 @@ describe("wrap", () => {
       const fiber = yield* Effect.fork(EmbedderRetry.wrap({ timeout: Duration.infinity })(inner.embedder).embed("a"))
       yield* TestClock.adjust("1 day")
       assert.deepStrictEqual(yield* Fiber.join(fiber), vectorOf("a"))
+    })
+  )
+
+  it.effect("inside a run each retry is an event", () =>
+    Effect.gen(function* () {
+      const told: Array<unknown> = []
+      const silent = yield* Run.Run
+      const run: Run.Service = { ...silent, emit: (body) => Effect.sync(() => void told.push(body)) }
+      const fiber = yield* Effect.fork(
+        EmbedderRetry.wrap(plain)(failing(2).embedder).embed("a").pipe(Effect.provideService(Run.Run, run))
+      )
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual(
+        told.map((body) => (body as { readonly stage: string }).stage),
+        ["embedding, try 2 in 100 ms", "embedding, try 3 in 200 ms"]
+      )
     })
   )
 
