@@ -19,6 +19,7 @@ import * as LastConsolidation from "./LastConsolidation.js"
 import * as MemoryConsolidator from "./MemoryConsolidator.js"
 import type { MemoryError, MemoryStoreFailure } from "./MemoryError.js"
 import * as MemoryStore from "./MemoryStore.js"
+import * as OwnerNamespace from "./OwnerNamespace.js"
 
 /**
  * What one run over all owners did. `result` sums up the owners that did not fail.
@@ -113,8 +114,10 @@ const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: 
   })
 
 const chosen = (store: MemoryStore.Service, owners: Options["owners"]): Stream.Stream<string, MemoryStoreFailure> => {
-  if (owners === undefined) return store.owners
-  return typeof owners === "function" ? Stream.filter(store.owners, owners) : Stream.fromIterable(new Set(owners))
+  // What memory keeps for itself, such as procedures, is no memory of anybody: entries that read alike are not doubles there.
+  const all = Stream.filter(store.owners, (ownerId) => !OwnerNamespace.isReserved(ownerId))
+  if (owners === undefined) return all
+  return typeof owners === "function" ? Stream.filter(all, owners) : Stream.fromIterable(new Set(owners))
 }
 
 /** What has a share of it more or less. */

@@ -15,6 +15,7 @@ import * as ConsolidationScheduler from "../../src/memory/ConsolidationScheduler
 import * as LastConsolidation from "../../src/memory/LastConsolidation.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import { ConsolidationError, type MemoryError, StorageError } from "../../src/memory/MemoryError.js"
+import * as OwnerNamespace from "../../src/memory/OwnerNamespace.js"
 import { entry, HOUR, now } from "../support/ConsolidatedMemory.js"
 import * as WatchedMemoryStore from "../support/WatchedMemoryStore.js"
 
@@ -217,6 +218,22 @@ describe("layer", () => {
       assert.deepStrictEqual(yield* chosen(undefined), everybody(0))
       assert.deepStrictEqual(yield* chosen(["eve", "zoe", "eve"]), ["eve 0", "zoe 0"])
       assert.deepStrictEqual(yield* chosen((owner) => owner !== "bob"), ["ann 0", "eve 0"])
+    })
+  )
+
+  it.effect("what memory keeps for itself is nobody's, whoever is chosen", () =>
+    Effect.gen(function* () {
+      for (const owners of [undefined, () => true]) {
+        yield* run(
+          ({ runs, scheduler, store }) =>
+            Effect.gen(function* () {
+              yield* store.store(entry("p", "x", { ownerId: OwnerNamespace.procedures("ann") }))
+              yield* scheduler.runOnce
+              assert.deepStrictEqual(runs, everybody(0))
+            }),
+          { scheduler: owners === undefined ? {} : { owners } }
+        )
+      }
     })
   )
 
