@@ -38,17 +38,35 @@ const outOfBounds = (store: string, what: string, fields: string): MemoryStoreEr
     "The schemas of `MemoryEntry` and `Selection` say what each field can be"
   )
 
-/** `undefined` when it can be an owner. */
+/**
+ * `undefined` when it can be an owner.
+ *
+ * @category checks
+ */
 export const owner = (store: string, ownerId: string): MemoryStoreError | undefined =>
   isOwner(ownerId) ? undefined : refuse(store, "The owner is out of bounds", "An owner has 1 to 256 characters")
 
+/**
+ * `undefined` when it is a selection.
+ *
+ * @category checks
+ */
 export const selection = (store: string, value: Selection): MemoryStoreError | undefined =>
   isSelection(value) ? undefined : outOfBounds(store, "The selection", fieldsOf(Schema.typeSchema(Selection), value))
 
+/**
+ * `undefined` when it is a query.
+ *
+ * @category checks
+ */
 export const query = (store: string, value: MemoryQuery): MemoryStoreError | undefined =>
   isQuery(value) ? undefined : outOfBounds(store, "The query", fieldsOf(Schema.typeSchema(MemoryQuery), value))
 
-/** The entry as it is kept: frozen, its metadata plain data, without fields that are not there. */
+/**
+ * The entry as it is kept: frozen, its metadata plain data, without fields that are not there, and gone at `latest`.
+ *
+ * @category checks
+ */
 export const entry = (
   store: string,
   ownerId: string,
@@ -64,7 +82,7 @@ export const entry = (
     return refuse(
       store,
       "The entry is out of bounds: metadata",
-      "Metadata is plain data as JSON has it: texts, finite numbers, booleans, null, lists and records, 32 levels at most"
+      `Metadata is plain data as JSON has it, of at most ${Json.maxDepth} levels and ${Json.maxValues} values`
     )
   }
   const { embedding } = value

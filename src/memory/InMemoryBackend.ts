@@ -22,7 +22,7 @@ import * as TextAnalyzer from "./TextAnalyzer.js"
 
 /**
  * Which entry makes room: the oldest, the least important (of those the oldest), the one that was stored or recalled longest ago, or the
- * first in an order of one's own.
+ * first in an order of one's own, which must not throw.
  *
  * @category models
  */

@@ -5,14 +5,34 @@
  * @since 0.1.0
  */
 
-const MAX_DEPTH = 32
+/**
+ * Levels of lists and records at most.
+ *
+ * @category constants
+ */
+export const maxDepth = 32
+
+/**
+ * Values at most, at all levels together: what stands at several places is copied for each.
+ *
+ * @category constants
+ */
+export const maxValues = 100_000
 
 class NoData extends Error {}
 
-/** `undefined` when it is no record of plain data, or nests deeper than 32 levels. Fields that are `undefined` are left out. */
+interface Budget {
+  values: number
+}
+
+/**
+ * `undefined` when it is no record of plain data, or larger than the bounds. Fields that are `undefined` are left out.
+ *
+ * @category constructors
+ */
 export const copy = (value: unknown): Readonly<Record<string, unknown>> | undefined => {
   try {
-    return record(value, 0)
+    return record(value, 1, { values: maxValues })
   } catch (error) {
     if (error instanceof NoData) return undefined
     throw error
@@ -21,8 +41,8 @@ export const copy = (value: unknown): Readonly<Record<string, unknown>> | undefi
 
 const empty: Readonly<Record<string, unknown>> = Object.freeze({})
 
-const record = (value: unknown, depth: number): Readonly<Record<string, unknown>> => {
-  if (value === null || typeof value !== "object" || depth > MAX_DEPTH) throw new NoData()
+const record = (value: unknown, depth: number, budget: Budget): Readonly<Record<string, unknown>> => {
+  if (value === null || typeof value !== "object" || depth > maxDepth) throw new NoData()
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw new NoData()
   const keys = Object.keys(value)
@@ -31,7 +51,7 @@ const record = (value: unknown, depth: number): Readonly<Record<string, unknown>
   for (const key of keys) {
     const field = (value as Record<string, unknown>)[key]
     if (field === undefined) continue
-    const data = any(field, depth + 1)
+    const data = any(field, depth + 1, budget)
     if (key === "__proto__") {
       Object.defineProperty(copied, key, { value: data, enumerable: true, configurable: true, writable: true })
     } else copied[key] = data
@@ -39,7 +59,8 @@ const record = (value: unknown, depth: number): Readonly<Record<string, unknown>
   return Object.freeze(copied)
 }
 
-const any = (value: unknown, depth: number): unknown => {
+const any = (value: unknown, depth: number, budget: Budget): unknown => {
+  if (--budget.values < 0) throw new NoData()
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -49,9 +70,9 @@ const any = (value: unknown, depth: number): unknown => {
       throw new NoData()
     case "object":
       if (value === null) return null
-      if (!Array.isArray(value)) return record(value, depth)
-      if (depth > MAX_DEPTH) throw new NoData()
-      return Object.freeze(Array.from(value, (item) => any(item, depth + 1)))
+      if (!Array.isArray(value)) return record(value, depth, budget)
+      if (depth > maxDepth) throw new NoData()
+      return Object.freeze(Array.from(value, (item) => any(item, depth + 1, budget)))
     default:
       throw new NoData()
   }

@@ -12,7 +12,11 @@ const K1 = 1.2
 /** How much a longer text needs more of it: the usual value. */
 const B = 0.75
 
-/** What can be indexed: `slot` is where the index keeps it, -1 while it does not. */
+/**
+ * What can be indexed: `slot` is where the index keeps it, -1 while it does not.
+ *
+ * @category models
+ */
 export interface Indexed {
   slot: number
 }
@@ -25,14 +29,26 @@ interface Postings {
   live: number
 }
 
-/** Room for one search at a time, shared by the indexes of a store. */
+/**
+ * Room for one search at a time, shared by the indexes of a store.
+ *
+ * @category models
+ */
 export interface Scratch {
   scores: Float64Array
   touched: Int32Array
 }
 
+/**
+ * @category constructors
+ */
 export const scratch = (): Scratch => ({ scores: new Float64Array(0), touched: new Int32Array(0) })
 
+/**
+ * The best hits first; no score is higher than `ceiling`.
+ *
+ * @category models
+ */
 export interface Matches<A> {
   readonly hits: ReadonlyArray<{ readonly item: A; readonly score: number }>
   readonly ceiling: number
@@ -46,6 +62,9 @@ const grown = (list: Int32Array, least: number): Int32Array => {
   return larger
 }
 
+/**
+ * @category models
+ */
 export class LexicalIndex<A extends Indexed> {
   private readonly postings = new Map<string, Postings>()
   private items: Array<A | undefined> = []

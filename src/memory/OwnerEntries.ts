@@ -13,7 +13,11 @@ import type { MemoryEntry } from "./MemoryEntry.js"
 import type { Ancestor, Selection } from "./Selection.js"
 import * as Selections from "./Selection.js"
 
-/** An entry and its places in the indexes. */
+/**
+ * An entry and its places in the indexes.
+ *
+ * @category models
+ */
 export interface Held {
   entry: MemoryEntry
   readonly owner: OwnerEntries
@@ -24,9 +28,16 @@ export interface Held {
   eviction: number
 }
 
-/** Which of two leaves first when there is no room: a negative number when it is the first. */
+/**
+ * Which of two leaves first when there is no room: a negative number when it is the first.
+ *
+ * @category models
+ */
 export type Eviction = (a: Held, b: Held) => number
 
+/**
+ * @category instances
+ */
 export const byPosition = (a: Position, b: Position): number =>
   a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
@@ -34,6 +45,9 @@ const heldByPosition = (a: Held, b: Held): number => byPosition(a.entry, b.entry
 
 type Direction = 1 | -1
 
+/**
+ * @category models
+ */
 export class OwnerEntries {
   private readonly held = new Map<string, Held>()
   private readonly order = new OrderedList<Held>(heldByPosition)

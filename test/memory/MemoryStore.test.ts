@@ -103,7 +103,21 @@ describe("MemoryStore", () => {
       assert.isUndefined((kept as { readonly admin?: unknown }).admin)
       const cycle: Record<string, unknown> = {}
       cycle["self"] = cycle
-      const bad = [cycle, { at: new Date(0) }, { f: () => 1 }, { n: Number.NaN }, { big: 1n }, { map: new Map() }]
+      let deep: Record<string, unknown> = {}
+      for (let level = 1; level < 32; level++) deep = { deep }
+      yield* store.store(entry("a", { metadata: deep }))
+      const shared = Array.from({ length: 1_000 }, () => 0)
+      const wide = { lists: Array.from({ length: 1_000 }, () => shared) }
+      const bad = [
+        cycle,
+        { deep },
+        wide,
+        { at: new Date(0) },
+        { f: () => 1 },
+        { n: Number.NaN },
+        { big: 1n },
+        { map: new Map() }
+      ]
       for (const one of bad) {
         const error = yield* Effect.flip(store.store(entry("b", { metadata: one })))
         assert.instanceOf(error, MemoryStoreError)
