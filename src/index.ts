@@ -940,6 +940,30 @@ export * as MemoryMetrics from "./memory/MemoryMetrics.js"
 export * as MemoryPruner from "./memory/MemoryPruner.js"
 
 /**
+ * What `MemoryReranker` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryRerankPrompts from "./prompt/MemoryRerankPrompts.js"
+
+/**
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with their numbers.
+ * Nothing else it says is read. What stands in an entry can at most move entries among those shown; it adds none, takes none away and
+ * changes none.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryReranker from "./memory/MemoryReranker.js"
+
+/**
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is left out, and the
+ * answer says so. What is found is ranked once, from its relevance, whatever score its source gave it.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryRetriever from "./memory/MemoryRetriever.js"
+
+/**
  * Keeps what was said, in the session and in memory.
  *
  * @since 0.1.0
@@ -1416,6 +1440,14 @@ export * as ReflexionCritique from "./strategy/ReflexionCritique.js"
  * @since 0.1.0
  */
 export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
+
+/**
+ * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
+ * relevance, its importance and its age. A score that a result had before counts for nothing, so that nothing counts twice.
+ *
+ * @since 0.1.0
+ */
+export * as RelevanceRanker from "./memory/RelevanceRanker.js"
 
 /**
  * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.

@@ -74,7 +74,7 @@ const maxNames = 16
 const embedded = 8_000
 
 /** Characters of a content by which results are compared with one another. */
-const compared = 20_000
+const compared = 5_000
 
 interface Settings {
   readonly weights: Scoring.Weights
@@ -85,22 +85,33 @@ interface Settings {
 interface Candidate {
   readonly entry: MemoryEntry
   readonly parts: Scoring.Parts
+  readonly relevance: number
   readonly score: number
   readonly found: Relevance.Found
 }
 
+/**
+ * What can be put in order.
+ *
+ * @category models
+ */
+export type Rated = Pick<MemorySearchResult, "entry" | "score" | "relevance">
+
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const byScore = (a: Candidate, b: Candidate): number =>
+/**
+ * Best first; equal scores by time, newest first, then by id.
+ *
+ * @category combinators
+ */
+export const byScore = (a: Rated, b: Rated): number =>
   b.score - a.score || b.entry.timestamp - a.entry.timestamp || byCodeUnit(a.entry.id, b.entry.id)
 
 const scored = (entry: MemoryEntry, found: Relevance.Found, settings: Settings): Candidate => {
-  const parts: Scoring.Parts = {
-    recency: Scoring.recency(entry.timestamp, settings.now, settings.halfLife),
-    importance: entry.importance,
-    relevance: found.relevance
-  }
-  return { entry, parts, score: Scoring.score(parts, settings.weights), found }
+  const { relevance } = found
+  const recency = Scoring.recency(entry.timestamp, settings.now, settings.halfLife)
+  const parts: Scoring.Parts = { recency, importance: entry.importance, relevance }
+  return { entry, parts, relevance, score: Scoring.score(parts, settings.weights), found }
 }
 
 const selectionOf = (query: MemoryQuery): Selection => {
@@ -234,13 +245,18 @@ const everything = Effect.fnUntraced(function* (
   return kept
 })
 
-/** In the order of the results, of which only as many are made as are taken. */
-const ordered = (candidates: ReadonlyArray<Candidate>, query: MemoryQuery): Iterable<Candidate> => {
+/**
+ * What a query wants of these, in the order in which it wants it: relevant enough, best first, without doubles, as diverse as asked for.
+ * Only as many are compared as are taken.
+ *
+ * @category combinators
+ */
+export const arranged = <A extends Rated>(items: ReadonlyArray<A>, query: MemoryQuery): Iterable<A> => {
   const { diversity = 0, minRelevance = queryDefaults.minRelevance, suppressDuplicates } = query
-  const best = candidates.filter(({ parts }) => parts.relevance >= minRelevance).sort(byScore)
+  const best = items.filter(({ relevance }) => relevance >= minRelevance).sort(byScore)
   if (suppressDuplicates === undefined && diversity === 0) return best
-  const known = new Map<Candidate, Similarity.Terms>()
-  const termsOf = (one: Candidate): Similarity.Terms => {
+  const known = new Map<A, Similarity.Terms>()
+  const termsOf = (one: A): Similarity.Terms => {
     let terms = known.get(one)
     if (terms === undefined) {
       terms = Similarity.terms(one.entry.content.slice(0, compared))
@@ -257,9 +273,26 @@ const ordered = (candidates: ReadonlyArray<Candidate>, query: MemoryQuery): Iter
   })
 }
 
+/**
+ * Of these the page of the query.
+ *
+ * @category combinators
+ */
+export const paged = <A>(items: Iterable<A>, offset: number, count: number): Array<A> => {
+  const page: Array<A> = []
+  if (count <= 0) return page
+  let position = 0
+  for (const item of items) {
+    if (position++ < offset) continue
+    page.push(item)
+    if (page.length >= count) break
+  }
+  return page
+}
+
 const resultOf = (source: string, one: Candidate, query: MemoryQuery, settings: Settings): MemorySearchResult => {
-  const { entry, found, parts, score } = one
-  const result = { entry, score, relevance: parts.relevance, source }
+  const { entry, found, parts, relevance, score } = one
+  const result = { entry, score, relevance, source }
   if (query.explain !== true) return result
   const explanation: Explanation = {
     ...parts,
@@ -282,7 +315,7 @@ const withNeighbours = Effect.fnUntraced(function* (
 ) {
   const { neighbours = 0, ownerId } = query
   const seen = new Set(results.map(({ entry }) => entry.id))
-  const relevance = new Map(candidates.map(({ entry, parts }) => [entry.id, parts.relevance]))
+  const relevance = new Map(candidates.map(({ entry, relevance }) => [entry.id, relevance]))
   const all: Array<MemorySearchResult> = []
   for (const result of results) {
     all.push(result)
@@ -318,12 +351,9 @@ export const retrieve = (
       text === ""
         ? yield* everything(sources, query, selection, settings, Math.max(poolSize, count))
         : yield* relevant(sources, query, text, selection, settings)
-    const page: Array<MemorySearchResult> = []
-    let position = 0
-    for (const one of ordered(candidates, query)) {
-      if (position++ >= offset) page.push(resultOf(backend.name, one, query, settings))
-      if (position >= count) break
-    }
+    const page = paged(arranged(candidates, query), offset, topK).map((one) =>
+      resultOf(backend.name, one, query, settings)
+    )
     return query.neighbours === undefined || query.neighbours === 0
       ? page
       : yield* withNeighbours(backend, query, page, candidates, selection)

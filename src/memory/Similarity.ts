@@ -1,5 +1,5 @@
 /**
- * How much texts and vectors have in common.
+ * How much texts have in common.
  *
  * @internal
  * @since 0.1.0
@@ -41,28 +41,6 @@ export const jaccard = (a: Terms, b: Terms): number => {
  */
 export const isAlike = (a: Terms, b: Terms, threshold: number): boolean =>
   Math.min(a.size, b.size) >= threshold * Math.max(a.size, b.size) && jaccard(a, b) >= threshold
-
-/**
- * Cosine, -1 to 1, of vectors of one length; 0 where one has no direction, or where they cannot be compared.
- *
- * @category combinators
- */
-export const cosine = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
-  if (a.length !== b.length) return 0
-  let dot = 0
-  let ofA = 0
-  let ofB = 0
-  for (let i = 0; i < a.length; i++) {
-    const x = a[i] as number
-    const y = b[i] as number
-    dot += x * y
-    ofA += x * x
-    ofB += y * y
-  }
-  const length = Math.sqrt(ofA) * Math.sqrt(ofB)
-  const result = dot / length
-  return Number.isFinite(result) ? Math.max(-1, Math.min(1, result)) : 0
-}
 
 /**
  * The items of which no earlier one is alike, in their order, one after another: whoever needs few of many computes few.

@@ -211,6 +211,23 @@ export * as MemoryMetrics from "./MemoryMetrics.js"
 export * as MemoryPruner from "./MemoryPruner.js"
 
 /**
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with their numbers.
+ * Nothing else it says is read. What stands in an entry can at most move entries among those shown; it adds none, takes none away and
+ * changes none.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryReranker from "./MemoryReranker.js"
+
+/**
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is left out, and the
+ * answer says so. What is found is ranked once, from its relevance, whatever score its source gave it.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryRetriever from "./MemoryRetriever.js"
+
+/**
  * Where entries are kept and found again: by their words, by vectors where there are some, by time.
  *
  * @since 0.1.0
@@ -244,6 +261,14 @@ export * as ProceduralMemory from "./ProceduralMemory.js"
  * @since 0.1.0
  */
 export * as Procedure from "./Procedure.js"
+
+/**
+ * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
+ * relevance, its importance and its age. A score that a result had before counts for nothing, so that nothing counts twice.
+ *
+ * @since 0.1.0
+ */
+export * as RelevanceRanker from "./RelevanceRanker.js"
 
 /**
  * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results

@@ -8,6 +8,7 @@ import * as EpisodicPrompts from "./EpisodicPrompts.js"
 import * as HistoryPrompts from "./HistoryPrompts.js"
 import * as LatsPrompts from "./LatsPrompts.js"
 import * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
+import * as MemoryRerankPrompts from "./MemoryRerankPrompts.js"
 import * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
 import * as PlanExecutePrompts from "./PlanExecutePrompts.js"
 import type { PromptStep } from "./PromptStep.js"
@@ -39,5 +40,6 @@ export const steps: ReadonlyArray<PromptStep> = [
   ...AdaptivePrompts.steps,
   ...EpisodicPrompts.steps,
   ...SemanticPrompts.steps,
-  ...HistoryPrompts.steps
+  ...HistoryPrompts.steps,
+  ...MemoryRerankPrompts.steps
 ]

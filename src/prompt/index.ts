@@ -41,6 +41,13 @@ export * as LatsPrompts from "./LatsPrompts.js"
 export * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
 
 /**
+ * What `MemoryReranker` tells its models.
+ *
+ * @since 0.1.0
+ */
+export * as MemoryRerankPrompts from "./MemoryRerankPrompts.js"
+
+/**
  * What `PlanAndSolveAgent` tells its models.
  *
  * @since 0.1.0
