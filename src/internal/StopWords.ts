@@ -4,7 +4,7 @@ const set = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
 /** Articles, pronouns, auxiliaries, conjunctions, prepositions. Without `may`, which is a month too. */
 export const english = set(
-  "a an the this that these those it its it's i i'm i'd i'll i've me my mine myself we us our you your yours he him his he she they it them their " +
+  "a an the this that these those it its it's i i'm i'd i'll i've me my mine myself we us our you your yours he him his she her it they them their " +
     "is are was were be been being am do does did doing done have has had having will would shall should can could might must " +
     "and or but nor so if then than as of in on at to from by for with about into onto over under between through during before after " +
     "up down out off above below near within without per via what which who whom whose when where why how much many any some each both " +
