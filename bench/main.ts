@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
- * `--json` prints one array of rows, `--quick` takes fewer runs, `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors` one
- * group of rows.
+ * `--json` prints one array of rows, `--quick` takes fewer runs,
+ * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors` one group of rows.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -15,15 +14,15 @@ import type { Message } from "../llm/LlmClient.js"
 import { TokenCounter } from "../llm/TokenCounter.js"
 import * as Step from "../observability/Step.js"
 import * as ContextAssembly from "./ContextAssembly.js"
+import * as ContextSources from "./ContextSources.js"
 import { EpisodicMemory } from "./EpisodicMemory.js"
 import * as HeldEntries from "./HeldEntries.js"
 import { MemoryEntry } from "./MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
-import * as MemorySummary from "./MemorySummary.js"
 import * as MemoryText from "./MemoryText.js"
 import { type Outcome, ProceduralMemory } from "./ProceduralMemory.js"
-import * as Selection from "./Selection.js"
+import type * as Selection from "./Selection.js"
 import { SemanticMemory } from "./SemanticMemory.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 import * as TokenCosts from "./TokenCosts.js"
@@ -216,27 +215,6 @@ export interface Options {
 
 type Tier = "episodic" | "semantic" | "procedural"
 
-/** More turns than a reader sees anyway are not looked past. */
-const maxShown = 1000
-
-/** The session; on a branch the way to it, too. */
-const conversationOf = ({ lineage, sessionId }: AssembleOptions): Selection.Selection => {
-  if (sessionId === undefined) return lineage === undefined ? {} : { lineage }
-  if (lineage === undefined) return { sessionIds: [sessionId] }
-  return {
-    sessionIds: [...lineage.map((ancestor) => ancestor.sessionId), sessionId],
-    lineage: lineageOf(lineage, sessionId)
-  }
-}
-
-const lineageOf = (
-  lineage: ReadonlyArray<Selection.Ancestor>,
-  sessionId: SessionId | undefined
-): ReadonlyArray<Selection.Ancestor> =>
-  sessionId === undefined || lineage.some((ancestor) => ancestor.sessionId === sessionId)
-    ? lineage
-    : [...lineage, { sessionId }]
-
 const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<string>> => {
   const owners = new Map<string, Array<string>>()
   for (const { id, ownerId } of entries) {
@@ -278,95 +256,15 @@ export const make = (
       maxChars: Count.count(options?.maxHeldChars, 16_000_000, 0)
     })
 
-    const ask = (request: AssembleOptions) =>
-      Effect.gen(function* () {
-        const { ownerId, query } = request
-        const shown = request.shown
-        const hidden = Math.min(shown?.size ?? 0, maxShown)
-        const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
-        const now = yield* Clock.currentTimeMillis
-        const conversation = conversationOf(request)
-        const isOf = Selection.predicate(conversation) ?? (() => true)
-        const failed = new Map<TokenBudgetAllocator.Section, MemoryError>()
-        let asked = 0
-        const from = <A>(
-          section: Exclude<TokenBudgetAllocator.Section, "system_prompt">,
-          effect: Effect.Effect<ReadonlyArray<A>, MemoryError>,
-          orElse: () => ReadonlyArray<A>
-        ): Effect.Effect<ReadonlyArray<A>> => {
-          if (!ContextAssembly.isServed(section, shares)) return Effect.succeed([])
-          asked++
-          return Effect.catchAll(effect, (error) =>
-            Effect.sync(() => {
-              failed.set(section, error)
-              return orElse()
-            })
-          )
-        }
-        const none = () => []
-        // Of the best results no more can be there already than stand in the recent turns and are shown.
-        const topK = maxRecalled + maxRecentTurns + hidden
-        const results = yield* Step.forEach(
-          [
-            from(
-              "recent_turns",
-              episodic.recent({
-                ownerId,
-                n: maxRecentTurns + hidden,
-                selection: { ...conversation, filters: { type: { in: ["turn", MemorySummary.TYPE] } } }
-              }),
-              () =>
-                held
-                  .of({ ownerId })
-                  .filter((entry) => isOf(entry) && (entry.expiresAt === undefined || entry.expiresAt > now))
-            ),
-            from(
-              "episodic",
-              Effect.map(
-                episodic.recall({
-                  ownerId,
-                  query,
-                  topK,
-                  ...(request.lineage === undefined ? {} : { lineage: lineageOf(request.lineage, request.sessionId) })
-                }),
-                (results) => results.map(({ entry }) => entry)
-              ),
-              none
-            ),
-            from("semantic", semantic.recall(ownerId, query), none),
-            from("tool_descriptions", procedural.recall({ ownerId, task: query, limit: maxProcedures }), none)
-          ] as ReadonlyArray<Effect.Effect<ReadonlyArray<unknown>>>,
-          (effect) => effect
-        )
-        const [recent, recalled, facts, procedures] = results as unknown as [
-          ReadonlyArray<MemoryEntry>,
-          ReadonlyArray<MemoryEntry>,
-          ContextAssembly.Found["facts"],
-          ContextAssembly.Found["procedures"]
-        ]
-        const cause = failed.values().next().value
-        if (cause !== undefined && failed.size === asked) {
-          return yield* new MemorySystemError({ message: "No part of memory answers", cause })
-        }
-        return {
-          failed,
-          found: {
-            recent: recent.filter(unseen),
-            recalled: recalled.filter(unseen),
-            facts,
-            procedures,
-            tools: request.tools ?? []
-          }
-        }
-      })
+    const tiers = { episodic, semantic, procedural, held, shares, maxRecentTurns, maxRecalled, maxProcedures }
 
     const assemble: Service["assemble"] = Effect.fnUntraced(
       function* (request: AssembleOptions) {
         const { query, systemPrompt, tokenBudget } = request
         const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
         const { failed, found } = ContextAssembly.hasRoom(room)
-          ? yield* ask(request)
-          : { failed: new Map<string, MemoryError>(), found: ContextAssembly.nothing }
+          ? yield* ContextSources.ask(tiers, request)
+          : ContextSources.nothing
         const { report, ...context } = ContextAssembly.assemble(found, room, {
           query,
           tokenBudget,
@@ -403,13 +301,13 @@ export const make = (
           ).pipe(MemoryNotices.observed("working", "record"))
 
     const health = Effect.gen(function* () {
-      const tiers: ReadonlyArray<readonly [Tier, Effect.Effect<void, MemoryError>]> = [
+      const healths: ReadonlyArray<readonly [Tier, Effect.Effect<void, MemoryError>]> = [
         ["episodic", episodic.health],
         ["semantic", semantic.health],
         ["procedural", procedural.health]
       ]
-      const answers = yield* Step.forEach(tiers, ([, health]) => Effect.either(health))
-      const silent = tiers.flatMap(([tier], index) => (Either.isLeft(answers[index] as never) ? [tier] : []))
+      const answers = yield* Step.forEach(healths, ([, health]) => Effect.either(health))
+      const silent = healths.flatMap(([tier], index) => (Either.isLeft(answers[index] as never) ? [tier] : []))
       const cause = answers.find(Either.isLeft)?.left
       if (cause !== undefined) {
         return yield* new MemorySystemError({

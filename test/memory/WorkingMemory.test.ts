@@ -297,6 +297,39 @@ describe("WorkingMemory.assemble", () => {
     )
   )
 
+  it.effect("sections are as large as their fractions where there is more than fits", () => {
+    const counts = (options?: WorkingMemory.Options) =>
+      run(
+        Tiers.make({
+          entries: range(1, 20).flatMap((n) => [
+            Tiers.turn(n, { content: `turn ${"x".repeat(100)}` }),
+            Tiers.entry(`e${n}`, { content: `tea ${"x".repeat(100)}`, sessionId: "other" })
+          ])
+        }),
+        (memory) =>
+          Effect.map(memory.assemble(request({ query: "tea", tokenBudget: 2000 })), (assembled) => ({
+            recent: reportOf(assembled, "recent_turns").taken.length,
+            recalled: reportOf(assembled, "episodic").taken.length,
+            prompt: reportOf(assembled, "system_prompt").tokenBudget
+          })),
+        options,
+        Tiers.characters
+      )
+    return Effect.gen(function* () {
+      const usual = yield* counts()
+      assert.isAbove(usual.recent, usual.recalled)
+      assert.strictEqual(usual.prompt, 512)
+      const other = yield* counts({
+        systemPromptTokens: 10,
+        recentTurnsFraction: 0.1,
+        episodicFraction: 0.7,
+        toolDescriptionsFraction: 0
+      })
+      assert.isAbove(other.recalled, other.recent)
+      assert.strictEqual(other.prompt, 10)
+    })
+  })
+
   it.effect("a system prompt takes its room first, and one that is too long leaves nothing", () =>
     run(
       Tiers.make({ entries: [Tiers.turn(1)] }),
