@@ -75,16 +75,29 @@ describe("recall of retrieval", () => {
     () =>
       Effect.gen(function* () {
         for (const seed of [11, 12]) {
-          const measured = yield* Recall.measure(Conversations.make({ ...Conversations.full, users: 5, seed }))
+          const ways = ["relevance alone", "default weights", "minisearch", "the newest ten"] as const
+          const conversations = Conversations.make({ ...Conversations.full, users: 5, seed })
+          const measured = yield* Recall.measure(conversations, ways)
           const alone = recallOf(measured["relevance alone"])
           assert.isAtLeast(recallOf(measured["default weights"]), 0.9 * alone)
           assert.isAtLeast(alone, recallOf(measured.minisearch))
           assert.isAtLeast(alone, 0.8)
           assert.isAtMost(recallOf(measured["the newest ten"]), 0.2)
-          const vectors = recallOf(measured["relevance alone, with vectors"])
-          assert.isAtLeast(vectors, recallOf(measured.minisearch))
-          assert.isAtLeast(recallOf(measured["default weights, with vectors"]), 0.9 * vectors)
         }
+      }),
+    20_000
+  )
+
+  it.effect(
+    "the same holds where words and vectors search together",
+    () =>
+      Effect.gen(function* () {
+        const conversations = Conversations.make({ ...Conversations.full, users: 3, seed: 14 })
+        const ways = ["relevance alone, with vectors", "default weights, with vectors", "minisearch"] as const
+        const measured = yield* Recall.measure(conversations, ways)
+        const alone = recallOf(measured["relevance alone, with vectors"])
+        assert.isAtLeast(recallOf(measured["default weights, with vectors"]), 0.9 * alone)
+        assert.isAtLeast(alone, recallOf(measured.minisearch))
       }),
     20_000
   )

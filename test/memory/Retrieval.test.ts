@@ -314,7 +314,7 @@ describe("Retrieval", () => {
           assert.deepStrictEqual(again, whole)
         }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise)
       ),
-      { numRuns: 60 }
+      { numRuns: 40 }
     ))
 
   const directions: { readonly [text: string]: ReadonlyArray<number> } = {
