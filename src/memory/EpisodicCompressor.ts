@@ -17,7 +17,7 @@ import * as TokenCounter from "../llm/TokenCounter.js"
 import * as EpisodicPrompts from "../prompt/EpisodicPrompts.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import * as EntryGroups from "./EntryGroups.js"
-import type { MemoryEntry } from "./MemoryEntry.js"
+import { type MemoryEntry, maxContent } from "./MemoryEntry.js"
 import { ConsolidationError } from "./MemoryError.js"
 import * as MemorySummary from "./MemorySummary.js"
 import * as SummaryText from "./SummaryText.js"
@@ -63,6 +63,9 @@ export class EpisodicCompressor extends Context.Tag("effect-lexigram/memory/Epis
  */
 export const MAX_TOKENS = 200
 
+/** What an entry has room for. */
+const mostTokens = Math.floor(maxContent / SummaryText.perToken)
+
 /**
  * Writes the text of a summary. The entries are of one owner, oldest first; what is too long is cut where a sentence ends, else a word.
  *
@@ -84,7 +87,7 @@ export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, 
     const captured = yield* Captured.context<R>()
     return {
       compress: Effect.fnUntraced(function* (entries, options) {
-        const maxTokens = Count.count(options?.maxTokens, MAX_TOKENS, 1)
+        const maxTokens = Math.min(Count.count(options?.maxTokens, MAX_TOKENS, 1), mostTokens)
         const [first, ...rest] = entries.toSorted(EntryGroups.order)
         if (first === undefined) {
           return yield* new ConsolidationError({ message: "There is nothing to be summarised" })

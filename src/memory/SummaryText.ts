@@ -15,13 +15,40 @@ export const perToken = 32
 
 const ellipsis = "…"
 
+/** So many characters of a text, never the first half of a pair alone. */
+const head = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  return text.slice(0, (text.charCodeAt(most - 1) & 0xfc00) === 0xd800 ? most - 1 : most)
+}
+
 const segmenters = {
   sentence: new Intl.Segmenter("en", { granularity: "sentence" }),
   word: new Intl.Segmenter("en", { granularity: "word" }),
   grapheme: new Intl.Segmenter("en", { granularity: "grapheme" })
 } as const
 
-/** The longest beginning that ends where a segment does and fits; empty when not even one segment does. */
+/** How far before the end of what fits a boundary is looked for: segmenters take quadratic time for a long text. */
+const lookBack = { sentence: 4000, word: 200, grapheme: 100 } as const
+
+/** How many characters fit, with the ending behind. */
+const fitting = (text: string, ending: string, maxTokens: number, count: Counter): number => {
+  const fits = (length: number): boolean => count(head(text, length) + ending) <= maxTokens
+  let low = 0
+  let high = Math.min(text.length, Math.max(16, maxTokens))
+  while (high < text.length && fits(high)) {
+    low = high
+    high = Math.min(text.length, 2 * high)
+  }
+  high++
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (fits(middle)) low = middle
+    else high = middle
+  }
+  return low
+}
+
+/** The longest beginning that ends where a segment does and fits; empty when no segment ends near enough. */
 const beginning = (
   text: string,
   granularity: keyof typeof segmenters,
@@ -29,40 +56,40 @@ const beginning = (
   maxTokens: number,
   count: Counter
 ): string => {
+  const most = fitting(text, ending, maxTokens, count)
+  const from = head(text, Math.max(0, most - lookBack[granularity])).length
   const ends: Array<number> = []
-  for (const { index, segment } of segmenters[granularity].segment(text)) ends.push(index + segment.length)
-  const upTo = (index: number): string => text.slice(0, ends[index] as number).trimEnd()
-  const fits = (index: number): boolean => upTo(index) !== "" && count(upTo(index) + ending) <= maxTokens
-  let low = -1
-  let high = ends.length
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    // Leading space fits nowhere and yet is too short.
-    if (upTo(middle) === "" || fits(middle)) low = middle
-    else high = middle
+  // Two characters more than fit show whether a segment ends with what fits.
+  for (const { index, segment } of segmenters[granularity].segment(text.slice(from, head(text, most + 2).length))) {
+    const end = from + index + segment.length
+    if (end <= most) ends.push(end)
   }
-  // More text may be fewer tokens, so that the search can end beside the bound.
-  while (low >= 0 && !fits(low)) low--
-  return low < 0 ? "" : upTo(low) + ending
+  // Less text may be more tokens, so that the last one need not fit.
+  for (const end of ends.reverse()) {
+    const start = text.slice(0, end).trimEnd()
+    if (start === "") break
+    if (count(start + ending) <= maxTokens) return start + ending
+  }
+  return ""
 }
 
 /**
- * The text, or as much of its beginning as fits: whole words with an ellipsis behind, or characters where the first word is too long. Empty
+ * The text, or as much of its beginning as fits: whole words with an ellipsis behind, or characters where there is no end of a word. Empty
  * when nothing fits. Reads no more of a huge text than could fit.
  */
 export const cut = (text: string, maxTokens: number, count: Counter): string => {
   const most = maxTokens * perToken
   if (text.length <= most && count(text) <= maxTokens) return text
-  const head = text.slice(0, most)
-  const words = beginning(head, "word", ellipsis, maxTokens, count)
-  return words === "" ? beginning(head, "grapheme", ellipsis, maxTokens, count) : words
+  const start = head(text, most)
+  const words = beginning(start, "word", ellipsis, maxTokens, count)
+  return words === "" ? beginning(start, "grapheme", ellipsis, maxTokens, count) : words
 }
 
 /** As `cut`, but at the end of a sentence where that keeps half of what fits. */
 export const cutSentences = (text: string, maxTokens: number, count: Counter): string => {
   const words = cut(text, maxTokens, count)
   if (words === text) return text
-  const sentences = beginning(text.slice(0, maxTokens * perToken), "sentence", "", maxTokens, count)
+  const sentences = beginning(head(text, maxTokens * perToken), "sentence", "", maxTokens, count)
   return 2 * sentences.length >= words.length ? sentences : words
 }
 
@@ -85,7 +112,7 @@ const heading = /^\[summary of \d{1,16} turns\]\s*/
 
 const lineOf = (entry: MemoryEntry, most: number): string => {
   const text = MemorySummary.isSummary(entry) ? entry.content.replace(heading, "") : entry.content
-  return `- ${entry.role}: ${text.slice(0, most).replace(/\s+/g, " ").trim()}`
+  return `- ${entry.role}: ${head(text, most).replace(/\s+/g, " ").trim()}`
 }
 
 /**

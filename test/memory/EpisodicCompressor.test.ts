@@ -121,6 +121,17 @@ describe("layerExtractive", () => {
     })
   )
 
+  it.effect("a pair of halves is cut before or behind, also where nothing but its length is too much", () =>
+    Effect.gen(function* () {
+      for (let spaces = 240; spaces < 260; spaces++) {
+        const content = yield* extracted([entry("a", `${" ".repeat(spaces)}${"😀".repeat(2000)}`)], 30)
+        assert.notMatch(content, half)
+        const said = EpisodicCompressor.layer(() => Effect.succeed(`a${" ".repeat(spaces)}${"😀".repeat(2000)}`))
+        assert.notMatch((yield* compress(said, talk(1), { maxTokens: 8 })).content, half)
+      }
+    })
+  )
+
   it.effect("a megabyte without a space takes no time", () =>
     Effect.gen(function* () {
       const before = process.cpuUsage()
@@ -144,6 +155,17 @@ describe("layer", () => {
       )
       assert.match(yield* cut("word ".repeat(100)), /^(word )+word…$/)
       assert.match(yield* cut("x".repeat(1000)), /^x+…$/)
+    })
+  )
+
+  it.effect("no summary is too long for an entry, and to cut it takes no time", () =>
+    Effect.gen(function* () {
+      const before = process.cpuUsage()
+      const { content } = yield* compress(saying("word ".repeat(300_000)), talk(2), { maxTokens: Infinity })
+      assert.isAtMost(content.length, 1_000_000)
+      assert.isAbove(content.length, 10_000)
+      const { system, user } = process.cpuUsage(before)
+      assert.isBelow((system + user) / 1000, 5000)
     })
   )
 
