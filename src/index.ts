@@ -869,6 +869,14 @@ export * as McpClient from "./skill/McpClient.js"
 export * as McpMemory from "./skill/McpMemory.js"
 
 /**
+ * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them, and what keeps it
+ * small, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as Memory from "./memory/Memory.js"
+
+/**
  * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
  * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *

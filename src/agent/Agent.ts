@@ -13,6 +13,8 @@ import type * as Governance from "../governance/Governance.js"
 import type * as Guard from "../guard/Guard.js"
 import * as OutputSchema from "../internal/OutputSchema.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
+import type * as ConversationWorkingMemory from "../memory/ConversationWorkingMemory.js"
+import type { MemoryError } from "../memory/MemoryError.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import type { OutputSpec, Strategy } from "../strategy/Strategy.js"
 import type { OutputValidationError } from "../strategy/StrategyError.js"
@@ -46,6 +48,14 @@ export interface RunLimits {
   readonly maxModelCalls?: number | undefined
   readonly maxToolCalls?: number | undefined
 }
+
+/**
+ * A working memory, or what makes a plain conversation for each owner and session: see `withMemory`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
 
 /**
  * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
@@ -86,7 +96,7 @@ export interface Definition {
   readonly strategy: Strategy<any, any> | StrategyRegistry.Named | undefined
   readonly output: Output | undefined
   readonly guards: ReadonlyArray<Guard.Any>
-  readonly memory: WorkingMemory.Service | undefined
+  readonly memory: Memory | undefined
   readonly governance: Governance.Service | undefined
   readonly settings: ModelSettings.ModelSettings
   readonly role: string | undefined
@@ -236,8 +246,8 @@ export const make = <
     readonly output?: Out | undefined
     readonly outputRetries?: number | undefined
     readonly guards?: G | undefined
-    /** Its own working memory, in place of the executor's. */
-    readonly memory?: WorkingMemory.Service | undefined
+    /** Its own memory, as `withMemory` takes it. */
+    readonly memory?: Memory | undefined
     /** Its own governance, in place of the executor's. */
     readonly governance?: Governance.Service | undefined
     /** 0 to 2. */
@@ -361,13 +371,14 @@ export const withGuards =
     change(self, { guards: [...self.definition.guards, ...guards] })
 
 /**
- * Its own working memory, in place of the executor's.
+ * Its own memory: a working memory, in place of the executor's; or what makes a plain conversation for each owner and session, which is
+ * recalled from where the executor has no working memory or that does not answer, and in which what is said is kept in any case.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const withMemory =
-  (memory: WorkingMemory.Service) =>
+  (memory: Memory) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
     change(self, { memory })
 

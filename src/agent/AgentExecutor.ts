@@ -533,6 +533,7 @@ export const layer: Layer.Layer<
         steering: yield* Steering.Steering,
         hooks: yield* Hooks.Hooks,
         bus: yield* EventBus.EventBus,
+        conversations: new WeakMap(),
         skillTools: new WeakMap()
       },
       yield* RunLog.RunLog,

@@ -13,6 +13,7 @@ import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
 import type { NewTurn } from "../session/Session.js"
 import type { Answer } from "../strategy/Strategy.js"
+import * as AgentMemory from "./AgentMemory.js"
 import { ownerOf } from "./MemoryStage.js"
 import { conclude, degrade, type Stage, type State } from "./Stage.js"
 
@@ -78,27 +79,24 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
     }
     const ownerId = ownerOf(state)
     if (ownerId === undefined) return
-    const memory = state.agent.definition.memory ?? state.uses.memory
-    yield* degrade(
-      memory.addAll(
-        written.map((turn) => ({
-          id: EntryId.make(turn.id),
-          ownerId,
-          content: turn.content,
-          role: turn.role,
-          timestamp: turn.timestamp,
-          importance: 0.5,
-          metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
-          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
-          runId: state.run.runId,
-          turnId: turn.id
-        }))
-      ),
-      { state, stage: "memory save", orElse: undefined }
-    )
+    const entries = written.map((turn) => ({
+      id: EntryId.make(turn.id),
+      ownerId,
+      content: turn.content,
+      role: turn.role,
+      timestamp: turn.timestamp,
+      importance: 0.5,
+      metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
+      ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
+      runId: state.run.runId,
+      turnId: turn.id
+    }))
     const taught = lesson(state, ownerId, text, exit)
-    if (taught !== undefined) {
-      yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })
+    for (const memory of yield* AgentMemory.of(state)) {
+      yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })
+      if (taught !== undefined) {
+        yield* degrade(memory.learn(taught), { state, stage: "memory learn", orElse: undefined })
+      }
     }
   })
 

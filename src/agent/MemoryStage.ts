@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as AgentMemory from "./AgentMemory.js"
 import { degrade, type Stage, type State } from "./Stage.js"
 
 /** Owners are no longer. */
@@ -38,35 +39,40 @@ export const stage: Stage = {
   wrap: (state, next) => {
     const ownerId = ownerOf(state)
     if (ownerId === undefined) return next(state)
-    const memory = state.agent.definition.memory ?? state.uses.memory
-    const { shown } = state.notes
-    return Effect.flatMap(
-      degrade(
-        memory.assemble({
-          query: state.input,
-          tokenBudget: state.uses.config.memoryTokenBudget,
-          ownerId,
-          shown,
-          ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
-        }),
-        { state, stage: "memory", orElse: undefined }
-      ),
-      (assembled) => {
-        if (assembled === undefined) return next(state)
-        const { facts, tokens, tools } = assembled
-        const entries = assembled.entries.filter(({ turnId }) => turnId === undefined || !shown.has(turnId))
-        const remembered = WorkingMemory.toMessages({ entries, facts, tools })
-        if (remembered.length === 0) return next(state)
-        return Effect.zipRight(
-          state.run.emit({
-            _tag: "MemoryRecalled",
-            source: "working-memory",
-            count: entries.length + facts.length + tools.length,
-            tokens
-          }),
-          Effect.suspend(() => next({ ...state, history: [...remembered, ...state.history] }))
-        )
-      }
-    )
+    return Effect.flatMap(assembled(state, ownerId), (found) => (found === undefined ? next(state) : next(found)))
   }
 }
+
+const assembled = (state: State, ownerId: string): Effect.Effect<State | undefined> =>
+  Effect.gen(function* () {
+    const { shown } = state.notes
+    const options: WorkingMemory.AssembleOptions = {
+      query: state.input,
+      tokenBudget: state.uses.config.memoryTokenBudget,
+      ownerId,
+      shown,
+      ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
+    }
+    let answer: WorkingMemory.Assembled | undefined
+    for (const memory of yield* AgentMemory.of(state)) {
+      answer = yield* degrade(memory.assemble(options), { state, stage: "memory", orElse: undefined })
+      if (answer !== undefined) break
+    }
+    if (answer === undefined) return undefined
+    for (const { failed, source } of answer.report) if (failed !== undefined) yield* partly(state, source, failed)
+    const { facts, tokens, tools } = answer
+    const entries = answer.entries.filter(({ turnId }) => turnId === undefined || !shown.has(turnId))
+    const remembered = WorkingMemory.toMessages({ entries, facts, tools })
+    if (remembered.length === 0) return undefined
+    const count = entries.length + facts.length + tools.length
+    yield* state.run.emit({ _tag: "MemoryRecalled", source: "working-memory", count, tokens })
+    return { ...state, history: [...remembered, ...state.history] }
+  })
+
+/** A section that is missing, as the failure it is. */
+const partly = (state: State, source: string, failed: string): Effect.Effect<void> =>
+  degrade(Effect.fail({ _tag: failed, message: `The section ${source} of memory could not be read` }), {
+    state,
+    stage: "memory",
+    orElse: undefined
+  })

@@ -57,6 +57,8 @@ export interface Collaborators {
   readonly steering: Steering.Service
   readonly hooks: Hooks.Service
   readonly bus: EventBus.Service
+  /** Plain conversations of agents as working memories, once a constructor. */
+  readonly conversations: WeakMap<object, WorkingMemory.Service>
   /** Skills made into tools, once a definition. */
   readonly skillTools: WeakMap<object, Tool.Any>
 }

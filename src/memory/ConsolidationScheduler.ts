@@ -120,9 +120,9 @@ const chosen = (store: MemoryStore.Service, owners: Options["owners"]): Stream.S
   return typeof owners === "function" ? Stream.filter(all, owners) : Stream.fromIterable(new Set(owners))
 }
 
-/** What has a share of it more or less. */
+/** What has a share of it more or less, in whole milliseconds: clocks know no others, and would be asked again and again for the rest. */
 const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
-  Effect.map(Random.next, (random) => millis * (1 + jitter * (2 * random - 1)))
+  Effect.map(Random.next, (random) => Math.round(millis * (1 + jitter * (2 * random - 1))))
 
 /** Timers of a month and more do not work, and after a sleep of the machine the time of day counts. */
 const longestSleep = 86_400_000

@@ -11,7 +11,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Stream from "effect/Stream"
+import * as Stream from "effect/Stream"
 import * as Count from "../internal/Count.js"
 import type { Fact, FactId, NewFact } from "./Fact.js"
 import * as FactAssertion from "./FactAssertion.js"
@@ -315,3 +315,28 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
  */
 export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<FactStore> =>
   Layer.effect(FactStore, makeMemory(options))
+
+const noop: Service = {
+  name: "none",
+  assert: (_ownerId, facts) => Effect.succeed(facts.map(() => Option.none())),
+  get: () => Effect.succeed(Option.none()),
+  query: () => Effect.succeed([]),
+  search: () => Effect.succeed([]),
+  updateConfidence: () => Effect.fail(unknownFact("none")),
+  close: () => Effect.fail(unknownFact("none")),
+  delete: () => Effect.succeed(false),
+  clear: () => Effect.succeed(0),
+  count: () => Effect.succeed(0),
+  entities: () => Effect.succeed([]),
+  known: () => Effect.succeed([]),
+  owners: Stream.empty,
+  health: Effect.void
+}
+
+/**
+ * Knows nothing: for what is asserted there is no room.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<FactStore> = Layer.succeed(FactStore, noop)

@@ -19,6 +19,7 @@ import * as InMemoryBackend from "./InMemoryBackend.js"
 import type { Change, MemoryBackend, Position } from "./MemoryBackend.js"
 import { type MemoryEntry, type MemoryQuery, type MemorySearchResult, queryDefaults } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
+import * as OwnerNamespace from "./OwnerNamespace.js"
 import * as Retrieval from "./Retrieval.js"
 import type { Selection } from "./Selection.js"
 import { VectorIndex, type Service as VectorIndexService } from "./VectorIndex.js"
@@ -67,7 +68,7 @@ export interface Service {
     ownerId: string,
     selection?: Selection | undefined
   ) => Stream.Stream<MemoryEntry, MemoryStoreFailure>
-  /** Everybody who has entries, each once, ascending; read in pages. */
+  /** Everybody who has entries, each once, ascending; read in pages. Without the spaces that memory keeps for itself (`OwnerNamespace`). */
   readonly owners: Stream.Stream<string, MemoryStoreFailure>
   /** Counts one more recall of each; ids that do not exist are passed over. */
   readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
@@ -252,7 +253,7 @@ export const fromBackend = (
       ),
     owners: Stream.paginateChunkEffect(undefined as string | undefined, (after) =>
       Effect.map(backend.owners({ limit: PAGE, after }), (owners) => [
-        Chunk.unsafeFromArray(owners),
+        Chunk.unsafeFromArray(owners.filter((owner) => !OwnerNamespace.isReserved(owner))),
         owners.length < PAGE ? Option.none() : Option.some(owners[owners.length - 1])
       ])
     ),

@@ -12,7 +12,7 @@ import type { ToolExecutionRecord } from "../domain/AgentResponse.js"
 import { EntryId, type RunId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import { OwnerId } from "./MemoryEntry.js"
-import { MemoryStoreError, type RetrievalFailure } from "./MemoryError.js"
+import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryStore from "./MemoryStore.js"
 import * as OwnerLocks from "./OwnerLocks.js"
@@ -58,7 +58,7 @@ export interface Service {
   /** Whether there was one. */
   readonly forget: (ownerId: string, id: ProcedureId) => Effect.Effect<boolean, RetrievalFailure>
   /** Everything of the owner; gives how many there were. */
-  readonly clear: (ownerId: string) => Effect.Effect<number, RetrievalFailure>
+  readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   /** Succeeds if the store below answers. */
   readonly health: Effect.Effect<void, RetrievalFailure>
 }

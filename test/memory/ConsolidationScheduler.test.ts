@@ -151,6 +151,7 @@ describe("layer", () => {
               const next = Option.getOrThrow((yield* scheduler.status).nextRunAt)
               assert.isAtLeast(next - now, 0.5 * HOUR)
               assert.isAtMost(next - now, 1.5 * HOUR)
+              assert.isTrue(Number.isInteger(next))
               found.add(next)
             }),
           { scheduler: { jitter: 0.5 } }
