@@ -6,8 +6,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import * as MemoryStore from "./MemoryStore.js"
-import * as OwnerLocks from "./OwnerLocks.js"
 import * as WrappedStore from "./WrappedStore.js"
 
 /**
@@ -31,7 +31,7 @@ export const make = (
 ): Effect.Effect<MemoryStore.Service, never, MemoryStore.MemoryStore> =>
   Effect.map(MemoryStore.MemoryStore, (store) => {
     const max = Count.count(options?.maxEntries, 100, 1)
-    const locks = OwnerLocks.make()
+    const locks = KeyedLock.make()
     return WrappedStore.make(store, {
       after: (entries) =>
         Effect.forEach(

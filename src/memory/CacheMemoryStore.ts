@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { EntryId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import { CacheBackend } from "../llm/CacheBackend.js"
 import * as CacheAccess from "./CacheAccess.js"
 import { CacheDecoded } from "./CacheDecoded.js"
@@ -31,7 +32,6 @@ import type { Change, MemoryBackend } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { StorageError } from "./MemoryError.js"
 import * as MemoryStore from "./MemoryStore.js"
-import * as OwnerLock from "./OwnerLock.js"
 import * as TextAnalyzer from "./TextAnalyzer.js"
 
 /**
@@ -98,7 +98,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
     const analyzer = options.analyzer ?? TextAnalyzer.english
     const access = CacheAccess.make(cache, options.prefix ?? "mem")
     const owners = CacheOwners.make(access)
-    const { withLock } = OwnerLock.make()
+    const { withLock } = KeyedLock.make()
     const ready = new CacheState.Ready(Count.count(options.maxReady, 100_000, 1))
     const room = scratch()
     const headKey = (ownerId: string) => Records.headKey(access.prefix, ownerId)

@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure } from "./MemoryError.js"
 import * as MemoryStore from "./MemoryStore.js"
-import * as OwnerLocks from "./OwnerLocks.js"
 import * as WrappedStore from "./WrappedStore.js"
 
 /**
@@ -57,7 +57,7 @@ export interface Options {
 export const make = (options?: Options | undefined): Effect.Effect<Service, never, MemoryStore.MemoryStore> =>
   Effect.map(MemoryStore.MemoryStore, (store) => {
     const max = Count.count(options?.maxPerSession, 1000, 1)
-    const locks = OwnerLocks.make()
+    const locks = KeyedLock.make()
     return {
       ...WrappedStore.make(store, {
         before: (entry) =>

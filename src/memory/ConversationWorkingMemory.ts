@@ -10,6 +10,7 @@ import { EntryId, type SessionId } from "../domain/Ids.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as Captured from "../internal/Captured.js"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import type { ConversationMemory } from "./ConversationMemory.js"
@@ -18,7 +19,6 @@ import { type MemoryError, MemoryStoreError } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryText from "./MemoryText.js"
 import * as MessageEntry from "./MessageEntry.js"
-import * as OwnerLocks from "./OwnerLocks.js"
 import * as Selection from "./Selection.js"
 import * as ToolPairs from "./ToolPairs.js"
 import * as WorkingMemory from "./WorkingMemory.js"
@@ -104,7 +104,7 @@ export const make = <E extends MemoryError = never, R = never>(
     const counter = yield* TokenCounter.TokenCounter
     const notices = yield* MemoryNotices.make
     const captured = yield* Captured.context<R>()
-    const locks = OwnerLocks.make()
+    const locks = KeyedLock.make()
     // In the order of their last use.
     const held = new Map<string, Held>()
 

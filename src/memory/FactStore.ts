@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import type { Fact, FactId, NewFact } from "./Fact.js"
 import * as FactAssertion from "./FactAssertion.js"
 import type * as FactBackend from "./FactBackend.js"
@@ -21,7 +22,6 @@ import * as FactReading from "./FactReading.js"
 import * as FactTable from "./FactTable.js"
 import * as FactTimeline from "./FactTimeline.js"
 import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "./MemoryError.js"
-import * as OwnerLock from "./OwnerLock.js"
 
 /**
  * Which facts of an owner are meant; all that is given must hold. Without closed ones: what holds at a time.
@@ -197,7 +197,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
   const maxOpen = Count.count(options?.maxFactsPerEntity, 100, 1)
   const maxClosed = Count.count(options?.maxClosedPerEntity, 1000, 0)
   const cardinality = options?.cardinality ?? FactCardinality.standard
-  const lock = OwnerLock.make()
+  const lock = KeyedLock.make()
   const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
 
   /** Reads and changes until nobody else has changed anything in between. */

@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 import type { EntryId } from "../domain/Ids.js"
 import * as Captured from "../internal/Captured.js"
 import * as Count from "../internal/Count.js"
-
+import * as KeyedLock from "../internal/KeyedLock.js"
 import * as ConsolidationRun from "./ConsolidationRun.js"
 import * as ConsolidationStrategies from "./ConsolidationStrategies.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
@@ -21,7 +21,6 @@ import type { MemoryError } from "./MemoryError.js"
 import * as MemoryMetrics from "./MemoryMetrics.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryStore from "./MemoryStore.js"
-import * as OwnerLocks from "./OwnerLocks.js"
 import * as SemanticMemory from "./SemanticMemory.js"
 
 /**
@@ -183,7 +182,7 @@ export const make = <R = never>(
       facts: options?.facts ?? "aged",
       window: Count.count(options?.window, 10_000, 2)
     }
-    const { withLock } = OwnerLocks.make()
+    const { withLock } = KeyedLock.make()
     return {
       consolidate: ({ dryRun = false, ownerId }) =>
         ConsolidationRun.run(setup, ownerId, dryRun).pipe(

@@ -11,11 +11,11 @@ import * as Schema from "effect/Schema"
 import type { ToolExecutionRecord } from "../domain/AgentResponse.js"
 import { EntryId, type RunId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import * as KeyedLock from "../internal/KeyedLock.js"
 import { OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryStore from "./MemoryStore.js"
-import * as OwnerLocks from "./OwnerLocks.js"
 import * as OwnerNamespace from "./OwnerNamespace.js"
 import type { Procedure, ProcedureId, ProcedureStep } from "./Procedure.js"
 import * as ProcedureEntry from "./ProcedureEntry.js"
@@ -122,7 +122,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const minSimilarity = options?.minSimilarity ?? 0.6
     const store = yield* MemoryStore.MemoryStore
     const notices = yield* MemoryNotices.make
-    const locks = OwnerLocks.make()
+    const locks = KeyedLock.make()
 
     const spaceOf = (ownerId: string): Effect.Effect<string, MemoryStoreError> =>
       isOwner(ownerId)

@@ -10,6 +10,7 @@ import type { YieldWrap } from "effect/Utils"
 import { EntryId } from "../domain/Ids.js"
 import type { Fact, NewFact } from "../memory/Fact.js"
 import * as FactStore from "../memory/FactStore.js"
+import type * as PortSuite from "./PortSuite.js"
 import { Mismatch } from "./SuiteAssert.js"
 
 /**
@@ -18,11 +19,7 @@ import { Mismatch } from "./SuiteAssert.js"
  * @since 0.1.0
  * @category models
  */
-export interface Case {
-  /** The promise, in words; each name is there once. */
-  readonly name: string
-  readonly test: Effect.Effect<void, unknown, FactStore.FactStore>
-}
+export type Case = PortSuite.Case<FactStore.FactStore>
 
 /**
  * What time it is when a case begins, in milliseconds since the epoch.

@@ -3,17 +3,12 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
-import * as TestContext from "effect/TestContext"
 import type { FactStore } from "../memory/FactStore.js"
 import type * as FactStoreCase from "./FactStoreCase.js"
 import { epoch } from "./FactStoreCase.js"
 import * as History from "./FactStoreHistoryCases.js"
 import * as Query from "./FactStoreQueryCases.js"
+import * as PortSuite from "./PortSuite.js"
 
 /**
  * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
@@ -30,6 +25,8 @@ export type Case = FactStoreCase.Case
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases]
+
+const suite = PortSuite.make<FactStore>(cases, { epoch })
 
 /**
  * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty.
@@ -52,24 +49,7 @@ export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases]
  * @since 0.1.0
  * @category combinators
  */
-export const check = <E>(one: Case, layer: Layer.Layer<FactStore, E>): Effect.Effect<void, unknown> =>
-  // The clock is set before anything of the layer can wait for it.
-  TestClock.setTime(epoch).pipe(
-    Effect.zipRight(Effect.provide(one.test, layer)),
-    Effect.provide(TestContext.TestContext)
-  )
-
-/**
- * How a case ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Outcome {
-  readonly name: string
-  /** Absent when it held. */
-  readonly failure?: Cause.Cause<unknown> | undefined
-}
+export const check: PortSuite.Check<FactStore> = suite.check
 
 /**
  * Every case, one after the other. A case that does not hold is an outcome, not a failure.
@@ -77,11 +57,4 @@ export interface Outcome {
  * @since 0.1.0
  * @category combinators
  */
-export const run = <E>(layer: Layer.Layer<FactStore, E>): Effect.Effect<ReadonlyArray<Outcome>> =>
-  Effect.forEach(cases, (one) =>
-    Effect.flatMap(Effect.exit(check(one, layer)), (exit): Effect.Effect<Outcome> => {
-      if (Exit.isSuccess(exit)) return Effect.succeed({ name: one.name })
-      if (Cause.isInterruptedOnly(exit.cause)) return Effect.interrupt
-      return Effect.succeed({ name: one.name, failure: exit.cause })
-    })
-  )
+export const run: PortSuite.Run<FactStore> = suite.run

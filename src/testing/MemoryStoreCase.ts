@@ -13,6 +13,7 @@ import type { MemoryEntry, MemoryQuery, MemorySearchResult } from "../memory/Mem
 import * as Entry from "../memory/MemoryEntry.js"
 import * as MemoryStore from "../memory/MemoryStore.js"
 import type { Selection } from "../memory/Selection.js"
+import type * as PortSuite from "./PortSuite.js"
 import { equal } from "./SuiteAssert.js"
 
 /**
@@ -21,11 +22,7 @@ import { equal } from "./SuiteAssert.js"
  * @since 0.1.0
  * @category models
  */
-export interface Case {
-  /** The promise, in words; each name is there once. */
-  readonly name: string
-  readonly test: Effect.Effect<void, unknown, MemoryStore.MemoryStore>
-}
+export type Case = PortSuite.Case<MemoryStore.MemoryStore>
 
 /**
  * What time it is when a case begins, in milliseconds since the epoch.

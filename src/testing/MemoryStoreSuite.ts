@@ -3,12 +3,6 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
-import * as TestContext from "effect/TestContext"
 import type { MemoryStore } from "../memory/MemoryStore.js"
 import type * as MemoryStoreCase from "./MemoryStoreCase.js"
 import { epoch } from "./MemoryStoreCase.js"
@@ -19,6 +13,7 @@ import * as Results from "./MemoryStoreResultCases.js"
 import * as Search from "./MemoryStoreSearchCases.js"
 import * as Selections from "./MemoryStoreSelectionCases.js"
 import * as Times from "./MemoryStoreTimeCases.js"
+import * as PortSuite from "./PortSuite.js"
 
 /**
  * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
@@ -44,6 +39,8 @@ export const cases: ReadonlyArray<Case> = [
   ...Model.cases
 ]
 
+const suite = PortSuite.make<MemoryStore>(cases, { epoch })
+
 /**
  * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty;
  * what expires must expire by `Clock`.
@@ -66,24 +63,7 @@ export const cases: ReadonlyArray<Case> = [
  * @since 0.1.0
  * @category combinators
  */
-export const check = <E>(one: Case, layer: Layer.Layer<MemoryStore, E>): Effect.Effect<void, unknown> =>
-  // The clock is set before anything of the layer can wait for it.
-  TestClock.setTime(epoch).pipe(
-    Effect.zipRight(Effect.provide(one.test, layer)),
-    Effect.provide(TestContext.TestContext)
-  )
-
-/**
- * How a case ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Outcome {
-  readonly name: string
-  /** Absent when it held. */
-  readonly failure?: Cause.Cause<unknown> | undefined
-}
+export const check: PortSuite.Check<MemoryStore> = suite.check
 
 /**
  * Every case, one after the other. A case that does not hold is an outcome, not a failure.
@@ -91,11 +71,4 @@ export interface Outcome {
  * @since 0.1.0
  * @category combinators
  */
-export const run = <E>(layer: Layer.Layer<MemoryStore, E>): Effect.Effect<ReadonlyArray<Outcome>> =>
-  Effect.forEach(cases, (one) =>
-    Effect.flatMap(Effect.exit(check(one, layer)), (exit): Effect.Effect<Outcome> => {
-      if (Exit.isSuccess(exit)) return Effect.succeed({ name: one.name })
-      if (Cause.isInterruptedOnly(exit.cause)) return Effect.interrupt
-      return Effect.succeed({ name: one.name, failure: exit.cause })
-    })
-  )
+export const run: PortSuite.Run<MemoryStore> = suite.run

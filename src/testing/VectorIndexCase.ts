@@ -9,6 +9,7 @@ import type { YieldWrap } from "effect/Utils"
 import { EntryId, SessionId } from "../domain/Ids.js"
 import type { Vector } from "../llm/Embedder.js"
 import * as VectorIndex from "../memory/VectorIndex.js"
+import type * as PortSuite from "./PortSuite.js"
 
 /**
  * One promise and how it is tried. It expects an index that is empty and a `TestClock` that stands at `epoch`, and moves that clock.
@@ -16,11 +17,7 @@ import * as VectorIndex from "../memory/VectorIndex.js"
  * @since 0.1.0
  * @category models
  */
-export interface Case {
-  /** The promise, in words; each name is there once. */
-  readonly name: string
-  readonly test: Effect.Effect<void, unknown, VectorIndex.VectorIndex>
-}
+export type Case = PortSuite.Case<VectorIndex.VectorIndex>
 
 /**
  * What time it is when a case begins, in milliseconds since the epoch.

@@ -3,13 +3,8 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import type * as Layer from "effect/Layer"
-import * as TestClock from "effect/TestClock"
-import * as TestContext from "effect/TestContext"
 import type { VectorIndex } from "../memory/VectorIndex.js"
+import * as PortSuite from "./PortSuite.js"
 import type * as VectorIndexCase from "./VectorIndexCase.js"
 import { epoch } from "./VectorIndexCase.js"
 import * as Keeping from "./VectorIndexKeepingCases.js"
@@ -30,6 +25,8 @@ export type Case = VectorIndexCase.Case
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [...Keeping.cases, ...Search.cases]
+
+const suite = PortSuite.make<VectorIndex>(cases, { epoch })
 
 /**
  * One case on an index of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty;
@@ -53,24 +50,7 @@ export const cases: ReadonlyArray<Case> = [...Keeping.cases, ...Search.cases]
  * @since 0.1.0
  * @category combinators
  */
-export const check = <E>(one: Case, layer: Layer.Layer<VectorIndex, E>): Effect.Effect<void, unknown> =>
-  // The clock is set before anything of the layer can wait for it.
-  TestClock.setTime(epoch).pipe(
-    Effect.zipRight(Effect.provide(one.test, layer)),
-    Effect.provide(TestContext.TestContext)
-  )
-
-/**
- * How a case ended.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Outcome {
-  readonly name: string
-  /** Absent when it held. */
-  readonly failure?: Cause.Cause<unknown> | undefined
-}
+export const check: PortSuite.Check<VectorIndex> = suite.check
 
 /**
  * Every case, one after the other. A case that does not hold is an outcome, not a failure.
@@ -78,11 +58,4 @@ export interface Outcome {
  * @since 0.1.0
  * @category combinators
  */
-export const run = <E>(layer: Layer.Layer<VectorIndex, E>): Effect.Effect<ReadonlyArray<Outcome>> =>
-  Effect.forEach(cases, (one) =>
-    Effect.flatMap(Effect.exit(check(one, layer)), (exit): Effect.Effect<Outcome> => {
-      if (Exit.isSuccess(exit)) return Effect.succeed({ name: one.name })
-      if (Cause.isInterruptedOnly(exit.cause)) return Effect.interrupt
-      return Effect.succeed({ name: one.name, failure: exit.cause })
-    })
-  )
+export const run: PortSuite.Run<VectorIndex> = suite.run

@@ -20,6 +20,13 @@ export * as FactStoreSuite from "./FactStoreSuite.js"
 export * as MemoryStoreSuite from "./MemoryStoreSuite.js"
 
 /**
+ * Suites of ports as data: what every backend of a port must do, as cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+export * as PortSuite from "./PortSuite.js"
+
+/**
  * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
  * else.
  *

@@ -5,7 +5,6 @@ import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../src/domain/Ids.js"
 import type { NewFact } from "../../src/memory/Fact.js"
 import * as Fact from "../../src/memory/Fact.js"
@@ -13,7 +12,6 @@ import type { FactBackend } from "../../src/memory/FactBackend.js"
 import * as FactCardinality from "../../src/memory/FactCardinality.js"
 import * as FactStore from "../../src/memory/FactStore.js"
 import * as FactTable from "../../src/memory/FactTable.js"
-import * as OwnerLock from "../../src/memory/OwnerLock.js"
 import * as TextAnalyzer from "../../src/memory/TextAnalyzer.js"
 
 const said = (object: string, validFrom: number, more?: Partial<NewFact>): NewFact => ({
@@ -357,33 +355,6 @@ describe("FactStore.fromBackend", () => {
       for (const fact of yield* store.query("ann", everything)) {
         assert.deepStrictEqual(yield* Schema.decodeUnknown(Fact.Fact)(fact), fact)
       }
-    })
-  )
-})
-
-describe("OwnerLock", () => {
-  it.effect("one at a time for an owner, in their order, and others meanwhile", () =>
-    Effect.gen(function* () {
-      const lock = OwnerLock.make()
-      const log: Array<string> = []
-      const work = (ownerId: string, name: string) =>
-        lock.withLock(ownerId)(
-          Effect.sync(() => void log.push(`${name} begins`)).pipe(
-            Effect.zipRight(Effect.sleep("1 second")),
-            Effect.zipRight(Effect.sync(() => void log.push(`${name} ends`)))
-          )
-        )
-      const fibers = yield* Effect.forEach([work("a", "a1"), work("a", "a2"), work("__proto__", "b1")], (effect) =>
-        Effect.fork(effect)
-      )
-      yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual(log.slice(0, 2), ["a1 begins", "b1 begins"])
-      yield* TestClock.adjust("1 second")
-      yield* Fiber.joinAll(fibers)
-      assert.deepStrictEqual(
-        log.filter((line) => line.startsWith("a")),
-        ["a1 begins", "a1 ends", "a2 begins", "a2 ends"]
-      )
     })
   )
 })

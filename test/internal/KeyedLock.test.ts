@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as OwnerLocks from "../../src/memory/OwnerLocks.js"
+import * as KeyedLock from "../../src/internal/KeyedLock.js"
 
-describe("OwnerLocks", () => {
+describe("KeyedLock", () => {
   it.effect("one at a time for a key, and keys do not wait for each other", () =>
     Effect.gen(function* () {
-      const locks = OwnerLocks.make()
+      const locks = KeyedLock.make()
       const gate = yield* Deferred.make<void>()
       const done: Array<string> = []
       const first = yield* Effect.fork(
@@ -33,7 +33,7 @@ describe("OwnerLocks", () => {
 
   it.effect("holds no key after a success, a failure, a defect or an interruption, of holder or waiter", () =>
     Effect.gen(function* () {
-      const locks = OwnerLocks.make()
+      const locks = KeyedLock.make()
       yield* locks.withLock("a")(Effect.void)
       yield* Effect.exit(locks.withLock("a")(Effect.fail("no")))
       yield* Effect.exit(locks.withLock("a")(Effect.die("no")))

@@ -1,0 +1,33 @@
+/**
+ * One at a time for each key, in this process.
+ */
+import * as Effect from "effect/Effect"
+
+export interface KeyedLock {
+  /** Waits for whoever holds the same key. An interrupted wait leaves nothing behind. */
+  readonly withLock: (key: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Keys that somebody holds or waits for. */
+  readonly size: () => number
+}
+
+/** A key is kept as long as somebody holds it or waits for it. */
+export const make = (): KeyedLock => {
+  const locks = new Map<string, { readonly semaphore: Effect.Semaphore; users: number }>()
+  return {
+    size: () => locks.size,
+    withLock: (key) => (effect) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          const lock = locks.get(key) ?? { semaphore: Effect.unsafeMakeSemaphore(1), users: 0 }
+          lock.users++
+          locks.set(key, lock)
+          return lock
+        }),
+        ({ semaphore }) => semaphore.withPermits(1)(effect),
+        (lock) =>
+          Effect.sync(() => {
+            if (--lock.users === 0) locks.delete(key)
+          })
+      )
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Suites of ports as data: what every backend of a port must do, as cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as TestContext from "effect/TestContext"
+
+/**
+ * One promise of a port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Case<out Port> {
+  /** The promise, in words; each name is there once. */
+  readonly name: string
+  readonly test: Effect.Effect<void, unknown, Port>
+}
+
+/**
+ * How a case ended.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Outcome {
+  readonly name: string
+  /** Absent when it held. */
+  readonly failure?: Cause.Cause<unknown> | undefined
+}
+
+/**
+ * Tries one case on a backend of its own: the layer is built for it, under a `TestClock`, and released afterwards.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Check<Port> = <E>(one: Case<Port>, layer: Layer.Layer<Port, E>) => Effect.Effect<void, unknown>
+
+/**
+ * Tries every case, one after the other. A case that does not hold is an outcome, not a failure.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Run<Port> = <E>(layer: Layer.Layer<Port, E>) => Effect.Effect<ReadonlyArray<Outcome>>
+
+/**
+ * The checks of a port whose cases begin at a time (`epoch`, in milliseconds).
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <Port>(
+  cases: ReadonlyArray<Case<Port>>,
+  options: { readonly epoch: number }
+): { readonly check: Check<Port>; readonly run: Run<Port> } => {
+  const check: Check<Port> = (one, layer) =>
+    // The clock is set before anything of the layer can wait for it.
+    TestClock.setTime(options.epoch).pipe(
+      Effect.zipRight(Effect.provide(one.test, layer)),
+      Effect.provide(TestContext.TestContext)
+    )
+  return {
+    check,
+    run: (layer) =>
+      Effect.forEach(cases, (one) =>
+        Effect.flatMap(Effect.exit(check(one, layer)), (exit): Effect.Effect<Outcome> => {
+          if (Exit.isSuccess(exit)) return Effect.succeed({ name: one.name })
+          if (Cause.isInterruptedOnly(exit.cause)) return Effect.interrupt
+          return Effect.succeed({ name: one.name, failure: exit.cause })
+        })
+      )
+  }
+}
