@@ -17,10 +17,16 @@ import * as AgentMemory from "./AgentMemory.js"
 import { ownerOf } from "./MemoryStage.js"
 import { conclude, degrade, type Stage, type State } from "./Stage.js"
 
-const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> => {
+type Said = Omit<NewTurn, "timestamp">
+
+/** In the order in which they were said; by time as well, for a memory orders what is of the same time by its id. */
+const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> =>
+  said(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
+
+const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
   const { run } = state
-  const common = { skillResults: [], metadata: {}, cost: 0, runId: run.runId, timestamp: now }
-  const user: NewTurn = {
+  const common = { skillResults: [], metadata: {}, cost: 0, runId: run.runId }
+  const user: Said = {
     ...common,
     id: TurnId.make(`${run.runId}:user`),
     role: "user",
@@ -38,7 +44,7 @@ const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now
         })
   }
   const steered = state.notes.steered.map(
-    (content, index): NewTurn => ({ ...user, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
+    (content, index): Said => ({ ...user, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
   )
   if (!Exit.isSuccess(exit)) return [user, ...steered]
   const progress = state.progress()

@@ -9,7 +9,7 @@ import type * as TokenCounter from "../llm/TokenCounter.js"
 import type { Fact } from "./Fact.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import * as MemoryText from "./MemoryText.js"
-import type { Procedure } from "./ProceduralMemory.js"
+import * as ProceduralMemory from "./ProceduralMemory.js"
 import * as SectionFill from "./SectionFill.js"
 import * as TextRelevance from "./TextRelevance.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
@@ -29,7 +29,7 @@ export interface Found {
   /** Best first. */
   readonly facts: ReadonlyArray<Fact>
   /** Best first. */
-  readonly procedures: ReadonlyArray<Procedure>
+  readonly procedures: ReadonlyArray<ProceduralMemory.Procedure>
   readonly tools: ReadonlyArray<{ readonly name: string; readonly description: string }>
 }
 
@@ -82,16 +82,6 @@ type Candidate = SectionFill.Candidate<Item>
  * @category conversions
  */
 export const factText = ({ object, predicate, subject }: Fact): string => `${subject} ${predicate} ${object}`
-
-/**
- * A procedure in words.
- *
- * @category conversions
- */
-export const procedureText = ({ failures, steps, successes, task }: Procedure): string =>
-  `${task}: ${steps
-    .map(({ note, parameters, tool }) => `${tool}(${parameters.join(", ")})${note === undefined ? "" : ` [${note}]`}`)
-    .join(", then ")}. Worked ${successes} of ${successes + failures} times`
 
 interface Conversation {
   readonly recent: ReadonlyArray<Candidate>
@@ -186,7 +176,7 @@ const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<
   const texts = found.tools.map(({ description, name }) => `${name}: ${description}`)
   const relevance = TextRelevance.scores(query, texts)
   return [
-    ...found.procedures.map((one) => candidate(one.id, procedureText(one), places.get(one.id) ?? 0)),
+    ...found.procedures.map((one) => candidate(one.id, ProceduralMemory.toText(one), places.get(one.id) ?? 0)),
     ...texts
       .map((text, index) => ({
         index,

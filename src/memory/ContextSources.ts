@@ -121,12 +121,16 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
         part(
           "episodic",
           Effect.map(
-            episodic.recall({
-              ownerId,
-              query,
-              topK,
-              ...(request.lineage === undefined ? {} : { lineage: lineageOf(request.lineage, request.sessionId) })
-            }),
+            episodic.recall(
+              {
+                ownerId,
+                query,
+                topK,
+                ...(request.lineage === undefined ? {} : { lineage: lineageOf(request.lineage, request.sessionId) })
+              },
+              // Most of it is not shown; what is gets counted then.
+              { counted: false }
+            ),
             (results) => results.map(({ entry }) => entry)
           ),
           none

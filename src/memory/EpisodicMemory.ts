@@ -25,8 +25,19 @@ export interface Service {
   readonly record: (entry: MemoryEntry) => Effect.Effect<void, RetrievalFailure>
   /** The same for several; on failure none of an owner is remembered. */
   readonly recordMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
-  /** The best entries for a query; what the query leaves out comes from the configuration. Each result counts as accessed once more. */
-  readonly recall: (query: MemoryQuery) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
+  /**
+   * The best entries for a query; what the query leaves out comes from the configuration. Each result counts as accessed once more, unless
+   * `counted` is false: so does who asks for more than is used, and counts what was used with `recordAccess`.
+   */
+  readonly recall: (
+    query: MemoryQuery,
+    options?: { readonly counted?: boolean | undefined } | undefined
+  ) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
+  /**
+   * Counts each of these as accessed once more, however often it is named. Consolidation spares what is accessed. Ids that do not exist
+   * are passed over; no ids: the store is not asked.
+   */
+  readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
   /** The newest `n`, newest first. Does not count as access. */
   readonly recent: (options: {
     readonly ownerId: string
@@ -138,7 +149,7 @@ export const make = (
           const now = clock.unsafeCurrentTimeMillis()
           return store.storeMany(entries.map((entry) => kept(entry, now)))
         }).pipe(MemoryNotices.observed("episodic", "record"), Effect.zipRight(Effect.suspend(() => written(entries)))),
-      recall: (query) =>
+      recall: (query, options) =>
         store
           .retrieve({
             ...query,
@@ -148,12 +159,18 @@ export const make = (
             relevanceWeight: query.relevanceWeight ?? relevanceWeight
           })
           .pipe(
-            Effect.tap((results) => counted(store, query.ownerId, results)),
+            Effect.tap((results) =>
+              options?.counted === false ? Effect.void : counted(store, query.ownerId, results)
+            ),
             MemoryNotices.observed("episodic", "recall"),
             Effect.tap((results) =>
               notices.retrieved({ tier: "episodic", ownerId: query.ownerId, count: results.length })
             )
           ),
+      recordAccess: (ownerId, ids) =>
+        ids.length === 0
+          ? Effect.void
+          : MemoryNotices.observed("episodic", "record_access")(store.recordAccess(ownerId, Array.from(new Set(ids)))),
       recent: (options) => MemoryNotices.observed("episodic", "recent")(store.getRecent(options)),
       forget: (ownerId, id) => MemoryNotices.observed("episodic", "forget")(store.delete(ownerId, id)),
       compress: (options) =>
@@ -235,6 +252,7 @@ export const noop: Service = {
   record: () => Effect.void,
   recordMany: () => Effect.void,
   recall: () => Effect.succeed([]),
+  recordAccess: () => Effect.void,
   recent: () => Effect.succeed([]),
   forget: () => Effect.succeed(false),
   compress: () => new ConsolidationError({ message: "Nothing is remembered that could be summarised" }),

@@ -82,6 +82,7 @@ export const METRIC_MEMORY_CONSOLIDATED_ENTRIES = "memory.consolidated.entries"
 export type Operation =
   | "record"
   | "recall"
+  | "record_access"
   | "recent"
   | "forget"
   | "compress"

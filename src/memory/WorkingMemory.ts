@@ -15,7 +15,7 @@ import { TokenCounter } from "../llm/TokenCounter.js"
 import * as Step from "../observability/Step.js"
 import * as ContextAssembly from "./ContextAssembly.js"
 import * as ContextSources from "./ContextSources.js"
-import { EpisodicMemory } from "./EpisodicMemory.js"
+import { EpisodicMemory, type Service as EpisodicService } from "./EpisodicMemory.js"
 import * as HeldEntries from "./HeldEntries.js"
 import { MemoryEntry } from "./MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "./MemoryError.js"
@@ -119,7 +119,8 @@ export interface Scope {
 export interface Service {
   /**
    * The entries that help most with the query and fit the budget, with a report of what was taken and left. Nothing remembered, or a
-   * budget of 0: no entries. Changes nothing; the same question to the same memory at the same time has the same answer.
+   * budget of 0: no entries. The same question to the same memory at the same time has the same answer; all that changes is how often
+   * the entries of the section `episodic` were recalled, and when: the answer counts as one more.
    */
   readonly assemble: (options: AssembleOptions) => Effect.Effect<Assembled, MemoryError>
   /** Remembers an entry under its owner. An entry whose id the owner has already replaces the first and keeps its place. */
@@ -213,6 +214,28 @@ export interface Options {
   readonly maxHeldChars?: number | undefined
 }
 
+/** The context is there already: that its entries could not be counted takes it from nobody. */
+const recalled = (
+  episodic: EpisodicService,
+  ownerId: string,
+  { entries, report }: ContextAssembly.Context
+): Effect.Effect<void> => {
+  const taken = new Set(report.find(({ source }) => source === "episodic")?.taken)
+  return taken.size === 0
+    ? Effect.void
+    : Effect.catchAll(
+        episodic.recordAccess(
+          ownerId,
+          entries.filter(({ id }) => taken.has(id)).map(({ id }) => id)
+        ),
+        (error) =>
+          Effect.annotateLogs(Effect.logWarning("Recalled entries could not be counted"), {
+            module: NAME,
+            error: error._tag
+          })
+      )
+}
+
 type Tier = "episodic" | "semantic" | "procedural"
 
 const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<string>> => {
@@ -265,7 +288,7 @@ export const make = (
         const { failed, found } = ContextAssembly.hasRoom(room)
           ? yield* ContextSources.ask(tiers, request)
           : ContextSources.nothing
-        const { report, ...context } = ContextAssembly.assemble(found, room, {
+        const assembled = ContextAssembly.assemble(found, room, {
           query,
           tokenBudget,
           systemPrompt,
@@ -275,6 +298,8 @@ export const make = (
           counter,
           costs
         })
+        const { report, ...context } = assembled
+        yield* recalled(episodic, request.ownerId, assembled)
         const count = context.entries.length + context.facts.length + context.tools.length
         yield* notices.retrieved({ tier: "working", ownerId: request.ownerId, count })
         return {

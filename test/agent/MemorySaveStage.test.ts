@@ -52,6 +52,25 @@ describe("MemorySaveStage", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("what was said later in a run is later by time, in the session and in memory", () => {
+    const { layer, memory, sessions } = given(["1"])
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(5000)
+      yield* AgentExecutor.run(Agent.make("a"), request)
+      assert.deepStrictEqual(
+        memory.entries().map(({ role, timestamp }) => [role, timestamp]),
+        [
+          ["user", 5000],
+          ["assistant", 5001]
+        ]
+      )
+      assert.deepStrictEqual(
+        sessions.turns("s").map(({ timestamp }) => timestamp),
+        [5000, 5001]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("an answer's turn says what it took", () => {
     const echo = Tool.make("echo", {
       description: "Says it again",

@@ -144,6 +144,38 @@ describe("recall", () => {
     )
   )
 
+  it.effect("who asks for more than is used counts what was used", () =>
+    run((memory, store) =>
+      Effect.gen(function* () {
+        yield* memory.recordMany([entry("tea"), entry("milk"), entry("rain")])
+        yield* TestClock.setTime(9000)
+        const results = yield* memory.recall({ ownerId: "ann", query: "likes" }, { counted: false })
+        assert.lengthOf(results, 3)
+        yield* memory.recordAccess("ann", ids("tea", "tea", "unknown"))
+        yield* memory.recordAccess("bob", ids("milk"))
+        assert.deepStrictEqual(
+          (yield* store.all("ann")).map(({ accessCount, id, lastAccessedAt }) => [id, accessCount, lastAccessedAt]),
+          [
+            [EntryId.make("milk"), undefined, undefined],
+            [EntryId.make("rain"), undefined, undefined],
+            [EntryId.make("tea"), 1, 9000]
+          ]
+        )
+      })
+    )
+  )
+
+  it.effect("nothing to count asks nobody, and what cannot be counted fails", () =>
+    run((memory, store) =>
+      Effect.gen(function* () {
+        store.before.set("recordAccess", Effect.fail(WatchedMemoryStore.refusal))
+        yield* memory.recordAccess("ann", [])
+        assert.deepStrictEqual(store.calls, [])
+        assert.strictEqual((yield* Effect.flip(memory.recordAccess("ann", ids("tea")))).message, "refused")
+      })
+    )
+  )
+
   it.effect("results come also when they cannot be counted", () =>
     run((memory, store) =>
       Effect.gen(function* () {
@@ -304,6 +336,7 @@ describe("layerNoop", () => {
       yield* memory.record(entry("tea"))
       yield* memory.recordMany([entry("milk")])
       assert.deepStrictEqual(yield* memory.recall({ ownerId: "ann", query: "tea" }), [])
+      yield* memory.recordAccess("ann", ids("tea"))
       assert.deepStrictEqual(yield* memory.recent({ ownerId: "ann", n: 5 }), [])
       assert.isFalse(yield* memory.forget("ann", EntryId.make("tea")))
       assert.strictEqual(

@@ -6,6 +6,7 @@ import * as Exit from "effect/Exit"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { EntryId, SessionId, TurnId } from "../../src/domain/Ids.js"
@@ -134,7 +135,10 @@ describe("WorkingMemory.assemble", () => {
             )
             assert.deepStrictEqual(ids(assembled), ["old", "t1", "t2", "t3", "t4"])
             assert.deepStrictEqual(assembled.facts, ["Ada likes green tea"])
-            assert.deepStrictEqual(assembled.tools, ["buy tea: search(query). Worked 3 of 4 times", "brew: Makes tea"])
+            assert.deepStrictEqual(assembled.tools, [
+              '"buy tea": search(query) (worked 3 of 4 times)',
+              "brew: Makes tea"
+            ])
             assert.deepStrictEqual(
               assembled.report.map(({ source, taken }) => [source, taken]),
               [
@@ -389,6 +393,49 @@ describe("WorkingMemory.assemble", () => {
     )
   )
 
+  it.effect("what is recalled and shown counts as accessed, in one call; recent turns and what was left do not", () => {
+    const tiers = Tiers.make({
+      entries: [
+        ...range(1, 3).map((n) => Tiers.turn(n, { content: "tea" })),
+        ...range(1, 5).map((n) => Tiers.entry(`e${n}`, { content: "tea" }))
+      ]
+    })
+    return run(
+      tiers,
+      (memory) =>
+        Effect.gen(function* () {
+          const assembled = yield* memory.assemble(request({ query: "tea" }))
+          assert.deepStrictEqual(reportOf(assembled, "episodic").taken, ["e1", "e2"])
+          assert.deepStrictEqual(tiers.state.accessed, [["e1", "e2"]])
+          yield* memory.assemble(request({ query: "tea", tokenBudget: 0 }))
+          yield* memory.assemble(request({ query: "nothing like it" }))
+          assert.lengthOf(tiers.state.accessed, 1)
+        }),
+      { maxRecalled: 2 }
+    )
+  })
+
+  it.effect("what cannot be counted is shown nevertheless, and logged without a word of it", () => {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ annotations, message }) =>
+      logged.push(JSON.stringify([message, Object.fromEntries(annotations)]))
+    )
+    return run(
+      Tiers.make(
+        { entries: [Tiers.entry("e1", { content: "tea" })] },
+        { episodic: { recordAccess: () => Tiers.failure } }
+      ),
+      (memory) =>
+        Effect.map(memory.assemble(request({ query: "tea" })), (assembled) => {
+          assert.deepStrictEqual(ids(assembled), ["e1"])
+          assert.isTrue(assembled.report.every(({ failed }) => failed === undefined))
+          assert.lengthOf(logged, 1)
+          assert.include(logged[0], "could not be counted")
+          assert.notInclude(logged[0], "tea")
+        })
+    ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+  })
+
   it.effect("procedures stand before tools, of which those that help most with the query fit first", () =>
     run(
       Tiers.make({ procedures: range(1, 5).map((n) => Tiers.procedure(`p${n}`, `task ${n}`, -n)) }),
@@ -402,12 +449,12 @@ describe("WorkingMemory.assemble", () => {
           const all = yield* memory.assemble(request({ query: "send a letter", tools }))
           assert.deepStrictEqual(
             all.tools.map((text) => text.split(":")[0]),
-            ["task 2", "task 1", "weather", "mail", "post"]
+            ['"task 2"', '"task 1"', "weather", "mail", "post"]
           )
           const some = yield* memory.assemble(request({ query: "send a letter", tools, tokenBudget: 250 }))
           assert.deepStrictEqual(
             some.tools.map((text) => text.split(":")[0]),
-            ["task 2", "task 1", "mail"]
+            ['"task 2"', '"task 1"', "mail"]
           )
         }),
       { maxProcedures: 2 },

@@ -4,25 +4,30 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { SessionId } from "../../src/domain/Ids.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as ConsolidationStrategies from "../../src/memory/ConsolidationStrategies.js"
 import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
 import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/EpisodicMemory.js"
 import * as FactStore from "../../src/memory/FactStore.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
 import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as Tiers from "../support/MemoryTiers.js"
 
-const memory = Layer.mergeAll(
-  EpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
-  ProceduralMemory.layer(),
-  SemanticMemory.layer().pipe(Layer.provide(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic())))
-).pipe(
-  Layer.provideMerge(MemoryStore.layerMemory()),
-  (tiers) => WorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
-  Layer.provideMerge(TokenCounter.layer({ model: "gpt-4o" }))
-)
+const memoryOf = (options?: MemoryStore.MemoryOptions) =>
+  Layer.mergeAll(
+    EpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
+    ProceduralMemory.layer(),
+    SemanticMemory.layer().pipe(Layer.provide(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic())))
+  ).pipe(
+    Layer.provideMerge(MemoryStore.layerMemory(options)),
+    (tiers) => WorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
+    Layer.provideMerge(TokenCounter.layer({ model: "gpt-4o" }))
+  )
+
+const memory = memoryOf()
 
 const s = SessionId.make("s")
 
@@ -66,6 +71,51 @@ describe("WorkingMemory over the tiers in memory", () => {
       )
       yield* working.health
     }).pipe(Effect.provide(memory))
+  )
+
+  it.effect("what was never shown fades, however often it was almost shown", () =>
+    Effect.gen(function* () {
+      const day = 86_400_000
+      const start = 1000 * day
+      yield* TestClock.setTime(start)
+      const working = yield* WorkingMemory.WorkingMemory
+      const store = yield* MemoryStore.MemoryStore
+      const consolidator = yield* MemoryConsolidator.MemoryConsolidator
+      const old = Array.from({ length: 40 }, (_, n) =>
+        Tiers.entry(`old${n}`, {
+          content: `Tea was bought in the shop of street number ${n}, which closed ${n} days later.`,
+          timestamp: start + n,
+          sessionId: "before",
+          metadata: {}
+        })
+      )
+      yield* working.addAll(old)
+      const shown = new Set<string>()
+      for (let passed = 5; passed <= 200; passed += 5) {
+        yield* TestClock.setTime(start + passed * day)
+        const assembled = yield* working.assemble({
+          query: "Where was the tea bought?",
+          tokenBudget: 700,
+          ownerId: "ada",
+          sessionId: s
+        })
+        for (const id of ids(assembled)) shown.add(id)
+      }
+      assert.isAbove(shown.size, 0)
+      assert.isBelow(shown.size, 20)
+      yield* consolidator.consolidate({ ownerId: "ada" })
+      const kept = yield* store.getRecent({ ownerId: "ada", n: 100 })
+      assert.sameMembers(
+        kept.map(({ id }) => id as string),
+        Array.from(shown)
+      )
+    }).pipe(
+      Effect.provide(
+        MemoryConsolidator.layer({ strategies: [ConsolidationStrategies.recencyDecay()] }).pipe(
+          Layer.provideMerge(memoryOf({ ttl: 0 }))
+        )
+      )
+    )
   )
 
   it.effect("nobody else's memory is seen", () =>

@@ -73,6 +73,8 @@ export interface State {
   procedures: ReadonlyArray<ProceduralMemory.Procedure>
   ingested: ReadonlyArray<ReadonlyArray<MemoryEntry.MemoryEntry>>
   queries: ReadonlyArray<MemoryEntry.MemoryQuery>
+  /** What was counted as accessed, call by call. */
+  accessed: ReadonlyArray<ReadonlyArray<string>>
   recents: ReadonlyArray<{ readonly n: number; readonly selection?: Selection.Selection | undefined }>
 }
 
@@ -105,6 +107,7 @@ export const make = (
     procedures: [],
     ingested: [],
     queries: [],
+    accessed: [],
     recents: [],
     ...initial
   }
@@ -119,7 +122,7 @@ export const make = (
         const ids = new Set(entries.map(({ id }) => id))
         state.entries = [...state.entries.filter(({ id }) => !ids.has(id)), ...entries]
       }),
-    recall: (query) =>
+    recall: (query, options) =>
       Effect.sync(() => {
         state.queries = [...state.queries, query]
         const wanted = new Set(words(query.query))
@@ -129,6 +132,14 @@ export const make = (
           .sort((a, b) => b.score - a.score)
           .slice(0, query.topK ?? 10)
           .map(({ entry, score }) => ({ entry, score, relevance: score, source: "test" }))
+      }).pipe(
+        Effect.tap((results) => {
+          if (options?.counted !== false) state.accessed = [...state.accessed, results.map(({ entry }) => entry.id)]
+        })
+      ),
+    recordAccess: (_ownerId, ids) =>
+      Effect.sync(() => {
+        state.accessed = [...state.accessed, ids]
       }),
     recent: ({ n, ownerId, selection }) =>
       Effect.sync(() => {
