@@ -267,16 +267,18 @@ const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Ou
     ageThreshold: Duration.hours(consolidation.ageThresholdHours),
     batchSize: consolidation.batchSize
   })
-  const scheduler = (
+  const scheduler = Layer.provide(
     consolidation.enabled
       ? ConsolidationScheduler.layer({
           interval: Duration.seconds(consolidation.intervalSeconds),
           owners: given.owners
         })
-      : ConsolidationScheduler.layerManual({ owners: given.owners })
-  ).pipe(Layer.provide(given.lastConsolidation ?? LastConsolidation.layerMemory))
+      : ConsolidationScheduler.layerManual({ owners: given.owners }),
+    given.lastConsolidation ?? LastConsolidation.layerMemory
+  )
   const context = WorkingMemory.layer({ ...working, maxRecalled: episodic.defaultTopK })
-  return Layer.mergeAll(memory(config), context, scheduler).pipe(
+  return Layer.merge(memory(config), context).pipe(
+    Layer.merge(scheduler),
     Layer.provideMerge(consolidator),
     Layer.provideMerge(tiers),
     Layer.provideMerge(stores),

@@ -1,19 +1,31 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as CacheMemoryStore from "../../src/memory/CacheMemoryStore.js"
 import * as ConsolidationScheduler from "../../src/memory/ConsolidationScheduler.js"
 import * as ConsolidationStrategies from "../../src/memory/ConsolidationStrategies.js"
 import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
 import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import * as EpisodicMemory from "../../src/memory/EpisodicMemory.js"
 import * as FactStore from "../../src/memory/FactStore.js"
 import * as LastConsolidation from "../../src/memory/LastConsolidation.js"
+import * as Memory from "../../src/memory/Memory.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook } from "../../src/memory/MemoryHooks.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as MemorySummary from "../../src/memory/MemorySummary.js"
+import * as RelevanceRanker from "../../src/memory/RelevanceRanker.js"
 import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
 import * as SummarizeStrategy from "../../src/memory/SummarizeStrategy.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as DomainEvent from "../../src/observability/DomainEvent.js"
+import * as EventBus from "../../src/observability/EventBus.js"
+import * as Hooks from "../../src/observability/Hooks.js"
 import { DAY, entry, ids, now } from "../support/ConsolidatedMemory.js"
 
 describe("consolidation has an effect", () => {
@@ -91,5 +103,168 @@ describe("consolidation has an effect", () => {
         })
         assert.isAtLeast(entitiesExtracted, 14)
       }).pipe(Effect.provide(layer), (body) => Effect.zipRight(TestClock.setTime(now), body))
+  )
+})
+
+const remember = (...entries: ReadonlyArray<MemoryEntry>) =>
+  Effect.flatMap(MemoryStore.MemoryStore, (store) => store.storeMany(entries))
+
+describe("retrieval looks at the query", () => {
+  const texts = {
+    kettle: "the kettle needs a new lid",
+    garden: "the garden gate squeaks again",
+    bills: "the bills are paid until June"
+  }
+  const all = Object.entries(texts).map(([id, content]) => entry(id, content))
+
+  it.effect("what is relevant is told from what is not, whatever else is equal", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryStore.MemoryStore
+      yield* remember(...all)
+      for (const [id, query] of [
+        ["kettle", "is there a lid for the kettle?"],
+        ["garden", "which gate squeaks?"],
+        ["bills", "were bills paid?"]
+      ] as const) {
+        const [best, ...others] = yield* store.retrieve({ ownerId: all[0]?.ownerId ?? "", query })
+        assert.strictEqual(best?.entry.id, id)
+        for (const other of others) assert.isBelow(other.relevance, best?.relevance ?? 0)
+      }
+    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+  )
+
+  it.effect("recency and importance count once, also where results are ranked again", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const store = yield* MemoryStore.MemoryStore
+      yield* remember(...all.map((one, index) => ({ ...one, importance: index / 4, timestamp: now - index * DAY })))
+      const query = { ownerId: all[0]?.ownerId ?? "", query: "the lid of the kettle", explain: true }
+      const once = yield* store.retrieve(query)
+      const twice = yield* RelevanceRanker.rank(yield* RelevanceRanker.rank(once, query), query)
+      assert.deepStrictEqual(twice, once)
+      for (const { explanation, score } of once) {
+        if (explanation === undefined) assert.fail("there is no explanation")
+        const { importance, recency, relevance, weights } = explanation
+        assert.approximately(
+          score,
+          recency * weights.recency + importance * weights.importance + relevance * weights.relevance,
+          1e-9
+        )
+        assert.isAtMost(score, 1)
+      }
+    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+  )
+
+  it.effect("the least relevance that is asked for is that of the entry, not its whole score", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const store = yield* MemoryStore.MemoryStore
+      yield* remember(...all.map((one) => ({ ...one, importance: 1, timestamp: now })))
+      const found = yield* store.retrieve({
+        ownerId: all[0]?.ownerId ?? "",
+        query: "the lid of the kettle",
+        minRelevance: 0.5
+      })
+      assert.deepStrictEqual(
+        found.map(({ entry }) => entry.id),
+        ids("kettle")
+      )
+    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+  )
+
+  it.effect("a cache filters as any other store", () =>
+    Effect.gen(function* () {
+      const store = yield* MemoryStore.MemoryStore
+      yield* remember(...all.map((one, index) => ({ ...one, metadata: { type: index === 0 ? "note" : "turn" } })))
+      const ownerId = all[0]?.ownerId ?? ""
+      const filters = { type: "note" }
+      assert.strictEqual(yield* store.count(ownerId, { filters }), 1)
+      const found = yield* store.retrieve({ ownerId, query: "the kettle, the garden and the bills", filters })
+      assert.deepStrictEqual(
+        found.map(({ entry }) => entry.id),
+        ids("kettle")
+      )
+    }).pipe(
+      Effect.provide(
+        CacheMemoryStore.layer({ ttl: 0 }).pipe(Layer.provide(CacheBackend.layerMemory({ capacity: 4096 })))
+      )
+    )
+  )
+})
+
+describe("a context has a budget", () => {
+  it.effect("turns, recalled entries and facts together are never more", () =>
+    Effect.gen(function* () {
+      const working = yield* WorkingMemory.WorkingMemory
+      const semantic = yield* SemanticMemory.SemanticMemory
+      const long = "the kettle needs a new lid because the old one is bent and does not close any more ".repeat(5)
+      const entries = Array.from({ length: 40 }, (_, index) =>
+        entry(`long${index}`, long + index, { metadata: { type: "turn" } })
+      )
+      const ownerId = entries[0]?.ownerId ?? ""
+      yield* working.addAll(entries)
+      for (const object of ["a lid", "a whistle", "a handle"]) {
+        yield* semantic.storeFact(ownerId, { subject: "The kettle", predicate: "has", object })
+      }
+      const counter = yield* TokenCounter.forModel("gpt-4o")
+      for (const tokenBudget of [0, 10, 100, 1000, 4096]) {
+        const assembled = yield* working.assemble({ ownerId, query: "the lid of the kettle", tokenBudget })
+        const sent = counter.countMessages(WorkingMemory.toMessages(assembled)) - counter.countMessages([])
+        assert.isAtMost(sent, tokenBudget)
+        assert.strictEqual(assembled.tokens, sent)
+      }
+    }).pipe(
+      Effect.provide(Memory.layer({ config: { ttlSeconds: 0 }, tokens: TokenCounter.layer({ model: "gpt-4o" }) }))
+    )
+  )
+})
+
+describe("what is configured holds", () => {
+  it.effect("a backend that is named is used, or nothing is", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Layer.build(Memory.layer({ config: { defaultBackend: "database" } })))
+      assert.strictEqual(error._tag, "MemorySystemError")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("hooks and events of memory are fired", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const hooks = yield* Hooks.Hooks
+      yield* hooks.on(MemoryWrittenHook, ({ backend, ids, tier }) =>
+        Effect.sync(() => seen.push(`written ${tier} ${backend} ${ids.join()}`))
+      )
+      yield* hooks.on(MemoryRetrievedHook, ({ resultCount, tier }) =>
+        Effect.sync(() => seen.push(`retrieved ${tier} ${resultCount}`))
+      )
+      yield* hooks.on(MemoryConsolidatedHook, ({ pruned, strategy }) =>
+        Effect.sync(() => seen.push(`consolidated ${strategy} ${pruned.join()}`))
+      )
+      const events: Array<string> = []
+      yield* Effect.forkScoped(
+        Stream.runForEach(EventBus.subscribe(DomainEvent.any), (event) =>
+          Effect.sync(() => events.push(event.eventType))
+        )
+      )
+      yield* Effect.yieldNow()
+      const run = Effect.gen(function* () {
+        const episodic = yield* EpisodicMemory.EpisodicMemory
+        const { ownerId } = entry("a", "x")
+        yield* episodic.record(entry("a", "the kettle", { importance: 0 }))
+        yield* episodic.recall({ ownerId, query: "kettle" })
+        yield* TestClock.setTime(now + 3 * DAY)
+        yield* Effect.flatMap(MemoryConsolidator.MemoryConsolidator, (consolidator) =>
+          consolidator.consolidate({ ownerId })
+        )
+      })
+      yield* Effect.provide(run, Memory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } }))
+      yield* Effect.repeatN(Effect.yieldNow(), 50)
+      assert.deepStrictEqual(seen, [
+        "written episodic in_memory a",
+        "retrieved episodic 1",
+        "consolidated access_frequency a"
+      ])
+      assert.deepStrictEqual(events, ["MemoryStoredEvent", "MemoryRetrievedEvent"])
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(Hooks.layer, EventBus.layer())))
   )
 })
