@@ -77,7 +77,7 @@ describe("agents with memory", () => {
       )
       assert.strictEqual(new Set(entries.map(({ id }) => id)).size, 4)
       assert.strictEqual(new Set(entries.map(({ turnId }) => turnId)).size, 4)
-      assert.deepStrictEqual(new Set(entries.map(({ sessionId }) => sessionId)), new Set(["s"]))
+      assert.deepStrictEqual(new Set(entries.map(({ sessionId }) => String(sessionId))), new Set(["s"]))
     }).pipe(Effect.provide(given(["1", "2"])))
   )
 

@@ -15,7 +15,7 @@ import * as FactStore from "../../src/memory/FactStore.js"
 import * as LastConsolidation from "../../src/memory/LastConsolidation.js"
 import * as Memory from "../../src/memory/Memory.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
-import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import type { MemoryEntry, MemoryQuery } from "../../src/memory/MemoryEntry.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook } from "../../src/memory/MemoryHooks.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as MemorySummary from "../../src/memory/MemorySummary.js"
@@ -127,7 +127,7 @@ describe("retrieval looks at the query", () => {
         ["bills", "were bills paid?"]
       ] as const) {
         const [best, ...others] = yield* store.retrieve({ ownerId: all[0]?.ownerId ?? "", query })
-        assert.strictEqual(best?.entry.id, id)
+        assert.strictEqual(String(best?.entry.id), id)
         for (const other of others) assert.isBelow(other.relevance, best?.relevance ?? 0)
       }
     }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
@@ -138,7 +138,7 @@ describe("retrieval looks at the query", () => {
       yield* TestClock.setTime(now)
       const store = yield* MemoryStore.MemoryStore
       yield* remember(...all.map((one, index) => ({ ...one, importance: index / 4, timestamp: now - index * DAY })))
-      const query = { ownerId: all[0]?.ownerId ?? "", query: "the lid of the kettle", explain: true }
+      const query: MemoryQuery = { ownerId: all[0]?.ownerId ?? "", query: "the lid of the kettle", explain: true }
       const once = yield* store.retrieve(query)
       const twice = yield* RelevanceRanker.rank(yield* RelevanceRanker.rank(once, query), query)
       assert.deepStrictEqual(twice, once)
