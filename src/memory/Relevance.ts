@@ -29,6 +29,7 @@ export interface Found {
   readonly relevance: number
   readonly lexical?: number | undefined
   readonly vector?: number | undefined
+  /** None unless `explained`. */
   readonly ranks: { readonly [index: string]: number }
   readonly fused: number
 }
@@ -45,6 +46,8 @@ export interface Findings {
   readonly answers: ReadonlyArray<{ readonly entry: MemoryEntry; readonly to: EntryId }>
   readonly tagged: ReadonlyArray<MemoryEntry>
   readonly names: ReadonlyArray<string>
+  /** Whether somebody wants to know the ranks. */
+  readonly explained: boolean
 }
 
 /** The entry of this rank is background. */
@@ -144,13 +147,15 @@ const stood = (value: number, background: number): number => {
   return Math.min(1, below + ((1 - below) * above * (1 + middle)) / (above + middle))
 }
 
+const unranked = {}
+
 /**
  * Every candidate with its relevance; whoever any index found is there.
  *
  * @category combinators
  */
 export const combine = (findings: Findings): Map<EntryId, Found> => {
-  const { answers, lexical, names, tagged, vector } = findings
+  const { answers, explained, lexical, names, tagged, vector } = findings
   const isNamed = namesAny(names)
   const rankings = {
     lexical: lexical.hits.map(({ entry }) => entry.id),
@@ -160,7 +165,7 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
   }
   const fused = Scoring.fuse(Object.values(rankings))
   const ranks = new Map<EntryId, Record<string, number>>()
-  for (const [index, ids] of Object.entries(rankings)) {
+  for (const [index, ids] of explained ? Object.entries(rankings) : []) {
     ids.forEach((id, position) => {
       const own = ranks.get(id)
       if (own === undefined) ranks.set(id, { [index]: position + 1 })
@@ -175,13 +180,13 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
     raw.set(id, vector === undefined ? ofWords : ofWords * (1 - meaning) + (vectors.get(id) ?? 0) * meaning)
   }
   for (const { id } of tagged) raw.set(id, Math.max(raw.get(id) ?? 0, tagging))
-  const asked = new Map(raw)
+  const asked = answers.length === 0 ? raw : new Map(raw)
   for (const { entry, to } of answers) {
     raw.set(entry.id, Math.max(raw.get(entry.id) ?? 0, (asked.get(to) ?? 0) * answering))
   }
-  const descending = Array.from(raw.values()).sort((a, b) => b - a)
-  const best = descending[0] ?? 0
-  const common = descending[backgroundRank - 1] ?? 0
+  const ascending = Float64Array.from(raw.values()).sort()
+  const best = ascending.at(-1) ?? 0
+  const common = ascending.at(-backgroundRank) ?? 0
   const background = Math.min(Math.max(common, best * faint), best * clear)
   const similarity = new Map(vector?.map((hit) => [hit.id, Math.max(0, Math.min(1, hit.similarity))]))
   const matched = new Map(lexical.hits.map(({ entry, score }) => [entry.id, share(score, lexical.ceiling)]))
@@ -191,7 +196,7 @@ export const combine = (findings: Findings): Map<EntryId, Found> => {
       relevance: value > 0 ? stood(value, background) : 0,
       lexical: matched.get(id),
       vector: similarity.get(id),
-      ranks: ranks.get(id) ?? {},
+      ranks: ranks.get(id) ?? unranked,
       fused: fused.get(id) ?? 0
     })
   }

@@ -183,14 +183,24 @@ const relevant = Effect.fnUntraced(function* (
   const vector = yield* vectorHits(vectors, query, text, selection)
   const answers = yield* answersTo(backend, query, lexical.hits, selection)
   const tagged = yield* taggedWith(backend, query, names, selection)
-  const found = Relevance.combine({ lexical, vector, answers, tagged, names })
+  const found = Relevance.combine({
+    lexical,
+    vector,
+    answers,
+    tagged,
+    names,
+    explained: query.explain === true
+  })
   const entries = new Map<EntryId, MemoryEntry>()
   for (const { entry } of lexical.hits) entries.set(entry.id, entry)
   for (const { entry } of answers) entries.set(entry.id, entry)
   for (const entry of tagged) entries.set(entry.id, entry)
-  const pool = Array.from(found)
-    .sort(([a, x], [b, y]) => y.fused - x.fused || byCodeUnit(a, b))
-    .slice(0, poolSize)
+  const pool =
+    found.size <= poolSize
+      ? Array.from(found)
+      : Array.from(found)
+          .sort(([a, x], [b, y]) => y.fused - x.fused || byCodeUnit(a, b))
+          .slice(0, poolSize)
   const unread = pool.filter(([id]) => !entries.has(id)).map(([id]) => id)
   if (unread.length > 0) {
     for (const entry of yield* backend.get(ownerId, unread)) entries.set(entry.id, entry)

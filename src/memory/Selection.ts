@@ -190,12 +190,12 @@ const one = (condition: Condition): Test => {
   if (condition === null || typeof condition !== "object") return equal(condition)
   if (!("in" in condition)) return within(condition)
   const tests = condition.in.map(equal)
-  return (value) => tests.some((test) => test(value))
+  return tests.length === 1 ? (tests[0] as Test) : (value) => tests.some((test) => test(value))
 }
 
 const compile = (condition: Condition): Test => {
   const test = one(condition)
-  return (value) => test(value) || (Array.isArray(value) && value.some(test))
+  return (value) => test(value) || (typeof value === "object" && Array.isArray(value) && value.some(test))
 }
 
 const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown =>
@@ -239,5 +239,5 @@ export const predicate = (selection: Selection): ((item: Selectable) => boolean)
     const test = compile(condition)
     tests.push((item) => test(own(item.metadata, key)))
   }
-  return tests.length === 0 ? undefined : (item) => tests.every((test) => test(item))
+  return tests.length <= 1 ? tests[0] : (item) => tests.every((test) => test(item))
 }

@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import type { countTokens as countO200k } from "gpt-tokenizer/encoding/o200k_base"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
 
 const samples = {
@@ -143,6 +145,49 @@ describe("TokenCounter", () => {
       }
     })
   )
+
+  for (const [model, load] of [
+    ["gpt-4o", () => import("gpt-tokenizer/encoding/o200k_base")],
+    ["gpt-4", () => import("gpt-tokenizer/encoding/cl100k_base")]
+  ] as const) {
+    it.effect(`lines of JSON that were counted before change no count: ${model}`, () =>
+      Effect.gen(function* () {
+        const { countTokens } = yield* Effect.promise<{ readonly countTokens: typeof countO200k }>(load)
+        const counter = yield* TokenCounter.forModel(model)
+        const fresh = yield* TokenCounter.forModel(model)
+        const units = ["\n", "\r", " ", "\t", "/", "{", "}", '"', "a", "B", "7", "'s", "é", "\u2028"]
+        const text = FastCheck.oneof(
+          FastCheck.string({ unit: "binary", maxLength: 12 }),
+          FastCheck.string({ unit: FastCheck.constantFrom(...units), maxLength: 40 }),
+          FastCheck.constantFrom(samples.english, samples.code, "<|endoftext|>", "x".repeat(300))
+        )
+        // What a line of JSON holds is escaped; other lines may hold anything.
+        const line = FastCheck.oneof(
+          text.map((inner) => `${JSON.stringify({ role: "user", text: inner })}\n`),
+          text.map((inner) => `{${inner}\n`)
+        )
+        let exact = 0
+        FastCheck.assert(
+          FastCheck.property(
+            text,
+            FastCheck.array(line, { minLength: 1, maxLength: 6 }),
+            text,
+            (before, lines, after) => {
+              for (const one of lines) counter.count(one)
+              const whole = before + lines.join("") + after
+              assert.strictEqual(counter.count(whole), fresh.count(whole))
+              // Long runs are cut, which changes counts a little.
+              if (/[^ \t-\r]{65}|[ \t-\r]{65}/.test(whole)) return
+              exact++
+              assert.strictEqual(counter.count(whole), countTokens(whole, { disallowedSpecial: new Set() }))
+            }
+          ),
+          { numRuns: 400 }
+        )
+        assert.isAbove(exact, 100)
+      })
+    )
+  }
 
   it.effect("cutting long runs changes a count by little", () =>
     Effect.gen(function* () {
