@@ -7,18 +7,52 @@
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Json from "./JsonCopy.js"
-import { MemoryEntry, MemoryQuery, OwnerId } from "./MemoryEntry.js"
+import { MemoryEntry, MemoryQuery, maxContent, OwnerId } from "./MemoryEntry.js"
 import { MemoryStoreError } from "./MemoryError.js"
-import { Selection } from "./Selection.js"
+import { MemoryRole, Selection } from "./Selection.js"
 
 const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
 // The two that can be long are checked by hand.
 const Flat = Schema.typeSchema(Schema.Struct(flat))
 
-const isFlat = Schema.is(Flat)
-const isOwner = Schema.is(OwnerId)
+const matchesFlat = Schema.is(Flat)
+const matchesOwner = Schema.is(OwnerId)
 const isSelection = Schema.is(Schema.typeSchema(Selection))
 const isQuery = Schema.is(Schema.typeSchema(MemoryQuery))
+
+// The schema of an entry costs several times what all of its indexes do, and nearly every entry is a plain one: only what is not is put to
+// the schema. No test here lets anything pass that the schema would refuse.
+
+const isPlainId = (value: unknown): boolean => typeof value === "string" && /^[ -~]{1,256}$/.test(value)
+
+const isOwner = (value: unknown): boolean => isPlainId(value) || matchesOwner(value)
+
+const isNumber = (value: unknown, least: number, most: number): boolean =>
+  typeof value === "number" && value >= least && value <= most
+
+const isTime = (value: unknown): boolean => Number.isFinite(value)
+
+const roles: ReadonlySet<unknown> = new Set(MemoryRole.literals)
+
+const isPlain = (value: MemoryEntry): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.getPrototypeOf(value) === Object.prototype &&
+  isPlainId(value.id) &&
+  isPlainId(value.ownerId) &&
+  typeof value.content === "string" &&
+  value.content.length <= maxContent &&
+  roles.has(value.role) &&
+  isTime(value.timestamp) &&
+  isNumber(value.importance, 0, 1) &&
+  (value.sessionId === undefined || isPlainId(value.sessionId)) &&
+  (value.runId === undefined || isPlainId(value.runId)) &&
+  (value.turnId === undefined || isPlainId(value.turnId)) &&
+  (value.expiresAt === undefined || isTime(value.expiresAt)) &&
+  (value.accessCount === undefined || (Number.isSafeInteger(value.accessCount) && value.accessCount >= 0)) &&
+  (value.lastAccessedAt === undefined || isTime(value.lastAccessedAt))
+
+const isFlat = (value: MemoryEntry): boolean => isPlain(value) || matchesFlat(value)
 
 /** The fields that are out of bounds, never their values. */
 const fieldsOf = <A>(schema: Schema.Schema<A>, value: unknown): string => {

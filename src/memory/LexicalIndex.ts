@@ -21,12 +21,85 @@ export interface Indexed {
   slot: number
 }
 
-/** Slots and frequencies in turn, in ascending slots; `live` counts those that were not removed. */
+/** Postings of the longest run. */
+const MAX_RUN = 256
+
+/**
+ * The slots a term stands in, ascending, each followed by how often. They lie among those of all other terms, in runs of 1, 2, 4 and so on
+ * up to `MAX_RUN` postings; behind each run stands where the next one begins.
+ */
 interface Postings {
   readonly term: string
-  list: Int32Array
-  used: number
+  first: number
+  /** Where the next posting goes unless the last run is full. */
+  next: number
+  /** Where the last run ends. */
+  end: number
+  /** Postings of the last run. */
+  run: number
+  /** How many were not removed. */
   live: number
+}
+
+/** Postings one after another, in one piece of memory: lists of their own would cost more to make than to fill. */
+class Pool {
+  private cells: Int32Array
+  private used = 0
+
+  constructor(cells: number) {
+    this.cells = new Int32Array(cells)
+  }
+
+  make(term: string): Postings {
+    const first = this.reserve(1)
+    return { term, first, next: first, end: first + 2, run: 1, live: 0 }
+  }
+
+  /** Whether the slot is a new one: once more of the last one counts there. */
+  add(postings: Postings, slot: number): boolean {
+    if (postings.next > postings.first && this.cells[postings.next - 2] === slot) {
+      this.cells[postings.next - 1]!++
+      return false
+    }
+    this.append(postings, slot, 1)
+    return true
+  }
+
+  append(postings: Postings, slot: number, frequency: number): void {
+    if (postings.next === postings.end) {
+      postings.run = longer(postings.run)
+      postings.next = this.reserve(postings.run)
+      this.cells[postings.end] = postings.next
+      postings.end = postings.next + postings.run * 2
+    }
+    this.cells[postings.next] = slot
+    this.cells[postings.next + 1] = frequency
+    postings.next += 2
+  }
+
+  each(postings: Postings, visit: (slot: number, frequency: number) => void): void {
+    const cells = this.cells
+    const last = postings.next
+    let run = 1
+    let at = postings.first
+    let end = at + 2
+    while (at !== last) {
+      if (at === end) {
+        run = longer(run)
+        at = cells[end] as number
+        end = at + run * 2
+      }
+      visit(cells[at] as number, cells[at + 1] as number)
+      at += 2
+    }
+  }
+
+  private reserve(run: number): number {
+    const at = this.used
+    this.used += run * 2 + 1
+    if (this.used > this.cells.length) this.cells = grown(this.cells, this.used)
+    return at
+  }
 }
 
 /**
@@ -56,8 +129,10 @@ export interface Matches<A> {
 
 const nowhere: ReadonlyArray<Postings> = []
 
+const longer = (run: number): number => Math.min(run * 2, MAX_RUN)
+
 const grown = (list: Int32Array, least: number): Int32Array => {
-  const larger = new Int32Array(Math.max(least, list.length * 2))
+  const larger = new Int32Array(Math.max(least, Math.ceil(list.length * 1.5)))
   larger.set(list)
   return larger
 }
@@ -67,6 +142,7 @@ const grown = (list: Int32Array, least: number): Int32Array => {
  */
 export class LexicalIndex<A extends Indexed> {
   private readonly postings = new Map<string, Postings>()
+  private pool = new Pool(64)
   private items: Array<A | undefined> = []
   /** Where each slot stands, for its removal. */
   private lists: Array<ReadonlyArray<Postings>> = []
@@ -91,17 +167,10 @@ export class LexicalIndex<A extends Indexed> {
     for (const term of terms) {
       let postings = this.postings.get(term)
       if (postings === undefined) {
-        postings = { term, list: new Int32Array(2), used: 0, live: 0 }
+        postings = this.pool.make(term)
         this.postings.set(term, postings)
       }
-      if (postings.used > 0 && postings.list[postings.used - 2] === slot) {
-        postings.list[postings.used - 1]!++
-        continue
-      }
-      if (postings.used === postings.list.length) postings.list = grown(postings.list, 4)
-      postings.list[postings.used] = slot
-      postings.list[postings.used + 1] = 1
-      postings.used += 2
+      if (!this.pool.add(postings, slot)) continue
       postings.live++
       lists.push(postings)
     }
@@ -141,16 +210,13 @@ export class LexicalIndex<A extends Indexed> {
       const idf = Math.log(1 + (this.live - holders + 0.5) / (holders + 0.5))
       ceiling += idf * (K1 + 1)
       if (postings === undefined || limit <= 0) continue
-      const { list, used } = postings
-      for (let at = 0; at < used; at += 2) {
-        const slot = list[at] as number
-        const frequency = list[at + 1] as number
+      this.pool.each(postings, (slot, frequency) => {
         const score = scores[slot] as number
         if (score === 0) touched[count++] = slot
         scores[slot] =
           score +
           (idf * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * (this.lengths[slot] as number)) / average))
-      }
+      })
     }
     return { hits: this.best(count, limit, wanted), ceiling }
   }
@@ -205,18 +271,16 @@ export class LexicalIndex<A extends Indexed> {
       items.push(item)
       lists.push(this.lists[slot]!)
     }
+    const pool = new Pool(64)
     for (const postings of this.postings.values()) {
-      const list = new Int32Array(postings.live * 2)
-      let used = 0
-      for (let at = 0; at < postings.used; at += 2) {
-        const slot = moved[postings.list[at] as number] as number
-        if (slot < 0) continue
-        list[used++] = slot
-        list[used++] = postings.list[at + 1] as number
-      }
-      postings.list = list
-      postings.used = used
+      const swept = pool.make(postings.term)
+      this.pool.each(postings, (slot, frequency) => {
+        const to = moved[slot] as number
+        if (to >= 0) pool.append(swept, to, frequency)
+      })
+      Object.assign(postings, { ...swept, live: postings.live })
     }
+    this.pool = pool
     this.items = items
     this.lists = lists
     this.lengths = lengths

@@ -157,6 +157,38 @@ describe("LexicalIndex", () => {
     )
   })
 
+  it("words of any number of documents are found in all of them, before and after most are removed", () => {
+    const index = make()
+    const docs = Array.from({ length: 1_800 }, (_, id) =>
+      doc(id, ["all", id % 2 === 0 ? "even even" : "odd", id % 100 === 0 ? "rare" : "", `only${id}`].join(" ").trim())
+    )
+    const agrees = (left: ReadonlyArray<Doc>) => {
+      for (const query of [["all"], ["even", "rare"], ["odd", "all", "only7"], ["only1799"], ["nowhere"]]) {
+        const { ceiling, scored } = naive(left, query)
+        const found = index.search(query, left.length)
+        const scores = new Map(scored.map(({ item, score }) => [item.id, score]))
+        assert.closeTo(found.ceiling, ceiling, 1e-9)
+        assert.strictEqual(found.hits.length, scores.size)
+        const wrong = found.hits.filter(
+          ({ item, score }) => !(Math.abs(score - (scores.get(item.id) ?? Number.NaN)) < 1e-9)
+        )
+        assert.deepStrictEqual(ids(wrong), [])
+      }
+    }
+    for (const [at, item] of docs.entries()) {
+      index.add(item, item.terms)
+      // Around every length at which a list goes on elsewhere.
+      if ([0, 1, 2, 3, 6, 7, 254, 255, 510, 511, 512, 767, 768].includes(at)) agrees(docs.slice(0, at + 1))
+    }
+    agrees(docs)
+    for (const item of docs) if (item.id % 3 !== 0) index.remove(item)
+    const left = docs.filter(({ id }) => id % 3 === 0)
+    agrees(left)
+    const later = Array.from({ length: 600 }, (_, at) => doc(5_000 + at, "all even"))
+    for (const item of later) index.add(item, item.terms)
+    agrees([...left, ...later])
+  })
+
   it("removing twice removes once", () => {
     const index = make()
     const item = doc(1, "a")
