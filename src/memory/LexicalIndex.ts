@@ -176,7 +176,8 @@ export class LexicalIndex<A extends Indexed> {
     }
     item.slot = slot
     this.items.push(item)
-    this.lists.push(lists)
+    // A list that grew by itself has room for half as many more.
+    this.lists.push(lists.slice())
     this.lengths[slot] = terms.length
     this.live++
     this.total += terms.length
@@ -278,6 +279,7 @@ export class LexicalIndex<A extends Indexed> {
         const to = moved[slot] as number
         if (to >= 0) pool.append(swept, to, frequency)
       })
+      // The slots know the old one.
       Object.assign(postings, { ...swept, live: postings.live })
     }
     this.pool = pool
