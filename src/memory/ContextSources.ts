@@ -6,10 +6,10 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { SessionId } from "../domain/Ids.js"
+import type { EntryId, SessionId } from "../domain/Ids.js"
 import * as Step from "../observability/Step.js"
 import * as ContextAssembly from "./ContextAssembly.js"
-import type * as EpisodicMemory from "./EpisodicMemory.js"
+import * as EpisodicMemory from "./EpisodicMemory.js"
 import type * as HeldEntries from "./HeldEntries.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "./MemoryError.js"
@@ -41,6 +41,8 @@ export interface Asked {
   readonly found: ContextAssembly.Found
   /** What failed, by the section it would have filled. */
   readonly failed: ReadonlyMap<string, MemoryError>
+  /** What the query found, not what only makes up the number. */
+  readonly relevant: ReadonlySet<EntryId>
 }
 
 /**
@@ -48,7 +50,7 @@ export interface Asked {
  *
  * @category constants
  */
-export const nothing: Asked = { found: ContextAssembly.nothing, failed: new Map() }
+export const nothing: Asked = { found: ContextAssembly.nothing, failed: new Map(), relevant: new Set() }
 
 /** More turns than a reader sees anyway are not looked past. */
 const maxShown = 1000
@@ -102,6 +104,7 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
       )
     }
     const none = () => []
+    const relevant = new Set<EntryId>()
     // Of the best results no more can be there already than stand in the recent turns and are shown.
     const topK = maxRecalled + maxRecentTurns + hidden
     const results = yield* Step.forEach(
@@ -131,7 +134,10 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
               // Most of it is not shown; what is gets counted then.
               { counted: false }
             ),
-            (results) => results.map(({ entry }) => entry)
+            (results) => {
+              for (const result of results) if (EpisodicMemory.isFound(result)) relevant.add(result.entry.id)
+              return results.map(({ entry }) => entry)
+            }
           ),
           none
         ),
@@ -152,6 +158,7 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
     }
     return {
       failed,
+      relevant,
       found: {
         recent: recent.filter(unseen),
         recalled: recalled.filter(unseen),

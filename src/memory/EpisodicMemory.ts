@@ -14,6 +14,7 @@ import type { MemoryEntry, MemoryQuery, MemorySearchResult } from "./MemoryEntry
 import { ConsolidationError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
 import * as MemoryStore from "./MemoryStore.js"
+import * as Relevance from "./Relevance.js"
 import type { Selection } from "./Selection.js"
 
 /**
@@ -26,8 +27,9 @@ export interface Service {
   /** The same for several; on failure none of an owner is remembered. */
   readonly recordMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The best entries for a query; what the query leaves out comes from the configuration. Each result counts as accessed once more, unless
-   * `counted` is false: so does who asks for more than is used, and counts what was used with `recordAccess`.
+   * The best entries for a query; what the query leaves out comes from the configuration. Each result that is relevant (above 0.05, the
+   * background) counts as accessed once more, unless `counted` is false: so does who asks for more than is used, and counts what was used
+   * with `recordAccess`.
    */
   readonly recall: (
     query: MemoryQuery,
@@ -182,19 +184,29 @@ export const make = (
     }
   })
 
+/**
+ * Whether a result was found by the query: what only makes up the number, or stands beside a result, was not.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isFound = ({ relevance }: MemorySearchResult): boolean => relevance > Relevance.background
+
 /** What was recalled is there already: that it could not be counted takes it from nobody. */
 const counted = (
   store: MemoryStore.Service,
   ownerId: string,
   results: ReadonlyArray<MemorySearchResult>
-): Effect.Effect<void> =>
-  results.length === 0
+): Effect.Effect<void> => {
+  const ids = new Set(results.filter(isFound).map(({ entry }) => entry.id))
+  return ids.size === 0
     ? Effect.void
-    : Effect.catchAll(store.recordAccess(ownerId, Array.from(new Set(results.map(({ entry }) => entry.id)))), (error) =>
+    : Effect.catchAll(store.recordAccess(ownerId, Array.from(ids)), (error) =>
         Effect.logWarning("Recalled entries could not be counted").pipe(
           Effect.annotateLogs({ module: "EpisodicMemory", error: error._tag, store: store.name })
         )
       )
+}
 
 const compress = Effect.fnUntraced(function* (
   store: MemoryStore.Service,

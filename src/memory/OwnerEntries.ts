@@ -51,6 +51,8 @@ type Direction = 1 | -1
 export class OwnerEntries {
   private readonly held = new Map<string, Held>()
   private readonly order = new OrderedList<Held>(heldByPosition)
+  /** What has names in its metadata: each retrieval that names something asks for them. */
+  private readonly named = new OrderedList<Held>(heldByPosition)
   /** Under `undefined` what belongs to no session. */
   private readonly sessions = new Map<SessionId | undefined, OrderedList<Held>>()
   private readonly evictions: IndexedHeap<"eviction", Held> | undefined
@@ -80,6 +82,7 @@ export class OwnerEntries {
     const item: Held = { entry, owner: this, usedAt, slot: -1, expiry: -1, eviction: -1 }
     this.held.set(entry.id, item)
     this.order.add(item)
+    if (hasNames(entry)) this.named.add(item)
     let session = this.sessions.get(entry.sessionId)
     if (session === undefined) {
       session = new OrderedList(heldByPosition)
@@ -94,6 +97,7 @@ export class OwnerEntries {
   remove(item: Held): void {
     this.held.delete(item.entry.id)
     this.order.remove(item)
+    if (hasNames(item.entry)) this.named.remove(item)
     const session = this.sessions.get(item.entry.sessionId)
     session?.remove(item)
     if (session?.size === 0) this.sessions.delete(item.entry.sessionId)
@@ -186,7 +190,7 @@ export class OwnerEntries {
 
   private lists(selection: Selection): ReadonlyArray<OrderedList<Held>> {
     const sessions = sessionsOf(selection.sessionIds, selection.lineage)
-    if (sessions === undefined) return [this.order]
+    if (sessions === undefined) return [wantsNames(selection) ? this.named : this.order]
     const lists: Array<OrderedList<Held>> = []
     for (const id of sessions) {
       const list = this.sessions.get(id)
@@ -194,6 +198,15 @@ export class OwnerEntries {
     }
     return lists
   }
+}
+
+const hasNames = ({ metadata }: MemoryEntry): boolean => Object.hasOwn(metadata, "entities")
+
+/** Whether what has no names cannot be selected. */
+const wantsNames = ({ filters }: Selection): boolean => {
+  const names = filters !== undefined && Object.hasOwn(filters, "entities") ? filters["entities"] : null
+  if (names === null || names === undefined) return false
+  return typeof names !== "object" || !("in" in names) || !names.in.includes(null)
 }
 
 /** The sessions a selection can look at; `undefined` when it is all of them. */

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { SessionId, TurnId } from "../domain/Ids.js"
+import type { EntryId, SessionId, TurnId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import type { Message } from "../llm/LlmClient.js"
 import { TokenCounter } from "../llm/TokenCounter.js"
@@ -218,21 +218,18 @@ export interface Options {
 const recalled = (
   episodic: EpisodicService,
   ownerId: string,
-  { entries, report }: ContextAssembly.Context
+  { report }: ContextAssembly.Context,
+  relevant: ReadonlySet<EntryId>
 ): Effect.Effect<void> => {
   const taken = new Set(report.find(({ source }) => source === "episodic")?.taken)
-  return taken.size === 0
+  const ids = Array.from(relevant).filter((id) => taken.has(id))
+  return ids.length === 0
     ? Effect.void
-    : Effect.catchAll(
-        episodic.recordAccess(
-          ownerId,
-          entries.filter(({ id }) => taken.has(id)).map(({ id }) => id)
-        ),
-        (error) =>
-          Effect.annotateLogs(Effect.logWarning("Recalled entries could not be counted"), {
-            module: NAME,
-            error: error._tag
-          })
+    : Effect.catchAll(episodic.recordAccess(ownerId, ids), (error) =>
+        Effect.annotateLogs(Effect.logWarning("Recalled entries could not be counted"), {
+          module: NAME,
+          error: error._tag
+        })
       )
 }
 
@@ -285,7 +282,7 @@ export const make = (
       function* (request: AssembleOptions) {
         const { query, systemPrompt, tokenBudget } = request
         const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
-        const { failed, found } = ContextAssembly.hasRoom(room)
+        const { failed, found, relevant } = ContextAssembly.hasRoom(room)
           ? yield* ContextSources.ask(tiers, request)
           : ContextSources.nothing
         const assembled = ContextAssembly.assemble(found, room, {
@@ -299,7 +296,7 @@ export const make = (
           costs
         })
         const { report, ...context } = assembled
-        yield* recalled(episodic, request.ownerId, assembled)
+        yield* recalled(episodic, request.ownerId, assembled, relevant)
         const count = context.entries.length + context.facts.length + context.tools.length
         yield* notices.retrieved({ tier: "working", ownerId: request.ownerId, count })
         return {

@@ -144,6 +144,22 @@ describe("recall", () => {
     )
   )
 
+  it.effect("what only makes up the number of results, or stands beside one, does not count", () =>
+    run((memory, store) =>
+      Effect.gen(function* () {
+        const sessionId = SessionId.make("s")
+        yield* memory.recordMany([entry("tea", { sessionId }), entry("milk", { sessionId }), entry("rain")])
+        const results = yield* memory.recall({ ownerId: "ann", query: "tea", neighbours: 1 })
+        assert.lengthOf(results, 3)
+        yield* memory.recall({ ownerId: "ann", query: "" })
+        assert.deepStrictEqual(
+          (yield* store.all("ann")).filter(({ accessCount }) => accessCount !== undefined).map(({ id }) => id),
+          ids("tea")
+        )
+      })
+    )
+  )
+
   it.effect("who asks for more than is used counts what was used", () =>
     run((memory, store) =>
       Effect.gen(function* () {

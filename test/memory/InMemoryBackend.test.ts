@@ -12,7 +12,7 @@ import type { MemoryBackend, Position } from "../../src/memory/MemoryBackend.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import { MemoryCapacityError } from "../../src/memory/MemoryError.js"
 import * as MemoryMetrics from "../../src/memory/MemoryMetrics.js"
-import type { MemoryRole, Selection } from "../../src/memory/Selection.js"
+import type { Condition, MemoryRole, Selection } from "../../src/memory/Selection.js"
 import * as Selections from "../../src/memory/Selection.js"
 
 const id = (value: string) => value as EntryId
@@ -373,6 +373,32 @@ describe("InMemoryBackend", () => {
       assert.strictEqual(yield* held, 1)
       yield* backend.clear("o")
       assert.strictEqual(yield* held, 0)
+    })
+  )
+
+  it.effect("what has names is found among the others by any condition, and stays found when it changes", () =>
+    Effect.gen(function* () {
+      const backend = yield* InMemoryBackend.make()
+      yield* store(
+        backend,
+        entry("a", { timestamp: 1, metadata: { entities: ["Nora", "Ghent"] } }),
+        entry("b", { timestamp: 2 }),
+        entry("c", { timestamp: 3, metadata: { entities: null } }),
+        entry("d", { timestamp: 4, metadata: { entities: "Nora" } })
+      )
+      const found = (entities: Condition) =>
+        Effect.map(backend.recent("o", { limit: 9, selection: { filters: { entities } } }), (entries) =>
+          entries.map(({ id }) => id).join("")
+        )
+      assert.strictEqual(yield* found("Nora"), "da")
+      assert.strictEqual(yield* found({ in: ["Ghent", "Paris"] }), "a")
+      assert.strictEqual(yield* found({ gte: "H" }), "da")
+      assert.strictEqual(yield* found(null), "cb")
+      assert.strictEqual(yield* found({ in: [null, "Ghent"] }), "cba")
+      yield* store(backend, entry("a", { timestamp: 5 }), entry("b", { timestamp: 6, metadata: { entities: "Nora" } }))
+      yield* backend.apply("o", { delete: [id("d")] })
+      assert.strictEqual(yield* found("Nora"), "b")
+      assert.strictEqual(yield* found(null), "ac")
     })
   )
 })
