@@ -22,10 +22,12 @@ import * as StormPrompts from "./StormPrompts.js"
 import * as SupervisorPrompts from "./SupervisorPrompts.js"
 
 /**
+ * What strategies ask.
+ *
  * @since 0.1.0
  * @category constants
  */
-export const steps: ReadonlyArray<PromptStep> = [
+export const strategySteps: ReadonlyArray<PromptStep> = [
   ...ReActPrompts.steps,
   ...ReflectionPrompts.steps,
   ...PlanAndSolvePrompts.steps,
@@ -37,9 +39,26 @@ export const steps: ReadonlyArray<PromptStep> = [
   ...StormPrompts.steps,
   ...PlanExecutePrompts.steps,
   ...SupervisorPrompts.steps,
-  ...AdaptivePrompts.steps,
+  ...AdaptivePrompts.steps
+]
+
+/**
+ * What memory asks: summaries, facts, the order of what was found.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const memorySteps: ReadonlyArray<PromptStep> = [
   ...EpisodicPrompts.steps,
   ...SemanticPrompts.steps,
   ...HistoryPrompts.steps,
   ...MemoryRerankPrompts.steps
 ]
+
+/**
+ * All of them.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const steps: ReadonlyArray<PromptStep> = [...strategySteps, ...memorySteps]

@@ -29,7 +29,7 @@ export const stepOf = (request: LlmClient.LlmRequest): PromptStep | undefined =>
   const system = systemOf(request)
   let found: PromptStep | undefined
   let length = 0
-  for (const step of DefaultPrompts.steps) {
+  for (const step of DefaultPrompts.strategySteps) {
     const texts = chunksOf(step)
     const size = texts.join("").length
     if (size > length && texts.every((text) => system.includes(text))) {

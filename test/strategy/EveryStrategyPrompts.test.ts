@@ -39,7 +39,7 @@ const using =
   <A, E, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.provideService(run, PromptLibrary.PromptLibrary, library)
 
-const everyStep = DefaultPrompts.steps.map((step) => [keyOf(step), step] as const)
+const everyStep = DefaultPrompts.strategySteps.map((step) => [keyOf(step), step] as const)
 
 /** Requests by the prompt they hold. */
 const requestsByStep = (library: PromptLibrary.Service) =>
@@ -169,7 +169,7 @@ describe("prompts of every strategy", () => {
     }).pipe(Effect.scoped, Effect.provide(NodeContext.layer))
   )
 
-  const patterns = Array.from(new Set(DefaultPrompts.steps.map(({ pattern }) => pattern)))
+  const patterns = Array.from(new Set(DefaultPrompts.strategySteps.map(({ pattern }) => pattern)))
 
   /** Cases as they are, and with an answer of a shape that does not fit at first. */
   const asked = [

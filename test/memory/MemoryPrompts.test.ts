@@ -1,0 +1,84 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
+import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import * as HistoryCompactor from "../../src/memory/HistoryCompactor.js"
+import * as MemoryReranker from "../../src/memory/MemoryReranker.js"
+import * as DefaultPrompts from "../../src/prompt/DefaultPrompts.js"
+import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import { entry } from "../support/ConsolidatedMemory.js"
+
+const entries = Array.from({ length: 6 }, (_, index) =>
+  entry(`e${index}`, `Nora lives in Ghent, number ${index}. `.repeat(20))
+)
+
+type Services =
+  | EpisodicCompressor.EpisodicCompressor
+  | EntityExtractor.EntityExtractor
+  | HistoryCompactor.HistoryCompactor
+  | MemoryReranker.MemoryReranker
+
+/** What asks each step. */
+const asking: Record<string, Effect.Effect<unknown, unknown, Services>> = {
+  EpisodicCompressor: Effect.flatMap(EpisodicCompressor.EpisodicCompressor, (one) => one.compress(entries)),
+  EntityExtractor: Effect.flatMap(EntityExtractor.EntityExtractor, (one) => one.extract(entries)),
+  HistoryCompactor: Effect.flatMap(HistoryCompactor.HistoryCompactor, (one) =>
+    one.compact({ scope: { ownerId: "ann" }, items: entries, tokenBudget: 400 })
+  ),
+  MemoryReranker: Effect.flatMap(MemoryReranker.MemoryReranker, (one) =>
+    one.rerank(
+      "where?",
+      entries.map((found) => ({ entry: found, score: 1, relevance: 1, source: "x" }))
+    )
+  )
+}
+
+const layer = (prompts: Layer.Layer<never>) => {
+  const model = TestModel.layer(() => ({ text: "nothing" }))
+  return Layer.mergeAll(
+    EpisodicCompressor.layerModel(),
+    EntityExtractor.layerModel(),
+    HistoryCompactor.layer(),
+    MemoryReranker.layer()
+  ).pipe(
+    Layer.provide(Layer.merge(TokenCounter.layerApproximate(), ModelRouter.layerDefault)),
+    Layer.provideMerge(model),
+    Layer.merge(prompts)
+  )
+}
+
+const systemsAsked = (pattern: string) =>
+  Effect.gen(function* () {
+    yield* Effect.exit(asking[pattern] ?? Effect.void)
+    return (yield* TestModel.requests).map(({ messages }) => String(messages[0]?.content))
+  })
+
+describe("prompts of memory", () => {
+  it("each step has somebody who asks it", () => {
+    assert.deepStrictEqual(
+      Array.from(new Set(DefaultPrompts.memorySteps.map(({ pattern }) => pattern))).toSorted(),
+      Object.keys(asking).toSorted()
+    )
+  })
+
+  for (const pattern of Object.keys(asking)) {
+    it.effect(`${pattern} asks with the prompts of the library and custom instructions`, () =>
+      Effect.gen(function* () {
+        const plain = yield* Effect.provide(systemsAsked(pattern), layer(Layer.empty))
+        assert.isAbove(plain.length, 0)
+        const prompts = PromptLibrary.layer({ instructions: { [pattern]: `only for ${pattern}` } })
+        const told = yield* Effect.provide(systemsAsked(pattern), layer(prompts as Layer.Layer<never>))
+        assert.isAbove(told.length, 0)
+        for (const [index, system] of told.entries()) {
+          assert.include(system, "## Custom Instructions")
+          assert.include(system, `only for ${pattern}`)
+          assert.notInclude(plain[index] ?? "", "only for")
+        }
+      })
+    )
+  }
+})
