@@ -71,7 +71,7 @@ describe("prompts of memory", () => {
         const plain = yield* Effect.provide(systemsAsked(pattern), layer(Layer.empty))
         assert.isAbove(plain.length, 0)
         const prompts = PromptLibrary.layer({ instructions: { [pattern]: `only for ${pattern}` } })
-        const told = yield* Effect.provide(systemsAsked(pattern), layer(prompts as Layer.Layer<never>))
+        const told = yield* Effect.provide(systemsAsked(pattern), layer(Layer.orDie(prompts)))
         assert.isAbove(told.length, 0)
         for (const [index, system] of told.entries()) {
           assert.include(system, "## Custom Instructions")
