@@ -190,7 +190,7 @@ export const make = (
  * @since 0.1.0
  * @category guards
  */
-export const isFound = ({ relevance }: MemorySearchResult): boolean => relevance > Relevance.background
+export const isFound = ({ relevance }: MemorySearchResult): boolean => relevance > Relevance.BACKGROUND
 
 /** What was recalled is there already: that it could not be counted takes it from nobody. */
 const counted = (
