@@ -215,9 +215,10 @@ const strategiesOf = (
   { consolidation }: MemoryConfig.MemoryConfig,
   given: Collaborators
 ): ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<any>> => [
-  ConsolidationStrategies.deduplication(),
-  ConsolidationStrategies.recencyDecay({ halfLife: Duration.hours(consolidation.halfLifeHours) }),
-  ConsolidationStrategies.accessFrequency({ importanceThreshold: consolidation.importancePruneThreshold }),
+  ...ConsolidationStrategies.standard({
+    halfLife: Duration.hours(consolidation.halfLifeHours),
+    importanceThreshold: consolidation.importancePruneThreshold
+  }),
   ...(given.compressor === undefined ? [] : [SummarizeStrategy.make({ batchSize: consolidation.batchSize })])
 ]
 

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Count from "../internal/Count.js"
 import * as EntityExtractor from "./EntityExtractor.js"
+import * as EntryGroups from "./EntryGroups.js"
 import { type Fact, FactId, type NewFact } from "./Fact.js"
 import * as FactRecall from "./FactRecall.js"
 import * as FactStore from "./FactStore.js"
@@ -119,16 +120,6 @@ export const defaults = {
 const observed = (operation: Parameters<typeof MemoryNotices.observed>[1]) =>
   MemoryNotices.observed("semantic", operation)
 
-const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<MemoryEntry>> => {
-  const groups = new Map<string, Array<MemoryEntry>>()
-  for (const entry of entries) {
-    const group = groups.get(entry.ownerId)
-    if (group === undefined) groups.set(entry.ownerId, [entry])
-    else group.push(entry)
-  }
-  return groups
-}
-
 const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
   const known = new Map<FactId, Fact>()
   for (const fact of facts) known.set(fact.id, fact)
@@ -205,7 +196,10 @@ export const make = (
         ),
       deleteFact: (ownerId, id) => observed("forget")(store.delete(ownerId, id)),
       ingest: (entries) =>
-        Effect.forEach(byOwner(entries), ([ownerId, group]) => ingest(ownerId, group)).pipe(
+        Effect.forEach(
+          EntryGroups.groupBy(entries, ({ ownerId }) => ownerId),
+          ([ownerId, group]) => ingest(ownerId, group)
+        ).pipe(
           Effect.map((kept) => kept.flat()),
           observed("ingest")
         ),
