@@ -1552,7 +1552,8 @@ export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. Times are milliseconds since the epoch, costs US dollars.
+ * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
+ * session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
@@ -1564,6 +1565,20 @@ export * as Session from "./session/Session.js"
  * @since 0.1.0
  */
 export * as SessionError from "./session/SessionError.js"
+
+/**
+ * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
+ *
+ * @since 0.1.0
+ */
+export * as SessionEvents from "./session/SessionEvents.js"
+
+/**
+ * The places of sessions where handlers may wait. They are called after the session is kept.
+ *
+ * @since 0.1.0
+ */
+export * as SessionHooks from "./session/SessionHooks.js"
 
 /**
  * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
@@ -1578,6 +1593,14 @@ export * as SessionManager from "./session/SessionManager.js"
  * @since 0.1.0
  */
 export * as SessionStage from "./agent/SessionStage.js"
+
+/**
+ * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
+ * is given, all or nothing, and never lets one writer pass over another.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStore from "./session/SessionStore.js"
 
 /**
  * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.

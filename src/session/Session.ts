@@ -1,6 +1,7 @@
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. Times are milliseconds since the epoch, costs US dollars.
+ * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
+ * session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
@@ -45,6 +46,61 @@ export const CheckpointId = Schema.String.pipe(
  * @category models
  */
 export type CheckpointId = typeof CheckpointId.Type
+
+/**
+ * A turn by the session that wrote it: ids of turns are unique within a session, and branches of one conversation may use the same ones.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const TurnRef = Schema.Struct({ sessionId: SessionId, turnId: TurnId }).annotations({
+  identifier: `${NAME}/TurnRef`
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface TurnRef extends Schema.Schema.Type<typeof TurnRef> {}
+
+/**
+ * What a restore left behind: turns of the session that were said after `after` and before `before` (times) are no longer on the way to
+ * its head.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Cut = Schema.Struct({ after: Schema.Finite, before: Schema.Finite }).annotations({
+  identifier: `${NAME}/Cut`
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Cut extends Schema.Schema.Type<typeof Cut> {}
+
+/** Oldest first. */
+const cuts = Schema.optionalWith(Schema.Array(Cut), { default: () => [] })
+
+/**
+ * A session that wrote some of the turns on the way to a branch, and the last of them on that way.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Ancestor = Schema.Struct({
+  ...TurnRef.fields,
+  /** Of that turn. */
+  depth: Schema.Int.pipe(Schema.positive()),
+  /** When it was said. */
+  until: Schema.Finite,
+  /** What that session had left behind by then. */
+  cuts
+}).annotations({ identifier: `${NAME}/Ancestor` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 
 /**
  * A tool call made in a turn, and what came of it.
@@ -107,9 +163,11 @@ export const SessionTurn = Schema.Struct({
   /** The session that wrote it; branches of that session share it. */
   sessionId: SessionId,
   /** Absent for the first turn. */
-  parentId: Schema.optional(TurnId),
+  parent: Schema.optional(TurnRef),
   /** 1 for the first turn, else one more than its parent's. */
-  depth: Schema.Int.pipe(Schema.positive())
+  depth: Schema.Int.pipe(Schema.positive()),
+  /** What it is a copy of, taken over by a merge: the turn that was said first, and when. */
+  origin: Schema.optional(Schema.Struct({ ...TurnRef.fields, timestamp: Schema.Finite }))
 }).annotations({ identifier: `${NAME}/SessionTurn` })
 /**
  * @since 0.1.0
@@ -125,13 +183,27 @@ const state = {
   systemPrompt: Schema.optional(Schema.String),
   variables: attributes,
   /** The newest turn; absent while there is none. */
-  head: Schema.optional(TurnId),
+  head: Schema.optional(TurnRef),
   /** How many turns lie on the way from the first to the head. */
   depth: count,
   /** Of the turns on that way. */
   totalTokens: count,
-  totalCost: cost
+  totalCost: cost,
+  cuts
 }
+
+/**
+ * The small state of a session: all that a checkpoint keeps.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SessionState = Schema.Struct(state).annotations({ identifier: `${NAME}/SessionState` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SessionState extends Schema.Schema.Type<typeof SessionState> {}
 
 /**
  * A session without its turns, which are read by window.
@@ -146,16 +218,45 @@ export const Session = Schema.Struct({
   ...state,
   createdAt: Schema.Finite,
   updatedAt: Schema.Finite,
+  /** How often it was written: each write goes from one revision to the next, so that no writer passes over another. */
+  revision: count,
   /** The newest checkpoint, or the one last restored. */
   checkpointId: Schema.optional(CheckpointId),
+  /** The session it was forked from. */
   parentSessionId: Schema.optional(SessionId),
-  branchName: Schema.optional(Schema.String)
+  /** The first session of the tree it belongs to; absent for that one itself. */
+  rootSessionId: Schema.optional(SessionId),
+  branchName: Schema.optional(Schema.String),
+  /** The sessions that wrote the turns a branch begins with, the first one first; empty for a session that is no branch. */
+  lineage: Schema.optionalWith(Schema.Array(Ancestor), { default: () => [] })
 }).annotations({ identifier: `${NAME}/Session` })
 /**
  * @since 0.1.0
  * @category models
  */
 export interface Session extends Schema.Schema.Type<typeof Session> {}
+
+/**
+ * Where two sessions came together: what a merge took over from another session, and the two turns it has for parents.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const MergeRecord = Schema.Struct({
+  /** The session that was merged in. */
+  sessionId: SessionId,
+  strategy: Schema.String,
+  /** The head before the merge, and the head of the session that was merged in; absent where there was no turn yet. */
+  ours: Schema.optional(TurnRef),
+  theirs: Schema.optional(TurnRef),
+  /** The state of the session that was merged in: where the next merge of the two begins. */
+  state: SessionState
+}).annotations({ identifier: `${NAME}/MergeRecord` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MergeRecord extends Schema.Schema.Type<typeof MergeRecord> {}
 
 /**
  * A session as it stood: its head and its small state, no turns.
@@ -166,14 +267,53 @@ export interface Session extends Schema.Schema.Type<typeof Session> {}
 export const SessionCheckpoint = Schema.Struct({
   id: CheckpointId,
   sessionId: SessionId,
-  state: Schema.Struct(state),
+  name: Schema.optional(Schema.String),
+  /**
+   * Made by a caller (`manual`), after every so many turns (`auto`), as the beginning of a branch (`fork`) or behind a merge (`merge`). The
+   * last two are kept as long as their session; of the others the oldest go when there are too many.
+   */
+  kind: Schema.Literal("manual", "auto", "fork", "merge"),
+  state: SessionState,
   createdAt: Schema.Finite,
-  /** The checkpoint the session stood on before. */
+  /** The revision of the session it was written with: later checkpoints of a session have higher ones. */
+  revision: count,
+  /** The checkpoint the session stood on before. It may be gone. */
   parentCheckpointId: Schema.optional(CheckpointId),
-  metadata: attributes
+  metadata: attributes,
+  /** Of the kind `merge`. */
+  merge: Schema.optional(MergeRecord)
 }).annotations({ identifier: `${NAME}/SessionCheckpoint` })
 /**
  * @since 0.1.0
  * @category models
  */
 export interface SessionCheckpoint extends Schema.Schema.Type<typeof SessionCheckpoint> {}
+
+/**
+ * The small state of a session, as a checkpoint keeps it.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const stateOf = (session: SessionState): SessionState => ({
+  status: session.status,
+  metadata: session.metadata,
+  activeTools: session.activeTools,
+  activeSkills: session.activeSkills,
+  ...(session.systemPrompt === undefined ? {} : { systemPrompt: session.systemPrompt }),
+  variables: session.variables,
+  ...(session.head === undefined ? {} : { head: session.head }),
+  depth: session.depth,
+  totalTokens: session.totalTokens,
+  totalCost: session.totalCost,
+  cuts: session.cuts
+})
+
+/**
+ * Whether a session still takes part: active or suspended ones count against limits and may expire.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const isLive = (session: Pick<Session, "status">): boolean =>
+  session.status === "active" || session.status === "suspended"

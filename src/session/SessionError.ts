@@ -62,7 +62,7 @@ export class SessionTransitionError extends Schema.TaggedError<SessionTransition
 }) {}
 
 /**
- * A limit is reached. `detail` names it: sessions of a user, turns of a session, checkpoints, branches.
+ * A limit is reached. `detail` names it: sessions of a user, turns of a session, branches, agents of a group.
  *
  * @since 0.1.0
  * @category errors
@@ -70,6 +70,50 @@ export class SessionTransitionError extends Schema.TaggedError<SessionTransition
 export class SessionCapacityError extends Schema.TaggedError<SessionCapacityError>(
   "effect-lexigram/session/SessionError/SessionCapacityError"
 )("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
+
+/**
+ * Somebody else has written in between: the session is no longer what the caller took it for. Reading it again and deciding anew helps.
+ * `expected` and `actual` are revisions, or heads where the caller asked for one.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionConflictError extends Schema.TaggedError<SessionConflictError>(
+  "effect-lexigram/session/SessionError/SessionConflictError"
+)("SessionConflictError", {
+  ...ErrorCode.fields("LEX_ERR_SES_101"),
+  sessionId: Schema.String,
+  expected: Schema.String,
+  actual: Schema.String
+}) {}
+
+/**
+ * Two sessions cannot be brought together: they have no turn in common, or both changed the same in different ways and the strategy does
+ * not decide between them.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionMergeError extends Schema.TaggedError<SessionMergeError>(
+  "effect-lexigram/session/SessionError/SessionMergeError"
+)("SessionMergeError", {
+  ...ErrorCode.fields("LEX_ERR_SES_102"),
+  sessionId: Schema.String,
+  branchSessionId: Schema.String,
+  reason: Schema.Literal("same", "unrelated", "conflict", "unknown_turn", "resolver"),
+  /** The variables that both changed. */
+  variables: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
+}) {}
+
+/**
+ * Sessions are not configured as they must be.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionConfigurationError extends Schema.TaggedError<SessionConfigurationError>(
+  "effect-lexigram/session/SessionError/SessionConfigurationError"
+)("SessionConfigurationError", ErrorCode.fields("LEX_ERR_SES_103")) {}
 
 /**
  * Sessions could not be read or written.
@@ -94,6 +138,9 @@ export const SessionError = Schema.Union(
   CheckpointNotFoundError,
   SessionTransitionError,
   SessionCapacityError,
+  SessionConflictError,
+  SessionMergeError,
+  SessionConfigurationError,
   SessionStorageError
 )
 /**

@@ -5,6 +5,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
@@ -16,17 +17,21 @@ import {
   type Session,
   type SessionCheckpoint,
   type SessionStatus,
-  type SessionTurn
+  type SessionTurn,
+  stateOf,
+  type TurnRef
 } from "./Session.js"
 import {
   CheckpointNotFoundError,
   type SessionCapacityError,
   type SessionClosedError,
+  type SessionConflictError,
   type SessionExpiredError,
   type SessionNotFoundError,
   type SessionStorageError,
   type SessionTransitionError
 } from "./SessionError.js"
+import type * as SessionStore from "./SessionStore.js"
 
 /**
  * Who asks. With a user, sessions of other users and of nobody are not found; without one, the caller answers for it that the session
@@ -74,6 +79,81 @@ export interface UpdateOptions extends Access {
 export interface TurnsOptions extends Access {
   /** At most so many, the newest ones. */
   readonly last: number
+  /** Only those before this turn: the page before a page is that before its first turn. One that the session does not know: empty. */
+  readonly before?: TurnRef | undefined
+  /** Only those behind this turn, where it is on the way to the head. */
+  readonly since?: TurnRef | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ListOptions {
+  /** Only sessions of these statuses; default all. */
+  readonly statuses?: ReadonlyArray<SessionStatus> | undefined
+  /**
+   * By which time, newest first: `updated` shows first what was changed last, and may miss a session that changes between two pages;
+   * `created` misses none. Default `updated`.
+   */
+  readonly order?: "created" | "updated" | undefined
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly after?: SessionStore.Cursor | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Page {
+  readonly sessions: ReadonlyArray<Session>
+  /** Where the next page goes on; absent when this was the last one. */
+  readonly next?: SessionStore.Cursor | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AddTurnOptions extends Access {
+  /**
+   * The newest turn as the caller knows it, `null` for none: with another one the turn is refused with `SessionConflictError`. Left out,
+   * the turn goes behind whatever is newest.
+   */
+  readonly expectedHead?: TurnRef | null | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckpointsOptions extends Access {
+  readonly limit?: number | undefined
+  /** Only those with a lower `revision`. */
+  readonly before?: number | undefined
+  readonly kinds?: ReadonlyArray<SessionCheckpoint["kind"]> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface RestoreOptions extends Access {
+  /** Makes a closed or expired session active again, within the user's limit. Default false: such a session refuses. */
+  readonly reopen?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExpireOptions {
+  /** Sessions in which nothing happened for so long. Default that of the layer. */
+  readonly idle?: Duration.DurationInput | undefined
+  /** At most so many, those idle the longest; default 100. */
+  readonly limit?: number | undefined
 }
 
 /**
@@ -81,6 +161,7 @@ export interface TurnsOptions extends Access {
  * @category models
  */
 export interface CheckpointOptions extends Access {
+  readonly name?: string | undefined
   readonly metadata?: { readonly [key: string]: unknown } | undefined
 }
 
@@ -104,20 +185,21 @@ export interface Service {
   ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
   /** The session in whatever status, if there is one for whoever asks. */
   readonly get: (id: SessionId, options?: Access) => Effect.Effect<Option.Option<Session>, SessionStorageError>
-  /** All sessions of a user in whatever status, the one changed last first. None: empty. */
-  readonly list: (userId: UserId) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
+  /** The sessions of a user, `null` for those of nobody, by pages. None: empty. */
+  readonly list: (userId: UserId | null, options?: ListOptions) => Effect.Effect<Page, SessionStorageError>
   /**
    * Puts a turn behind the newest one and makes it the head. Of several writers at once all turns are kept, one behind the other. A turn
-   * id that the session has already gives the first turn and changes nothing. A suspended session refuses with
-   * `SessionTransitionError`, a full one with `SessionCapacityError`.
+   * id that the session has already, or a branch has from where it comes, gives the first turn and changes nothing, whatever the status. A
+   * suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it stays open.
    */
   readonly addTurn: (
     id: SessionId,
     turn: NewTurn,
-    options?: Access
+    options?: AddTurnOptions
   ) => Effect.Effect<
     SessionTurn,
     | SessionNotFoundError
+    | SessionConflictError
     | SessionClosedError
     | SessionExpiredError
     | SessionTransitionError
@@ -139,28 +221,36 @@ export interface Service {
     id: SessionId,
     options?: CheckpointOptions
   ) => Effect.Effect<SessionCheckpoint, SessionNotFoundError | SessionStorageError>
-  /** The checkpoints of a session, oldest first. None: empty. */
+  /** The checkpoints of a session, newest first; at most `limit`, default all that are kept. None: empty. */
   readonly checkpoints: (
     id: SessionId,
-    options?: Access
+    options?: CheckpointsOptions
   ) => Effect.Effect<ReadonlyArray<SessionCheckpoint>, SessionNotFoundError | SessionStorageError>
   /**
    * Takes a session back to a checkpoint, head and small state; its status stays as it is. Turns added since are kept but no longer on
-   * the way to the head. A closed or expired session refuses. Doing it again changes nothing but the time.
+   * the way to the head. A closed or expired session refuses, unless it is asked to reopen. Doing it again changes nothing but the time.
    */
   readonly restore: (
     id: CheckpointId,
-    options?: Access
-  ) => Effect.Effect<Session, CheckpointNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
+    options?: RestoreOptions
+  ) => Effect.Effect<
+    Session,
+    CheckpointNotFoundError | SessionClosedError | SessionExpiredError | SessionCapacityError | SessionStorageError
+  >
   /** Makes an active session refuse turns until it is resumed. A suspended one stays as it is and succeeds. */
   readonly suspend: (
     id: SessionId,
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionTransitionError | SessionStorageError>
-  /** Closes a session for good; turns can still be read. A closed or expired one stays as it is and succeeds. */
+  /**
+   * Closes a session for good; turns can still be read. A closed or expired one stays as it is and succeeds. What memory has to do then
+   * goes on behind.
+   */
   readonly close: (id: SessionId, options?: Access) => Effect.Effect<void, SessionNotFoundError | SessionStorageError>
   /** Deletes a session, its checkpoints, and the turns that no other session reaches. One that is not found: does nothing. */
   readonly delete: (id: SessionId, options?: Access) => Effect.Effect<void, SessionStorageError>
+  /** Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is given to one. */
+  readonly expireIdle: (options?: ExpireOptions) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
   /** Succeeds if the store below answers. */
   readonly health: Effect.Effect<void, SessionStorageError>
 }
@@ -184,8 +274,11 @@ const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: Se
     depth: 0,
     totalTokens: 0,
     totalCost: 0,
+    cuts: [],
     createdAt: now,
-    updatedAt: now
+    updatedAt: now,
+    revision: 0,
+    lineage: []
   }))
 
 /**
@@ -201,18 +294,20 @@ export const layerNoop: Layer.Layer<SessionManager> = Layer.succeed(SessionManag
   }),
   resume: (id, options) => ephemeral(id, options, "active"),
   get: () => Effect.succeedNone,
-  list: () => Effect.succeed([]),
+  list: () => Effect.succeed({ sessions: [] }),
   addTurn: (id, turn) => Effect.succeed({ ...turn, sessionId: id, depth: 1 }),
   turns: () => Effect.succeed([]),
   update: (id, options) => ephemeral(id, options, "active"),
   checkpoint: Effect.fnUntraced(function* (id, options) {
-    const { createdAt, metadata, activeTools, activeSkills, variables, status, depth, totalTokens, totalCost } =
-      yield* ephemeral(id, undefined, "active")
+    const session = yield* ephemeral(id, undefined, "active")
     return {
       id: CheckpointId.make(yield* IdGenerator.generate),
       sessionId: id,
-      state: { status, metadata, activeTools, activeSkills, variables, depth, totalTokens, totalCost },
-      createdAt,
+      ...(options?.name === undefined ? {} : { name: options.name }),
+      kind: "manual" as const,
+      state: stateOf(session),
+      createdAt: session.createdAt,
+      revision: 0,
       metadata: options?.metadata ?? {}
     }
   }),
@@ -228,5 +323,6 @@ export const layerNoop: Layer.Layer<SessionManager> = Layer.succeed(SessionManag
   suspend: (id, options) => ephemeral(id, options, "suspended"),
   close: () => Effect.void,
   delete: () => Effect.void,
+  expireIdle: () => Effect.succeed([]),
   health: Effect.void
 })

@@ -1,6 +1,7 @@
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. Times are milliseconds since the epoch, costs US dollars.
+ * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
+ * session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
@@ -14,8 +15,30 @@ export * as Session from "./Session.js"
 export * as SessionError from "./SessionError.js"
 
 /**
+ * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
+ *
+ * @since 0.1.0
+ */
+export * as SessionEvents from "./SessionEvents.js"
+
+/**
+ * The places of sessions where handlers may wait. They are called after the session is kept.
+ *
+ * @since 0.1.0
+ */
+export * as SessionHooks from "./SessionHooks.js"
+
+/**
  * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
  *
  * @since 0.1.0
  */
 export * as SessionManager from "./SessionManager.js"
+
+/**
+ * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
+ * is given, all or nothing, and never lets one writer pass over another.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStore from "./SessionStore.js"

@@ -29,8 +29,11 @@ describe("SessionManager.layerNoop", () => {
         depth: 0,
         totalTokens: 0,
         totalCost: 0,
+        cuts: [],
         createdAt: 5000,
-        updatedAt: 5000
+        updatedAt: 5000,
+        revision: 0,
+        lineage: []
       })
       const resumed = yield* sessions.resume(id)
       assert.strictEqual(resumed.id, id)
@@ -55,7 +58,7 @@ describe("SessionManager.layerNoop", () => {
       assert.deepStrictEqual(added, { ...turn, sessionId: id, depth: 1 })
       assert.deepStrictEqual(yield* sessions.turns(id, { last: 10 }), [])
       assert.isTrue(Option.isNone(yield* sessions.get(id)))
-      assert.deepStrictEqual(yield* sessions.list(userId), [])
+      assert.deepStrictEqual(yield* sessions.list(userId), { sessions: [] })
     }).pipe(Effect.provide(SessionManager.layerNoop))
   )
 

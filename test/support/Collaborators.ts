@@ -97,8 +97,11 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
           depth: 0,
           totalTokens: 0,
           totalCost: 0,
+          cuts: [],
           createdAt: now,
-          updatedAt: now
+          updatedAt: now,
+          revision: 0,
+          lineage: []
         }
         kept.set(id, session)
         return Effect.succeed(session)
@@ -121,7 +124,7 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
           ...turn,
           sessionId: id,
           depth: list.length + 1,
-          ...(last === undefined ? {} : { parentId: last.id })
+          ...(last === undefined ? {} : { parent: { sessionId: id, turnId: last.id } })
         }
         list.push(added)
         return added
@@ -135,6 +138,7 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
     suspend: unused,
     close: unused,
     delete: unused,
+    expireIdle: unused,
     health: Effect.void,
     ...over
   }
