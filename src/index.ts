@@ -1560,6 +1560,13 @@ export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
 export * as Session from "./session/Session.js"
 
 /**
+ * How conversations are kept and for how long, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as SessionConfig from "./session/SessionConfig.js"
+
+/**
  * How sessions refuse or fail.
  *
  * @since 0.1.0

@@ -8,6 +8,13 @@
 export * as Session from "./Session.js"
 
 /**
+ * How conversations are kept and for how long, from code or from the environment.
+ *
+ * @since 0.1.0
+ */
+export * as SessionConfig from "./SessionConfig.js"
+
+/**
  * How sessions refuse or fail.
  *
  * @since 0.1.0
