@@ -66,7 +66,7 @@ export interface Change {
 /**
  * As a change, with turns: the last of them is the session's new head, each is the parent of the next. Of the session itself only `head`,
  * `depth`, `totalTokens`, `totalCost`, `updatedAt`, `revision` and `checkpointId` differ from what is kept, so that a store need not write
- * the rest.
+ * the rest; unless `isStateChanged`.
  *
  * @since 0.1.0
  * @category models
@@ -74,6 +74,8 @@ export interface Change {
 export interface Addition extends Omit<Change, "limits"> {
   /** One at least, all written by this session. */
   readonly turns: ReadonlyArray<SessionTurn>
+  /** The small state differs too, as after a merge: the session is written as a whole. Default false. */
+  readonly isStateChanged?: boolean | undefined
 }
 
 /**
