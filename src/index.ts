@@ -1595,6 +1595,13 @@ export * as SessionHooks from "./session/SessionHooks.js"
 export * as SessionManager from "./session/SessionManager.js"
 
 /**
+ * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMemory from "./session/SessionMemory.js"
+
+/**
  * Finds the conversation the run belongs to.
  *
  * @since 0.1.0

@@ -7,11 +7,12 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { EntryId, TurnId } from "../domain/Ids.js"
+import { TurnId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
-import type { NewTurn } from "../session/Session.js"
+import type { NewTurn, Session } from "../session/Session.js"
+import * as SessionMemory from "../session/SessionMemory.js"
 import type { Answer } from "../strategy/Strategy.js"
 import * as AgentMemory from "./AgentMemory.js"
 import { ownerOf } from "./MemoryStage.js"
@@ -24,8 +25,8 @@ const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now
   said(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
 
 const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
-  const { run } = state
-  const common = { skillResults: [], metadata: {}, cost: 0, runId: run.runId }
+  const { agent, run } = state
+  const common = { skillResults: [], metadata: { agent: agent.name }, cost: 0, runId: run.runId }
   const user: Said = {
     ...common,
     id: TurnId.make(`${run.runId}:user`),
@@ -72,6 +73,10 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
   ]
 }
 
+/** Without a store of sessions a session is the only one of its tree. */
+const placeOf = ({ notes, sessionId }: State): Pick<Session, "id" | "rootSessionId"> | undefined =>
+  notes.session ?? (sessionId === undefined ? undefined : { id: sessionId })
+
 const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const written = turns(state, text, exit, yield* Clock.currentTimeMillis)
@@ -85,18 +90,7 @@ const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Eff
     }
     const ownerId = ownerOf(state)
     if (ownerId === undefined) return
-    const entries = written.map((turn) => ({
-      id: EntryId.make(turn.id),
-      ownerId,
-      content: turn.content,
-      role: turn.role,
-      timestamp: turn.timestamp,
-      importance: 0.5,
-      metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
-      ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId }),
-      runId: state.run.runId,
-      turnId: turn.id
-    }))
+    const entries = written.map((turn) => SessionMemory.toEntry(turn, { ownerId, session: placeOf(state) }))
     const taught = lesson(state, ownerId, text, exit)
     for (const memory of yield* AgentMemory.of(state)) {
       yield* degrade(memory.addAll(entries), { state, stage: "memory save", orElse: undefined })

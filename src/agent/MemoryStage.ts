@@ -4,29 +4,26 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as SessionMemory from "../session/SessionMemory.js"
 import * as AgentMemory from "./AgentMemory.js"
 import { degrade, type Stage, type State } from "./Stage.js"
 
-/** Owners are no longer. */
-const maxOwner = 256
-
-/** A hash stands for what is too long, behind a character that no id has. */
-const bounded = (prefix: string, id: string): string =>
-  prefix.length + id.length <= maxOwner ? prefix + id : `${prefix}\u001f${CanonicalJson.hash(id)}`
-
 /**
- * Whose memory a run uses: the user's, under its id, else the session's, under a name of its own (`session:…`), so that nobody recalls what
- * belongs to the other: a user who is called like a session has `user:` before its id. A run of nobody has none: strangers share nothing.
+ * Whose memory a run uses, by `SessionMemory.ownerOf`; on a branch that of the session its tree began with.
  *
  * @since 0.1.0
  * @category getters
  */
-export const ownerOf = ({ sessionId, userId }: Pick<State, "sessionId" | "userId">): string | undefined => {
-  if (userId !== undefined) return bounded(/^(?:session|user):/.test(userId) ? "user:" : "", userId)
-  return sessionId === undefined ? undefined : bounded("session:", sessionId)
-}
+export const ownerOf = ({
+  notes,
+  sessionId,
+  userId
+}: Pick<State, "notes" | "sessionId" | "userId">): string | undefined =>
+  SessionMemory.ownerOf({
+    userId,
+    sessionId: notes.session === undefined ? sessionId : SessionMemory.treeOf(notes.session)
+  })
 
 /**
  * Assembles working memory within its token budget. A memory that fails is passed over.
@@ -45,12 +42,13 @@ export const stage: Stage = {
 
 const assembled = (state: State, ownerId: string): Effect.Effect<State | undefined> =>
   Effect.gen(function* () {
-    const { shown } = state.notes
+    const { session, shown } = state.notes
     const options: WorkingMemory.AssembleOptions = {
       query: state.input,
       tokenBudget: state.uses.config.memoryTokenBudget,
       ownerId,
       shown,
+      ...(session === undefined ? {} : SessionMemory.lineageOf(session)),
       ...(state.sessionId === undefined ? {} : { sessionId: state.sessionId })
     }
     let answer: WorkingMemory.Assembled | undefined

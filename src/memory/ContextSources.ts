@@ -56,8 +56,8 @@ export const nothing: Asked = { found: ContextAssembly.nothing, failed: new Map(
 const maxShown = 1000
 
 /** The session; on a branch the way to it, too. */
-const conversationOf = ({ lineage, sessionId }: AssembleOptions): Selection.Selection => {
-  if (sessionId === undefined) return lineage === undefined ? {} : { lineage }
+const conversationOf = ({ lineage, sessionId, tree }: AssembleOptions): Selection.Selection => {
+  if (sessionId === undefined) return { lineage, tree }
   if (lineage === undefined) return { sessionIds: [sessionId] }
   return {
     sessionIds: [...lineage.map((ancestor) => ancestor.sessionId), sessionId],
@@ -129,7 +129,9 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
                 ownerId,
                 query,
                 topK,
-                ...(request.lineage === undefined ? {} : { lineage: lineageOf(request.lineage, request.sessionId) })
+                ...(request.lineage === undefined
+                  ? {}
+                  : { lineage: lineageOf(request.lineage, request.sessionId), tree: request.tree })
               },
               // Most of it is not shown; what is gets counted then.
               { counted: false }

@@ -10,7 +10,7 @@ import { OrderedList } from "../internal/OrderedList.js"
 import { LexicalIndex, type Matches, type Scratch } from "./LexicalIndex.js"
 import type { Position } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
-import type { Ancestor, Selection } from "./Selection.js"
+import type { Selection } from "./Selection.js"
 import * as Selections from "./Selection.js"
 
 /**
@@ -189,7 +189,7 @@ export class OwnerEntries {
   }
 
   private lists(selection: Selection): ReadonlyArray<OrderedList<Held>> {
-    const sessions = sessionsOf(selection.sessionIds, selection.lineage)
+    const sessions = sessionsOf(selection)
     if (sessions === undefined) return [wantsNames(selection) ? this.named : this.order]
     const lists: Array<OrderedList<Held>> = []
     for (const id of sessions) {
@@ -210,12 +210,11 @@ const wantsNames = ({ filters }: Selection): boolean => {
 }
 
 /** The sessions a selection can look at; `undefined` when it is all of them. */
-const sessionsOf = (
-  sessionIds: ReadonlyArray<SessionId> | undefined,
-  lineage: ReadonlyArray<Ancestor> | undefined
-): ReadonlySet<SessionId | undefined> | undefined => {
+const sessionsOf = ({ lineage, sessionIds, tree }: Selection): ReadonlySet<SessionId | undefined> | undefined => {
   if (sessionIds !== undefined) return new Set(sessionIds)
-  return lineage === undefined ? undefined : new Set([undefined, ...lineage.map((ancestor) => ancestor.sessionId)])
+  // Of a tree other sessions of the owner stay.
+  if (lineage === undefined || tree !== undefined) return undefined
+  return new Set([undefined, ...lineage.map((ancestor) => ancestor.sessionId)])
 }
 
 const beside = (list: OrderedList<Held>, direction: Direction, from: Position): Iterable<Held> =>

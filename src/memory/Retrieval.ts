@@ -115,8 +115,8 @@ const scored = (entry: MemoryEntry, found: Relevance.Found, settings: Settings):
 }
 
 const selectionOf = (query: MemoryQuery): Selection => {
-  const { filters, lineage, roles, sessionIds, timeRange } = query
-  return { filters, lineage, roles, sessionIds, timeRange }
+  const { filters, lineage, roles, sessionIds, timeRange, tree } = query
+  return { filters, lineage, roles, sessionIds, timeRange, tree }
 }
 
 const settingsOf = ({ backend, options }: Sources, query: MemoryQuery, now: number) =>

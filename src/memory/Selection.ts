@@ -105,13 +105,17 @@ export const TimeRange = Schema.Struct({ start: Schema.Finite, end: Schema.Finit
 export interface TimeRange extends Schema.Schema.Type<typeof TimeRange> {}
 
 /**
- * A session on the way from the first turn to a branch: what it remembers up to `until` (the time of the turn where the branch left it,
- * inclusive), or all of it.
+ * A stretch of a session on the way from the first turn to a branch: what it remembers from `from` to `until` (times of turns, both
+ * inclusive); an end that is left out is open. A session of which parts were left behind is named once for each stretch between them.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Ancestor = Schema.Struct({ sessionId: SessionId, until: Schema.optional(Schema.Finite) }).annotations({
+export const Ancestor = Schema.Struct({
+  sessionId: SessionId,
+  from: Schema.optional(Schema.Finite),
+  until: Schema.optional(Schema.Finite)
+}).annotations({
   identifier: `${NAME}/Ancestor`
 })
 /**
@@ -119,6 +123,14 @@ export const Ancestor = Schema.Struct({ sessionId: SessionId, until: Schema.opti
  * @category models
  */
 export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
+
+/**
+ * The key of the metadata under which an entry names the tree of sessions it belongs to, by the id of the first of them.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const treeKey = "sessionTree"
 
 /**
  * The fields of a selection; what is left out restricts nothing.
@@ -133,10 +145,17 @@ export const fields = {
   /** Only entries of these sessions. */
   sessionIds: Schema.optional(Schema.Array(SessionId)),
   /**
-   * The sessions a branch comes from and the branch itself: entries of any other session are left out, and of these what was said after
-   * the branch left them. Entries that belong to no session stay.
+   * The sessions a branch comes from and the branch itself: entries of any other session are left out, and of these what lies in no
+   * stretch that is named. Entries that belong to no session stay.
    */
-  lineage: Schema.optional(Schema.Array(Ancestor))
+  lineage: Schema.optional(Schema.Array(Ancestor)),
+  /**
+   * With a lineage: the first session of the tree of sessions it goes through. The lineage then restricts only what belongs to that tree:
+   * entries of a session that it names or of this one, and those whose metadata says so under `treeKey`, equal as in a filter. All others
+   * stay. An entry that belongs to the tree, but to no session, is left out: nobody can say which branch it is of. Without a lineage:
+   * nothing.
+   */
+  tree: Schema.optional(SessionId)
 } as const
 
 /**
@@ -201,6 +220,27 @@ const compile = (condition: Condition): Test => {
 const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(metadata, key) ? metadata[key] : undefined
 
+type Stretch = Pick<Ancestor, "from" | "until">
+
+const holds = (stretches: ReadonlyArray<Stretch> | undefined, at: number): boolean =>
+  stretches?.some(({ from, until }) => (from === undefined || at >= from) && (until === undefined || at <= until)) ===
+  true
+
+const onTheWay = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined): ((item: Selectable) => boolean) => {
+  const way = new Map<SessionId, Array<Stretch>>()
+  for (const ancestor of lineage) {
+    const stretches = way.get(ancestor.sessionId)
+    if (stretches === undefined) way.set(ancestor.sessionId, [ancestor])
+    else stretches.push(ancestor)
+  }
+  const isNamed = tree === undefined ? undefined : compile(tree)
+  return ({ metadata, sessionId, timestamp }) => {
+    const stretches = sessionId === undefined ? undefined : way.get(sessionId)
+    if (stretches !== undefined) return holds(stretches, timestamp)
+    return isNamed === undefined ? sessionId === undefined : sessionId !== tree && !isNamed(own(metadata, treeKey))
+  }
+}
+
 /**
  * The selection as a function, made once for many entries; `undefined` when it selects everything.
  *
@@ -209,7 +249,7 @@ const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown 
  */
 export const predicate = (selection: Selection): ((item: Selectable) => boolean) | undefined => {
   const tests: Array<(item: Selectable) => boolean> = []
-  const { filters, lineage, roles, sessionIds, timeRange } = selection
+  const { filters, lineage, roles, sessionIds, timeRange, tree } = selection
   if (timeRange !== undefined) {
     const { end, start } = timeRange
     tests.push((item) => item.timestamp >= start && item.timestamp <= end)
@@ -218,19 +258,7 @@ export const predicate = (selection: Selection): ((item: Selectable) => boolean)
     const wanted = new Set(sessionIds)
     tests.push((item) => item.sessionId !== undefined && wanted.has(item.sessionId))
   }
-  if (lineage !== undefined) {
-    // A session that is named twice counts as far as the later of both.
-    const until = new Map<SessionId, number>()
-    for (const ancestor of lineage) {
-      const end = ancestor.until ?? Number.POSITIVE_INFINITY
-      until.set(ancestor.sessionId, Math.max(end, until.get(ancestor.sessionId) ?? end))
-    }
-    tests.push((item) => {
-      if (item.sessionId === undefined) return true
-      const end = until.get(item.sessionId)
-      return end !== undefined && item.timestamp <= end
-    })
-  }
+  if (lineage !== undefined) tests.push(onTheWay(lineage, tree))
   if (roles !== undefined) {
     const wanted = new Set(roles)
     tests.push((item) => wanted.has(item.role))

@@ -93,6 +93,8 @@ export interface AssembleOptions {
   readonly sessionId?: SessionId | undefined
   /** What may be recalled on a branch: see `Selection.lineage`. */
   readonly lineage?: ReadonlyArray<Selection.Ancestor> | undefined
+  /** With a lineage, the tree of sessions that it restricts: see `Selection.tree`. */
+  readonly tree?: SessionId | undefined
   /** Turns the reader sees anyway: they are not recalled. */
   readonly shown?: ReadonlySet<TurnId> | undefined
   /** What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the others. */

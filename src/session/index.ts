@@ -43,6 +43,13 @@ export * as SessionHooks from "./SessionHooks.js"
 export * as SessionManager from "./SessionManager.js"
 
 /**
+ * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMemory from "./SessionMemory.js"
+
+/**
  * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
  * is given, all or nothing, and never lets one writer pass over another.
  *

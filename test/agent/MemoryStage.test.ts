@@ -1,18 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
-import * as Schema from "effect/Schema"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
-import * as MemoryStage from "../../src/agent/MemoryStage.js"
-import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Collaborators from "../support/Collaborators.js"
 import * as Runs from "../support/Runs.js"
 
 const agent = Agent.make("a", { system: "You help." })
-
-type Owned = Parameters<typeof MemoryStage.ownerOf>[0]
 
 describe("MemoryStage", () => {
   it.effect("what is remembered comes as data before the history, never as system text", () => {
@@ -75,25 +70,6 @@ describe("MemoryStage", () => {
       yield* AgentExecutor.run(agent, { input: "what is it?", sessionId: "ada" })
       assert.notInclude(JSON.stringify((yield* TestModel.requests)[1]), "my secret")
     }).pipe(Effect.provide(Runs.layer(["1", "2"], { memory: memory.layer })))
-  })
-
-  it("nobody is called like what belongs to somebody else", () => {
-    const id = (length: number) => "x".repeat(length)
-    const owners = [
-      { userId: "ada" },
-      { sessionId: "ada" },
-      { userId: "session:ada" },
-      { userId: "user:session:ada" },
-      { sessionId: "session:ada" },
-      { userId: id(256) },
-      { userId: `user:${id(251)}` },
-      { sessionId: id(256) },
-      { sessionId: `${id(255)}y` }
-    ].map((of) => MemoryStage.ownerOf({ userId: undefined, sessionId: undefined, ...of } as Owned) ?? "")
-    assert.strictEqual(new Set(owners).size, owners.length)
-    for (const owner of owners) assert.isTrue(Schema.is(MemoryEntry.OwnerId)(owner), owner)
-    assert.strictEqual(owners[0], "ada")
-    assert.strictEqual(MemoryStage.ownerOf({ userId: undefined, sessionId: undefined }), undefined)
   })
 
   it.effect("a memory that fails is passed over: an event, a log line, an answer", () => {
