@@ -1,0 +1,100 @@
+/**
+ * What stores of sessions say when they refuse.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { Session } from "./Session.js"
+import { isLive } from "./Session.js"
+import { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
+import type { Limits } from "./SessionStore.js"
+
+/**
+ * @category constructors
+ */
+export const stale = (next: Session, kept: Session | undefined): SessionConflictError =>
+  new SessionConflictError({
+    message:
+      kept === undefined ? "The session is not there any more" : "The session was changed by somebody else in between",
+    hint: "Read it again and decide anew",
+    sessionId: next.id,
+    expected: `revision ${next.revision - 1}`,
+    actual: kept === undefined ? "none" : `revision ${kept.revision}`
+  })
+
+/**
+ * @category constructors
+ */
+export const headGone = (session: Session): SessionConflictError =>
+  new SessionConflictError({
+    message: "The turn that the session begins with is not there",
+    hint: "It was deleted with its session; begin with another one",
+    sessionId: session.id,
+    expected: "a head that is kept",
+    actual: "none"
+  })
+
+/**
+ * @category constructors
+ */
+export const idNeeded = (session: Session): SessionConflictError =>
+  new SessionConflictError({
+    message: "The session of this id is deleted, and branches still need some of its turns",
+    hint: "Choose another id, or delete its branches first",
+    sessionId: session.id,
+    expected: "an id that is free",
+    actual: "turns of a deleted session"
+  })
+
+/**
+ * @category constructors
+ */
+export const checkpointTaken: SessionStorageError = new SessionStorageError({
+  message: "There is a checkpoint of this id already; nothing is written",
+  hint: "Checkpoints never change; give each an id of its own"
+})
+
+/**
+ * @category constructors
+ */
+export const turnsTwice: SessionStorageError = new SessionStorageError({
+  message: "Two of the turns have one id; nothing is written",
+  hint: "Ids of turns are unique within a session"
+})
+
+/**
+ * @category constructors
+ */
+export const notJson: SessionStorageError = new SessionStorageError({
+  message: "What is to be kept cannot be written as JSON; nothing is written",
+  hint: "Metadata, variables, and parameters and results of tools hold plain data: no cycles, no big integers"
+})
+
+/**
+ * The limit that a session which shall be live would go beyond. `count` gives how many live sessions there are besides it.
+ *
+ * @category constructors
+ */
+export const overLimit = (
+  session: Session,
+  limits: Limits | undefined,
+  count: { readonly ofUser: () => number; readonly ofParent: () => number }
+): SessionCapacityError | undefined => {
+  if (limits === undefined || !isLive(session)) return undefined
+  const { perParent, perUser } = limits
+  if (perUser !== undefined && session.userId !== undefined && count.ofUser() >= perUser) {
+    return new SessionCapacityError({
+      message: `The user has ${perUser} active or suspended sessions, and no more are allowed`,
+      hint: "Close one of them first",
+      detail: "sessions of a user"
+    })
+  }
+  if (perParent !== undefined && session.parentSessionId !== undefined && count.ofParent() >= perParent) {
+    return new SessionCapacityError({
+      message: `The session has ${perParent} active or suspended branches, and no more are allowed`,
+      hint: "Close or merge one of them first",
+      detail: "branches of a session"
+    })
+  }
+  return undefined
+}
