@@ -1,0 +1,179 @@
+/**
+ * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { SessionId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
+import * as BranchTree from "./BranchTree.js"
+import type { CheckpointId, Session, SessionStatus } from "./Session.js"
+import type {
+  CheckpointNotFoundError,
+  SessionCapacityError,
+  SessionNotFoundError,
+  SessionStorageError
+} from "./SessionError.js"
+import * as SessionFork from "./SessionFork.js"
+import type { Access, Page } from "./SessionManager.js"
+import * as SessionNotices from "./SessionNotices.js"
+import type * as SessionStore from "./SessionStore.js"
+import * as SessionWriter from "./SessionWriter.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ForkOptions extends Access {
+  /** Without it a new id is made. */
+  readonly id?: SessionId | undefined
+  readonly branchName?: string | undefined
+  /** Begins at this checkpoint of the session, not at its newest turn. */
+  readonly fromCheckpoint?: CheckpointId | undefined
+  /** In place of the metadata of the session. */
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface BranchesOptions extends Access {
+  /** Only branches of these statuses; default all. */
+  readonly statuses?: ReadonlyArray<SessionStatus> | undefined
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly after?: SessionStore.Cursor | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface TreeOptions extends Access {
+  /** At most so many sessions, the newest; default 1,000. */
+  readonly maxSessions?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its turns, which are
+   * shared, and with its small state, which is its own from then on. Sessions of every status can be forked: that is how a closed or
+   * expired one is gone on with. Costs the same whatever the length of the conversation. The id of a branch that this session has already
+   * gives that one as it is; any other id that is taken fails with `SessionNotFoundError`. `SessionCapacityError` when the session has as
+   * many active and suspended branches as allowed, or the user as many such sessions, or the branch would begin with turns of more than
+   * 256 sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
+   */
+  readonly fork: (
+    id: SessionId,
+    options?: ForkOptions
+  ) => Effect.Effect<
+    Session,
+    SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionStorageError
+  >
+  /** The sessions that were forked from this one, the newest first, by pages. None: empty. */
+  readonly branches: (
+    id: SessionId,
+    options?: BranchesOptions
+  ) => Effect.Effect<Page, SessionNotFoundError | SessionStorageError>
+  /** All sessions that have their beginning in the same first session, this one among them. */
+  readonly tree: (
+    id: SessionId,
+    options?: TreeOptions
+  ) => Effect.Effect<BranchTree.BranchTree, SessionNotFoundError | SessionStorageError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class BranchManager extends Context.Tag("effect-lexigram/session/BranchManager")<BranchManager, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Active and suspended branches of one session, not counting theirs; default 10. */
+  readonly maxBranchesPerSession?: number | undefined
+  /** Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted. */
+  readonly maxSessionsPerUser?: number | undefined
+}
+
+const pageSize = 100
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options = {}): Effect.Effect<Service, never, SessionWriter.SessionWriter> =>
+  Effect.gen(function* () {
+    const writer = yield* SessionWriter.SessionWriter
+    const notices = yield* SessionNotices.make
+    const { find, store } = writer
+    const fork = SessionFork.make(writer, {
+      perParent: Count.count(options.maxBranchesPerSession, 10, 0),
+      perUser: Count.count(options.maxSessionsPerUser, 100, 0)
+    })
+
+    return {
+      fork: (id, options) =>
+        Effect.flatMap(fork(id, options), ({ isNew, session }) =>
+          isNew ? Effect.as(notices.started(session), session) : Effect.succeed(session)
+        ),
+      branches: Effect.fnUntraced(function* (id, options) {
+        const parent = yield* find(id, options)
+        const limit = Count.count(options?.limit, pageSize, 0)
+        if (limit === 0) return { sessions: [] }
+        const sessions = yield* store.list({
+          userId: parent.userId ?? null,
+          parentSessionId: id,
+          statuses: options?.statuses,
+          limit: limit + 1,
+          after: options?.after
+        })
+        if (sessions.length <= limit) return { sessions }
+        const last = sessions[limit - 1] as Session
+        return { sessions: sessions.slice(0, limit), next: { at: last.createdAt, id: last.id } }
+      }),
+      tree: Effect.fnUntraced(function* (id, options) {
+        const session = yield* find(id, options)
+        const rootSessionId = session.rootSessionId ?? session.id
+        const most = Count.count(options?.maxSessions, 1000, 1)
+        const sessions: Array<Session> = []
+        let after: SessionStore.Cursor | undefined
+        let isComplete = false
+        while (!isComplete && sessions.length <= most) {
+          const page: ReadonlyArray<Session> = yield* store.list({
+            userId: session.userId ?? null,
+            rootSessionId,
+            limit: pageSize,
+            after
+          })
+          sessions.push(...page)
+          const last = page[page.length - 1]
+          isComplete = last === undefined || page.length < pageSize
+          after = last === undefined ? undefined : { at: last.createdAt, id: last.id }
+        }
+        return BranchTree.make(sessions.slice(0, most), {
+          sessionId: id,
+          rootSessionId,
+          isComplete: isComplete && sessions.length <= most
+        })
+      })
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options): Layer.Layer<BranchManager, never, SessionWriter.SessionWriter> =>
+  Layer.effect(BranchManager, make(options))
