@@ -160,6 +160,20 @@ export * as ApprovalStore from "./tool/ApprovalStore.js"
 export * as AuditLog from "./governance/AuditLog.js"
 
 /**
+ * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ *
+ * @since 0.1.0
+ */
+export * as BranchManager from "./session/BranchManager.js"
+
+/**
+ * The branches of a conversation as a tree, as data and as text.
+ *
+ * @since 0.1.0
+ */
+export * as BranchTree from "./session/BranchTree.js"
+
+/**
  * A store that keeps the newest entries of each owner: first in, first out.
  *
  * @since 0.1.0

@@ -65,11 +65,13 @@ const missing = (sessionId: SessionId): Growing => ({ sessionId, depth: 0, child
  */
 export const make = (
   sessions: ReadonlyArray<Session>,
-  options: { readonly sessionId: SessionId; readonly rootSessionId: SessionId; readonly isComplete?: boolean | undefined }
+  options: {
+    readonly sessionId: SessionId
+    readonly rootSessionId: SessionId
+    readonly isComplete?: boolean | undefined
+  }
 ): BranchTree => {
-  const ordered = sessions
-    .slice()
-    .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+  const ordered = sessions.slice().sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
   const nodes = new Map<SessionId, Growing>()
   for (const session of ordered) nodes.set(session.id, planted(session))
   const root = nodes.get(options.rootSessionId) ?? missing(options.rootSessionId)

@@ -75,6 +75,7 @@ class Store {
 
   append({
     checkpoint,
+    isStateChanged,
     keepCheckpoints,
     session,
     turns
@@ -90,7 +91,8 @@ class Store {
     }
     if (this.isTaken(checkpoint)) return Either.left(Refusals.checkpointTaken)
     for (const turn of turns) this.turns.add(turn)
-    this.index.moveTo(held, moved(held.session, session))
+    if (isStateChanged === true) this.replace(held, session)
+    else this.index.moveTo(held, moved(held.session, session))
     this.keep(held, checkpoint, keepCheckpoints)
     return Either.right([])
   }
@@ -210,6 +212,7 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
       Effect.flatMap(
         copied(() => ({
           ...addition,
+          session: addition.isStateChanged === true ? FrozenJson.copy(addition.session) : addition.session,
           turns: addition.turns.map(FrozenJson.copy),
           checkpoint: frozen(addition.checkpoint)
         })),

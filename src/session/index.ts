@@ -1,4 +1,18 @@
 /**
+ * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ *
+ * @since 0.1.0
+ */
+export * as BranchManager from "./BranchManager.js"
+
+/**
+ * The branches of a conversation as a tree, as data and as text.
+ *
+ * @since 0.1.0
+ */
+export * as BranchTree from "./BranchTree.js"
+
+/**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
  * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
  * session. Times are milliseconds since the epoch, costs US dollars.

@@ -1,0 +1,201 @@
+/**
+ * Sessions for tests of branches: written through the writer alone, so that times, turns and checkpoints are what a test says, and a store
+ * that counts what it is asked.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
+import {
+  CheckpointId,
+  NewTurn,
+  type Session,
+  type SessionCheckpoint,
+  type SessionState,
+  type SessionTurn,
+  stateOf
+} from "../../src/session/Session.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionWriter from "../../src/session/SessionWriter.js"
+
+export const sid = (text: string): SessionId => SessionId.make(text)
+export const user = UserId.make("ada")
+
+/** Every call of a method, by its name. */
+export class Calls {
+  readonly of = new Map<string, number>()
+  get total(): number {
+    return Array.from(this.of.values()).reduce((sum, count) => sum + count, 0)
+  }
+  reset(): void {
+    this.of.clear()
+  }
+}
+
+export const counted = (store: SessionStore.Service, calls: Calls): SessionStore.Service =>
+  new Proxy(store, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name)
+      return typeof member !== "function"
+        ? member
+        : (...args: ReadonlyArray<unknown>) => {
+            calls.of.set(String(name), (calls.of.get(String(name)) ?? 0) + 1)
+            return member.apply(target, args)
+          }
+    }
+  })
+
+export const layer = (
+  options?: BranchManager.Options,
+  calls: Calls = new Calls()
+): Layer.Layer<BranchManager.BranchManager | SessionWriter.SessionWriter | SessionStore.SessionStore> =>
+  BranchManager.layer(options).pipe(
+    Layer.provideMerge(SessionWriter.layer),
+    Layer.provideMerge(
+      Layer.effect(
+        SessionStore.SessionStore,
+        Effect.map(SessionStore.SessionStore, (store) => counted(store, calls))
+      ).pipe(Layer.provide(SessionStore.layerMemory))
+    )
+  )
+
+export const create = (
+  id: string,
+  options: Partial<Pick<Session, "variables" | "metadata" | "activeTools" | "activeSkills" | "systemPrompt">> & {
+    readonly userId?: UserId | null
+  } = {}
+) =>
+  Effect.gen(function* () {
+    const { store } = yield* SessionWriter.SessionWriter
+    const now = yield* Clock.currentTimeMillis
+    const { userId = user, ...rest } = options
+    const { session } = yield* store.create({
+      session: {
+        id: sid(id),
+        ...(userId === null ? {} : { userId }),
+        status: "active",
+        metadata: {},
+        activeTools: [],
+        activeSkills: [],
+        variables: {},
+        depth: 0,
+        totalTokens: 0,
+        totalCost: 0,
+        cuts: [],
+        createdAt: now,
+        updatedAt: now,
+        revision: 0,
+        lineage: [],
+        ...rest
+      }
+    })
+    return session
+  })
+
+const next = (session: Session, now: number, change: Partial<Session>): Session => ({
+  ...session,
+  updatedAt: now,
+  revision: session.revision + 1,
+  ...change
+})
+
+/** A turn whose content is its id. */
+export const say = (id: string, turnId: string, fields: Partial<NewTurn> = {}) =>
+  Effect.flatMap(SessionWriter.SessionWriter, (writer) =>
+    writer.modify(sid(id), undefined, (session, now) => {
+      const turn: SessionTurn = {
+        ...NewTurn.make({
+          id: TurnId.make(turnId),
+          role: "user",
+          content: turnId,
+          timestamp: now,
+          tokensUsed: 1,
+          cost: 0.5,
+          ...fields
+        }),
+        sessionId: session.id,
+        depth: session.depth + 1,
+        ...(session.head === undefined ? {} : { parent: session.head })
+      }
+      return Effect.succeed({
+        _tag: "Append" as const,
+        value: turn,
+        known: ([known]: ReadonlyArray<SessionTurn>) => known as SessionTurn,
+        addition: {
+          session: next(session, now, {
+            head: { sessionId: session.id, turnId: turn.id },
+            depth: turn.depth,
+            totalTokens: session.totalTokens + turn.tokensUsed,
+            totalCost: session.totalCost + turn.cost
+          }),
+          turns: [turn]
+        }
+      })
+    })
+  )
+
+export const update = (id: string, change: Partial<Session>) =>
+  Effect.flatMap(SessionWriter.SessionWriter, (writer) =>
+    writer.modify(sid(id), undefined, (session, now) => {
+      const value = next(session, now, change)
+      return Effect.succeed({ _tag: "Save" as const, value, change: { session: value } })
+    })
+  )
+
+export const checkpoint = (id: string, checkpointId: string) =>
+  Effect.flatMap(SessionWriter.SessionWriter, (writer) =>
+    writer.modify(sid(id), undefined, (session, now) => {
+      const value: SessionCheckpoint = {
+        id: CheckpointId.make(checkpointId),
+        sessionId: session.id,
+        kind: "manual",
+        state: stateOf(session),
+        createdAt: now,
+        revision: session.revision + 1,
+        ...(session.checkpointId === undefined ? {} : { parentCheckpointId: session.checkpointId }),
+        metadata: {}
+      }
+      const changed = next(session, now, { checkpointId: value.id })
+      return Effect.succeed({ _tag: "Save" as const, value, change: { session: changed, checkpoint: value } })
+    })
+  )
+
+/** Back to a checkpoint of its own, with the cut that says what is left behind. */
+export const restore = (checkpointId: string) =>
+  Effect.gen(function* () {
+    const writer = yield* SessionWriter.SessionWriter
+    const { id, sessionId, state } = Option.getOrThrow(yield* writer.store.checkpoint(CheckpointId.make(checkpointId)))
+    const turn = state.head === undefined ? undefined : Option.getOrThrow(yield* writer.store.turn(state.head))
+    return yield* writer.modify(sessionId, undefined, (session, now) => {
+      const after = turn?.timestamp ?? 0
+      const { head: _head, systemPrompt: _systemPrompt, ...rest } = session
+      const restored: SessionState = {
+        ...state,
+        status: session.status,
+        cuts: [...state.cuts.filter((cut) => cut.after < after), { after, before: now }]
+      }
+      const value: Session = {
+        ...rest,
+        ...restored,
+        checkpointId: id,
+        updatedAt: now,
+        revision: session.revision + 1
+      }
+      return Effect.succeed({ _tag: "Save" as const, value, change: { session: value } })
+    })
+  })
+
+export const load = (id: string) =>
+  Effect.flatMap(SessionWriter.SessionWriter, ({ store }) => Effect.map(store.load(sid(id)), Option.getOrThrow))
+
+/** What was said on the way to the head of a session, oldest first. */
+export const said = (id: string) =>
+  Effect.gen(function* () {
+    const { store } = yield* SessionWriter.SessionWriter
+    const { head } = yield* load(id)
+    return head === undefined ? [] : yield* store.turns(head, { limit: 10_000 })
+  })
+
+export const words = (id: string) => Effect.map(said(id), (turns) => turns.map(({ content }) => content))
