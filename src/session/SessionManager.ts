@@ -11,6 +11,8 @@ import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { SessionId, type UserId } from "../domain/Ids.js"
+import type * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
+import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import {
   CheckpointId,
   type NewTurn,
@@ -31,7 +33,9 @@ import {
   type SessionStorageError,
   type SessionTransitionError
 } from "./SessionError.js"
+import * as SessionLifecycle from "./SessionLifecycle.js"
 import type * as SessionStore from "./SessionStore.js"
+import * as SessionWriter from "./SessionWriter.js"
 
 /**
  * Who asks. With a user, sessions of other users and of nobody are not found; without one, the caller answers for it that the session
@@ -260,6 +264,46 @@ export interface Service {
  * @category tags
  */
 export class SessionManager extends Context.Tag("effect-lexigram/session/SessionManager")<SessionManager, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** For sessions that are created without one. Default none. */
+  readonly defaultSystemPrompt?: string | null | undefined
+  /**
+   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by. 0: sessions never expire. Default
+   * 24 hours.
+   */
+  readonly sessionTtl?: Duration.DurationInput | undefined
+  /** On the way from the first turn to the newest one. Default 1000. */
+  readonly maxTurnsPerSession?: number | undefined
+  /** Active and suspended ones. Default 100. */
+  readonly maxSessionsPerUser?: number | undefined
+  /** A checkpoint with every so manyth turn, in the same write. `null`: none. Default 10. */
+  readonly autoCheckpointInterval?: number | null | undefined
+  /** Of those made by callers and after so many turns; the oldest go. Default 50. */
+  readonly maxCheckpointsPerSession?: number | undefined
+  /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
+  readonly consolidateOnClose?: boolean | undefined
+}
+
+/**
+ * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends; neither ever fails
+ * an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed over. Consolidation goes on behind; when
+ * the layer ends it has 5 seconds left.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<
+  SessionManager,
+  never,
+  SessionStore.SessionStore | WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator
+> => Layer.provide(Layer.scoped(SessionManager, SessionLifecycle.make(options)), SessionWriter.layer)
 
 const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: SessionStatus): Effect.Effect<Session> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({

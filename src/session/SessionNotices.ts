@@ -1,30 +1,47 @@
 /**
- * Says what happens to sessions: hooks and domain events, from wherever it is done.
+ * Says what happens to sessions: spans, metrics, hooks and domain events, from wherever it is done.
  *
  * @internal
  * @since 0.1.0
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import type { SessionId } from "../domain/Ids.js"
+import * as Spanned from "../internal/Spanned.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
 import * as EventBus from "../observability/EventBus.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as Run from "../observability/Run.js"
+import { attribute } from "../observability/Telemetry.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
 import { SessionChangedEvent, SessionClosedEvent, SessionCreatedEvent } from "./SessionEvents.js"
 import { SessionCheckpointCreatedHook, SessionClosedHook, SessionStartedHook } from "./SessionHooks.js"
+import * as SessionMetrics from "./SessionMetrics.js"
 
 /**
+ * How the waiting for handlers is made interruptible where what comes before must not be.
+ *
+ * @category models
+ */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
+ * The event is announced at once; `restore` is put around the handlers only.
+ *
  * @category models
  */
 export interface Notices {
-  readonly started: (session: Session) => Effect.Effect<void>
-  readonly checkpointed: (checkpoint: SessionCheckpoint) => Effect.Effect<void>
+  readonly started: (session: Session, restore?: Restore) => Effect.Effect<void>
+  readonly checkpointed: (checkpoint: SessionCheckpoint, restore?: Restore) => Effect.Effect<void>
   /** Suspended, resumed, restored or merged: `updatedAt` is when. */
   readonly changed: (change: "suspended" | "resumed" | "restored" | "merged", session: Session) => Effect.Effect<void>
   /** Closed or expired: `updatedAt` is when. */
-  readonly ended: (session: Session) => Effect.Effect<void>
+  readonly ended: (session: Session, restore?: Restore) => Effect.Effect<void>
 }
+
+const asItIs: Restore = (effect) => effect
 
 /**
  * Within a run hooks and bus are those of the run, else those that are in context here.
@@ -43,7 +60,7 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
           })
     )
   return {
-    started: ({ id: sessionId, parentSessionId, userId }) =>
+    started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
       told((hooks, announce) => {
         announce(() =>
           DomainEvent.make(SessionCreatedEvent, {
@@ -56,15 +73,16 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
           })
         )
         return hooks.has(SessionStartedHook)
-          ? hooks.call(SessionStartedHook, { sessionId, userId, parentSessionId })
+          ? restore(hooks.call(SessionStartedHook, { sessionId, userId, parentSessionId }))
           : Effect.void
       }),
-    checkpointed: ({ id: checkpointId, kind, sessionId }) =>
-      told((hooks) =>
-        hooks.has(SessionCheckpointCreatedHook)
-          ? hooks.call(SessionCheckpointCreatedHook, { sessionId, checkpointId, kind })
+    checkpointed: ({ id: checkpointId, kind, sessionId }, restore = asItIs) =>
+      told((hooks) => {
+        SessionMetrics.checkpointed(kind)
+        return hooks.has(SessionCheckpointCreatedHook)
+          ? restore(hooks.call(SessionCheckpointCreatedHook, { sessionId, checkpointId, kind }))
           : Effect.void
-      ),
+      }),
     changed: (change, { id: sessionId, status }) =>
       told((_, announce) => {
         announce(() =>
@@ -72,16 +90,41 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
         )
         return Effect.void
       }),
-    ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }) =>
+    ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }, restore = asItIs) =>
       told((hooks, announce) => {
         const status: "closed" | "expired" = ended === "expired" ? ended : "closed"
+        SessionMetrics.ended(status)
         announce(() =>
           DomainEvent.make(SessionClosedEvent, {
             aggregateId: sessionId,
             fields: { sessionId, status, durationSeconds: Math.max(0, updatedAt - createdAt) / 1000 }
           })
         )
-        return hooks.has(SessionClosedHook) ? hooks.call(SessionClosedHook, { sessionId, userId, status }) : Effect.void
+        return hooks.has(SessionClosedHook)
+          ? restore(hooks.call(SessionClosedHook, { sessionId, userId, status }))
+          : Effect.void
       })
   }
 })
+
+/**
+ * An operation of sessions with its span and its metrics. The session, where one is known, is named by the span.
+ *
+ * @category combinators
+ */
+export const observed = <A, E, R>(
+  operation: SessionMetrics.Operation,
+  sessionId: SessionId | undefined,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.clock, (clock) => {
+    const startedAt = clock.unsafeCurrentTimeNanos()
+    const attributes = sessionId === undefined ? {} : { [attribute.genAiConversationId]: sessionId }
+    return Spanned.run(SessionMetrics.SPAN_SESSION + operation, { attributes }, effect, (exit) =>
+      SessionMetrics.operated(
+        operation,
+        Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed",
+        Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6
+      )
+    )
+  })

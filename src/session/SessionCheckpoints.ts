@@ -1,0 +1,184 @@
+/**
+ * Checkpoints of sessions: kept, listed, and gone back to.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Count from "../internal/Count.js"
+import { CheckpointId, type Cut, isLive, type Session, type SessionCheckpoint, stateOf } from "./Session.js"
+import * as SessionChange from "./SessionChange.js"
+import * as SessionChecks from "./SessionChecks.js"
+import { CheckpointNotFoundError, SessionStorageError } from "./SessionError.js"
+import type * as SessionManager from "./SessionManager.js"
+import * as SessionNotices from "./SessionNotices.js"
+import type * as SessionStore from "./SessionStore.js"
+
+/**
+ * The checkpoint of a session as it is written with it.
+ *
+ * @category constructors
+ */
+export const of = (
+  session: Session,
+  options: {
+    readonly kind: SessionCheckpoint["kind"]
+    readonly now: number
+    readonly parent: CheckpointId | undefined
+    readonly name?: string | undefined
+    readonly metadata?: SessionCheckpoint["metadata"] | undefined
+  }
+): Effect.Effect<SessionCheckpoint> =>
+  Effect.map(IdGenerator.generate, (id) => ({
+    id: CheckpointId.make(id),
+    sessionId: session.id,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    kind: options.kind,
+    state: stateOf(session),
+    createdAt: options.now,
+    revision: session.revision,
+    ...(options.parent === undefined ? {} : { parentCheckpointId: options.parent }),
+    metadata: options.metadata ?? {}
+  }))
+
+/**
+ * @category constructors
+ */
+export const checkpoint =
+  (parts: SessionChange.Parts): SessionManager.Service["checkpoint"] =>
+  (id, options) => {
+    const made = Effect.gen(function* () {
+      yield* SessionChecks.name(options?.name)
+      const metadata = yield* SessionChecks.attributes("The checkpoint", "metadata", options?.metadata)
+      return yield* Effect.uninterruptibleMask((restore) =>
+        parts.writer
+          .modify(
+            id,
+            options,
+            Effect.fnUntraced(function* (session: Session, now: number) {
+              // Nothing happens in the session: it does not live longer for being looked at.
+              const written = SessionChange.next(session, session.updatedAt, {})
+              const made = yield* of(written, {
+                kind: "manual",
+                now,
+                parent: session.checkpointId,
+                name: options?.name,
+                metadata
+              })
+              return {
+                _tag: "Save" as const,
+                value: made,
+                change: {
+                  session: { ...written, checkpointId: made.id },
+                  checkpoint: made,
+                  keepCheckpoints: parts.settings.maxCheckpoints
+                }
+              }
+            })
+          )
+          .pipe(
+            restore,
+            Effect.tap((made) => parts.followUp.notices.checkpointed(made, restore))
+          )
+      )
+    })
+    return SessionNotices.observed("checkpoint", id, SessionChange.unlimited(made))
+  }
+
+/**
+ * @category constructors
+ */
+export const checkpoints =
+  ({ writer: { find, store } }: SessionChange.Parts): SessionManager.Service["checkpoints"] =>
+  (id, options) =>
+    SessionNotices.observed(
+      "checkpoints",
+      id,
+      Effect.flatMap(find(id, options), () => {
+        const limit = Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, Number.MAX_SAFE_INTEGER, 0))
+        return limit === 0
+          ? Effect.succeed([])
+          : store.checkpoints(id, { limit, before: options?.before, kinds: options?.kinds })
+      })
+    )
+
+const notFound = (checkpointId: CheckpointId): CheckpointNotFoundError =>
+  new CheckpointNotFoundError({
+    message: "There is no such checkpoint",
+    hint: "List the checkpoints of the session; old ones go when there are too many, and those of another user are not found",
+    checkpointId
+  })
+
+/** When the turn was said that the session goes back to; 0, before anything it said itself, when that is none of its own. */
+const saidAt = (
+  store: SessionStore.Service,
+  { sessionId, state: { head } }: SessionCheckpoint
+): Effect.Effect<number, SessionStorageError> =>
+  head === undefined || head.sessionId !== sessionId
+    ? Effect.succeed(0)
+    : Effect.flatMap(store.turn(head), (turn) =>
+        Option.isSome(turn)
+          ? Effect.succeed(turn.value.timestamp)
+          : Effect.fail(
+              new SessionStorageError({
+                message: "The newest turn of the checkpoint is not kept any more",
+                hint: "Restore another checkpoint"
+              })
+            )
+      )
+
+/** What a session left behind that now leaves behind everything after a time. */
+const cutsWith = (cuts: ReadonlyArray<Cut>, after: number, now: number): ReadonlyArray<Cut> => {
+  const before = cuts.reduce((latest, cut) => (cut.after === after ? Math.max(latest, cut.before) : latest), now)
+  return [...cuts.filter((cut) => cut.after < after || cut.before > before), { after, before }]
+}
+
+/** The session with the state of the checkpoint; its status, its own place in the tree and its times are no part of that. */
+const restored = (
+  { checkpointId: _checkpointId, head: _head, systemPrompt: _systemPrompt, ...session }: Session,
+  { id, state }: SessionCheckpoint,
+  after: number,
+  now: number
+): Session => {
+  const { status: _status, cuts, ...kept } = state
+  return SessionChange.next(session, now, { ...kept, cuts: cutsWith(cuts, after, now), checkpointId: id })
+}
+
+/**
+ * @category constructors
+ */
+export const restore =
+  (parts: SessionChange.Parts): SessionManager.Service["restore"] =>
+  (checkpointId, options) => {
+    const { store } = parts.writer
+    const done = Effect.gen(function* () {
+      const found = yield* store.checkpoint(checkpointId)
+      if (Option.isNone(found)) return yield* notFound(checkpointId)
+      const checkpoint = found.value
+      return yield* SessionChange.change(parts, checkpoint.sessionId, options, {
+        decide: Effect.fnUntraced(function* (session: Session, now: number) {
+          const overdue = SessionChange.isOverdue(parts, session, now)
+          if (options?.reopen !== true) {
+            if (overdue) return SessionChange.expire(session, now)
+            const refused = SessionChange.refusal(session)
+            if (refused !== undefined) return yield* refused
+          }
+          const back = restored(session, checkpoint, yield* saidAt(store, checkpoint), now)
+          if (isLive(session) && !overdue) return SessionChange.save(back, { session: back })
+          const opened: Session = { ...back, status: "active" }
+          const limits = isLive(session) ? undefined : { perUser: parts.settings.maxSessionsPerUser }
+          return SessionChange.save(opened, { session: opened, limits })
+        }),
+        after: (session: Session) => Effect.as(parts.followUp.notices.changed("restored", session), session),
+        refuse: SessionChange.expired
+      })
+    })
+    return SessionNotices.observed(
+      "restore",
+      undefined,
+      // A session that is not the asker's has no checkpoints for them.
+      Effect.catchTag(done, "SessionNotFoundError", () => Effect.fail(notFound(checkpointId)))
+    )
+  }

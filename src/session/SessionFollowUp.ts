@@ -1,0 +1,156 @@
+/**
+ * What follows when a session was written: hooks and events are told, memory is fed and consolidated. None of it takes back what was
+ * written.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Tracer from "effect/Tracer"
+import { EntryId } from "../domain/Ids.js"
+import * as Deadline from "../internal/Deadline.js"
+import * as SecretText from "../internal/SecretText.js"
+import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
+import type { MemoryEntry } from "../memory/MemoryEntry.js"
+import type { MemoryError } from "../memory/MemoryError.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import type { Session, SessionCheckpoint, SessionTurn } from "./Session.js"
+import * as SessionMetrics from "./SessionMetrics.js"
+import * as SessionNotices from "./SessionNotices.js"
+
+/**
+ * @category models
+ */
+export interface FollowUp {
+  readonly notices: SessionNotices.Notices
+  /** Memory has the turn when this ends, or did not take it in time. */
+  readonly turnAdded: (
+    turn: SessionTurn,
+    session: Session,
+    checkpoint: SessionCheckpoint | undefined,
+    restore: SessionNotices.Restore
+  ) => Effect.Effect<void>
+  /** Consolidation goes on behind. */
+  readonly ended: (session: Session, restore: SessionNotices.Restore) => Effect.Effect<void>
+}
+
+/** Milliseconds: for memory to take a turn, and for what goes on behind to end when the layer does. */
+const patience = 5000
+
+/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
+const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
+  Option.match(Cause.failureOption(cause), {
+    onNone: () => (Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"),
+    onSome: (error) => `${error._tag}: ${SecretText.excerpt(error.message, { maxLength: 200 })}`
+  })
+
+const warn = (message: string, sessionId?: string): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning(message), {
+    module: "SessionManager",
+    ...(sessionId === undefined ? {} : { sessionId })
+  })
+
+/** Work for memory, which may fail as it likes. */
+const passedOver = (
+  operation: "add" | "consolidate",
+  session: Session,
+  work: Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
+): Effect.Effect<void> =>
+  Effect.flatMap(Effect.exit(Effect.interruptible(work)), (exit) => {
+    if (Exit.isSuccess(exit)) return Effect.void
+    SessionMetrics.memoryFailed(operation)
+    const what = operation === "add" ? "A turn could not be remembered" : "The memory of a session was not consolidated"
+    return warn(`${what}: ${reasonOf(exit.cause)}`, session.id)
+  })
+
+const ownerOf = (session: Session): string => session.userId ?? `session:${session.id}`
+
+const entryOf = (turn: SessionTurn, session: Session): MemoryEntry => ({
+  id: EntryId.make(turn.id),
+  ownerId: ownerOf(session),
+  content: turn.content,
+  role: turn.role,
+  timestamp: turn.timestamp,
+  importance: 0.5,
+  metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
+  sessionId: session.id,
+  ...(turn.runId === undefined ? {} : { runId: turn.runId }),
+  turnId: turn.id
+})
+
+/**
+ * When the scope closes, what goes on behind has 5 seconds to end and is interrupted then.
+ *
+ * @category constructors
+ */
+export const make = (options: {
+  readonly consolidateOnClose: boolean
+}): Effect.Effect<FollowUp, never, WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | Scope.Scope> =>
+  Effect.gen(function* () {
+    const memory = yield* WorkingMemory.WorkingMemory
+    const consolidator = yield* MemoryConsolidator.MemoryConsolidator
+    const notices = yield* SessionNotices.make
+    const fibers = yield* FiberSet.make<void>()
+    const fork = yield* FiberSet.runtime(fibers)()
+    yield* Effect.addFinalizer(() =>
+      Effect.catchAll(
+        Deadline.run(() => FiberSet.awaitEmpty(fibers), {
+          whole: patience,
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+        }),
+        ({ message }) => warn(`What memory had to do for sessions is interrupted: ${message}`)
+      )
+    )
+    const feeds = memory !== WorkingMemory.noop
+    const consolidates =
+      options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
+
+    const feed = (turn: SessionTurn, session: Session): Effect.Effect<void> =>
+      passedOver(
+        "add",
+        session,
+        Deadline.run(() => memory.add(entryOf(turn, session)), {
+          whole: patience,
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
+        })
+      )
+
+    const consolidate = (session: Session): Effect.Effect<void> => {
+      const ownerId = ownerOf(session)
+      return passedOver(
+        "consolidate",
+        session,
+        Effect.zipRight(memory.flush({ ownerId, sessionId: session.id }), consolidator.consolidate({ ownerId }))
+        // The span of whoever closed the session has ended by then.
+      ).pipe(
+        Effect.mapInputContext(
+          (context: Context.Context<never>) => Context.omit(Tracer.ParentSpan)(context as any) as Context.Context<never>
+        )
+      )
+    }
+
+    return {
+      notices,
+      turnAdded: (turn, session, checkpoint, restore) => {
+        SessionMetrics.turnAdded()
+        const told = checkpoint === undefined ? Effect.void : notices.checkpointed(checkpoint, restore)
+        if (!feeds) return told
+        // In a fiber of its own: a turn that is kept is remembered, even if nobody waits for it any more.
+        return Effect.flatMap(FiberSet.run(fibers, feed(turn, session)), (fiber) =>
+          Effect.zipRight(told, restore(Effect.asVoid(Fiber.await(fiber))))
+        )
+      },
+      ended: (session, restore) =>
+        Effect.suspend(() => {
+          if (consolidates) fork(consolidate(session))
+          return notices.ended(session, restore)
+        })
+    }
+  })
