@@ -1616,11 +1616,25 @@ export * as SessionManager from "./session/SessionManager.js"
 export * as SessionMemory from "./session/SessionMemory.js"
 
 /**
+ * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMetrics from "./session/SessionMetrics.js"
+
+/**
  * Finds the conversation the run belongs to.
  *
  * @since 0.1.0
  */
 export * as SessionStage from "./agent/SessionStage.js"
+
+/**
+ * Which status of a session may follow which.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStateMachine from "./session/SessionStateMachine.js"
 
 /**
  * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it

@@ -22,6 +22,7 @@ export const maxValues = 100_000
 class NoData extends Error {}
 
 interface Budget {
+  readonly depth: number
   values: number
 }
 
@@ -30,9 +31,12 @@ interface Budget {
  *
  * @category constructors
  */
-export const copy = (value: unknown): Readonly<Record<string, unknown>> | undefined => {
+export const copy = (
+  value: unknown,
+  bounds?: { readonly maxDepth: number; readonly maxValues: number } | undefined
+): Readonly<Record<string, unknown>> | undefined => {
   try {
-    return record(value, 1, { values: maxValues })
+    return record(value, 1, { depth: bounds?.maxDepth ?? maxDepth, values: bounds?.maxValues ?? maxValues })
   } catch (error) {
     if (error instanceof NoData) return undefined
     throw error
@@ -42,7 +46,7 @@ export const copy = (value: unknown): Readonly<Record<string, unknown>> | undefi
 const empty: Readonly<Record<string, unknown>> = Object.freeze({})
 
 const record = (value: unknown, depth: number, budget: Budget): Readonly<Record<string, unknown>> => {
-  if (value === null || typeof value !== "object" || depth > maxDepth) throw new NoData()
+  if (value === null || typeof value !== "object" || depth > budget.depth) throw new NoData()
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw new NoData()
   const keys = Object.keys(value)
@@ -71,7 +75,7 @@ const any = (value: unknown, depth: number, budget: Budget): unknown => {
     case "object":
       if (value === null) return null
       if (!Array.isArray(value)) return record(value, depth, budget)
-      if (depth > maxDepth) throw new NoData()
+      if (depth > budget.depth) throw new NoData()
       return Object.freeze(Array.from(value, (item) => any(item, depth + 1, budget)))
     default:
       throw new NoData()

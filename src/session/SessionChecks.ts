@@ -38,7 +38,11 @@ const refused = (what: string, fields: string, hint: string): Checked<never> =>
     })
   )
 
-const plainData = `It must be plain data as JSON has it, of at most ${JsonCopy.maxDepth} levels and ${JsonCopy.maxValues} values`
+/** What tools take and give may be deeper than what is remembered. */
+const bounds = { maxDepth: 256, maxValues: 1_000_000 }
+const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
+
+const plainData = `It must be plain data as JSON has it, of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`
 const asTheSchema = "The schema `Session.NewTurn` says what each field can be"
 
 /** The fields that are out of bounds, never their values. */
@@ -51,7 +55,7 @@ const fieldsOf = (value: unknown): string => {
 
 /** A value of any kind as plain data; none when it is something else. */
 const data = (value: unknown): { readonly value: unknown } | undefined => {
-  const copied = JsonCopy.copy({ value })
+  const copied = copyOf({ value })
   return copied === undefined ? undefined : { value: copied["value"] }
 }
 
@@ -98,7 +102,7 @@ const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults
  */
 export const turn = (given: NewTurn): Checked<NewTurn> => {
   if (!isFlat(given)) return refused("The turn", fieldsOf(given), asTheSchema)
-  const metadata = JsonCopy.copy(given.metadata)
+  const metadata = copyOf(given.metadata)
   if (metadata === undefined) return refused("The turn", "metadata", plainData)
   const toolCalls = callsOf(given.toolCalls)
   if (toolCalls === undefined) return refused("The turn", "toolCalls", plainData)
@@ -132,7 +136,7 @@ export const attributes = (
   field: string,
   given: { readonly [key: string]: unknown } | undefined
 ): Checked<Readonly<Record<string, unknown>>> => {
-  const copied = JsonCopy.copy(given ?? {})
+  const copied = copyOf(given ?? {})
   return copied === undefined ? refused(what, field, plainData) : Either.right(copied)
 }
 
@@ -188,9 +192,9 @@ export const settings = (given: Given): Checked<Settings> => {
  * @category checks
  */
 export const ids = (id: SessionId | undefined, userId: UserId | undefined): Checked<void> => {
-  const bounds = "An id has 1 to 256 characters without control characters"
-  if (id !== undefined && !isSessionId(id)) return refused("The session", "id", bounds)
-  if (userId !== undefined && !isUserId(userId)) return refused("The session", "userId", bounds)
+  const hint = "An id has 1 to 256 characters without control characters"
+  if (id !== undefined && !isSessionId(id)) return refused("The session", "id", hint)
+  if (userId !== undefined && !isUserId(userId)) return refused("The session", "userId", hint)
   return Either.right(undefined)
 }
 

@@ -6,22 +6,21 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as FiberSet from "effect/FiberSet"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import * as Tracer from "effect/Tracer"
-import { EntryId } from "../domain/Ids.js"
+import * as Captured from "../internal/Captured.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
-import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import type { MemoryError } from "../memory/MemoryError.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import type { Session, SessionCheckpoint, SessionTurn } from "./Session.js"
+import * as SessionMemory from "./SessionMemory.js"
 import * as SessionMetrics from "./SessionMetrics.js"
 import * as SessionNotices from "./SessionNotices.js"
 
@@ -70,21 +69,6 @@ const passedOver = (
     return warn(`${what}: ${reasonOf(exit.cause)}`, session.id)
   })
 
-const ownerOf = (session: Session): string => session.userId ?? `session:${session.id}`
-
-const entryOf = (turn: SessionTurn, session: Session): MemoryEntry => ({
-  id: EntryId.make(turn.id),
-  ownerId: ownerOf(session),
-  content: turn.content,
-  role: turn.role,
-  timestamp: turn.timestamp,
-  importance: 0.5,
-  metadata: { type: "turn", ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }) },
-  sessionId: session.id,
-  ...(turn.runId === undefined ? {} : { runId: turn.runId }),
-  turnId: turn.id
-})
-
 /**
  * When the scope closes, what goes on behind has 5 seconds to end and is interrupted then.
  *
@@ -98,7 +82,12 @@ export const make = (options: {
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
     const notices = yield* SessionNotices.make
     const fibers = yield* FiberSet.make<void>()
-    const fork = yield* FiberSet.runtime(fibers)()
+    // The span of whoever builds the layer, or ends a session, has ended by then.
+    const captured = yield* Captured.context<never>()
+    const fork = yield* Effect.mapInputContext(
+      FiberSet.runtime(fibers)(),
+      (_current: Context.Context<never>) => captured
+    )
     yield* Effect.addFinalizer(() =>
       Effect.catchAll(
         Deadline.run(() => FiberSet.awaitEmpty(fibers), {
@@ -116,23 +105,18 @@ export const make = (options: {
       passedOver(
         "add",
         session,
-        Deadline.run(() => memory.add(entryOf(turn, session)), {
+        Deadline.run(() => memory.add(SessionMemory.entryOf(turn, session)), {
           whole: patience,
           onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
         })
       )
 
     const consolidate = (session: Session): Effect.Effect<void> => {
-      const ownerId = ownerOf(session)
+      const ownerId = SessionMemory.ownerOfSession(session)
       return passedOver(
         "consolidate",
         session,
         Effect.zipRight(memory.flush({ ownerId, sessionId: session.id }), consolidator.consolidate({ ownerId }))
-        // The span of whoever closed the session has ended by then.
-      ).pipe(
-        Effect.mapInputContext(
-          (context: Context.Context<never>) => Context.omit(Tracer.ParentSpan)(context as any) as Context.Context<never>
-        )
       )
     }
 

@@ -64,6 +64,20 @@ export * as SessionManager from "./SessionManager.js"
 export * as SessionMemory from "./SessionMemory.js"
 
 /**
+ * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMetrics from "./SessionMetrics.js"
+
+/**
+ * Which status of a session may follow which.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStateMachine from "./SessionStateMachine.js"
+
+/**
  * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
  * is given, all or nothing, and never lets one writer pass over another.
  *
