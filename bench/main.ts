@@ -2,7 +2,7 @@
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
  * `--json` prints one array of rows, `--quick` takes fewer runs,
- * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors` one group of rows.
+ * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session` one group of rows.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -23,6 +23,7 @@ import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness
 
 import * as Memory from "./Memory.js"
 import * as Recall from "./Recall.js"
+import * as Sessions from "./Sessions.js"
 import * as Skills from "./Skills.js"
 import * as Telemetry from "./Telemetry.js"
 import * as Vectors from "./Vectors.js"
@@ -418,6 +419,10 @@ const vectorRows = async () => {
   rows.push(...(await Vectors.rows({ warmup, runs, quick })))
 }
 
+const sessionRows = async () => {
+  rows.push(...(await Sessions.rows({ warmup, runs, quick })))
+}
+
 const print = () => {
   if (json) {
     console.log(JSON.stringify(rows))
@@ -440,7 +445,8 @@ for (const [name, measureRow] of Object.entries({
   memory: memoryRows,
   working: workingRows,
   recall: recallRows,
-  vectors: vectorRows
+  vectors: vectorRows,
+  session: sessionRows
 })) {
   if (only === undefined || only === name) await measureRow()
 }
