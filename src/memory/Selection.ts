@@ -230,12 +230,17 @@ const compile = (condition: Condition): Test => {
 const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(metadata, key) ? metadata[key] : undefined
 
-/** When what an entry says begins: a summary stands for more than the moment it is of. */
-const beginning = ({ metadata, timestamp }: Selectable): number => {
+/**
+ * When what an entry says begins: a summary stands for more than the moment it is of.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const beginning = ({ metadata, timestamp }: Pick<Selectable, "metadata" | "timestamp">): number => {
   const range = own(metadata, "timeRange")
   if (typeof range !== "object" || range === null || !Object.hasOwn(range, "start")) return timestamp
   const { start } = range as { readonly start: unknown }
-  return typeof start === "number" && start < timestamp ? start : timestamp
+  return typeof start === "number" && Number.isFinite(start) && start < timestamp ? start : timestamp
 }
 
 const onTheWay = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined): ((item: Selectable) => boolean) => {
