@@ -107,7 +107,9 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
       owned(
         ownerId,
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          facts.length === 0 ? Effect.succeed(none) : FactWay.known(backend, ownerId, facts, { at: now, ...way })
+          facts.length === 0
+            ? Effect.succeed(none)
+            : FactWay.known(backend, ownerId, facts, { ...way, at: way.at ?? now })
         )
       ),
     count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),

@@ -398,12 +398,12 @@ describe("SemanticMemory.layer: branches", () => {
           Effect.map(memory.recall("ann", "What do I like, and where do I live?", options), (facts) =>
             told(facts).sort()
           )
-        assert.deepStrictEqual(yield* recall(), ["user likes tea", "user lives in Rome", "user name is Anna"])
-        assert.deepStrictEqual(yield* recall(ways.trunk), ["user lives in Rome", "user name is Anna"])
+        assert.deepStrictEqual(yield* recall(), ["user is called Anna", "user likes tea", "user lives in Rome"])
+        assert.deepStrictEqual(yield* recall(ways.trunk), ["user is called Anna", "user lives in Rome"])
         assert.deepStrictEqual(yield* recall(ways.branch), [
+          "user is called Anna",
           "user likes tea",
-          "user lives in Paris",
-          "user name is Anna"
+          "user lives in Paris"
         ])
         const of = { ...ways.branch, includeClosed: true }
         assert.include(told(yield* memory.queryFacts("ann", "user", of)), "user lives in Paris")
