@@ -124,8 +124,7 @@ const toldRecord = (
       at: fact.validFrom ?? now,
       confidence: fact.confidence ?? 1,
       sources: [...new Set(fact.sources ?? [])],
-      replaces,
-      ...(fact.origins === undefined || fact.origins.length === 0 ? {} : { origins: [fact.origins] })
+      replaces
     }),
     recordedAt: now,
     metadata,

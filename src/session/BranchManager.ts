@@ -4,20 +4,27 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as BranchTree from "./BranchTree.js"
-import type { CheckpointId, Session, SessionStatus } from "./Session.js"
+import * as MergeStrategy from "./MergeStrategy.js"
+import type { CheckpointId, Session, SessionCheckpoint, SessionStatus, SessionTurn } from "./Session.js"
 import type {
   CheckpointNotFoundError,
   SessionCapacityError,
+  SessionClosedError,
+  SessionExpiredError,
+  SessionMergeError,
   SessionNotFoundError,
-  SessionStorageError
+  SessionStorageError,
+  SessionTransitionError
 } from "./SessionError.js"
 import * as SessionFork from "./SessionFork.js"
 import type { Access, Page } from "./SessionManager.js"
+import * as SessionMerge from "./SessionMerge.js"
 import * as SessionNotices from "./SessionNotices.js"
 import type * as SessionStore from "./SessionStore.js"
 import * as SessionWriter from "./SessionWriter.js"
@@ -62,6 +69,32 @@ export interface TreeOptions extends Access {
  * @since 0.1.0
  * @category models
  */
+export interface MergeOptions<E = never, R = never> extends Access {
+  /** Default `MergeStrategy.append`. */
+  readonly strategy?: MergeStrategy.MergeStrategy<E, R> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Merged {
+  /** As it is now. */
+  readonly session: Session
+  /** Of the kind `merge`: with both parents, and the state of the branch that the next merge of the two begins with. */
+  readonly checkpoint?: SessionCheckpoint | undefined
+  /** The turns that were taken over, as the session has them now. */
+  readonly turns: ReadonlyArray<SessionTurn>
+  /** What both had changed, and what became of it. */
+  readonly conflicts: ReadonlyArray<MergeStrategy.Resolved>
+  /** `false`: the branch had nothing new, and nothing was written. */
+  readonly isNew: boolean
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface Service {
   /**
    * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its turns, which are
@@ -88,6 +121,29 @@ export interface Service {
     id: SessionId,
     options?: TreeOptions
   ) => Effect.Effect<BranchTree.BranchTree, SessionNotFoundError | SessionStorageError>
+  /**
+   * Takes over into a session what is new in another one of its tree: its branch, a sibling, or the session it was forked from. Turns are
+   * copied behind the newest one, in their order, with `origin` saying what they are copies of; those that the session has on its way
+   * already, be it as copies, are not taken again. All is written in one step, and the branch stays as it is. Costs as much as the two have
+   * grown apart. Merging again takes over only what was added since; with nothing new, nothing is written.
+   * `SessionMergeError` says why two sessions cannot be merged; a suspended, closed, expired or full session refuses as `addTurn` does.
+   */
+  readonly merge: <E = never, R = never>(
+    into: SessionId,
+    from: SessionId,
+    options?: MergeOptions<E, R>
+  ) => Effect.Effect<
+    Merged,
+    | SessionNotFoundError
+    | SessionClosedError
+    | SessionExpiredError
+    | SessionTransitionError
+    | SessionCapacityError
+    | SessionMergeError
+    | SessionStorageError
+    | E,
+    R
+  >
 }
 
 /**
@@ -105,9 +161,19 @@ export interface Options {
   readonly maxBranchesPerSession?: number | undefined
   /** Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted. */
   readonly maxSessionsPerUser?: number | undefined
+  /** Turns on the way to the head of a session, beyond which a merge is refused; default 1000. */
+  readonly maxTurnsPerSession?: number | undefined
+  /** A session in which nothing happened for so long takes nothing over; 0: never. Default 24 hours. */
+  readonly sessionTtl?: Duration.DurationInput | undefined
 }
 
 const pageSize = 100
+
+/** Infinity is no limit. */
+const limitOf = (given: number | undefined, otherwise: number): number | undefined => {
+  const count = Count.count(given, otherwise, 0)
+  return Number.isFinite(count) ? count : undefined
+}
 
 /**
  * @since 0.1.0
@@ -119,14 +185,49 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
     const notices = yield* SessionNotices.make
     const { find, store } = writer
     const fork = SessionFork.make(writer, {
-      perParent: Count.count(options.maxBranchesPerSession, 10, 0),
-      perUser: Count.count(options.maxSessionsPerUser, 100, 0)
+      perParent: limitOf(options.maxBranchesPerSession, 10),
+      perUser: limitOf(options.maxSessionsPerUser, 100)
+    })
+    const ttl = Duration.toMillis(options.sessionTtl ?? "24 hours")
+    const merge = SessionMerge.make(writer, {
+      maxTurns: Count.count(options.maxTurnsPerSession, 1000, 1),
+      ttl: ttl === 0 ? Number.POSITIVE_INFINITY : ttl
     })
 
     return {
       fork: (id, options) =>
-        Effect.flatMap(fork(id, options), ({ isNew, session }) =>
-          isNew ? Effect.as(notices.started(session), session) : Effect.succeed(session)
+        SessionNotices.observed(
+          "fork",
+          id,
+          Effect.uninterruptibleMask((restore) =>
+            Effect.flatMap(restore(fork(id, options)), ({ isNew, session }) =>
+              isNew ? Effect.as(notices.started(session, restore), session) : Effect.succeed(session)
+            )
+          )
+        ),
+      merge: <E, R>(into: SessionId, from: SessionId, options?: MergeOptions<E, R>) =>
+        SessionNotices.observed(
+          "merge",
+          into,
+          Effect.uninterruptibleMask((restore) =>
+            Effect.tap(
+              restore(
+                merge(
+                  into,
+                  from,
+                  options?.strategy ?? (MergeStrategy.append as MergeStrategy.MergeStrategy<E, R>),
+                  options
+                )
+              ),
+              ({ checkpoint, isNew, session }) =>
+                isNew
+                  ? Effect.zipRight(
+                      notices.changed("merged", session),
+                      checkpoint === undefined ? Effect.void : notices.checkpointed(checkpoint, restore)
+                    )
+                  : Effect.void
+            )
+          )
         ),
       branches: Effect.fnUntraced(function* (id, options) {
         const parent = yield* find(id, options)

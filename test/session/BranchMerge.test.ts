@@ -1,0 +1,408 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/TestClock"
+import { TurnId, UserId } from "../../src/domain/Ids.js"
+import * as Hooks from "../../src/observability/Hooks.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
+import * as MergeStrategy from "../../src/session/MergeStrategy.js"
+import { stateOf } from "../../src/session/Session.js"
+import { SessionCheckpointCreatedHook } from "../../src/session/SessionHooks.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
+import * as B from "../support/Branching.js"
+
+const { sid } = B
+const threeWay = MergeStrategy.threeWay()
+
+/** A millisecond later, so that what follows has a time of its own. */
+const later = TestClock.adjust(1)
+
+const setUp = Effect.gen(function* () {
+  const branches = yield* BranchManager.BranchManager
+  yield* TestClock.setTime(1000)
+  yield* B.create("s", { variables: { a: 0, b: 0, c: 0 } })
+  yield* B.say("s", "s1")
+  yield* later
+  yield* branches.fork(sid("s"), { id: sid("b") })
+  yield* later
+  return branches
+})
+
+describe("BranchManager.merge", () => {
+  it.effect("turns of the branch come behind those of the session, also those older than its newest one", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1", {
+        role: "assistant",
+        toolCalls: [{ id: "c", name: "search", params: { q: 1 }, result: "r" }],
+        metadata: { k: 1 },
+        model: "m",
+        tokensUsed: 7,
+        cost: 2
+      })
+      yield* later
+      yield* B.say("b", "b2")
+      yield* later
+      yield* B.say("s", "s2")
+      yield* later
+      const before = yield* B.load("s")
+      const branch = yield* B.load("b")
+      const merged = yield* branches.merge(sid("s"), sid("b"))
+      assert.isTrue(merged.isNew)
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "s2", "b1", "b2"])
+      const [first, second] = merged.turns
+      const [, said] = yield* B.said("b")
+      assert.deepStrictEqual(first, {
+        ...said!,
+        id: first!.id,
+        sessionId: sid("s"),
+        timestamp: 1005,
+        parent: before.head!,
+        depth: 3,
+        origin: { sessionId: sid("b"), turnId: TurnId.make("b1"), timestamp: said!.timestamp }
+      })
+      assert.strictEqual(second?.timestamp, 1006)
+      assert.deepStrictEqual(merged.session, yield* B.load("s"))
+      assert.strictEqual(merged.session.revision, before.revision + 1)
+      assert.deepStrictEqual(
+        [merged.session.depth, merged.session.totalTokens, merged.session.totalCost, merged.session.updatedAt],
+        [4, before.totalTokens + 8, before.totalCost + 2.5, 1005]
+      )
+      assert.deepStrictEqual(yield* B.load("b"), branch)
+      const { checkpoint } = merged
+      assert.strictEqual(merged.session.checkpointId, checkpoint?.id)
+      assert.deepStrictEqual(checkpoint?.merge, {
+        sessionId: sid("b"),
+        strategy: "append",
+        ours: before.head!,
+        theirs: branch.head!,
+        state: stateOf(branch)
+      })
+      assert.deepStrictEqual(checkpoint?.state, stateOf(merged.session))
+      const store = yield* SessionStore.SessionStore
+      assert.deepStrictEqual(Option.getOrThrow(yield* store.lastMerge(sid("s"), sid("b"))), checkpoint)
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("a second merge takes what was added since, and a third nothing", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* branches.merge(sid("s"), sid("b"))
+      yield* later
+      yield* B.say("b", "b2")
+      yield* B.say("s", "s2")
+      const second = yield* branches.merge(sid("s"), sid("b"))
+      assert.deepStrictEqual(
+        second.turns.map(({ content }) => content),
+        ["b2"]
+      )
+      const session = yield* B.load("s")
+      const third = yield* branches.merge(sid("s"), sid("b"))
+      assert.deepStrictEqual(third, { session, turns: [], conflicts: [], isNew: false })
+      assert.deepStrictEqual(yield* B.load("s"), session)
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "b1", "s2", "b2"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("a branch without changes changes nothing, however the session went on", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("s", "s2")
+      yield* B.update("s", { variables: { a: 1 }, systemPrompt: "new" })
+      const session = yield* B.load("s")
+      for (const strategy of [MergeStrategy.append, threeWay, MergeStrategy.selective([])]) {
+        const merged = yield* branches.merge(sid("s"), sid("b"), { strategy })
+        assert.deepStrictEqual(merged, { session, turns: [], conflicts: [], isNew: false })
+      }
+      assert.deepStrictEqual(yield* B.load("s"), session)
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("merging back and forth doubles nothing and keeps the first origin", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* B.say("s", "s2")
+      for (let round = 0; round < 3; round++) {
+        yield* later
+        yield* branches.merge(sid("s"), sid("b"))
+        yield* later
+        yield* branches.merge(sid("b"), sid("s"))
+      }
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "s2", "b1"])
+      assert.deepStrictEqual(yield* B.words("b"), ["s1", "b1", "s2"])
+      // A third one gets both, from whom it may be.
+      yield* branches
+        .fork(sid("s"), { id: sid("c"), fromCheckpoint: (yield* B.load("b")).checkpointId! })
+        .pipe(Effect.flip)
+      const c = yield* branches.fork(sid("s"), { id: sid("c") })
+      assert.deepStrictEqual((yield* branches.merge(c.id, sid("b"))).turns, [])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("siblings and cousins are merged through what they have in common", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* branches.fork(sid("s"), { id: sid("d") })
+      yield* B.say("b", "b1")
+      yield* B.update("b", { variables: { a: 1, b: 0, c: 0 } })
+      yield* B.say("d", "d1")
+      yield* B.update("d", { variables: { a: 0, b: 2, c: 0 } })
+      yield* later
+      yield* branches.fork(sid("d"), { id: sid("dd") })
+      yield* later
+      yield* B.say("dd", "dd1")
+      yield* B.update("dd", { variables: { a: 0, b: 2 } })
+      yield* later
+      const siblings = yield* branches.merge(sid("b"), sid("d"), { strategy: threeWay })
+      assert.deepStrictEqual(siblings.session.variables, { a: 1, b: 2, c: 0 })
+      yield* later
+      const cousins = yield* branches.merge(sid("dd"), sid("b"), { strategy: threeWay })
+      assert.deepStrictEqual(cousins.session.variables, { a: 1, b: 2 })
+      assert.deepStrictEqual(yield* B.words("dd"), ["s1", "d1", "dd1", "b1"])
+      yield* later
+      const again = yield* branches.merge(sid("s"), sid("dd"), { strategy: threeWay })
+      assert.deepStrictEqual(again.session.variables, { a: 1, b: 2 })
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "d1", "dd1", "b1"])
+      assert.deepStrictEqual((yield* branches.merge(sid("s"), sid("b"))).turns, [])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("a branch of a session that was taken back behind the fork brings what was left behind", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      yield* TestClock.setTime(1000)
+      yield* B.create("s", { variables: { a: 0 } })
+      yield* B.say("s", "s1")
+      yield* B.checkpoint("s", "c")
+      yield* later
+      yield* B.say("s", "s2")
+      yield* B.update("s", { variables: { a: 1 } })
+      yield* later
+      yield* branches.fork(sid("s"), { id: sid("b") })
+      yield* later
+      yield* B.say("b", "b1")
+      yield* B.restore("c")
+      yield* later
+      yield* B.say("s", "s3")
+      yield* later
+      const merged = yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "s3", "s2", "b1"])
+      assert.deepStrictEqual(merged.session.variables, { a: 1 })
+      assert.isFalse((yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })).isNew)
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("what a restore took back is taken over again", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.checkpoint("s", "c")
+      yield* later
+      yield* B.say("b", "b1")
+      yield* B.update("b", { variables: { a: 5, b: 0, c: 0 } })
+      yield* branches.merge(sid("s"), sid("b"))
+      yield* later
+      yield* B.restore("c")
+      assert.deepStrictEqual(yield* B.words("s"), ["s1"])
+      yield* later
+      const again = yield* branches.merge(sid("s"), sid("b"))
+      assert.deepStrictEqual(
+        again.turns.map(({ content }) => content),
+        ["b1"]
+      )
+      assert.deepStrictEqual(again.session.variables, { a: 5, b: 0, c: 0 })
+      assert.isFalse((yield* branches.merge(sid("s"), sid("b"))).isNew)
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "b1"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("a branch whose session was deleted in between is merged as if all it has were added", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      const store = yield* SessionStore.SessionStore
+      yield* branches.fork(sid("b"), { id: sid("bb") })
+      yield* later
+      yield* B.say("bb", "bb1")
+      yield* B.update("bb", { variables: { a: 0, b: 1, z: 1 } })
+      yield* store.delete(sid("b"))
+      const error = yield* Effect.flip(branches.merge(sid("s"), sid("bb"), { strategy: threeWay }))
+      assert.strictEqual(error._tag, "SessionMergeError")
+      const merged = yield* branches.merge(sid("s"), sid("bb"), {
+        strategy: MergeStrategy.threeWay({ conflict: "theirs" })
+      })
+      assert.deepStrictEqual(merged.session.variables, { a: 0, b: 1, c: 0, z: 1 })
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "bb1"])
+      assert.isFalse((yield* branches.merge(sid("s"), sid("bb"), { strategy: threeWay })).isNew)
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("siblings are merged after the session they come from was deleted", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      const store = yield* SessionStore.SessionStore
+      yield* branches.fork(sid("s"), { id: sid("d") })
+      yield* store.delete(sid("s"))
+      yield* B.say("b", "b1")
+      yield* B.say("d", "d1")
+      yield* B.update("b", { variables: { a: 1, b: 0 } })
+      const merged = yield* branches.merge(sid("d"), sid("b"), { strategy: threeWay })
+      assert.deepStrictEqual(merged.session.variables, { a: 1, b: 0 })
+      assert.deepStrictEqual(yield* B.words("d"), ["s1", "d1", "b1"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("sessions that cannot be merged say why", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* B.create("other")
+      yield* B.create("hers", { userId: UserId.make("eve") })
+      const why = (into: string, from: string, access = {}) =>
+        Effect.map(Effect.flip(branches.merge(sid(into), sid(from), access)), (error) =>
+          error._tag === "SessionMergeError" ? error.reason : error._tag
+        )
+      assert.strictEqual(yield* why("s", "s"), "same")
+      assert.strictEqual(yield* why("s", "other"), "unrelated")
+      assert.strictEqual(yield* why("s", "hers"), "unrelated")
+      assert.strictEqual(yield* why("s", "hers", { userId: B.user }), "SessionNotFoundError")
+      assert.strictEqual(yield* why("hers", "s", { userId: B.user }), "SessionNotFoundError")
+      assert.strictEqual(yield* why("s", "none"), "SessionNotFoundError")
+      const session = yield* B.load("s")
+      for (const [status, tag] of [
+        ["suspended", "SessionTransitionError"],
+        ["closed", "SessionClosedError"],
+        ["expired", "SessionExpiredError"]
+      ] as const) {
+        yield* B.update("s", { status })
+        assert.strictEqual(yield* why("s", "b"), tag)
+      }
+      yield* B.update("s", { status: "active" })
+      yield* B.update("b", { status: "closed" })
+      assert.isTrue((yield* branches.merge(sid("s"), sid("b"))).isNew)
+      assert.isAbove((yield* B.load("s")).depth, session.depth)
+      yield* TestClock.adjust("25 hours")
+      assert.strictEqual(yield* why("s", "b"), "SessionExpiredError")
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("a session takes no more turns than it may have, and then none of them", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* B.say("b", "b2")
+      yield* B.say("s", "s2")
+      const error = yield* Effect.flip(branches.merge(sid("s"), sid("b")))
+      assert.strictEqual(error._tag, "SessionCapacityError")
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "s2"])
+      yield* branches.merge(sid("s"), sid("b"), { strategy: MergeStrategy.selective([TurnId.make("b2")]) })
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "s2", "b2"])
+    }).pipe(Effect.provide(B.layer({ maxTurnsPerSession: 3 })))
+  )
+
+  it.effect("a session that is never overdue takes over at any time", () =>
+    Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* TestClock.adjust("1000 days")
+      assert.isTrue((yield* branches.merge(sid("s"), sid("b"))).isNew)
+    }).pipe(Effect.provide(B.layer({ sessionTtl: 0 })))
+  )
+
+  it.effect("many branches merged at once into a session that goes on all arrive whole", () => {
+    const count = 24
+    return Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      yield* B.create("s")
+      yield* B.say("s", "0")
+      for (let n = 0; n < count; n++) {
+        yield* branches.fork(sid("s"), { id: sid(`b${n}`) })
+        yield* B.say(`b${n}`, `${n}.1`)
+        yield* B.say(`b${n}`, `${n}.2`)
+        yield* B.update(`b${n}`, { variables: { [`v${n}`]: n } })
+      }
+      yield* Effect.forEach(
+        Array.from({ length: count }, (_, n) => n),
+        (n) =>
+          Effect.zipRight(branches.merge(sid("s"), sid(`b${n}`), { strategy: threeWay }), B.say("s", `after ${n}`)),
+        { concurrency: "unbounded", discard: true }
+      )
+      const words = yield* B.words("s")
+      assert.strictEqual(words.length, 1 + 3 * count)
+      for (let n = 0; n < count; n++) assert.strictEqual(words[words.indexOf(`${n}.1`) + 1], `${n}.2`)
+      const { depth, variables } = yield* B.load("s")
+      assert.strictEqual(depth, words.length)
+      assert.strictEqual(Object.keys(variables).length, count)
+    }).pipe(Effect.provide(B.layer({ maxBranchesPerSession: count })))
+  })
+
+  it.effect("a strategy is asked again only if what it was asked about is another", () => {
+    const asked: Array<number> = []
+    return Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      const strategy = MergeStrategy.make("slow", ({ turns }) =>
+        Effect.gen(function* () {
+          asked.push(turns.length)
+          if (asked.length === 1) yield* B.say("s", "meanwhile")
+          if (asked.length === 2) yield* B.update("s", { variables: { a: 9 } })
+          return { turns }
+        })
+      )
+      yield* branches.merge(sid("s"), sid("b"), { strategy })
+      assert.deepStrictEqual(asked, [1])
+      assert.deepStrictEqual(yield* B.words("s"), ["s1", "meanwhile", "b1"])
+      yield* B.say("b", "b2")
+      const merged = yield* branches.merge(sid("s"), sid("b"), { strategy })
+      assert.deepStrictEqual(asked, [1, 1, 1])
+      assert.deepStrictEqual(merged.session.variables, { a: 9 })
+    }).pipe(Effect.provide(B.layer()))
+  })
+
+  it.effect("a branch without turns of its own reads no more of a long conversation than of a short one", () => {
+    const calls = new B.Calls()
+    return Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const asked: Array<unknown> = []
+      for (const [id, length] of [
+        ["short", 10],
+        ["long", 500]
+      ] as const) {
+        yield* B.create(id)
+        for (let n = 0; n < length; n++) yield* B.say(id, String(n))
+        const branch = yield* branches.fork(sid(id))
+        for (let n = 0; n < length; n++) yield* B.say(id, `more ${n}`)
+        yield* B.update(branch.id, { variables: { a: 1 } })
+        calls.reset()
+        yield* branches.merge(sid(id), branch.id)
+        asked.push(Array.from(calls.of))
+      }
+      assert.deepStrictEqual(asked[0], asked[1])
+    }).pipe(Effect.provide(B.layer({}, calls)))
+  })
+
+  it.effect("a merge is told of once, its checkpoint too", () => {
+    const told: Array<string> = []
+    return Effect.gen(function* () {
+      const branches = yield* setUp
+      yield* B.say("b", "b1")
+      yield* branches.merge(sid("s"), sid("b"))
+      yield* branches.merge(sid("s"), sid("b"))
+      assert.deepStrictEqual(told, ["merge s"])
+    }).pipe(
+      Effect.provide(
+        B.layer().pipe(
+          Layer.provideMerge(
+            Hooks.handler(SessionCheckpointCreatedHook, ({ kind, sessionId }) =>
+              Effect.sync(() => {
+                told.push(`${kind} ${sessionId}`)
+              })
+            )
+          ),
+          Layer.provideMerge(Hooks.layer)
+        )
+      )
+    )
+  })
+})
