@@ -111,6 +111,14 @@ export * as AiToolkit from "./tool/AiToolkit.js"
 export * as AllowedTools from "./skill/AllowedTools.js"
 
 /**
+ * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it gives what is known
+ * of both, so that a conversation of any length is read by pages, from either end.
+ *
+ * @since 0.1.0
+ */
+export * as AnalyticsFold from "./session/AnalyticsFold.js"
+
+/**
  * Anthropic's models over `/messages`.
  *
  * @since 0.1.0
@@ -1579,6 +1587,20 @@ export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
  * @since 0.1.0
  */
 export * as Session from "./session/Session.js"
+
+/**
+ * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many there are.
+ *
+ * @since 0.1.0
+ */
+export * as SessionAnalytics from "./session/SessionAnalytics.js"
+
+/**
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can still be read.
+ *
+ * @since 0.1.0
+ */
+export * as SessionCleanup from "./session/SessionCleanup.js"
 
 /**
  * How conversations are kept and for how long, from code or from the environment.

@@ -11,7 +11,7 @@ import { TurnId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
 import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
-import type { NewTurn, Session } from "../session/Session.js"
+import type { NewTurn } from "../session/Session.js"
 import * as SessionMemory from "../session/SessionMemory.js"
 import type { Answer } from "../strategy/Strategy.js"
 import * as AgentMemory from "./AgentMemory.js"
@@ -74,7 +74,7 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
 }
 
 /** Without a store of sessions a session is the only one of its tree. */
-const placeOf = ({ notes, sessionId }: State): Pick<Session, "id" | "rootSessionId"> | undefined =>
+const placeOf = ({ notes, sessionId }: State): SessionMemory.Place | undefined =>
   notes.session ?? (sessionId === undefined ? undefined : { id: sessionId })
 
 const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>

@@ -39,11 +39,16 @@ const pruning =
       return { prune }
     })
 
-/** Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. */
+/**
+ * Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. In a tree of sessions what was said
+ * first comes before what matters: a branch has what was said before it left, and would lose it.
+ */
 const better = (a: MemoryEntry, b: MemoryEntry): number => {
   const expiry = (entry: MemoryEntry) => entry.expiresAt ?? Number.MAX_VALUE
+  const branches = EntryGroups.tree(a) !== null && EntryGroups.tree(b) !== null
   return (
     expiry(b) - expiry(a) ||
+    (branches ? EntryGroups.order(a, b) : 0) ||
     b.importance - a.importance ||
     (b.accessCount ?? 0) - (a.accessCount ?? 0) ||
     EntryGroups.order(a, b)
@@ -75,8 +80,9 @@ const turn = 512
  * last of them was said. Two entries are doubles when the words of one (what stands between white space, whatever the case) are at least
  * `threshold` of the words of both together (Jaccard). Every entry that goes is a double of one that stays; what stays has no double.
  *
- * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one keeps. Neither are
- * summaries, nor calls of tools and their results.
+ * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one keeps. Nor is what
+ * a session said before and since it was taken back to an earlier turn; and of a session that may have branches the oldest of those that
+ * expire last stays, for branches have what was said before them. Neither are summaries, nor calls of tools and their results.
  *
  * @since 0.1.0
  * @category constructors
@@ -91,7 +97,7 @@ export const deduplication = (options?: {
   const bucketOf = (entry: MemoryEntry): string =>
     JSON.stringify([
       entry.role,
-      options?.acrossSessions === true ? null : (entry.sessionId ?? null),
+      options?.acrossSessions === true ? null : EntryGroups.way(entry),
       EntryGroups.kind(entry)
     ])
   return {

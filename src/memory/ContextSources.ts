@@ -86,6 +86,10 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
     const unseen = (entry: MemoryEntry): boolean => entry.turnId === undefined || shown?.has(entry.turnId) !== true
     const now = yield* Clock.currentTimeMillis
     const conversation = conversationOf(request)
+    const way =
+      request.lineage === undefined
+        ? undefined
+        : { lineage: lineageOf(request.lineage, request.sessionId), tree: request.tree }
     const isOf = Selection.predicate(conversation) ?? (() => true)
     const failed = new Map<TokenBudgetAllocator.Section, MemoryError>()
     let asked = 0
@@ -129,9 +133,7 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
                 ownerId,
                 query,
                 topK,
-                ...(request.lineage === undefined
-                  ? {}
-                  : { lineage: lineageOf(request.lineage, request.sessionId), tree: request.tree })
+                ...way
               },
               // Most of it is not shown; what is gets counted then.
               { counted: false }
@@ -143,7 +145,7 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
           ),
           none
         ),
-        part("semantic", semantic.recall(ownerId, query), none),
+        part("semantic", semantic.recall(ownerId, query, way), none),
         part("tool_descriptions", procedural.recall({ ownerId, task: query, limit: maxProcedures }), none)
       ] as ReadonlyArray<Effect.Effect<ReadonlyArray<unknown>>>,
       (effect) => effect

@@ -6,16 +6,35 @@
  */
 import * as Array from "effect/Array"
 import type { MemoryEntry } from "./MemoryEntry.js"
+import * as Selection from "./Selection.js"
 import * as ToolPairs from "./ToolPairs.js"
 
 /** The order of an owner's entries: by time, then by id. */
 export const order = (a: MemoryEntry, b: MemoryEntry): number =>
   a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
+const field = (entry: MemoryEntry, key: string): unknown =>
+  Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
+
 /** What its metadata says it is. */
 export const kind = (entry: MemoryEntry): string | null => {
-  const type = Object.hasOwn(entry.metadata, "type") ? entry.metadata["type"] : undefined
+  const type = field(entry, "type")
   return typeof type === "string" ? type : null
+}
+
+/** The tree of sessions it belongs to, if it says so. */
+export const tree = (entry: MemoryEntry): string | null => {
+  const tree = field(entry, Selection.treeKey)
+  return typeof tree === "string" ? tree : null
+}
+
+/**
+ * What is recalled by the same branches, as far as entries say: one session, and of that what was said on one way. Put together with others
+ * they would be lost to some branches, or told to others.
+ */
+export const way = (entry: MemoryEntry): ReadonlyArray<unknown> => {
+  const stretch = field(entry, Selection.stretchKey)
+  return [entry.sessionId ?? null, tree(entry), typeof stretch === "number" ? stretch : null]
 }
 
 export const groupBy = <A>(

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
-import { EntryId } from "../domain/Ids.js"
+import { EntryId, SessionId } from "../domain/Ids.js"
 import { OwnerId } from "./MemoryEntry.js"
 
 const NAME = "effect-lexigram/memory/Fact"
@@ -45,6 +45,27 @@ export const Triple = Schema.Struct({
 export interface Triple extends Schema.Schema.Type<typeof Triple> {}
 
 /**
+ * Where and when something was said that a fact was read from: what decides which branches of a session know the fact.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Origin = Schema.Struct({
+  sessionId: Schema.optional(SessionId),
+  /** The first session of the tree of sessions. */
+  tree: Schema.optional(SessionId),
+  /** Milliseconds since the epoch. */
+  from: Schema.Finite,
+  /** The same moment, unless it is a summary. */
+  until: Schema.Finite
+}).annotations({ identifier: `${NAME}/Origin` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Origin extends Schema.Schema.Type<typeof Origin> {}
+
+/**
  * A fact that is asserted. Left out: sure (1), valid from now on.
  *
  * @since 0.1.0
@@ -55,6 +76,8 @@ export const NewFact = Schema.Struct({
   confidence: Schema.optional(Schema.Number.pipe(Schema.between(0, 1))),
   /** The entries it was read from. */
   sources: Schema.optional(Schema.Array(EntryId)),
+  /** Where they belong to: a branch knows that this was said if it recalls all of them. Left out, every branch knows it. */
+  origins: Schema.optional(Schema.Array(Origin)),
   /** Milliseconds since the epoch. */
   validFrom: Schema.optional(Schema.Finite),
   /** It takes the place of every other object of this subject and predicate, whether or not the predicate has one object at a time. */

@@ -124,7 +124,8 @@ const toldRecord = (
       at: fact.validFrom ?? now,
       confidence: fact.confidence ?? 1,
       sources: [...new Set(fact.sources ?? [])],
-      replaces
+      replaces,
+      ...(fact.origins === undefined || fact.origins.length === 0 ? {} : { origins: [fact.origins] })
     }),
     recordedAt: now,
     metadata,

@@ -15,23 +15,10 @@ import type * as FactBackend from "./FactBackend.js"
 import type { Entity, FactSelection, Service } from "./FactStore.js"
 import * as FactText from "./FactText.js"
 import * as FactTimeline from "./FactTimeline.js"
-import { type MemoryStoreFailure, StorageError } from "./MemoryError.js"
+import * as FactWay from "./FactWay.js"
+import type { MemoryStoreFailure, StorageError } from "./MemoryError.js"
 
 const pageSize = 256
-
-const unreadable = (name: string): StorageError =>
-  new StorageError({ message: `The store "${name}" holds a fact that it cannot have written` })
-
-/**
- * @category conversions
- */
-export const recordOf = (
-  name: string,
-  row: FactBackend.FactRow
-): Effect.Effect<FactTimeline.FactRecord, StorageError> => {
-  const record = FactTimeline.fromRow(row)
-  return record === undefined ? Effect.fail(unreadable(name)) : Effect.succeed(record)
-}
 
 const factsOf = (
   name: string,
@@ -41,7 +28,7 @@ const factsOf = (
     const facts: Array<Fact> = []
     for (const row of rows) {
       const record = FactTimeline.fromRow(row)
-      if (record === undefined) return unreadable(name)
+      if (record === undefined) return FactWay.unreadable(name)
       facts.push(FactTimeline.toFact(record))
     }
     return Effect.succeed(facts)
@@ -92,7 +79,7 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
         Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
           row === undefined
             ? Effect.succeedNone
-            : Effect.map(recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
+            : Effect.map(FactWay.recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
         )
       ),
     query: (ownerId, query) =>
@@ -116,6 +103,15 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
               )
             )
       }),
+    onTheWay: (ownerId, facts, way) =>
+      owned(
+        ownerId,
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          facts.length === 0
+            ? Effect.succeed(none)
+            : FactWay.known(backend, ownerId, facts, { ...way, at: way.at ?? now })
+        )
+      ),
     count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),
     entities: (ownerId, options) =>
       owned(

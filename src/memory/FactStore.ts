@@ -21,7 +21,9 @@ import * as FactCardinality from "./FactCardinality.js"
 import * as FactReading from "./FactReading.js"
 import * as FactTable from "./FactTable.js"
 import * as FactTimeline from "./FactTimeline.js"
+import * as FactWay from "./FactWay.js"
 import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "./MemoryError.js"
+import type * as Selection from "./Selection.js"
 
 /**
  * Which facts of an owner are meant; all that is given must hold. Without closed ones: what holds at a time.
@@ -55,6 +57,19 @@ export interface FactQuery extends FactSelection {
   readonly limit?: number | undefined
   /** Those behind this one: for the next page the last fact of the page before. */
   readonly after?: FactBackend.FactPosition | undefined
+}
+
+/**
+ * Of which branch, and what is looked for.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Way extends Required<Pick<Selection.Selection, "lineage">>, Pick<Selection.Selection, "tree"> {
+  /** Milliseconds since the epoch; now unless set. */
+  readonly at?: number | undefined
+  /** 0 unless set. */
+  readonly minConfidence?: number | undefined
 }
 
 /**
@@ -116,6 +131,16 @@ export interface Service {
     ownerId: string,
     text: string,
     query?: Omit<FactQuery, "after"> | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /**
+   * These facts as a branch of a session knows them, in their order: each by what was said on the way to it (see `NewFact.origins`,
+   * `Selection.lineage` and `Selection.tree`), since when that says so and until something that was said on the way closed it. One of which
+   * nothing was said on the way is left out; what it had taken the place of stands there, if it was said on the way and holds.
+   */
+  readonly onTheWay: (
+    ownerId: string,
+    facts: ReadonlyArray<Fact>,
+    options: Way
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
   /** Sets how sure it is, whoever said so; an id that the owner does not have is a `MemoryStoreError`. */
   readonly updateConfidence: (
@@ -237,7 +262,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
         ([row]): Effect.Effect<Edit<Fact>, MemoryStoreFailure> =>
           row === undefined
             ? Effect.fail(unknownFact(backend.name))
-            : Effect.map(FactReading.recordOf(backend.name, row), (record): Edit<Fact> => {
+            : Effect.map(FactWay.recordOf(backend.name, row), (record): Edit<Fact> => {
                 const changed = change(record)
                 return {
                   change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
@@ -322,6 +347,7 @@ const noop: Service = {
   get: () => Effect.succeed(Option.none()),
   query: () => Effect.succeed([]),
   search: () => Effect.succeed([]),
+  onTheWay: () => Effect.succeed([]),
   updateConfidence: () => Effect.fail(unknownFact("none")),
   close: () => Effect.fail(unknownFact("none")),
   delete: () => Effect.succeed(false),

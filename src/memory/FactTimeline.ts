@@ -8,7 +8,7 @@
  * @since 0.1.0
  */
 import type { EntryId } from "../domain/Ids.js"
-import type { Fact, FactId } from "./Fact.js"
+import type { Fact, FactId, Origin } from "./Fact.js"
 import type { FactRow } from "./FactBackend.js"
 
 /**
@@ -36,6 +36,8 @@ export interface Mention {
   readonly confidence: number
   readonly sources: ReadonlyArray<EntryId>
   readonly replaces: boolean
+  /** Where it was said: everywhere in one of these together. Absent where it does not matter. */
+  readonly origins?: ReadonlyArray<ReadonlyArray<Origin>> | undefined
 }
 
 type Mentions = readonly [Mention, ...ReadonlyArray<Mention>]
@@ -63,7 +65,10 @@ export interface FactRecord extends Body {
 }
 
 const isMention = (mention: Partial<Mention> | null): boolean =>
-  typeof mention?.at === "number" && typeof mention.confidence === "number" && Array.isArray(mention.sources)
+  typeof mention?.at === "number" &&
+  typeof mention.confidence === "number" &&
+  Array.isArray(mention.sources) &&
+  (mention.origins === undefined || (Array.isArray(mention.origins) && mention.origins.every(Array.isArray)))
 
 /** A schema would drop metadata under `__proto__`, and takes ten times as long. */
 const isBody = (body: Partial<Body> | null): body is Body =>
@@ -151,11 +156,18 @@ export const toFact = (record: FactRecord): Fact => ({
   metadata: record.metadata
 })
 
+/** Of too many those told first go: what is told without any is known everywhere. */
+const joinedOrigins = ({ origins: a }: Mention, { origins: b }: Mention): Pick<Mention, "origins"> =>
+  a === undefined || b === undefined
+    ? {}
+    : { origins: [...new Map([...a, ...b].map((one) => [JSON.stringify(one), one])).values()].slice(-maxSources) }
+
 const joined = (a: Mention, b: Mention): Mention => ({
   at: a.at,
   confidence: Math.max(a.confidence, b.confidence),
   sources: [...new Set([...a.sources, ...b.sources])],
-  replaces: a.replaces || b.replaces
+  replaces: a.replaces || b.replaces,
+  ...joinedOrigins(a, b)
 })
 
 /** Of too many the oldest become one, and the oldest sources go. */

@@ -106,7 +106,8 @@ export interface TimeRange extends Schema.Schema.Type<typeof TimeRange> {}
 
 /**
  * A stretch of a session on the way from the first turn to a branch: what it remembers from `from` to `until` (times of turns, both
- * inclusive); an end that is left out is open. A session of which parts were left behind is named once for each stretch between them.
+ * inclusive); an end that is left out is open. A session of which parts were left behind is named once for each stretch between them. What
+ * stands for others, with a `timeRange` in its metadata, has to lie in one stretch as a whole, from the `start` of that on.
  *
  * @since 0.1.0
  * @category schemas
@@ -131,6 +132,15 @@ export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
  * @category constants
  */
 export const treeKey = "sessionTree"
+
+/**
+ * The key of the metadata under which an entry of a session that was taken back to an earlier turn says since when the session has gone on
+ * from there. Entries that differ in it are not put together.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const stretchKey = "sessionStretch"
 
 /**
  * The fields of a selection; what is left out restricts nothing.
@@ -220,24 +230,37 @@ const compile = (condition: Condition): Test => {
 const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(metadata, key) ? metadata[key] : undefined
 
-type Stretch = Pick<Ancestor, "from" | "until">
-
-const holds = (stretches: ReadonlyArray<Stretch> | undefined, at: number): boolean =>
-  stretches?.some(({ from, until }) => (from === undefined || at >= from) && (until === undefined || at <= until)) ===
-  true
+/**
+ * When what an entry says begins: a summary stands for more than the moment it is of.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const beginning = ({ metadata, timestamp }: Pick<Selectable, "metadata" | "timestamp">): number => {
+  const range = own(metadata, "timeRange")
+  if (typeof range !== "object" || range === null || !Object.hasOwn(range, "start")) return timestamp
+  const { start } = range as { readonly start: unknown }
+  return typeof start === "number" && Number.isFinite(start) && start < timestamp ? start : timestamp
+}
 
 const onTheWay = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined): ((item: Selectable) => boolean) => {
-  const way = new Map<SessionId, Array<Stretch>>()
+  const way = new Map<SessionId, Array<Ancestor>>()
   for (const ancestor of lineage) {
     const stretches = way.get(ancestor.sessionId)
     if (stretches === undefined) way.set(ancestor.sessionId, [ancestor])
     else stretches.push(ancestor)
   }
   const isNamed = tree === undefined ? undefined : compile(tree)
-  return ({ metadata, sessionId, timestamp }) => {
+  return (item) => {
+    const { metadata, sessionId, timestamp } = item
     const stretches = sessionId === undefined ? undefined : way.get(sessionId)
-    if (stretches !== undefined) return holds(stretches, timestamp)
-    return isNamed === undefined ? sessionId === undefined : sessionId !== tree && !isNamed(own(metadata, treeKey))
+    if (stretches === undefined) {
+      return isNamed === undefined ? sessionId === undefined : sessionId !== tree && !isNamed(own(metadata, treeKey))
+    }
+    return stretches.some(
+      ({ from, until }) =>
+        (until === undefined || timestamp <= until) && (from === undefined || beginning(item) >= from)
+    )
   }
 }
 

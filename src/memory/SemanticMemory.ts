@@ -15,6 +15,7 @@ import * as EntryGroups from "./EntryGroups.js"
 import { type Fact, FactId, type NewFact } from "./Fact.js"
 import * as FactRecall from "./FactRecall.js"
 import * as FactStore from "./FactStore.js"
+import * as FactWay from "./FactWay.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import {
   type FactExtractionError,
@@ -23,14 +24,16 @@ import {
   type MemoryStoreFailure
 } from "./MemoryError.js"
 import * as MemoryNotices from "./MemoryNotices.js"
+import type * as Selection from "./Selection.js"
 
 /**
- * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for.
+ * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for. With a `lineage` they are given as
+ * a branch of a session knows them (`FactStore.onTheWay`): those that only another branch was told are left out.
  *
  * @since 0.1.0
  * @category models
  */
-export interface FactOptions {
+export interface FactOptions extends Pick<Selection.Selection, "lineage" | "tree"> {
   /** At most so many; the configured number (100) unless set. */
   readonly limit?: number | undefined
   /** The configured one (0.5) unless set. */
@@ -75,7 +78,10 @@ export interface Service {
   readonly updateFact: (ownerId: string, id: FactId, confidence: number) => Effect.Effect<Fact, MemoryStoreFailure>
   /** Whether there was one. Gone for good, its history too. */
   readonly deleteFact: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
-  /** Reads facts from entries and keeps them, the entries as their sources; gives what was kept. The same entries again: the same facts. */
+  /**
+   * Reads facts from entries and keeps them, the entries as their sources and their origins; gives what was kept. The same entries again: the
+   * same facts.
+   */
   readonly ingest: (
     entries: ReadonlyArray<MemoryEntry>
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure | FactExtractionError>
@@ -144,16 +150,35 @@ export const make = (
     const confidence = options?.ingestConfidence ?? defaults.ingestConfidence
     const speaker = options?.speaker ?? defaults.speaker
 
+    const limitOf = (asked: FactOptions | undefined) => Count.count(asked?.limit, maxFactsPerEntity, 0)
     const queryOf = (asked: FactOptions | undefined) => ({
-      limit: Count.count(asked?.limit, maxFactsPerEntity, 0),
+      // Other branches may have as much to say.
+      limit: (asked?.lineage === undefined ? 1 : 2) * limitOf(asked),
       minConfidence: asked?.minConfidence ?? minConfidence,
       at: asked?.at,
       includeClosed: asked?.includeClosed
     })
     const written = (ownerId: string, facts: ReadonlyArray<Fact>) =>
       notices.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
-    const told = <E>(ownerId: string, facts: Effect.Effect<ReadonlyArray<Fact>, E>) =>
-      Effect.tap(facts, ({ length }) => notices.retrieved({ tier: "semantic", ownerId, count: length }))
+    const told = <E>(
+      ownerId: string,
+      asked: FactOptions | undefined,
+      facts: Effect.Effect<ReadonlyArray<Fact>, E>
+    ): Effect.Effect<ReadonlyArray<Fact>, E | MemoryStoreFailure> => {
+      const lineage = asked?.lineage
+      const { at, minConfidence } = queryOf(asked)
+      return Effect.tap(
+        lineage === undefined
+          ? facts
+          : Effect.map(
+              Effect.flatMap(facts, (found) =>
+                store.onTheWay(ownerId, found, { lineage, tree: asked?.tree, at, minConfidence })
+              ),
+              (known) => known.slice(0, limitOf(asked))
+            ),
+        ({ length }) => notices.retrieved({ tier: "semantic", ownerId, count: length })
+      )
+    }
 
     const keep = (ownerId: string, facts: ReadonlyArray<NewFact>) =>
       Effect.map(store.assert(ownerId, facts, { maxFactsPerEntity }), (kept) => eachOnce(kept.flatMap(Option.toArray)))
@@ -162,10 +187,18 @@ export const make = (
       Effect.gen(function* () {
         const { facts } = yield* extractor.extract(entries)
         if (facts.length === 0) return []
-        const kept = yield* keep(
-          ownerId,
-          facts.map((fact) => (fact.confidence === undefined ? { ...fact, confidence } : fact))
-        )
+        const byId = new Map(entries.map((entry) => [entry.id, entry]))
+        const placed = ({ origins, sources = [], ...fact }: NewFact): NewFact => {
+          const read = sources.flatMap((id) => byId.get(id) ?? [])
+          return {
+            ...fact,
+            sources,
+            confidence: fact.confidence ?? confidence,
+            // What does not say where it was read may have been read anywhere.
+            origins: origins ?? FactWay.originsOf(read.length === 0 ? entries : read)
+          }
+        }
+        const kept = yield* keep(ownerId, facts.map(placed))
         yield* written(ownerId, kept)
         return kept
       })
@@ -184,11 +217,13 @@ export const make = (
           return kept
         }).pipe(observed("store_fact")),
       queryFacts: (ownerId, subject, asked) =>
-        observed("query_facts")(told(ownerId, store.query(ownerId, { ...queryOf(asked), subject }))),
+        observed("query_facts")(told(ownerId, asked, store.query(ownerId, { ...queryOf(asked), subject }))),
       getEntityFacts: (ownerId, entity, asked) =>
-        observed("query_facts")(told(ownerId, store.query(ownerId, { ...queryOf(asked), entity }))),
+        observed("query_facts")(told(ownerId, asked, store.query(ownerId, { ...queryOf(asked), entity }))),
       recall: (ownerId, query, asked) =>
-        observed("recall")(told(ownerId, FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }))),
+        observed("recall")(
+          told(ownerId, asked, FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }))
+        ),
       updateFact: (ownerId, id, confidence) =>
         store.updateConfidence(ownerId, id, confidence).pipe(
           Effect.tap((fact) => written(ownerId, [fact])),

@@ -18,11 +18,13 @@ import * as MemorySummary from "./MemorySummary.js"
  */
 export interface Options {
   /**
-   * What becomes one summary, of entries of one session and of those of none: what was said on one `day` (UTC) once all of the day is old
+   * What becomes one summary, of entries of one session and of those of none, of a session that was taken back to an earlier turn what was
+   * said before and since apart: what was said on one `day` (UTC) once all of the day is old
    * enough; the whole `session` once nothing was added for a day; or what a function gives one name, likewise. `day` unless set.
    */
   readonly groupBy?: "day" | "session" | ((entry: MemoryEntry) => string) | undefined
-  /** Entries of different sessions may become one summary, which then belongs to none: branches see what they did not see before. */
+  /** Entries of different sessions may become one summary, which then belongs to none: branches see what they did not see before. Sessions
+   * of one tree alone make a summary that none of them sees. */
   readonly acrossSessions?: boolean | undefined
   /** Entries of one summary, at most; a call of tools stays with its results. The consolidator's number (100) unless set. */
   readonly batchSize?: number | undefined
@@ -66,7 +68,7 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
   const groupBy = options?.groupBy ?? "day"
   // What expires and what does not: in one summary the one would take the other with it.
   const placeOf = (entry: MemoryEntry) => [
-    options?.acrossSessions === true ? null : (entry.sessionId ?? null),
+    options?.acrossSessions === true ? null : EntryGroups.way(entry),
     entry.expiresAt === undefined
   ]
   const nameOf = (entry: MemoryEntry): unknown =>

@@ -52,9 +52,25 @@ export const ownerOfSession = (session: Pick<Session, "id" | "userId" | "rootSes
   ownerOf({ userId: session.userId }) ?? ofTree(treeOf(session))
 
 /**
+ * What of a session says where a turn belongs to.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Place extends Pick<Session, "id" | "rootSessionId">, Partial<Pick<Session, "cuts">> {}
+
+/** Since when a session has gone on from where it was taken back to. */
+const stretchOf = ({ cuts = [] }: Place, at: number): number | undefined =>
+  cuts.reduce<number | undefined>(
+    (newest, { before }) => (before > at ? newest : Math.max(before, newest ?? before)),
+    undefined
+  )
+
+/**
  * What is remembered of a turn. Its id comes from the ids of the session that wrote it and of the turn, so that a turn that is fed twice,
  * by whomever, is remembered once, and turns of different sessions that have the same id are two. Outside of any session the id of the turn
- * is taken. The metadata has the `type` `turn`, why it has no answer, and under `Selection.treeKey` the tree of sessions it belongs to.
+ * is taken. The metadata has the `type` `turn`, why it has no answer, and under `Selection.treeKey` the tree of sessions it belongs to; of a
+ * session that was restored also, under `Selection.stretchKey`, since when it has gone on from where it was taken back to.
  *
  * @since 0.1.0
  * @category conversions
@@ -63,12 +79,13 @@ export const toEntry = (
   turn: NewTurn | SessionTurn,
   options: {
     readonly ownerId: string
-    readonly session?: Pick<Session, "id" | "rootSessionId"> | undefined
+    readonly session?: Place | undefined
   }
 ): MemoryEntry => {
   const { ownerId, session } = options
   // A branch shares the turns it begins with.
   const sessionId = session === undefined ? undefined : "sessionId" in turn ? turn.sessionId : session.id
+  const stretch = session === undefined || sessionId !== session.id ? undefined : stretchOf(session, turn.timestamp)
   return {
     id: EntryId.make(sessionId === undefined ? turn.id : `turn-${CanonicalJson.hash([sessionId, turn.id])}`),
     ownerId,
@@ -79,7 +96,8 @@ export const toEntry = (
     metadata: {
       type: "turn",
       ...(turn.unanswered === undefined ? {} : { unanswered: turn.unanswered }),
-      ...(session === undefined ? {} : { [Selection.treeKey]: treeOf(session) })
+      ...(session === undefined ? {} : { [Selection.treeKey]: treeOf(session) }),
+      ...(stretch === undefined ? {} : { [Selection.stretchKey]: stretch })
     },
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(turn.runId === undefined ? {} : { runId: turn.runId }),
@@ -93,10 +111,8 @@ export const toEntry = (
  * @since 0.1.0
  * @category conversions
  */
-export const entryOf = (
-  turn: NewTurn | SessionTurn,
-  session: Pick<Session, "id" | "userId" | "rootSessionId">
-): MemoryEntry => toEntry(turn, { ownerId: ownerOfSession(session), session })
+export const entryOf = (turn: NewTurn | SessionTurn, session: Place & Pick<Session, "userId">): MemoryEntry =>
+  toEntry(turn, { ownerId: ownerOfSession(session), session })
 
 /**
  * Stretches of a lineage at most: of a way of more the oldest are not recalled. Every question carries them all.

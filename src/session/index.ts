@@ -1,4 +1,12 @@
 /**
+ * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it gives what is known
+ * of both, so that a conversation of any length is read by pages, from either end.
+ *
+ * @since 0.1.0
+ */
+export * as AnalyticsFold from "./AnalyticsFold.js"
+
+/**
  * Branches of sessions: fork a conversation, see its tree, bring branches together again.
  *
  * @since 0.1.0
@@ -27,6 +35,20 @@ export * as MergeStrategy from "./MergeStrategy.js"
  * @since 0.1.0
  */
 export * as Session from "./Session.js"
+
+/**
+ * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many there are.
+ *
+ * @since 0.1.0
+ */
+export * as SessionAnalytics from "./SessionAnalytics.js"
+
+/**
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can still be read.
+ *
+ * @since 0.1.0
+ */
+export * as SessionCleanup from "./SessionCleanup.js"
 
 /**
  * How conversations are kept and for how long, from code or from the environment.

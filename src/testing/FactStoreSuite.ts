@@ -8,6 +8,7 @@ import type * as FactStoreCase from "./FactStoreCase.js"
 import { epoch } from "./FactStoreCase.js"
 import * as History from "./FactStoreHistoryCases.js"
 import * as Query from "./FactStoreQueryCases.js"
+import * as Way from "./FactStoreWayCases.js"
 import * as PortSuite from "./PortSuite.js"
 
 /**
@@ -24,7 +25,7 @@ export type Case = FactStoreCase.Case
  * @since 0.1.0
  * @category constants
  */
-export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases]
+export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases, ...Way.cases]
 
 const suite = PortSuite.make<FactStore>(cases, { epoch })
 

@@ -13,7 +13,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../domain/Ids.js"
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import type * as MemoryStore from "../memory/MemoryStore.js"
-import type { Condition, Scalar, Selection } from "../memory/Selection.js"
+import { type Condition, type Scalar, type Selection, treeKey } from "../memory/Selection.js"
 import {
   type Case,
   entry,
@@ -48,21 +48,29 @@ const conditionFits = (value: unknown, condition: Condition): boolean => {
   )
 }
 
+const isOnTheWay = (one: MemoryEntry, lineage: NonNullable<Selection["lineage"]>, tree: Selection["tree"]): boolean => {
+  const begins = one.metadata["timeRange"] as { readonly start: number } | undefined
+  const stretches = lineage.filter((ancestor) => ancestor.sessionId === one.sessionId)
+  const isRestricted =
+    tree === undefined
+      ? one.sessionId !== undefined
+      : stretches.length > 0 || one.sessionId === tree || conditionFits(one.metadata[treeKey], tree)
+  return (
+    !isRestricted ||
+    stretches.some(
+      ({ from, until }) =>
+        (from === undefined || Math.min(begins?.start ?? one.timestamp, one.timestamp) >= from) &&
+        (until === undefined || one.timestamp <= until)
+    )
+  )
+}
+
 const fits = (one: MemoryEntry, selection: Selection): boolean => {
-  const { filters, lineage, roles, sessionIds, timeRange } = selection
+  const { filters, lineage, roles, sessionIds, timeRange, tree } = selection
   if (roles !== undefined && !roles.includes(one.role)) return false
   if (timeRange !== undefined && (one.timestamp < timeRange.start || one.timestamp > timeRange.end)) return false
   if (sessionIds !== undefined && (one.sessionId === undefined || !sessionIds.includes(one.sessionId))) return false
-  if (
-    lineage !== undefined &&
-    one.sessionId !== undefined &&
-    !lineage.some(
-      (ancestor) =>
-        ancestor.sessionId === one.sessionId && (ancestor.until === undefined || one.timestamp <= ancestor.until)
-    )
-  ) {
-    return false
-  }
+  if (lineage !== undefined && !isOnTheWay(one, lineage, tree)) return false
   return Object.entries(filters ?? {}).every(([key, condition]) => conditionFits(one.metadata[key], condition))
 }
 
@@ -88,6 +96,18 @@ const role = FastCheck.constantFrom("system", "user", "assistant", "tool")
 const session = FastCheck.constantFrom("s1", "s2")
 const instant = FastCheck.integer({ min: 0, max: span })
 
+const metadata = FastCheck.tuple(
+  FastCheck.dictionary(key, value, { maxKeys: 3 }),
+  FastCheck.record(
+    { [treeKey]: FastCheck.oneof(session, FastCheck.array(session, { maxLength: 2 })), begins: instant },
+    { requiredKeys: [] }
+  )
+).map(([metadata, { begins, ...tree }]): MemoryEntry["metadata"] => ({
+  ...metadata,
+  ...tree,
+  ...(begins === undefined ? undefined : { timeRange: { start: begins } })
+}))
+
 const entries = FastCheck.record(
   {
     id,
@@ -96,7 +116,7 @@ const entries = FastCheck.record(
     role,
     timestamp: instant,
     importance: FastCheck.constantFrom(0, 0.5, 1),
-    metadata: FastCheck.dictionary(key, value, { maxKeys: 3 }),
+    metadata,
     sessionId: session,
     expiresAt: instant
   },
@@ -116,7 +136,7 @@ const timeRange = FastCheck.record({ start: instant, end: instant })
 const roles = FastCheck.array(role, { maxLength: 3 })
 const sessionIds = FastCheck.array(session, { maxLength: 2 })
 const lineage = FastCheck.array(
-  FastCheck.record({ sessionId: session, until: instant }, { requiredKeys: ["sessionId"] }),
+  FastCheck.record({ sessionId: session, from: instant, until: instant }, { requiredKeys: ["sessionId"] }),
   { maxLength: 3 }
 )
 
@@ -127,7 +147,8 @@ const selection = FastCheck.oneof(
   FastCheck.record({ roles }),
   FastCheck.record({ sessionIds }),
   FastCheck.record({ lineage }),
-  FastCheck.record({ filters, timeRange, roles, sessionIds, lineage }, { requiredKeys: [] })
+  FastCheck.record({ lineage, tree: session }),
+  FastCheck.record({ filters, timeRange, roles, sessionIds, lineage, tree: session }, { requiredKeys: [] })
 )
 
 /** Times are steps from the beginning of the scenario; owners are prefixed by its name. */
@@ -231,13 +252,18 @@ const scenario = Effect.fnUntraced(function* (
   const model = new Model()
   const begin = yield* TestClock.currentTimeMillis
   const named = (ownerId: string) => `${name} ${ownerId}`
-  const placed = (one: MemoryEntry, ownerId = one.ownerId): MemoryEntry =>
-    entry(one.id, {
+  const placed = (one: MemoryEntry, ownerId = one.ownerId): MemoryEntry => {
+    const range = one.metadata["timeRange"] as { readonly start: number } | undefined
+    return entry(one.id, {
       ...one,
+      ...(range === undefined
+        ? undefined
+        : { metadata: { ...one.metadata, timeRange: { start: begin + range.start } } }),
       ownerId: named(ownerId),
       timestamp: begin + one.timestamp,
       ...(one.expiresAt === undefined ? undefined : { expiresAt: begin + one.expiresAt })
     })
+  }
   const placedIn = (given: Selection): Selection => ({
     ...given,
     ...(given.timeRange === undefined
@@ -246,8 +272,9 @@ const scenario = Effect.fnUntraced(function* (
     ...(given.lineage === undefined
       ? undefined
       : {
-          lineage: given.lineage.map(({ sessionId: inSession, until }) => ({
+          lineage: given.lineage.map(({ from, sessionId: inSession, until }) => ({
             sessionId: sessionId(inSession),
+            ...(from === undefined ? undefined : { from: begin + from }),
             ...(until === undefined ? undefined : { until: begin + until })
           }))
         })

@@ -227,6 +227,20 @@ const timed: ReadonlyArray<MemoryEntry> = [
 const ofSessions = (...names: ReadonlyArray<string>) =>
   idsOf(timed).filter((id) => names.some((name) => id.startsWith(name)))
 
+const ofTrees: ReadonlyArray<MemoryEntry> = [
+  entry("t at 10", { timestamp: epoch + 10, sessionId: "t", metadata: { sessionTree: "t" } }),
+  entry("t unmarked", { timestamp: epoch + 20, sessionId: "t" }),
+  entry("b1", { timestamp: epoch + 20, sessionId: "b1", metadata: { sessionTree: "t" } }),
+  entry("b2", { timestamp: epoch + 20, sessionId: "b2", metadata: { sessionTree: "t" } }),
+  entry("of several", { timestamp: epoch + 20, sessionId: "b3", metadata: { sessionTree: ["v", "t"] } }),
+  entry("of none of them", { timestamp: epoch + 20, metadata: { sessionTree: "t" } }),
+  entry("other", { timestamp: epoch + 20, sessionId: "other", metadata: { sessionTree: "other" } }),
+  entry("none", { timestamp: epoch + 20 }),
+  entry("of u", { timestamp: epoch + 20, metadata: { sessionTree: "u" } })
+]
+
+const everythingOfTreesBut = (id: string) => idsOf(ofTrees).filter((one) => one !== id)
+
 const places: ReadonlyArray<Case> = [
   table("a range of time has both its ends", timed, [
     ["from 20 to 25", { timeRange: { start: epoch + 20, end: epoch + 25 } }, ["s1 at 20", "s2 at 20", "s3 at 25"]],
@@ -269,8 +283,92 @@ const places: ReadonlyArray<Case> = [
       { lineage: [{ sessionId: session("s1") }, { sessionId: session("s1"), until: epoch + 10 }] },
       ofSessions("s1", "none")
     ],
-    ["no session", { lineage: [] }, ofSessions("none")]
+    ["no session", { lineage: [] }, ofSessions("none")],
+    [
+      "a session from an instant on, inclusive",
+      { lineage: [{ sessionId: session("s1"), from: epoch + 20 }] },
+      ["s1 at 20", "s1 at 30", ...ofSessions("none")]
+    ],
+    [
+      "a session without what lies between two stretches",
+      {
+        lineage: [
+          { sessionId: session("s1"), from: epoch + 25 },
+          { sessionId: session("s1"), until: epoch + 15 }
+        ]
+      },
+      ["s1 at 10", "s1 at 30", ...ofSessions("none")]
+    ],
+    [
+      "a stretch that is turned around",
+      { lineage: [{ sessionId: session("s1"), from: epoch + 30, until: epoch + 10 }] },
+      ofSessions("none")
+    ]
   ]),
+  table("in a tree of sessions a lineage leaves what belongs to others", ofTrees, [
+    [
+      "all of one branch",
+      { lineage: [{ sessionId: session("b1") }], tree: session("t") },
+      ["b1", "other", "none", "of u"]
+    ],
+    [
+      "the way to it",
+      {
+        lineage: [{ sessionId: session("t"), until: epoch + 10 }, { sessionId: session("b1") }],
+        tree: session("t")
+      },
+      ["t at 10", "b1", "other", "none", "of u"]
+    ],
+    ["no way", { lineage: [], tree: session("t") }, ["other", "none", "of u"]],
+    [
+      "a session that is named, whatever its entries say",
+      { lineage: [{ sessionId: session("other"), until: epoch }], tree: session("t") },
+      ["none", "of u"]
+    ],
+    ["another tree", { lineage: [{ sessionId: session("u") }], tree: session("u") }, everythingOfTreesBut("of u")],
+    ["a tree that nobody names", { lineage: [], tree: session("nobody") }, idsOf(ofTrees)],
+    ["a tree without a lineage", { tree: session("t") }, idsOf(ofTrees)],
+    [
+      "with a session",
+      { lineage: [{ sessionId: session("b1") }], tree: session("t"), sessionIds: [session("b1"), session("b2")] },
+      ["b1"]
+    ]
+  ]),
+  table(
+    "what stands for several moments lies in one stretch as a whole",
+    [
+      entry("across", { timestamp: epoch + 30, sessionId: "s", metadata: { timeRange: { start: epoch + 10 } } }),
+      entry("since", { timestamp: epoch + 30, sessionId: "s", metadata: { timeRange: { start: epoch + 25 } } }),
+      entry("until", { timestamp: epoch + 15, sessionId: "s", metadata: { timeRange: { start: epoch + 5 } } }),
+      entry("moment", { timestamp: epoch + 30, sessionId: "s" }),
+      entry("later", { timestamp: epoch + 30, sessionId: "s", metadata: { timeRange: { start: epoch + 90 } } }),
+      entry("text", { timestamp: epoch + 30, sessionId: "s", metadata: { timeRange: { start: "0" } } }),
+      entry("list", { timestamp: epoch + 30, sessionId: "s", metadata: { timeRange: [epoch + 10] } })
+    ],
+    [
+      [
+        "beside what was left behind",
+        {
+          lineage: [
+            { sessionId: session("s"), until: epoch + 20 },
+            { sessionId: session("s"), from: epoch + 25 }
+          ]
+        },
+        ["since", "until", "moment", "later", "text", "list"]
+      ],
+      ["before the end", { lineage: [{ sessionId: session("s"), until: epoch + 29 }] }, ["until"]],
+      [
+        "from a beginning on",
+        { lineage: [{ sessionId: session("s"), from: epoch + 10 }] },
+        ["across", "since", "moment", "later", "text", "list"]
+      ],
+      [
+        "a range of time goes by the moment",
+        { timeRange: { start: epoch + 30, end: epoch + 30 } },
+        ["across", "since", "moment", "later", "text", "list"]
+      ]
+    ]
+  ),
   table("all that is given must hold, and nothing given restricts nothing", timed, [
     ["nothing", {}, idsOf(timed)],
     ["empty filters", { filters: {} }, idsOf(timed)],

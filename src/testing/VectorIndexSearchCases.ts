@@ -34,6 +34,18 @@ const selected: ReadonlyArray<readonly [string, Selection]> = [
     "the lineage of a branch",
     { lineage: [{ sessionId: session("one"), until: epoch - 2 }, { sessionId: session("two") }] }
   ],
+  [
+    "the lineage of a branch, with what was left behind",
+    {
+      lineage: [
+        { sessionId: session("one"), until: epoch - 4 },
+        { sessionId: session("one"), from: epoch - 2 },
+        { sessionId: session("two") }
+      ]
+    }
+  ],
+  ["the lineage of a branch in its tree", { lineage: [{ sessionId: session("two") }], tree: session("one") }],
+  ["the lineage of a branch in a tree that entries name", { lineage: [], tree: session("a tree") }],
   ["all of it", { filters: { kind: "fact" }, roles: ["user"], timeRange: { start: 0, end: epoch } }]
 ]
 
@@ -49,6 +61,8 @@ const varied = (index: VectorIndex.Service): ReadonlyArray<VectorIndex.VectorIte
       metadata: {
         ...(kind === undefined ? {} : { kind }),
         rank: n % 7,
+        ...(n % 4 === 1 ? { timeRange: { start: epoch - 3 } } : {}),
+        ...(n % 4 === 3 && n % 3 === 0 ? { sessionTree: "a tree" } : {}),
         tags: n % 5 === 0 ? ["red", "blue"] : ["blue"],
         "a.b": n % 2 === 0,
         a: { b: true }

@@ -45,16 +45,26 @@ describe("InMemoryBackend", () => {
     const time = FastCheck.integer({ min: 0, max: 6 })
     const role = FastCheck.constantFrom<MemoryRole>("user", "assistant")
     const owner = FastCheck.constantFrom("o", "o", "o", "p", "__proto__")
-    const stored = FastCheck.record({ id: ids, session: FastCheck.option(sessions, { nil: undefined }), time, role })
+    const stored = FastCheck.record({
+      id: ids,
+      session: FastCheck.option(sessions, { nil: undefined }),
+      tree: FastCheck.option(sessions, { nil: undefined }),
+      time,
+      role
+    })
     const selection: FastCheck.Arbitrary<Selection> = FastCheck.record(
       {
         timeRange: FastCheck.record({ start: time, end: time }),
         roles: FastCheck.array(role, { maxLength: 2 }),
         sessionIds: FastCheck.array(sessions.map(session), { maxLength: 3 }),
         lineage: FastCheck.array(
-          FastCheck.record({ sessionId: sessions.map(session), until: time }, { requiredKeys: ["sessionId"] }),
+          FastCheck.record(
+            { sessionId: sessions.map(session), from: time, until: time },
+            { requiredKeys: ["sessionId"] }
+          ),
           { maxLength: 3 }
         ),
+        tree: sessions.map(session),
         filters: FastCheck.record({ odd: FastCheck.boolean() })
       },
       { requiredKeys: [] }
@@ -100,7 +110,10 @@ describe("InMemoryBackend", () => {
                 content: "",
                 role: fields.role,
                 timestamp: fields.time,
-                metadata: { odd: fields.time % 2 === 1 },
+                metadata: {
+                  odd: fields.time % 2 === 1,
+                  ...(fields.tree === undefined ? {} : { [Selections.treeKey]: fields.tree })
+                },
                 ...(fields.session === undefined ? {} : { sessionId: session(fields.session) })
               })
             )

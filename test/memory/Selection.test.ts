@@ -167,6 +167,54 @@ describe("Selection", () => {
     assert.isTrue(selects({ lineage }, { sessionId: session("a"), timestamp: 99 }))
   })
 
+  it("a session that a lineage names for several stretches counts in each of them", () => {
+    const lineage = [
+      { sessionId: session("a"), until: 10 },
+      { sessionId: session("a"), from: 20, until: 30 },
+      { sessionId: session("a"), from: 40 }
+    ]
+    const times = [9, 10, 11, 19, 20, 30, 31, 39, 40, 41]
+    assert.deepStrictEqual(
+      times.filter((timestamp) => selects({ lineage }, { sessionId: session("a"), timestamp })),
+      [9, 10, 20, 30, 40, 41]
+    )
+  })
+
+  it("of a summary all of what it stands for lies in one stretch", () => {
+    const lineage = [
+      { sessionId: session("a"), until: 10 },
+      { sessionId: session("a"), from: 20, until: 30 }
+    ]
+    const summary = (start: unknown, timestamp: number) =>
+      selects({ lineage }, { sessionId: session("a"), timestamp, metadata: { timeRange: { start, end: timestamp } } })
+    assert.isTrue(summary(2, 10))
+    assert.isTrue(summary(20, 30))
+    assert.isFalse(summary(19, 30))
+    assert.isFalse(summary(2, 30))
+    assert.isFalse(summary(25, 31))
+    for (const odd of [undefined, null, "19", Number.NaN, 99]) assert.isTrue(summary(odd, 25))
+    assert.isTrue(selects({ lineage }, { sessionId: session("a"), timestamp: 25, metadata: { timeRange: null } }))
+  })
+
+  it("in a tree a lineage restricts what belongs to it, and nothing else", () => {
+    const way = {
+      lineage: [{ sessionId: session("root"), until: 10 }, { sessionId: session("branch") }],
+      tree: session("root")
+    }
+    const of = (tree: unknown) => ({ [Selection.treeKey]: tree })
+    assert.isTrue(selects(way, { sessionId: session("root"), timestamp: 10 }))
+    assert.isFalse(selects(way, { sessionId: session("root"), timestamp: 11, metadata: of("elsewhere") }))
+    assert.isTrue(selects(way, { sessionId: session("branch"), timestamp: 99, metadata: of("root") }))
+    assert.isFalse(selects(way, { sessionId: session("sibling"), timestamp: 1, metadata: of("root") }))
+    assert.isFalse(selects(way, { sessionId: session("sibling"), timestamp: 1, metadata: of(["x", "root"]) }))
+    assert.isTrue(selects(way, { sessionId: session("stranger"), timestamp: 1, metadata: of("stranger") }))
+    assert.isTrue(selects(way, { sessionId: session("stranger"), timestamp: 1 }))
+    assert.isTrue(selects(way, { timestamp: 1 }))
+    assert.isFalse(selects(way, { timestamp: 1, metadata: of("root") }))
+    assert.isFalse(selects({ ...way, lineage: [] }, { sessionId: session("root") }))
+    assert.isTrue(selects({ tree: session("root") }, { sessionId: session("sibling"), metadata: of("root") }))
+  })
+
   it("refuses what is no selection", () => {
     const valid = Schema.is(Selection.Selection)
     assert.isTrue(valid({ filters: { a: { in: [1, null] }, b: { gt: "x" }, c: null } }))
@@ -208,8 +256,8 @@ describe("Selection", () => {
 })
 
 // Few keys and values, so that they meet.
-const keys = FastCheck.constantFrom("a", "b", "a.b", "__proto__", "constructor")
-const scalars = FastCheck.constantFrom<Selection.Scalar>("a", "b", "", "1", 0, 1, 2, -1, true, false, null)
+const keys = FastCheck.constantFrom("a", "b", "a.b", "__proto__", "constructor", "sessionTree", "timeRange")
+const scalars = FastCheck.constantFrom<Selection.Scalar>("a", "b", "s", "t", "", "1", 0, 1, 2, -1, true, false, null)
 const bounds = FastCheck.constantFrom<string | number>("a", "b", "1", 0, 1, 2)
 const ranges = FastCheck.record({ gt: bounds, gte: bounds, lt: bounds, lte: bounds }, { requiredKeys: [] })
 const conditions: FastCheck.Arbitrary<Selection.Condition> = FastCheck.oneof(
@@ -231,9 +279,11 @@ const selections: FastCheck.Arbitrary<Selection.Selection> = FastCheck.record(
     timeRange: FastCheck.record({ start: times, end: times }),
     roles: FastCheck.array(roles, { maxLength: 3 }),
     sessionIds: FastCheck.array(sessions, { maxLength: 2 }),
-    lineage: FastCheck.array(FastCheck.record({ sessionId: sessions, until: times }, { requiredKeys: ["sessionId"] }), {
-      maxLength: 3
-    })
+    lineage: FastCheck.array(
+      FastCheck.record({ sessionId: sessions, from: times, until: times }, { requiredKeys: ["sessionId"] }),
+      { maxLength: 3 }
+    ),
+    tree: sessions
   },
   { requiredKeys: [] }
 )
@@ -244,7 +294,12 @@ const items: FastCheck.Arbitrary<Selection.Selectable> = FastCheck.record(
     role: roles,
     sessionId: sessions,
     metadata: record<unknown>(
-      FastCheck.oneof(scalars, FastCheck.array(scalars, { maxLength: 3 }), FastCheck.constant({ nested: "a" }))
+      FastCheck.oneof(
+        scalars,
+        FastCheck.array(scalars, { maxLength: 3 }),
+        FastCheck.record({ start: times }),
+        FastCheck.constant({ nested: "a" })
+      )
     )
   },
   { requiredKeys: ["timestamp", "role", "metadata"] }
@@ -270,19 +325,20 @@ const naiveValue = (condition: Selection.Condition, value: unknown): boolean => 
 }
 
 const naive = (selection: Selection.Selection, one: Selection.Selectable): boolean => {
-  const { filters, lineage, roles: wanted, sessionIds, timeRange } = selection
+  const { filters, lineage, roles: wanted, sessionIds, timeRange, tree } = selection
   if (timeRange !== undefined && (one.timestamp < timeRange.start || one.timestamp > timeRange.end)) return false
   if (wanted !== undefined && !wanted.includes(one.role)) return false
   if (sessionIds !== undefined && !sessionIds.some((id) => id === one.sessionId)) return false
-  if (
-    lineage !== undefined &&
-    one.sessionId !== undefined &&
-    !lineage.some(
-      ({ sessionId, until }) => sessionId === one.sessionId && (until === undefined || one.timestamp <= until)
-    )
-  ) {
-    return false
-  }
   const has = new Map(Object.entries(one.metadata))
+  if (lineage !== undefined) {
+    const range = has.get("timeRange") as { readonly start?: unknown } | null | undefined
+    const start = typeof range?.start === "number" ? Math.min(range.start, one.timestamp) : one.timestamp
+    const stretches = lineage.filter(({ sessionId }) => sessionId === one.sessionId)
+    const isFree =
+      tree === undefined
+        ? one.sessionId === undefined
+        : stretches.length === 0 && one.sessionId !== tree && !naiveValue(tree, has.get("sessionTree"))
+    if (!isFree && !stretches.some(({ from = -1, until = 9 }) => start >= from && one.timestamp <= until)) return false
+  }
   return Object.entries(filters ?? {}).every(([key, condition]) => naiveValue(condition, has.get(key)))
 }

@@ -5,13 +5,14 @@ import * as Fiber from "effect/Fiber"
 import * as FiberId from "effect/FiberId"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import { EntryId } from "../../src/domain/Ids.js"
+import { EntryId, SessionId } from "../../src/domain/Ids.js"
 import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
 import { type Fact, FactId, type NewFact } from "../../src/memory/Fact.js"
 import * as FactStore from "../../src/memory/FactStore.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import { FactExtractionError } from "../../src/memory/MemoryError.js"
 import { MemoryRetrievedHook, MemoryWrittenHook } from "../../src/memory/MemoryHooks.js"
+import * as Selection from "../../src/memory/Selection.js"
 import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 
@@ -367,6 +368,96 @@ describe("SemanticMemory.layer: ingest", () => {
       }
     )
   })
+})
+
+describe("SemanticMemory.layer: branches", () => {
+  const trunk = SessionId.make("trunk")
+  const branch = SessionId.make("branch")
+  const said = (id: string, content: string, timestamp: number, sessionId: SessionId) => ({
+    ...entry(id, content, timestamp),
+    sessionId,
+    metadata: { [Selection.treeKey]: trunk }
+  })
+  const ways = {
+    trunk: { tree: trunk, lineage: [{ sessionId: trunk }] },
+    branch: { tree: trunk, lineage: [{ sessionId: trunk, until: 2 }, { sessionId: branch }] }
+  }
+  const entries = [
+    said("e1", "I live in Paris.", 1, trunk),
+    said("e2", "I live in Rome.", 3, trunk),
+    said("e3", "I like tea.", 4, branch),
+    entry("e4", "My name is Anna.", 5)
+  ]
+
+  it.effect("each knows what it was told and what comes from elsewhere", () =>
+    run((memory) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(100)
+        yield* memory.ingest(entries)
+        const recall = (options?: SemanticMemory.FactOptions) =>
+          Effect.map(memory.recall("ann", "What do I like, and where do I live?", options), (facts) =>
+            told(facts).sort()
+          )
+        assert.deepStrictEqual(yield* recall(), ["user is called Anna", "user likes tea", "user lives in Rome"])
+        assert.deepStrictEqual(yield* recall(ways.trunk), ["user is called Anna", "user lives in Rome"])
+        assert.deepStrictEqual(yield* recall(ways.branch), [
+          "user is called Anna",
+          "user likes tea",
+          "user lives in Paris"
+        ])
+        const of = { ...ways.branch, includeClosed: true }
+        assert.include(told(yield* memory.queryFacts("ann", "user", of)), "user lives in Paris")
+        assert.notInclude(told(yield* memory.queryFacts("ann", "user", of)), "user lives in Rome")
+        assert.deepStrictEqual(told(yield* memory.getEntityFacts("ann", "tea", ways.trunk)), [])
+        assert.deepStrictEqual(told(yield* memory.getEntityFacts("ann", "tea", ways.branch)), ["user likes tea"])
+      })
+    )
+  )
+
+  it.effect("what another one was told takes no place of the answer", () =>
+    run((memory) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(100)
+        for (let index = 0; index < 3; index++) {
+          yield* memory.ingest([
+            said(`b${index}`, `My favourite ${"xyz"[index]}food is soup.`, 10 + index, branch),
+            said(`t${index}`, `My favourite ${"xyz"[index]}drink is milk.`, index, trunk)
+          ])
+        }
+        const found = yield* memory.recall("ann", "What is my favourite?", { ...ways.trunk, limit: 3 })
+        assert.strictEqual(found.length, 3)
+        for (const { object } of found) assert.strictEqual(object, "milk")
+      })
+    )
+  )
+
+  it.effect("a fact without a source is known where all is recalled that it may have been read from", () =>
+    run(
+      (memory) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust(100)
+          yield* memory.ingest(entries)
+          const knows = (options: SemanticMemory.FactOptions) =>
+            Effect.map(memory.queryFacts("ann", "Anna", options), ({ length }) => length > 0)
+          assert.isFalse(yield* knows(ways.trunk))
+          assert.isFalse(yield* knows(ways.branch))
+          assert.isTrue(yield* knows({ tree: trunk, lineage: [{ sessionId: trunk }, { sessionId: branch }] }))
+          assert.isTrue(yield* knows({ tree: SessionId.make("elsewhere"), lineage: [] }))
+        }),
+      { extractor: extractor(() => Effect.succeed({ facts: [fact("Anna", "likes", "tea")], entities: [] })) }
+    )
+  )
+
+  it.effect("what no tree can be called is the name of none", () =>
+    run((memory) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(100)
+        const odd = { ...entry("e1", "I like tea."), metadata: { [Selection.treeKey]: "x".repeat(1000) } }
+        assert.deepStrictEqual(told(yield* memory.ingest([odd])), ["user likes tea"])
+        assert.strictEqual((yield* memory.queryFacts("ann", "user", ways.trunk)).length, 1)
+      })
+    )
+  )
 })
 
 describe("SemanticMemory.layer: notices", () => {

@@ -100,6 +100,25 @@ describe("a turn in memory", () => {
     assert.strictEqual(shared.sessionId, trunk.id)
   })
 
+  it("of a session that was taken back says since when it has gone on from there", () => {
+    const restored = {
+      ...trunk,
+      cuts: [
+        { after: 5, before: 10 },
+        { after: 12, before: 20 }
+      ]
+    }
+    const stretch = (timestamp: number, place: SessionMemory.Place = restored) =>
+      SessionMemory.entryOf(turn("t", { timestamp }), place).metadata[Selection.stretchKey]
+    assert.deepStrictEqual(
+      [7, 10, 19, 20, 30].map((at) => stretch(at)),
+      [undefined, 10, 10, 20, 20]
+    )
+    assert.strictEqual(stretch(30, trunk), undefined)
+    const shared = SessionMemory.entryOf({ ...placed("t", trunk.id), timestamp: 30 }, { ...restored, ...branch })
+    assert.notProperty(shared.metadata, Selection.stretchKey)
+  })
+
   it("outside of any session has the id of the turn and no tree", () => {
     const entry = SessionMemory.toEntry(turn("run-1:user"), { ownerId: "ada" })
     assert.strictEqual(entry.id, EntryId.make("run-1:user"))

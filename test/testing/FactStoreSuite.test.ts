@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { FactBackend } from "../../src/memory/FactBackend.js"
@@ -29,6 +30,14 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
           (rows) => rows.flat()
         )
     }))
+  ],
+  [
+    "tells every branch everything",
+    "a branch knows what was said on the way to it, and what belongs to no tree",
+    Layer.map(FactStore.layerMemory(), (context) => {
+      const store = Context.get(context, FactStore.FactStore)
+      return Context.make(FactStore.FactStore, { ...store, onTheWay: (_, facts) => Effect.succeed(facts) })
+    })
   ],
   [
     "overwrites instead of closing",

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { EntryId } from "../../src/domain/Ids.js"
+import { EntryId, SessionId } from "../../src/domain/Ids.js"
 import type { MemoryEntry, MemoryQuery, MemorySearchResult } from "../../src/memory/MemoryEntry.js"
 import { StorageError } from "../../src/memory/MemoryError.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
@@ -204,6 +204,33 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
       }))
     ),
     ["a lineage has its sessions up to where the branch left them, and what belongs to no session"]
+  ],
+  [
+    "lineages without what was left behind",
+    broken((store) =>
+      selecting(store, ({ lineage, ...selection }) => ({
+        ...selection,
+        ...(lineage === undefined ? undefined : { lineage: lineage.map(({ from: _, ...one }) => one) })
+      }))
+    ),
+    [
+      "a lineage has its sessions up to where the branch left them, and what belongs to no session",
+      "what stands for several moments lies in one stretch as a whole"
+    ]
+  ],
+  [
+    "lineages without their tree",
+    broken((store) => selecting(store, ({ tree: _, ...selection }) => selection)),
+    ["in a tree of sessions a lineage leaves what belongs to others"]
+  ],
+  [
+    "lineages of a tree that entries do not name",
+    broken((store) =>
+      selecting(store, (selection) =>
+        selection.tree === undefined ? selection : { ...selection, tree: SessionId.make(`${selection.tree} `) }
+      )
+    ),
+    ["in a tree of sessions a lineage leaves what belongs to others"]
   ],
   [
     "writes up to the first bad entry",
