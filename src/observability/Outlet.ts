@@ -11,8 +11,8 @@ import type { AgentEvent } from "../domain/AgentEvent.js"
 import * as AgentResponse from "../domain/AgentResponse.js"
 import * as Deadline from "../internal/Deadline.js"
 import type * as EventSink from "../internal/EventSink.js"
-import * as Run from "../observability/Run.js"
-import type * as RunLog from "../observability/RunLog.js"
+import * as Run from "./Run.js"
+import type * as RunLog from "./RunLog.js"
 
 /**
  * @since 0.1.0
