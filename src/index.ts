@@ -572,6 +572,51 @@ export * as GovernanceStage from "./agent/GovernanceStage.js"
 export * as GraphError from "./graph/GraphError.js"
 
 /**
+ * How groups refuse or fail, besides their sessions.
+ *
+ * @since 0.1.0
+ */
+export * as GroupError from "./session/GroupError.js"
+
+/**
+ * What a group came to.
+ *
+ * @since 0.1.0
+ */
+export * as GroupOutcome from "./session/GroupOutcome.js"
+
+/**
+ * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the conversation and answers,
+ * or says nothing.
+ *
+ * @since 0.1.0
+ */
+export * as GroupParticipant from "./session/GroupParticipant.js"
+
+/**
+ * What groups tell models: whoever takes part, and whoever chooses the next speaker.
+ *
+ * @since 0.1.0
+ */
+export * as GroupPrompts from "./prompt/GroupPrompts.js"
+
+/**
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each of them sees that of
+ * its isolation.
+ *
+ * @since 0.1.0
+ */
+export * as GroupSession from "./session/GroupSession.js"
+
+/**
+ * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns: what is in progress is
+ * never cut off by them.
+ *
+ * @since 0.1.0
+ */
+export * as GroupTermination from "./session/GroupTermination.js"
+
+/**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
@@ -670,6 +715,13 @@ export * as HistoryPrompts from "./prompt/HistoryPrompts.js"
  * @since 0.1.0
  */
 export * as Hooks from "./observability/Hooks.js"
+
+/**
+ * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
+ *
+ * @since 0.1.0
+ */
+export * as HumanParticipant from "./session/HumanParticipant.js"
 
 /**
  * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
@@ -1087,6 +1139,14 @@ export * as ModelRouter from "./llm/ModelRouter.js"
 export * as ModelSettings from "./llm/ModelSettings.js"
 
 /**
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
+ * among the names of the group: nothing else in it counts.
+ *
+ * @since 0.1.0
+ */
+export * as ModelTurnManager from "./session/ModelTurnManager.js"
+
+/**
  * Skills that modules export: a program names packages or files, and what they export as skills is found.
  *
  * @since 0.1.0
@@ -1298,6 +1358,13 @@ export * as Planner from "./strategy/Planner.js"
 export * as PolicyEngine from "./governance/PolicyEngine.js"
 
 /**
+ * Everybody in turn, whoever has the highest priority first, in each cycle anew.
+ *
+ * @since 0.1.0
+ */
+export * as PriorityTurnManager from "./session/PriorityTurnManager.js"
+
+/**
  * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
  *
  * @since 0.1.0
@@ -1499,6 +1566,21 @@ export * as ReplyForm from "./strategy/ReplyForm.js"
  * @since 0.1.0
  */
 export * as ResourceQuotas from "./governance/ResourceQuotas.js"
+
+/**
+ * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
+ * `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen where both allow it.
+ *
+ * @since 0.1.0
+ */
+export * as RoleIsolation from "./session/RoleIsolation.js"
+
+/**
+ * Everybody in turn, in the order of the group.
+ *
+ * @since 0.1.0
+ */
+export * as RoundRobinTurnManager from "./session/RoundRobinTurnManager.js"
 
 /**
  * The current run: where strategies, tools and stages emit what happens.
@@ -2149,6 +2231,21 @@ export * as ToolSet from "./tool/ToolSet.js"
  * @since 0.1.0
  */
 export * as TopicGuard from "./guard/TopicGuard.js"
+
+/**
+ * Whoever is responsible for what was just said.
+ *
+ * @since 0.1.0
+ */
+export * as TopicTurnManager from "./session/TopicTurnManager.js"
+
+/**
+ * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each run of a group keeps for
+ * itself, so that one manager serves any number of sessions at once.
+ *
+ * @since 0.1.0
+ */
+export * as TurnManager from "./session/TurnManager.js"
 
 /**
  * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and

@@ -5,6 +5,7 @@
  */
 import * as AdaptivePrompts from "./AdaptivePrompts.js"
 import * as EpisodicPrompts from "./EpisodicPrompts.js"
+import * as GroupPrompts from "./GroupPrompts.js"
 import * as HistoryPrompts from "./HistoryPrompts.js"
 import * as LatsPrompts from "./LatsPrompts.js"
 import * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
@@ -56,9 +57,17 @@ export const memorySteps: ReadonlyArray<PromptStep> = [
 ]
 
 /**
+ * What groups of participants ask.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const groupSteps: ReadonlyArray<PromptStep> = [...GroupPrompts.steps]
+
+/**
  * All of them.
  *
  * @since 0.1.0
  * @category constants
  */
-export const steps: ReadonlyArray<PromptStep> = [...strategySteps, ...memorySteps]
+export const steps: ReadonlyArray<PromptStep> = [...strategySteps, ...memorySteps, ...groupSteps]

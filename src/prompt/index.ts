@@ -20,6 +20,13 @@ export * as DefaultPrompts from "./DefaultPrompts.js"
 export * as EpisodicPrompts from "./EpisodicPrompts.js"
 
 /**
+ * What groups tell models: whoever takes part, and whoever chooses the next speaker.
+ *
+ * @since 0.1.0
+ */
+export * as GroupPrompts from "./GroupPrompts.js"
+
+/**
  * What `HistoryCompactor` tells its models.
  *
  * @since 0.1.0

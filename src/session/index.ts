@@ -21,11 +21,86 @@ export * as BranchManager from "./BranchManager.js"
 export * as BranchTree from "./BranchTree.js"
 
 /**
+ * How groups refuse or fail, besides their sessions.
+ *
+ * @since 0.1.0
+ */
+export * as GroupError from "./GroupError.js"
+
+/**
+ * What a group came to.
+ *
+ * @since 0.1.0
+ */
+export * as GroupOutcome from "./GroupOutcome.js"
+
+/**
+ * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the conversation and answers,
+ * or says nothing.
+ *
+ * @since 0.1.0
+ */
+export * as GroupParticipant from "./GroupParticipant.js"
+
+/**
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each of them sees that of
+ * its isolation.
+ *
+ * @since 0.1.0
+ */
+export * as GroupSession from "./GroupSession.js"
+
+/**
+ * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns: what is in progress is
+ * never cut off by them.
+ *
+ * @since 0.1.0
+ */
+export * as GroupTermination from "./GroupTermination.js"
+
+/**
+ * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
+ *
+ * @since 0.1.0
+ */
+export * as HumanParticipant from "./HumanParticipant.js"
+
+/**
  * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state that both have.
  *
  * @since 0.1.0
  */
 export * as MergeStrategy from "./MergeStrategy.js"
+
+/**
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
+ * among the names of the group: nothing else in it counts.
+ *
+ * @since 0.1.0
+ */
+export * as ModelTurnManager from "./ModelTurnManager.js"
+
+/**
+ * Everybody in turn, whoever has the highest priority first, in each cycle anew.
+ *
+ * @since 0.1.0
+ */
+export * as PriorityTurnManager from "./PriorityTurnManager.js"
+
+/**
+ * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
+ * `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen where both allow it.
+ *
+ * @since 0.1.0
+ */
+export * as RoleIsolation from "./RoleIsolation.js"
+
+/**
+ * Everybody in turn, in the order of the group.
+ *
+ * @since 0.1.0
+ */
+export * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
@@ -113,3 +188,18 @@ export * as SessionStateMachine from "./SessionStateMachine.js"
  * @since 0.1.0
  */
 export * as SessionStore from "./SessionStore.js"
+
+/**
+ * Whoever is responsible for what was just said.
+ *
+ * @since 0.1.0
+ */
+export * as TopicTurnManager from "./TopicTurnManager.js"
+
+/**
+ * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each run of a group keeps for
+ * itself, so that one manager serves any number of sessions at once.
+ *
+ * @since 0.1.0
+ */
+export * as TurnManager from "./TurnManager.js"

@@ -1,0 +1,30 @@
+/**
+ * Everybody in turn, whoever has the highest priority first, in each cycle anew.
+ *
+ * @since 0.1.0
+ */
+import * as TurnManager from "./TurnManager.js"
+import * as TurnNames from "./TurnNames.js"
+
+/**
+ * Priorities by name; without one it is 0. Those of equal priority stay in the order of the group.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options: { readonly priorities?: { readonly [name: string]: number } | undefined } = {}
+): TurnManager.TurnManager<TurnManager.Cycle> => {
+  const priorities = new Map(Object.entries(options.priorities ?? {}))
+  const of = (name: string): number => priorities.get(name) ?? 0
+  return TurnManager.fromOrder(
+    "priority",
+    (members) => members.toSorted((a, b) => (of(a.name) === of(b.name) ? 0 : of(b.name) - of(a.name))),
+    (members) => {
+      for (const [name, priority] of priorities) {
+        if (Number.isNaN(priority)) return `the priority of ${TurnNames.shown(name)} is not a number`
+      }
+      return TurnNames.unknown(Array.from(priorities.keys()), members)
+    }
+  )
+}

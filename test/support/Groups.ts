@@ -1,0 +1,47 @@
+/** Sessions and participants for tests of groups. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SessionId } from "../../src/domain/Ids.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as GroupParticipant from "../../src/session/GroupParticipant.js"
+import { authorOf } from "../../src/session/RoleIsolation.js"
+import type { SessionTurn } from "../../src/session/Session.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
+
+export const sessionId = SessionId.make("s1")
+
+/** The real manager over a store in memory. */
+export const sessions: Layer.Layer<SessionManager.SessionManager> = SessionManager.layer({
+  autoCheckpointInterval: null
+}).pipe(Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
+
+/** A session that takes turns. */
+export const opened = (id: SessionId = sessionId) =>
+  Effect.flatMap(SessionManager.SessionManager, (manager) => manager.create({ id }))
+
+/** Says what the function gives, and remembers what it was asked with. */
+export const speaker = (
+  name: string,
+  says: (invitation: GroupParticipant.Invitation, index: number) => GroupParticipant.Reply | string | undefined = (
+    _invitation,
+    index
+  ) => `${name} ${index + 1}`,
+  options: Omit<GroupParticipant.Options, "respond"> = {}
+): GroupParticipant.GroupParticipant & { readonly asked: ReadonlyArray<GroupParticipant.Invitation> } => {
+  const asked: Array<GroupParticipant.Invitation> = []
+  const participant = GroupParticipant.make(name, {
+    ...options,
+    respond: (invitation) => Effect.sync(() => says(invitation, asked.push(invitation) - 1))
+  })
+  return { ...participant, asked }
+}
+
+/** Who said what, in order. */
+export const lines = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<string> =>
+  turns.map((turn) => `${authorOf(turn).name}: ${turn.content}`)
+
+/** All that is kept of a session. */
+export const kept = (id: SessionId = sessionId) =>
+  Effect.flatMap(SessionManager.SessionManager, (manager) => manager.turns(id, { last: 1000 }))
