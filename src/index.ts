@@ -76,6 +76,13 @@ export * as AgentMetrics from "./observability/AgentMetrics.js"
 export * as AgentNotices from "./observability/AgentNotices.js"
 
 /**
+ * An agent in a group.
+ *
+ * @since 0.1.0
+ */
+export * as AgentParticipant from "./agent/AgentParticipant.js"
+
+/**
  * A run's outcome, folded from its events.
  *
  * @since 0.1.0

@@ -27,6 +27,13 @@ export * as AgentError from "./AgentError.js"
 export * as AgentExecutor from "./AgentExecutor.js"
 
 /**
+ * An agent in a group.
+ *
+ * @since 0.1.0
+ */
+export * as AgentParticipant from "./AgentParticipant.js"
+
+/**
  * An agent as a tool of another one.
  *
  * @since 0.1.0

@@ -1,0 +1,155 @@
+/**
+ * An agent in a group.
+ *
+ * @since 0.1.0
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as AgentResponse from "../domain/AgentResponse.js"
+import * as DataDocument from "../internal/DataDocument.js"
+import type { Message } from "../llm/LlmClient.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as GroupPrompts from "../prompt/GroupPrompts.js"
+import * as PromptLibrary from "../prompt/PromptLibrary.js"
+import * as GroupParticipant from "../session/GroupParticipant.js"
+import { authorOf } from "../session/RoleIsolation.js"
+import type { SessionTurn } from "../session/Session.js"
+import * as ApprovalGate from "../tool/ApprovalGate.js"
+import * as Agent from "./Agent.js"
+import * as AgentExecutor from "./AgentExecutor.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** In the group and in its events; default the agent's own. */
+  readonly name?: string | undefined
+  /** In the group; default `participant`. */
+  readonly role?: string | undefined
+  /** For those who choose the next speaker; default the beginning of the agent's system prompt. */
+  readonly description?: string | undefined
+  /** Default that of the group. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Limits of each of its runs; fields given here win over the agent's own. */
+  readonly limits?: Agent.RunLimits | undefined
+  /** What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. */
+  readonly silence?: string | undefined
+  /** Who sees an answer; default everybody. */
+  readonly visibility?:
+    | ((answer: string) => {
+        readonly visibleTo?: ReadonlyArray<string> | undefined
+        readonly hiddenFrom?: ReadonlyArray<string> | undefined
+      })
+    | undefined
+}
+
+const describe = (agent: Agent.Any): string => agent.definition.system.replace(/\s+/g, " ").trim().slice(0, 500)
+
+/** Words of the user as they are, those of others as data with their names. */
+const shownTurn = (turn: SessionTurn): string =>
+  turn.role === "user" ? turn.content : DataDocument.stringify({ from: authorOf(turn).name, says: turn.content })
+
+const nothingNew = "(Nobody has said anything since your last answer.)"
+
+/** The conversation from where the agent stands: what it said is its own, what stands between is one message each. */
+const conversationOf = (
+  turns: ReadonlyArray<SessionTurn>,
+  name: string
+): { readonly history: ReadonlyArray<Message>; readonly unread: string } => {
+  const history: Array<Message> = []
+  let unread: Array<string> = []
+  for (const turn of turns) {
+    if (turn.role !== "user" && turn.role !== "assistant") continue
+    if (turn.role === "user" || authorOf(turn).name !== name) {
+      unread.push(shownTurn(turn))
+      continue
+    }
+    history.push({ role: "user", content: unread.length === 0 ? nothingNew : unread.join("\n") })
+    history.push({ role: "assistant", content: turn.content })
+    unread = []
+  }
+  return { history, unread: unread.length === 0 ? nothingNew : unread.join("\n") }
+}
+
+const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
+  toolCalls.map((call) => ({
+    id: call.id,
+    name: call.name,
+    params: call.params,
+    result: call.observation,
+    isFailure: call.isFailure
+  }))
+
+/**
+ * The agent takes part by its runs, each inside the run of the group: its events travel in the same stream under its name, its usage counts
+ * for the group, and interrupting the group interrupts it. It is given what it may see of the conversation: its own answers as its own, words
+ * of the user as they are, those of others as data with their names.
+ *
+ * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, AgentParticipant, GroupSession } from "effect-lexigram"
+ *
+ * const writer = Agent.make("writer", { system: "You write headlines." })
+ * const critic = Agent.make("critic", { system: "You check facts." })
+ *
+ * const desk = GroupSession.make({
+ *   participants: [AgentParticipant.make(writer), AgentParticipant.make(critic, { role: "critic" })]
+ * })
+ * ```
+ */
+export const make = <O, E, R>(
+  agent: Agent.Agent<O, E, R>,
+  options: Options = {}
+): GroupParticipant.GroupParticipant<E | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor> => {
+  const silence = (options.silence ?? "[silent]").trim()
+  const name = options.name ?? agent.name
+  const limited = options.limits === undefined ? agent : agent.pipe(Agent.withLimits(options.limits))
+  // Between agents nobody is the user who speaks.
+  const own = limited.definition.memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
+  const base: Agent.Agent<O, E, R> = { ...own, name }
+  /** The agent of the last prompt: what is known of an agent is known by its definition. */
+  let prompted = base
+  const withSystem = (system: string): Agent.Agent<O, E, R> => {
+    if (prompted.definition.system !== system) prompted = { ...base, definition: { ...base.definition, system } }
+    return prompted
+  }
+  return {
+    name,
+    role: options.role ?? "participant",
+    description: options.description ?? describe(agent),
+    timeout: options.timeout,
+    respond: (invitation) =>
+      Effect.gen(function* () {
+        const { history: before, members, message, runId, sessionId, userId } = invitation
+        const prompts = yield* PromptLibrary.PromptLibrary
+        const { history, unread } = conversationOf([...before, message], name)
+        const others = members.filter((member) => member.name !== name)
+        const { system, user } = prompts.render(GroupPrompts.Participate, {
+          name: DataDocument.stringify(name),
+          members: others.map(({ name, role }) => DataDocument.stringify({ name, role })).join("\n") || "(nobody)",
+          silence,
+          conversation: unread,
+          output_format: ""
+        })
+        const { system: first } = base.definition
+        const response = yield* Effect.provideService(
+          AgentExecutor.run(withSystem(first === "" ? system : `${first}\n\n${system}`), {
+            input: user,
+            history,
+            runId,
+            userId
+          }),
+          ApprovalGate.Requester,
+          { userId, sessionId }
+        )
+        const text = response.message
+        if (text.trim() === "" || text.trim() === silence) return GroupParticipant.silence
+        return GroupParticipant.answer(text, { toolCalls: toolCallsOf(response), ...options.visibility?.(text) })
+      })
+  }
+}
