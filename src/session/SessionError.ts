@@ -116,6 +116,16 @@ export class SessionConfigurationError extends Schema.TaggedError<SessionConfigu
 )("SessionConfigurationError", ErrorCode.fields("LEX_ERR_SES_103")) {}
 
 /**
+ * No session is bound where one was asked for.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionUnboundError extends Schema.TaggedError<SessionUnboundError>(
+  "effect-lexigram/session/SessionError/SessionUnboundError"
+)("SessionUnboundError", ErrorCode.fields("LEX_ERR_SES_110")) {}
+
+/**
  * Sessions could not be read or written.
  *
  * @since 0.1.0
@@ -141,6 +151,7 @@ export const SessionError = Schema.Union(
   SessionConflictError,
   SessionMergeError,
   SessionConfigurationError,
+  SessionUnboundError,
   SessionStorageError
 )
 /**
