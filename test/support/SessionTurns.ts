@@ -1,0 +1,35 @@
+/** Turns of one conversation, as tests need them. */
+import { SessionId, TurnId } from "../../src/domain/Ids.js"
+import type { NewTurn, SessionTurn } from "../../src/session/Session.js"
+
+type Fields = Partial<Omit<SessionTurn, "id" | "sessionId">>
+
+/** A turn that is not yet in its place. */
+export const fresh = (id: string, fields?: Fields): NewTurn => ({
+  id: TurnId.make(id),
+  role: "user",
+  content: `content of ${id}`,
+  timestamp: 0,
+  toolCalls: [],
+  skillResults: [],
+  metadata: {},
+  tokensUsed: 0,
+  cost: 0,
+  ...fields
+})
+
+/** The n-th turn of session `s`, from 1. */
+export const turn = (depth: number, fields?: Fields & { readonly id?: string }): SessionTurn => {
+  const { id, ...rest } = fields ?? {}
+  return {
+    ...fresh(id ?? `t${depth}`, { timestamp: depth * 1000, role: depth % 2 === 1 ? "user" : "assistant", ...rest }),
+    sessionId: SessionId.make("s"),
+    depth
+  }
+}
+
+export const call = (depth: number, ...ids: ReadonlyArray<string>): SessionTurn =>
+  turn(depth, { role: "assistant", metadata: { toolCallIds: ids } })
+
+export const result = (depth: number, id: string, content = `result of ${id}`): SessionTurn =>
+  turn(depth, { role: "tool", content, metadata: { toolCallId: id } })
