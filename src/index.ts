@@ -240,6 +240,13 @@ export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
 export * as Checkpointer from "./graph/Checkpointer.js"
 
 /**
+ * Shows the newest turns of a session as they were said, and a summary of what was said before (`HistoryCompactor`).
+ *
+ * @since 0.1.0
+ */
+export * as CompactedSessionHistory from "./session/CompactedSessionHistory.js"
+
+/**
  * One skill or the other, by the parameters.
  *
  * @since 0.1.0
@@ -392,6 +399,13 @@ export * as EmbedderCache from "./llm/EmbedderCache.js"
  * @since 0.1.0
  */
 export * as EmbedderRetry from "./llm/EmbedderRetry.js"
+
+/**
+ * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingContextPruner from "./session/EmbeddingContextPruner.js"
 
 /**
  * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
@@ -715,6 +729,13 @@ export * as HistoryCompactor from "./memory/HistoryCompactor.js"
  * @since 0.1.0
  */
 export * as HistoryPrompts from "./prompt/HistoryPrompts.js"
+
+/**
+ * Which turns of a session stay when not all of them may be shown.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryPruner from "./session/HistoryPruner.js"
 
 /**
  * Places in a run where an application may look in or change a value, while the run waits for it.
@@ -1439,6 +1460,13 @@ export * as ProviderRoles from "./provider/ProviderRoles.js"
 export * as Providers from "./provider/Providers.js"
 
 /**
+ * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner keeps.
+ *
+ * @since 0.1.0
+ */
+export * as PrunedSessionHistory from "./session/PrunedSessionHistory.js"
+
+/**
  * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
  * of minutes included.
  *
@@ -1517,6 +1545,13 @@ export * as ReasoningModules from "./strategy/ReasoningModules.js"
 export * as ReasoningStructure from "./strategy/ReasoningStructure.js"
 
 /**
+ * Keeps the newest turns, whatever the query.
+ *
+ * @since 0.1.0
+ */
+export * as RecencyContextPruner from "./session/RecencyContextPruner.js"
+
+/**
  * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
  *
  * @since 0.1.0
@@ -1551,6 +1586,13 @@ export * as ReflexionCritique from "./strategy/ReflexionCritique.js"
  * @since 0.1.0
  */
 export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
+
+/**
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the older.
+ *
+ * @since 0.1.0
+ */
+export * as RelevanceContextPruner from "./session/RelevanceContextPruner.js"
 
 /**
  * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
@@ -1699,6 +1741,14 @@ export * as SessionCleanup from "./session/SessionCleanup.js"
 export * as SessionConfig from "./session/SessionConfig.js"
 
 /**
+ * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers that are forked there
+ * inherit it; others never see it.
+ *
+ * @since 0.1.0
+ */
+export * as SessionContext from "./session/SessionContext.js"
+
+/**
  * How sessions refuse or fail.
  *
  * @since 0.1.0
@@ -1711,6 +1761,13 @@ export * as SessionError from "./session/SessionError.js"
  * @since 0.1.0
  */
 export * as SessionEvents from "./session/SessionEvents.js"
+
+/**
+ * What a model is shown of a session before the message it is to answer.
+ *
+ * @since 0.1.0
+ */
+export * as SessionHistory from "./session/SessionHistory.js"
 
 /**
  * The places of sessions where handlers may wait. They are called after the session is kept.
@@ -1732,6 +1789,13 @@ export * as SessionManager from "./session/SessionManager.js"
  * @since 0.1.0
  */
 export * as SessionMemory from "./session/SessionMemory.js"
+
+/**
+ * Turns of a session as messages for a model: what was said, without the calls of tools that lie between.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMessages from "./session/SessionMessages.js"
 
 /**
  * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.

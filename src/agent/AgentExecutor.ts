@@ -46,6 +46,7 @@ import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as Telemetry from "../observability/Telemetry.js"
 import { PromptLibrary } from "../prompt/PromptLibrary.js"
+import * as SessionHistory from "../session/SessionHistory.js"
 import * as SessionManager from "../session/SessionManager.js"
 import * as CatalogTools from "../skill/CatalogTools.js"
 import * as SkillCatalog from "../skill/SkillCatalog.js"
@@ -502,6 +503,7 @@ export const layer: Layer.Layer<
   | GuardPipeline.GuardPipeline
   | WorkingMemory.WorkingMemory
   | SessionManager.SessionManager
+  | SessionHistory.SessionHistory
   | SkillRegistry.SkillRegistry
   | SkillExecutor.SkillExecutor
   | SkillCatalog.SkillCatalog
@@ -526,6 +528,7 @@ export const layer: Layer.Layer<
         guards: yield* GuardPipeline.GuardPipeline,
         memory: yield* WorkingMemory.WorkingMemory,
         sessions: yield* SessionManager.SessionManager,
+        history: yield* SessionHistory.SessionHistory,
         skills: yield* SkillRegistry.SkillRegistry,
         skillExecutor: yield* SkillExecutor.SkillExecutor,
         catalog,

@@ -16,6 +16,7 @@ import * as EventBus from "../observability/EventBus.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as PromptLibrary from "../prompt/PromptLibrary.js"
+import * as SessionHistory from "../session/SessionHistory.js"
 import * as SessionManager from "../session/SessionManager.js"
 import * as SkillCatalog from "../skill/SkillCatalog.js"
 import * as SkillExecutor from "../skill/SkillExecutor.js"
@@ -45,6 +46,11 @@ export interface Replaceable {
   readonly guards?: Layer.Layer<GuardPipeline.GuardPipeline, any, any> | undefined
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
   readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
+  /**
+   * What a run is shown of its session; without one, the last turns. It gets the executor's sessions, router and, if they are given here,
+   * tokens.
+   */
+  readonly history?: Layer.Layer<SessionHistory.SessionHistory, any, any> | undefined
   readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
   /** Skills that are folders: told of in a message, activated by a tool. */
   readonly catalog?: Layer.Layer<SkillCatalog.SkillCatalog, any, any> | undefined
@@ -79,6 +85,10 @@ type ContextOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given
   ? never
   : Layer.Layer.Context<Given<L, Key>>
 
+type SuccessOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given<L, Key>] extends [never]
+  ? never
+  : Layer.Layer.Success<Given<L, Key>>
+
 /**
  * What the given layers require.
  *
@@ -86,8 +96,12 @@ type ContextOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given
  * @category models
  */
 export type ContextOf<L extends Replaceable> =
-  | ContextOfKey<L, Exclude<keyof Replaceable, "guards">>
+  | ContextOfKey<L, Exclude<keyof Replaceable, "guards" | "history">>
   | Exclude<ContextOfKey<L, "guards">, ModelRouter.ModelRouter>
+  | Exclude<
+      ContextOfKey<L, "history">,
+      ModelRouter.ModelRouter | SessionManager.SessionManager | SuccessOfKey<L, "tokens">
+    >
 
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<L, Known extends string = never> = {
@@ -96,13 +110,16 @@ type NothingElse<L, Known extends string = never> = {
 
 const collaborators = (given: Replaceable) => {
   const router = given.router ?? ModelRouter.layerDefault
+  const sessions = given.sessions ?? SessionManager.layerNoop
+  const tokens = given.tokens ?? Layer.empty
   return Layer.mergeAll(
     router,
     given.strategies ?? StrategyRegistry.layer(),
     given.governance ?? Governance.layerNoop,
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
     given.memory ?? WorkingMemory.layerNoop,
-    given.sessions ?? SessionManager.layerNoop,
+    sessions,
+    (given.history ?? SessionHistory.layerWindow).pipe(Layer.provide(Layer.mergeAll(router, sessions, tokens))),
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
     given.catalog ?? SkillCatalog.layerNoop,
     given.log ?? RunLog.layerNoop,
@@ -111,7 +128,7 @@ const collaborators = (given: Replaceable) => {
     given.hooks ?? Hooks.layerNoop,
     given.events ?? EventBus.layerNoop,
     given.prices ?? Layer.empty,
-    given.tokens ?? Layer.empty,
+    tokens,
     ToolRunner.layer().pipe(
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)

@@ -5,8 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Message } from "../llm/LlmClient.js"
-import type { SessionTurn } from "../session/Session.js"
+import type { UserId } from "../domain/Ids.js"
+import * as SessionContext from "../session/SessionContext.js"
 import type {
   SessionCapacityError,
   SessionClosedError,
@@ -16,23 +16,20 @@ import type {
 } from "../session/SessionError.js"
 import type { Stage } from "./Stage.js"
 
-/** Turns that were never answered are told apart, so that the model does not take an old question for the present one. */
-const toMessages = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<Message> => {
-  const messages: Array<Message> = []
-  for (const turn of turns) {
-    if (turn.role === "user") {
-      messages.push({ role: "user", content: turn.content })
-      if (turn.unanswered !== undefined) {
-        messages.push({ role: "assistant", content: `(no answer: ${turn.unanswered})` })
-      }
-    } else if (turn.role === "assistant") messages.push({ role: "assistant", content: turn.content })
-  }
-  return messages
-}
+/** What is bound around a run for somebody else is none of its business. */
+const forUser =
+  (userId: UserId) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(SessionContext.option, (bound) =>
+      Option.isNone(bound) || bound.value.userId === userId ? effect : SessionContext.isolated(effect)
+    )
 
 /**
- * With a session id the session is resumed, or created when the user has none of that id, and its last turns stand before the message.
- * A session that cannot be had fails the run: without it the conversation would be another one.
+ * With a session id the session is resumed, or created when the user has none of that id, and what is shown of it (`SessionHistory`) stands
+ * before the message. A session that cannot be had fails the run: without it the conversation would be another one.
+ *
+ * While the run goes on its session is bound (`SessionContext`). A run without a session sees the one that is bound around it, and writes
+ * nothing into it, unless the run is for another user.
  *
  * @since 0.1.0
  * @category stages
@@ -43,8 +40,8 @@ export const stage: Stage<
   name: "session",
   wrap: (state, next) => {
     const { sessionId, userId } = state
-    if (sessionId === undefined) return next(state)
-    const { config, sessions } = state.uses
+    if (sessionId === undefined) return userId === undefined ? next(state) : forUser(userId)(next(state))
+    const { config, history, sessions } = state.uses
     const access = userId === undefined ? {} : { userId }
     return Effect.flatMap(
       Effect.gen(function* () {
@@ -53,18 +50,26 @@ export const stage: Stage<
           ? yield* sessions.resume(sessionId, access)
           : yield* sessions.create({ id: sessionId, ...access })
         state.notes.session = session
-        const turns = yield* sessions.turns(sessionId, { last: config.sessionTurns, ...access })
-        state.notes.shown = new Set(turns.map((turn) => turn.id))
-        if (turns.length > 0) {
-          yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: turns.length })
+        const { messages, shown } = yield* history.read({
+          session,
+          access,
+          query: state.input,
+          turns: config.sessionTurns
+        })
+        state.notes.shown = shown
+        if (messages.length > 0) {
+          yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: shown.size })
         }
-        return {
-          ...state,
-          system: session.systemPrompt ?? state.system,
-          history: [...toMessages(turns), ...state.history]
-        }
+        return { session, messages }
       }),
-      next
+      ({ messages, session }) =>
+        SessionContext.bind(session)(
+          next({
+            ...state,
+            system: session.systemPrompt ?? state.system,
+            history: [...messages, ...state.history]
+          })
+        )
     )
   }
 }

@@ -19,6 +19,7 @@ import type * as EventBus from "../observability/EventBus.js"
 import type * as Hooks from "../observability/Hooks.js"
 import type * as Run from "../observability/Run.js"
 import type { Session } from "../session/Session.js"
+import type * as SessionHistory from "../session/SessionHistory.js"
 import type * as SessionManager from "../session/SessionManager.js"
 import type * as CatalogTools from "../skill/CatalogTools.js"
 import type * as SkillCatalog from "../skill/SkillCatalog.js"
@@ -49,6 +50,8 @@ export interface Collaborators {
   readonly guards: GuardPipeline.Service
   readonly memory: WorkingMemory.Service
   readonly sessions: SessionManager.Service
+  /** What a run is shown of its session. */
+  readonly history: SessionHistory.Service
   readonly skills: SkillRegistry.Service
   readonly skillExecutor: SkillExecutor.Service
   readonly catalog: SkillCatalog.Service

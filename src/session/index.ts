@@ -21,6 +21,20 @@ export * as BranchManager from "./BranchManager.js"
 export * as BranchTree from "./BranchTree.js"
 
 /**
+ * Shows the newest turns of a session as they were said, and a summary of what was said before (`HistoryCompactor`).
+ *
+ * @since 0.1.0
+ */
+export * as CompactedSessionHistory from "./CompactedSessionHistory.js"
+
+/**
+ * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
+ *
+ * @since 0.1.0
+ */
+export * as EmbeddingContextPruner from "./EmbeddingContextPruner.js"
+
+/**
  * How groups refuse or fail, besides their sessions.
  *
  * @since 0.1.0
@@ -59,6 +73,13 @@ export * as GroupSession from "./GroupSession.js"
 export * as GroupTermination from "./GroupTermination.js"
 
 /**
+ * Which turns of a session stay when not all of them may be shown.
+ *
+ * @since 0.1.0
+ */
+export * as HistoryPruner from "./HistoryPruner.js"
+
+/**
  * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
  *
  * @since 0.1.0
@@ -86,6 +107,27 @@ export * as ModelTurnManager from "./ModelTurnManager.js"
  * @since 0.1.0
  */
 export * as PriorityTurnManager from "./PriorityTurnManager.js"
+
+/**
+ * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner keeps.
+ *
+ * @since 0.1.0
+ */
+export * as PrunedSessionHistory from "./PrunedSessionHistory.js"
+
+/**
+ * Keeps the newest turns, whatever the query.
+ *
+ * @since 0.1.0
+ */
+export * as RecencyContextPruner from "./RecencyContextPruner.js"
+
+/**
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the older.
+ *
+ * @since 0.1.0
+ */
+export * as RelevanceContextPruner from "./RelevanceContextPruner.js"
 
 /**
  * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
@@ -133,6 +175,14 @@ export * as SessionCleanup from "./SessionCleanup.js"
 export * as SessionConfig from "./SessionConfig.js"
 
 /**
+ * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers that are forked there
+ * inherit it; others never see it.
+ *
+ * @since 0.1.0
+ */
+export * as SessionContext from "./SessionContext.js"
+
+/**
  * How sessions refuse or fail.
  *
  * @since 0.1.0
@@ -145,6 +195,13 @@ export * as SessionError from "./SessionError.js"
  * @since 0.1.0
  */
 export * as SessionEvents from "./SessionEvents.js"
+
+/**
+ * What a model is shown of a session before the message it is to answer.
+ *
+ * @since 0.1.0
+ */
+export * as SessionHistory from "./SessionHistory.js"
 
 /**
  * The places of sessions where handlers may wait. They are called after the session is kept.
@@ -166,6 +223,13 @@ export * as SessionManager from "./SessionManager.js"
  * @since 0.1.0
  */
 export * as SessionMemory from "./SessionMemory.js"
+
+/**
+ * Turns of a session as messages for a model: what was said, without the calls of tools that lie between.
+ *
+ * @since 0.1.0
+ */
+export * as SessionMessages from "./SessionMessages.js"
 
 /**
  * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.
