@@ -4,10 +4,16 @@
  * @internal
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SessionId } from "../domain/Ids.js"
 import { isLive, type Session } from "./Session.js"
-import { SessionCapacityError, SessionClosedError, SessionExpiredError } from "./SessionError.js"
+import {
+  SessionCapacityError,
+  SessionClosedError,
+  SessionExpiredError,
+  type SessionStorageError
+} from "./SessionError.js"
 import type * as SessionFollowUp from "./SessionFollowUp.js"
 import type { Restore } from "./SessionNotices.js"
 import type * as SessionWriter from "./SessionWriter.js"
@@ -123,6 +129,45 @@ export const expire = (session: Session, now: number): SessionWriter.Decision<Ou
   const ended = next(session, now, { status: "expired" })
   return { _tag: "Save", value: { _tag: "Expired", session: ended }, change: { session: ended } }
 }
+
+/**
+ * Makes idle sessions expired: at most `limit`, those idle the longest.
+ *
+ * @category combinators
+ */
+export const sweep = (
+  { followUp, writer: { store } }: Parts,
+  options: { readonly idle: number; readonly limit: number }
+): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
+  Number.isFinite(options.idle) && options.limit > 0
+    ? Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.tap(restore(store.expire({ since: at - options.idle, at, limit: options.limit })), (sessions) =>
+            Effect.forEach(sessions, (session) => followUp.ended(session, restore), { discard: true })
+          )
+        )
+      )
+    : Effect.succeed([])
+
+const sweepSize = 100
+
+/**
+ * For what opens a session: those that are only waiting for somebody to make them expired take no room.
+ *
+ * @category combinators
+ */
+export const opening = <A, E, R>(
+  parts: Parts,
+  effect: Effect.Effect<A, E | SessionCapacityError, R>
+): Effect.Effect<A, E | SessionCapacityError | SessionStorageError, R> =>
+  Effect.catchIf(
+    effect,
+    (error): error is SessionCapacityError => error instanceof SessionCapacityError,
+    (full) =>
+      Effect.flatMap(sweep(parts, { idle: parts.settings.ttl, limit: sweepSize }), ({ length }) =>
+        length === 0 ? Effect.fail(full) : opening(parts, effect)
+      )
+  )
 
 /**
  * For what opens no session: only an opening is refused for a limit.

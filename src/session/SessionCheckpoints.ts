@@ -179,6 +179,8 @@ export const restore =
       "restore",
       undefined,
       // A session that is not the asker's has no checkpoints for them.
-      Effect.catchTag(done, "SessionNotFoundError", () => Effect.fail(notFound(checkpointId)))
+      Effect.catchTag(SessionChange.opening(parts, done), "SessionNotFoundError", () =>
+        Effect.fail(notFound(checkpointId))
+      )
     )
   }

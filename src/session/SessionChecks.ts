@@ -39,7 +39,7 @@ const refused = (what: string, fields: string, hint: string): Checked<never> =>
   )
 
 /** What tools take and give may be deeper than what is remembered. */
-const bounds = { maxDepth: 256, maxValues: 1_000_000 }
+const bounds = { maxDepth: 256, maxValues: 250_000 }
 const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
 
 const plainData = `It must be plain data as JSON has it, of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`

@@ -43,6 +43,9 @@ export interface FollowUp {
 /** Milliseconds: for memory to take a turn, and for what goes on behind to end when the layer does. */
 const patience = 5000
 
+/** Flushes and consolidations: many sessions may expire together, and models are asked for each. */
+const maxAtOnce = 4
+
 /** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
 const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
   Option.match(Cause.failureOption(cause), {
@@ -56,17 +59,22 @@ const warn = (message: string, sessionId?: string): Effect.Effect<void> =>
     ...(sessionId === undefined ? {} : { sessionId })
   })
 
+const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string } = {
+  add: "A turn could not be remembered",
+  flush: "What memory held of a session could not be handed over",
+  consolidate: "Memory could not be consolidated after a session"
+}
+
 /** Work for memory, which may fail as it likes. */
 const passedOver = (
-  operation: "add" | "consolidate",
+  operation: SessionMetrics.MemoryOperation,
   session: Session,
   work: Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
 ): Effect.Effect<void> =>
   Effect.flatMap(Effect.exit(Effect.interruptible(work)), (exit) => {
     if (Exit.isSuccess(exit)) return Effect.void
     SessionMetrics.memoryFailed(operation)
-    const what = operation === "add" ? "A turn could not be remembered" : "The memory of a session was not consolidated"
-    return warn(`${what}: ${reasonOf(exit.cause)}`, session.id)
+    return warn(`${failed[operation]}: ${reasonOf(exit.cause)}`, session.id)
   })
 
 /**
@@ -111,14 +119,26 @@ export const make = (options: {
         })
       )
 
-    const consolidate = (session: Session): Effect.Effect<void> => {
-      const ownerId = SessionMemory.ownerOfSession(session)
-      return passedOver(
-        "consolidate",
-        session,
-        Effect.zipRight(memory.flush({ ownerId, sessionId: session.id }), consolidator.consolidate({ ownerId }))
-      )
+    const atOnce = yield* Effect.makeSemaphore(maxAtOnce)
+    // Sessions that have still to be flushed, by owner: the last of them is consolidated for, and that does for all.
+    const unflushed = new Map<string, number>()
+    const count = (ownerId: string, by: 1 | -1): number => {
+      const left = (unflushed.get(ownerId) ?? 0) + by
+      if (left === 0) unflushed.delete(ownerId)
+      else unflushed.set(ownerId, left)
+      return left
     }
+    const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
+      atOnce.withPermits(1)(
+        Effect.zipRight(
+          passedOver("flush", session, memory.flush({ ownerId, sessionId: session.id })),
+          Effect.suspend(() =>
+            count(ownerId, -1) > 0
+              ? Effect.void
+              : passedOver("consolidate", session, consolidator.consolidate({ ownerId }))
+          )
+        )
+      )
 
     return {
       notices,
@@ -133,7 +153,11 @@ export const make = (options: {
       },
       ended: (session, restore) =>
         Effect.suspend(() => {
-          if (consolidates) fork(consolidate(session))
+          if (consolidates) {
+            const ownerId = SessionMemory.ownerOfSession(session)
+            count(ownerId, 1)
+            fork(consolidate(session, ownerId))
+          }
           return notices.ended(session, restore)
         })
     }

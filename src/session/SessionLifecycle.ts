@@ -71,8 +71,9 @@ const blank = (id: SessionId, userId: Session["userId"], now: number): Session =
 })
 
 const create =
-  ({ followUp, settings, writer: { store } }: Parts): Service["create"] =>
+  (parts: Parts): Service["create"] =>
   (options) => {
+    const { followUp, settings, writer } = parts
     const { userId } = options ?? {}
     const created = Effect.gen(function* () {
       yield* SessionChecks.ids(options?.id, userId)
@@ -85,7 +86,12 @@ const create =
         ...(systemPrompt === undefined ? {} : { systemPrompt })
       }
       return yield* Effect.uninterruptibleMask((restore) =>
-        restore(store.create({ session, limits: { perUser: settings.maxSessionsPerUser } })).pipe(
+        restore(
+          SessionChange.opening(
+            parts,
+            writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } })
+          )
+        ).pipe(
           Effect.catchTag("SessionConflictError", () =>
             Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
           ),
@@ -218,20 +224,18 @@ const list =
   }
 
 const expireIdle =
-  ({ followUp, settings, writer: { store } }: Parts): Service["expireIdle"] =>
-  (options) => {
-    const idle = options?.idle === undefined ? settings.ttl : Duration.toMillis(options.idle)
-    const limit = Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, 100, 0))
-    if (!Number.isFinite(idle) || limit === 0) return observed("expire_idle", undefined, Effect.succeed([]))
-    const expired = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.tap(restore(store.expire({ since: now - idle, at: now, limit })), (sessions) =>
-          Effect.forEach(sessions, (session) => followUp.ended(session, restore), { discard: true })
-        )
+  (parts: Parts): Service["expireIdle"] =>
+  (options) =>
+    observed(
+      "expire_idle",
+      undefined,
+      Effect.suspend(() =>
+        SessionChange.sweep(parts, {
+          idle: options?.idle === undefined ? parts.settings.ttl : Duration.toMillis(options.idle),
+          limit: Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, 100, 0))
+        })
       )
     )
-    return observed("expire_idle", undefined, expired)
-  }
 
 /**
  * @category constructors

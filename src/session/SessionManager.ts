@@ -182,7 +182,10 @@ export interface Service {
   readonly create: (
     options?: CreateOptions
   ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionStorageError>
-  /** Makes a suspended session active again. An active one stays as it is and succeeds. */
+  /**
+   * Makes a suspended session active again. An active one stays as it is and succeeds. One in which nothing happened for longer than it may
+   * live is made expired first, here and where a turn is added or the small state is changed: nothing brings it back but a restore.
+   */
   readonly resume: (
     id: SessionId,
     options?: Access
@@ -220,7 +223,10 @@ export interface Service {
     id: SessionId,
     options: UpdateOptions
   ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
-  /** Keeps the head and the small state. Each call makes another checkpoint; the oldest go when there are more than allowed. */
+  /**
+   * Keeps the head and the small state, in whatever status. Each call makes another checkpoint; the oldest go when there are more than
+   * allowed. An idle session stays idle.
+   */
   readonly checkpoint: (
     id: SessionId,
     options?: CheckpointOptions

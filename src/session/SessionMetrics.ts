@@ -54,7 +54,7 @@ export const METRIC_SESSION_CHECKPOINTS_TOTAL = "session.checkpoints.total"
  */
 export const METRIC_SESSION_ENDED_TOTAL = "session.ended.total"
 /**
- * What memory could not do for a session and was passed over, by `operation`: `add` or `consolidate`.
+ * What memory could not do for a session and was passed over, by `operation`: `add`, `flush` or `consolidate`.
  *
  * @since 0.1.0
  * @category constants
@@ -88,6 +88,12 @@ export type Operation =
  * @category models
  */
 export type Outcome = "success" | "failed" | "interrupted"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type MemoryOperation = "add" | "flush" | "consolidate"
 
 const milliseconds = MetricBoundaries.exponential({ start: 0.25, factor: 2, count: 18 })
 
@@ -162,4 +168,4 @@ export const ended = (status: "closed" | "expired"): void => endings(status)()
  * @since 0.1.0
  * @category metrics
  */
-export const memoryFailed = (operation: "add" | "consolidate"): void => memoryFailures(operation)()
+export const memoryFailed = (operation: MemoryOperation): void => memoryFailures(operation)()

@@ -37,18 +37,18 @@ const isOnTheWay = (
   ancestor: Ancestor,
   turn: SessionTurn
 ): Effect.Effect<boolean, SessionStorageError> => {
-  const isNear = (end: TurnRef): Effect.Effect<boolean, SessionStorageError> =>
-    Effect.flatMap(store.turns(end, { limit: pageSize }), (page) => {
-      const first = page[0]
+  const isBefore = (end: TurnRef, depth: number): Effect.Effect<boolean, SessionStorageError> =>
+    Effect.flatMap(store.turns(end, { limit: Math.min(pageSize, depth - turn.depth + 1) }), ([first]) => {
       if (first === undefined) return Effect.succeed(false)
-      if (first.depth <= turn.depth) {
-        const found = page[turn.depth - first.depth]
-        return Effect.succeed(found !== undefined && found.sessionId === turn.sessionId && found.id === turn.id)
+      if (first.depth <= turn.depth || first.parent === undefined) {
+        return Effect.succeed(first.sessionId === turn.sessionId && first.id === turn.id)
       }
-      return first.parent === undefined ? Effect.succeed(false) : isNear(first.parent)
+      return isBefore(first.parent, first.depth - 1)
     })
-  if (turn.depth >= ancestor.depth) return Effect.succeed(turn.id === ancestor.turnId)
-  return isNear({ sessionId: ancestor.sessionId, turnId: ancestor.turnId })
+  // Most that do not lie on it are deeper than where the branch left it: they were said afterwards.
+  return turn.depth >= ancestor.depth
+    ? Effect.succeed(turn.id === ancestor.turnId)
+    : isBefore({ sessionId: ancestor.sessionId, turnId: ancestor.turnId }, ancestor.depth)
 }
 
 /** The turn of this id that a branch has from where it comes. */

@@ -1,0 +1,133 @@
+/** Sessions under a manager, with everything that follows a write in lists a test can look at. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import { MemoryStoreError } from "../../src/memory/MemoryError.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import type * as DomainEvent from "../../src/observability/DomainEvent.js"
+import * as EventBus from "../../src/observability/EventBus.js"
+import * as Hooks from "../../src/observability/Hooks.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
+import { NewTurn } from "../../src/session/Session.js"
+import * as SessionHooks from "../../src/session/SessionHooks.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionWriter from "../../src/session/SessionWriter.js"
+
+export const sid = (text: string): SessionId => SessionId.make(text)
+export const uid = (text: string): UserId => UserId.make(text)
+export const ada = uid("ada")
+export const bob = uid("bob")
+
+/** A turn whose content is its id, said at `n`. */
+export const turn = (n: number, fields: Partial<NewTurn> = {}): NewTurn =>
+  NewTurn.make({ id: TurnId.make(`t${n}`), role: "user", content: `t${n}`, timestamp: n, ...fields })
+
+export const refusal = new MemoryStoreError({ message: "memory is out", store: "told" })
+
+/** What memory does when it is asked; default: nothing, and well. */
+export interface Doings {
+  add: (entry: MemoryEntry) => Effect.Effect<void, MemoryStoreError>
+  flush: Effect.Effect<void, MemoryStoreError>
+  consolidate: Effect.Effect<void, MemoryStoreError>
+}
+
+export class Told {
+  readonly hooks: Array<string> = []
+  readonly events: Array<DomainEvent.Body> = []
+  readonly entries: Array<MemoryEntry> = []
+  /** `flush <owner> <session>` and `consolidate <owner>`, when they begin. */
+  readonly memory: Array<string> = []
+  readonly doings: Doings = { add: () => Effect.void, flush: Effect.void, consolidate: Effect.void }
+
+  /** By type, with what changed where something did. */
+  get eventTypes(): ReadonlyArray<string> {
+    return this.events.map(({ eventType, fields: { change } }) =>
+      change === undefined ? eventType : `${eventType} ${String(change)}`
+    )
+  }
+}
+
+const hooks = (told: Told): Layer.Layer<Hooks.Hooks> =>
+  Layer.mergeAll(
+    Hooks.handler(SessionHooks.SessionStartedHook, ({ sessionId }) =>
+      Effect.sync(() => told.hooks.push(`started ${sessionId}`))
+    ),
+    Hooks.handler(SessionHooks.SessionCheckpointCreatedHook, ({ kind, sessionId }) =>
+      Effect.sync(() => told.hooks.push(`checkpoint ${kind} ${sessionId}`))
+    ),
+    Hooks.handler(SessionHooks.SessionClosedHook, ({ sessionId, status }) =>
+      Effect.sync(() => told.hooks.push(`${status} ${sessionId}`))
+    )
+  ).pipe(Layer.provideMerge(Hooks.layer))
+
+const bus = (told: Told): Layer.Layer<EventBus.EventBus> =>
+  Layer.succeed(EventBus.EventBus, {
+    ...EventBus.noop,
+    enabled: true,
+    offer: (event) => {
+      told.events.push(event)
+      return true
+    }
+  })
+
+const memory = (told: Told): Layer.Layer<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> =>
+  Layer.merge(
+    Layer.succeed(WorkingMemory.WorkingMemory, {
+      ...WorkingMemory.noop,
+      add: (entry) => Effect.tap(told.doings.add(entry), () => Effect.sync(() => told.entries.push(entry))),
+      flush: ({ ownerId, sessionId }) =>
+        Effect.suspend(() => {
+          told.memory.push(`flush ${ownerId} ${sessionId}`)
+          return told.doings.flush
+        })
+    }),
+    Layer.succeed(MemoryConsolidator.MemoryConsolidator, {
+      ...MemoryConsolidator.noop,
+      consolidate: ({ ownerId }) =>
+        Effect.suspend(() => {
+          told.memory.push(`consolidate ${ownerId}`)
+          return Effect.zipRight(told.doings.consolidate, MemoryConsolidator.noop.consolidate({ ownerId }))
+        })
+    })
+  )
+
+export type Provided =
+  | SessionManager.SessionManager
+  | BranchManager.BranchManager
+  | SessionWriter.SessionWriter
+  | SessionStore.SessionStore
+
+/** All that is told goes to `told`; memory is there. */
+export const layer = (
+  options?: SessionManager.Options | undefined,
+  parts: {
+    readonly store?: Layer.Layer<SessionStore.SessionStore> | undefined
+    readonly told?: Told | undefined
+    readonly hooks?: Layer.Layer<Hooks.Hooks> | undefined
+  } = {}
+): Layer.Layer<Provided> => {
+  const { store = SessionStore.layerMemory, told = new Told() } = parts
+  return Layer.merge(SessionManager.layer(options), BranchManager.layer()).pipe(
+    Layer.provideMerge(SessionWriter.layer),
+    Layer.provideMerge(store),
+    Layer.provide(Layer.mergeAll(parts.hooks ?? hooks(told), bus(told), memory(told)))
+  )
+}
+
+/** A store of which a test replaces some methods. */
+export const storeWith = (
+  change: (store: SessionStore.Service) => Partial<SessionStore.Service>
+): Layer.Layer<SessionStore.SessionStore> =>
+  Layer.effect(
+    SessionStore.SessionStore,
+    Effect.map(SessionStore.SessionStore, (store) => ({ ...store, ...change(store) }))
+  ).pipe(Layer.provide(SessionStore.layerMemory))
+
+/** What was said on the way to the head. */
+export const words = (id: SessionId) =>
+  Effect.flatMap(SessionManager.SessionManager, (sessions) =>
+    Effect.map(sessions.turns(id, { last: 10_000 }), (turns) => turns.map(({ content }) => content))
+  )
