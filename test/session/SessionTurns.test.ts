@@ -169,7 +169,7 @@ describe("SessionManager.addTurn", () => {
       for (let n = 1; n <= 9; n++) yield* sessions.addTurn(id, turn(n))
       const checkpoints = yield* sessions.checkpoints(id)
       assert.deepStrictEqual(
-        checkpoints.map(({ kind, state }) => [kind, state.depth, state.head?.turnId]),
+        checkpoints.map(({ kind, state }) => [kind, state.depth, String(state.head?.turnId)]),
         [
           ["auto", 9, "t9"],
           ["auto", 6, "t6"]
