@@ -1,0 +1,105 @@
+/** An application behind the middleware of sessions, asked in this process. */
+import * as Cookies from "@effect/platform/Cookies"
+import * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpRouter from "@effect/platform/HttpRouter"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import { UserId } from "../../src/domain/Ids.js"
+import * as SessionMiddleware from "../../src/http/SessionMiddleware.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as SessionContext from "../../src/session/SessionContext.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
+
+export const sessions = SessionManager.layer({ sessionTtl: "1 hour", maxSessionsPerUser: 10 }).pipe(
+  Layer.provide([SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])
+)
+
+/** The user as a header says it: good enough for a test. */
+export const user = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+  Option.map(Option.fromNullable(headers["x-user"]), (id) => UserId.make(id))
+)
+
+/** Says which session is bound, twice: in between others have their turn. */
+const show = Effect.gen(function* () {
+  const { id, status, userId, variables } = yield* SessionContext.session
+  yield* Effect.yieldNow()
+  yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
+  const again = yield* SessionContext.sessionId
+  return HttpServerResponse.unsafeJson({ id, again, userId, status, variables })
+})
+
+export const router = HttpRouter.empty.pipe(
+  HttpRouter.get("/", show),
+  HttpRouter.get("/fail", Effect.zipRight(SessionContext.session, Effect.fail("no"))),
+  HttpRouter.get(
+    "/cached",
+    Effect.succeed(HttpServerResponse.text("", { headers: { "cache-control": "private, max-age=5" } }))
+  ),
+  HttpRouter.get(
+    "/leave",
+    Effect.succeed(
+      HttpServerResponse.unsafeSetCookie(HttpServerResponse.empty(), "lexigram_session", "", { maxAge: 0, path: "/" })
+    )
+  )
+)
+
+export interface Shown {
+  readonly id: string
+  readonly again: string
+  readonly userId?: string
+  readonly status: string
+  readonly variables: object
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** What the application showed. */
+  readonly shown: Shown
+  /** The cookie that was set, if there was one. */
+  readonly cookie: Cookies.Cookie | undefined
+}
+
+export type Ask = (path: string, headers?: Readonly<Record<string, string>>, origin?: string) => Effect.Effect<Answer>
+
+export const serve = <R>(
+  options: SessionMiddleware.Options<R> = {}
+): Effect.Effect<
+  Ask,
+  never,
+  SessionManager.SessionManager | Exclude<R, Scope.Scope | HttpServerRequest.HttpServerRequest>
+> =>
+  Effect.map(
+    Effect.runtime<SessionManager.SessionManager | Exclude<R, Scope.Scope | HttpServerRequest.HttpServerRequest>>(),
+    (runtime): Ask => {
+      const app = SessionMiddleware.make(options)(router)
+      const handler = HttpApp.toWebHandlerRuntime(runtime)(
+        app as HttpApp.Default<unknown, SessionManager.SessionManager>
+      )
+      return (path, headers = {}, origin = "http://app.example") =>
+        Effect.promise(async () => {
+          const response = await handler(new Request(origin + path, { headers }))
+          const text = await response.text()
+          const set = response.headers.getSetCookie()
+          return {
+            status: response.status,
+            headers: response.headers,
+            text,
+            shown: text.startsWith("{") ? (JSON.parse(text) as Shown) : (undefined as never),
+            cookie:
+              set[0] === undefined
+                ? undefined
+                : Option.getOrThrow(Cookies.get(Cookies.fromSetCookie(set), set[0].split("=")[0]!))
+          }
+        })
+    }
+  )
+
+export const by = (id: string) => ({ cookie: `lexigram_session=${id}` })
