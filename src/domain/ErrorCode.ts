@@ -102,6 +102,7 @@ export const table = {
   LEX_ERR_SES_104: "GroupConfigurationError",
   LEX_ERR_SES_105: "ParticipantTimeoutError",
   LEX_ERR_SES_110: "SessionUnboundError",
+  LEX_ERR_SES_111: "SessionTokenError",
   LEX_ERR_GUARD_001: "GuardError",
   LEX_ERR_GUARD_002: "InputGuardError",
   LEX_ERR_GUARD_003: "OutputGuardError",

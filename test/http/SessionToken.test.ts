@@ -130,7 +130,7 @@ describe("verify", () => {
     Effect.gen(function* () {
       yield* setTime
       const verifier = yield* shared()
-      for (const exp of [undefined, "never" as never, null as never]) {
+      for (const exp of [undefined as never, "never" as never, null as never]) {
         assert.strictEqual(yield* reason(verifier, yield* sign({ exp })), "invalid")
       }
     })

@@ -1,4 +1,4 @@
-/** An application behind the middleware of sessions, asked in this process. */
+/** An application for the middleware of sessions, and how to ask it. */
 import * as Cookies from "@effect/platform/Cookies"
 import * as HttpApp from "@effect/platform/HttpApp"
 import * as HttpRouter from "@effect/platform/HttpRouter"
@@ -26,7 +26,7 @@ export const user = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }
 )
 
 /** Says which session is bound, twice: in between others have their turn. */
-const show = Effect.gen(function* () {
+export const show = Effect.gen(function* () {
   const { id, status, userId, variables } = yield* SessionContext.session
   yield* Effect.yieldNow()
   yield* Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
@@ -69,37 +69,33 @@ export interface Answer {
 
 export type Ask = (path: string, headers?: Readonly<Record<string, string>>, origin?: string) => Effect.Effect<Answer>
 
-export const serve = <R>(
-  options: SessionMiddleware.Options<R> = {}
-): Effect.Effect<
-  Ask,
-  never,
-  SessionManager.SessionManager | Exclude<R, Scope.Scope | HttpServerRequest.HttpServerRequest>
-> =>
-  Effect.map(
-    Effect.runtime<SessionManager.SessionManager | Exclude<R, Scope.Scope | HttpServerRequest.HttpServerRequest>>(),
-    (runtime): Ask => {
-      const app = SessionMiddleware.make(options)(router)
-      const handler = HttpApp.toWebHandlerRuntime(runtime)(
-        app as HttpApp.Default<unknown, SessionManager.SessionManager>
-      )
-      return (path, headers = {}, origin = "http://app.example") =>
-        Effect.promise(async () => {
-          const response = await handler(new Request(origin + path, { headers }))
-          const text = await response.text()
-          const set = response.headers.getSetCookie()
-          return {
-            status: response.status,
-            headers: response.headers,
-            text,
-            shown: text.startsWith("{") ? (JSON.parse(text) as Shown) : (undefined as never),
-            cookie:
-              set[0] === undefined
-                ? undefined
-                : Option.getOrThrow(Cookies.get(Cookies.fromSetCookie(set), set[0].split("=")[0]!))
-          }
-        })
-    }
-  )
+/** An application asked in this process. */
+export const asking = <E>(
+  app: HttpApp.Default<E, SessionManager.SessionManager | Scope.Scope>
+): Effect.Effect<Ask, never, SessionManager.SessionManager> =>
+  Effect.map(Effect.runtime<SessionManager.SessionManager>(), (runtime): Ask => {
+    const handler = HttpApp.toWebHandlerRuntime(runtime)(app)
+    return (path, headers = {}, origin = "http://app.example") =>
+      Effect.promise(async () => {
+        const response = await handler(new Request(origin + path, { headers }))
+        const text = await response.text()
+        const set = response.headers.getSetCookie()
+        return {
+          status: response.status,
+          headers: response.headers,
+          text,
+          shown: text.startsWith("{") ? (JSON.parse(text) as Shown) : (undefined as never),
+          cookie:
+            set[0] === undefined
+              ? undefined
+              : Option.getOrThrow(Cookies.get(Cookies.fromSetCookie(set), set[0].split("=")[0]!))
+        }
+      })
+  })
+
+/** The application behind the middleware. */
+export const serve = (
+  options: SessionMiddleware.Options<HttpServerRequest.HttpServerRequest> = {}
+): Effect.Effect<Ask, never, SessionManager.SessionManager> => asking(SessionMiddleware.make(options)(router))
 
 export const by = (id: string) => ({ cookie: `lexigram_session=${id}` })
