@@ -95,7 +95,7 @@ const statusOf = (error: Refusal): number => {
 const messageOf = (error: Refusal): string => {
   switch (error._tag) {
     case "SessionTokenError":
-      return error.message
+      return SessionToken.refusal(error.reason).message
     case "SessionNotFoundError":
       return "There is no such session"
     case "SessionCapacityError":
