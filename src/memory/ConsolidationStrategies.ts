@@ -39,21 +39,20 @@ const pruning =
       return { prune }
     })
 
-/**
- * Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. In a tree of sessions what was said
- * first comes before what matters: a branch has what was said before it left, and would lose it.
- */
+const expiry = (entry: MemoryEntry): number => entry.expiresAt ?? Number.MAX_VALUE
+
+/** Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. */
 const better = (a: MemoryEntry, b: MemoryEntry): number => {
-  const expiry = (entry: MemoryEntry) => entry.expiresAt ?? Number.MAX_VALUE
-  const branches = EntryGroups.tree(a) !== null && EntryGroups.tree(b) !== null
   return (
     expiry(b) - expiry(a) ||
-    (branches ? EntryGroups.order(a, b) : 0) ||
     b.importance - a.importance ||
     (b.accessCount ?? 0) - (a.accessCount ?? 0) ||
     EntryGroups.order(a, b)
   )
 }
+
+/** The same where sessions may have branches: one has what was said before it left, and would lose it. */
+const earlier = (a: MemoryEntry, b: MemoryEntry): number => expiry(b) - expiry(a) || EntryGroups.order(a, b)
 
 /** What stays is worth what its double was: nothing that would have outlived another strategy goes by way of it. */
 const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
@@ -117,7 +116,8 @@ export const deduplication = (options?: {
       const changed = new Map<EntryId, MemoryEntry>()
       for (const bucket of buckets.values()) {
         if (bucket.length < 2) continue
-        bucket.sort(better)
+        const branches = options?.acrossSessions !== true && bucket.some((entry) => EntryGroups.tree(entry) !== null)
+        bucket.sort(branches ? earlier : better)
         const doubleOf = WordSets.make(
           bucket.map(({ content }) => content),
           threshold

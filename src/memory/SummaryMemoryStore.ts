@@ -6,11 +6,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Count from "../internal/Count.js"
+import * as EntryGroups from "./EntryGroups.js"
 import { EpisodicCompressor } from "./EpisodicCompressor.js"
 import { type MemoryEntry, type MemoryQuery, type MemorySearchResult, queryDefaults } from "./MemoryEntry.js"
 import type { ConsolidationError, RetrievalFailure } from "./MemoryError.js"
 import * as MemoryStore from "./MemoryStore.js"
 import * as MemorySummary from "./MemorySummary.js"
+import * as ToolPairs from "./ToolPairs.js"
 import * as WrappedStore from "./WrappedStore.js"
 
 /**
@@ -27,6 +29,18 @@ export interface Options {
 }
 
 const isTold = (entry: MemoryEntry): boolean => !MemorySummary.isSummary(entry)
+
+/** The oldest that the same branches of a session recall; all of them where each stands alone. */
+const ofOneWay = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> => {
+  const units = ToolPairs.units(entries).flatMap(({ entries: [first, ...rest] }) =>
+    first === undefined ? [] : [[first, ...rest] as const]
+  )
+  for (const group of EntryGroups.groupBy(units, ([first]) => JSON.stringify(EntryGroups.way(first))).values()) {
+    const together = group.flat()
+    if (together.length > 1) return together
+  }
+  return entries
+}
 
 /** Results without neighbours, and the neighbours of each. */
 const parted = (results: ReadonlyArray<MemorySearchResult>) => ({
@@ -60,7 +74,8 @@ const merged = (
 /**
  * The store below. When a session of an owner (or what the owner has outside of sessions) has as many entries as the threshold after a
  * write, its oldest become one summary, in one step and by that write; when there are as many summaries, the oldest of those become one in
- * their turn. So a session never has more than twice the threshold, however long it is. Calls of tools are summed up with their results.
+ * their turn. So a session never has more than twice the threshold, however long it is. Calls of tools are summed up with their results,
+ * and what a session said before and since it was taken back to an earlier turn apart.
  *
  * A compressor that fails changes nothing and fails no write: it is logged, and the next write tries again. `retrieve` gives summaries
  * first, each part by its scores, unless the query says which `type` it wants; a query that does not say how many gets 10.
@@ -86,12 +101,9 @@ export const make = (
     ): Effect.Effect<boolean, RetrievalFailure | ConsolidationError> =>
       Effect.gen(function* () {
         const { ownerId } = place
-        const entries = yield* WrappedStore.oldest(store, {
-          ownerId,
-          selection: WrappedStore.selectionOf(place),
-          n: batch,
-          accepts
-        })
+        const entries = ofOneWay(
+          yield* WrappedStore.oldest(store, { ownerId, selection: WrappedStore.selectionOf(place), n: batch, accepts })
+        )
         if (entries.length < 2) return false
         const summary = yield* compressor.compress(entries, { maxTokens: options?.maxTokens })
         return (yield* store.apply(ownerId, { delete: entries.map(({ id }) => id), store: [summary] })) > 0

@@ -87,6 +87,49 @@ describe("deduplication", () => {
     })
   )
 
+  it.effect("of a session that may have branches the one said first stays, however little it matters", () =>
+    Effect.gen(function* () {
+      const strategy = ConsolidationStrategies.deduplication()
+      const sessionId = SessionId.make("s")
+      const said = (id: string, days: number, over?: Partial<MemoryEntry>) =>
+        entry(id, "likes tea", {
+          timestamp: now - days * DAY,
+          sessionId,
+          ...over,
+          metadata: { sessionTree: "s", ...over?.metadata }
+        })
+      const { prune, update } = yield* proposed(strategy, [
+        said("a", 9),
+        said("b", 8, { importance: 0.9, accessCount: 7 })
+      ])
+      assert.deepStrictEqual(prune, ids("b"))
+      assert.deepStrictEqual(
+        update.map(({ accessCount, id, importance }) => [id, importance, accessCount]),
+        [[EntryId.make("a"), 0.9, 7]]
+      )
+      const lasting = [said("a", 9, { expiresAt: now + DAY }), said("b", 8)]
+      assert.deepStrictEqual(yield* pruned(strategy, lasting), ids("a"))
+    })
+  )
+
+  it.effect("what was said before and since a session was taken back, or in another branch, is no double", () =>
+    Effect.gen(function* () {
+      const said = (id: string, session: string, metadata: object) =>
+        entry(id, "likes tea", { sessionId: SessionId.make(session), metadata: { sessionTree: "s", ...metadata } })
+      const entries = [
+        said("a", "s", {}),
+        said("b", "s", { sessionStretch: 5 }),
+        said("c", "s", { sessionStretch: 6 }),
+        said("d", "branch", {})
+      ]
+      assert.deepStrictEqual(yield* pruned(ConsolidationStrategies.deduplication(), entries), [])
+      const across = ConsolidationStrategies.deduplication({ acrossSessions: true })
+      assert.deepStrictEqual(yield* pruned(across, entries), ids("b", "c", "d"))
+      const doubles = [...entries, said("e", "s", { sessionStretch: 6 })]
+      assert.deepStrictEqual(yield* pruned(ConsolidationStrategies.deduplication(), doubles), ids("e"))
+    })
+  )
+
   it.effect("how much must be alike is configured", () =>
     Effect.gen(function* () {
       const entries = [entry("a", words.join(" ")), entry("b", words.slice(0, 17).join(" "))]

@@ -418,6 +418,27 @@ describe("SummaryMemoryStore", () => {
     }).pipe(Effect.provide(layer({ compressThreshold: 3, compressBatch: 2 })))
   )
 
+  it.effect(
+    "what a session said before and since it was taken back is summed up apart, as long as there are several",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* MemoryStore.MemoryStore
+        const since = (sessionStretch: number) => ({ sessionId: s1, metadata: { sessionStretch } })
+        yield* store.storeMany([
+          entry(0, { sessionId: s1 }),
+          entry(1, { sessionId: s1 }),
+          entry(2, since(2)),
+          entry(3, since(2)),
+          entry(4, since(4)),
+          entry(5, since(5))
+        ])
+        assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s1] }), ["sum of 0 1", "sum of 2 3", 4, 5])
+        const alone = range(10, 13).map((at) => entry(at, { sessionId: s2, metadata: { sessionStretch: at } }))
+        yield* store.storeMany(alone)
+        assert.deepStrictEqual(yield* shown("ann", { sessionIds: [s2] }), ["sum of 10 11 12"])
+      }).pipe(Effect.provide(layer({ compressThreshold: 3, compressBatch: 3 })))
+  )
+
   it.effect("calls of tools are summed up with their results", () =>
     Effect.gen(function* () {
       const store = yield* MemoryStore.MemoryStore

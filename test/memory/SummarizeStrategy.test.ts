@@ -6,6 +6,7 @@ import * as TokenCounter from "../../src/llm/TokenCounter.js"
 import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import * as MemorySummary from "../../src/memory/MemorySummary.js"
+import * as Selection from "../../src/memory/Selection.js"
 import * as SummarizeStrategy from "../../src/memory/SummarizeStrategy.js"
 import { DAY, entry, HOUR, now, run } from "../support/ConsolidatedMemory.js"
 
@@ -58,6 +59,34 @@ describe("groups", () => {
       assert.deepStrictEqual(yield* sizes(entries, {}, { agedBefore: now - 2 * DAY }), [6, 7, 8, 9])
       assert.deepStrictEqual(yield* sizes(entries, {}, { agedBefore: now - 2 * DAY - 1 }), [6, 7, 8])
     })
+  )
+
+  it.effect(
+    "what a session said before and since it was taken back, and what its branches said, is summarised apart",
+    () =>
+      Effect.gen(function* () {
+        const of = (metadata: object) => ({ ...s1, metadata: { sessionTree: "s1", ...metadata } })
+        const entries = [
+          ...said(5, now - 4 * DAY, of({})),
+          ...said(6, now - 4 * DAY + HOUR, of({ sessionStretch: now - 4 * DAY + HOUR })),
+          ...said(7, now - 4 * DAY + 2 * HOUR, { ...s2, metadata: { sessionTree: "s1" } })
+        ]
+        assert.deepStrictEqual(yield* sizes(entries), [5, 6, 7])
+        assert.deepStrictEqual(yield* sizes(entries, { acrossSessions: true }), [18])
+        const [first] = yield* replaced(entries)
+        const group = entries.filter(({ id }) => first?.includes(id))
+        const summary = MemorySummary.make({ entries: group as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
+        assert.strictEqual(summary.metadata["sessionTree"], "s1")
+        assert.strictEqual(summary.sessionId, s1.sessionId)
+        // Of several branches of one tree: nobody can say which of them may recall it.
+        const mixed = MemorySummary.make({ entries: entries as [MemoryEntry, ...Array<MemoryEntry>], content: "" })
+        assert.strictEqual(mixed.sessionId, undefined)
+        const way = { tree: s1.sessionId, lineage: [{ ...s1 }, { ...s2 }] }
+        assert.deepStrictEqual(
+          [group[0], summary, mixed].map((one) => one !== undefined && Selection.predicate(way)?.(one)),
+          [true, true, false]
+        )
+      })
   )
 
   it.effect("a whole session when nothing was said for a day, or what a function gives one name", () =>
