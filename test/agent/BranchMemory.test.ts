@@ -182,6 +182,28 @@ describe("the memory of branches", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.effect("what a merge took over is recalled where it went", () =>
+    Effect.gen(function* () {
+      yield* say("main", "I planted the oak")
+      yield* fork("main", "branch")
+      yield* say("branch", "I painted the fence")
+      yield* say("main", "I repaired the boiler")
+      yield* TestClock.adjust("1 minute")
+      const branches = yield* BranchManager.BranchManager
+      const { session, turns } = yield* branches.merge(sid("main"), sid("branch"), access(ada))
+      const memory = yield* WorkingMemory.WorkingMemory
+      yield* memory.addAll(turns.map((turn) => SessionMemory.entryOf(turn, session)))
+      const words = ["oak", "fence", "boiler"]
+      assert.deepStrictEqual(yield* knows("main", words), words)
+      assert.deepStrictEqual(yield* knows("branch", words), ["oak", "fence"])
+      const copies = (yield* kept("ada")).filter(({ content }) => content === "I painted the fence")
+      assert.deepStrictEqual(
+        copies.map(({ sessionId }) => sessionId),
+        [sid("branch"), sid("main")]
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
   it.effect("a branch of a session of nobody recalls what came before as well", () =>
     Effect.gen(function* () {
       const nobody: Who = {}
