@@ -25,7 +25,11 @@ import * as Collaborators from "../support/Collaborators.js"
 
 /** The executor and the sessions both feed memory. Of a session an answer stands in the prompt: what else is known of it was recalled. */
 const withMemory = (
-  memory: Layer.Layer<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | MemoryStore.MemoryStore>
+  memory: Layer.Layer<
+    WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | MemoryStore.MemoryStore,
+    any,
+    any
+  >
 ) => {
   const sessions = SessionManager.layer({ sessionTtl: 0, consolidateOnClose: false }).pipe(
     Layer.provide([memory, SessionStore.layerMemory])
@@ -43,7 +47,15 @@ const withMemory = (
         TestModel.layer(() => ({ text: "ok" }))
       )
     )
-  )
+  ) as Layer.Layer<
+    | AgentExecutor.AgentExecutor
+    | MemoryStore.MemoryStore
+    | WorkingMemory.WorkingMemory
+    | MemoryConsolidator.MemoryConsolidator
+    | SessionManager.SessionManager
+    | BranchManager.BranchManager
+    | TestModel.TestModel
+  >
 }
 
 const layer = Layer.suspend(() =>
