@@ -33,7 +33,10 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** Limits of each of its runs; fields given here win over the agent's own. */
   readonly limits?: Agent.RunLimits | undefined
-  /** What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. */
+  /**
+   * What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. One with an output schema
+   * always has something to say.
+   */
   readonly silence?: string | undefined
   /** Who sees an answer; default everybody. */
   readonly visibility?:
@@ -51,6 +54,7 @@ const shownTurn = (turn: SessionTurn): string =>
   turn.role === "user" ? turn.content : DataDocument.stringify({ from: authorOf(turn).name, says: turn.content })
 
 const nothingNew = "(Nobody has said anything since your last answer.)"
+const notShown = "(What was said before is not shown.)"
 
 /** The conversation from where the agent stands: what it said is its own, what stands between is one message each. */
 const conversationOf = (
@@ -65,11 +69,19 @@ const conversationOf = (
       unread.push(shownTurn(turn))
       continue
     }
-    history.push({ role: "user", content: unread.length === 0 ? nothingNew : unread.join("\n") })
+    // Providers want the user to begin, and to speak between two answers.
+    const asked = unread.length > 0 ? unread.join("\n") : history.length === 0 ? notShown : nothingNew
+    history.push({ role: "user", content: asked })
     history.push({ role: "assistant", content: turn.content })
     unread = []
   }
   return { history, unread: unread.length === 0 ? nothingNew : unread.join("\n") }
+}
+
+/** Instructions for all patterns are told by the agent's own strategy: this is only a part of its system prompt. */
+const withoutGeneral = (system: string, prompts: PromptLibrary.Service): string => {
+  const tail = prompts.instructions(GroupPrompts.Participate.pattern)
+  return tail !== "" && tail === prompts.instructions("") ? system.slice(0, -tail.length).trimEnd() : system
 }
 
 const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
@@ -86,7 +98,8 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
  * for the group, and interrupting the group interrupts it. It is given what it may see of the conversation: its own answers as its own, words
  * of the user as they are, those of others as data with their names.
  *
- * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself.
+ * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself. A memory knows nothing of what
+ * is hidden from whom: an agent that has the one in which turns of sessions are remembered recalls all of them.
  *
  * @since 0.1.0
  * @category constructors
@@ -137,8 +150,9 @@ export const make = <O, E, R>(
           output_format: ""
         })
         const { system: first } = base.definition
+        const told = withoutGeneral(system, prompts)
         const response = yield* Effect.provideService(
-          AgentExecutor.run(withSystem(first === "" ? system : `${first}\n\n${system}`), {
+          AgentExecutor.run(withSystem(first === "" ? told : `${first}\n\n${told}`), {
             input: user,
             history,
             runId,

@@ -19,13 +19,15 @@ import * as Usage from "../domain/Usage.js"
 import * as Deadline from "../internal/Deadline.js"
 import type * as Outlet from "../observability/Outlet.js"
 import * as Run from "../observability/Run.js"
+import * as Step from "../observability/Step.js"
 import { ParticipantTimeoutError } from "./GroupError.js"
 import * as GroupOutcome from "./GroupOutcome.js"
 import type * as GroupParticipant from "./GroupParticipant.js"
 import * as GroupTally from "./GroupTally.js"
 import type { GroupTermination } from "./GroupTermination.js"
+import * as GroupTurns from "./GroupTurns.js"
 import * as RoleIsolation from "./RoleIsolation.js"
-import type { NewTurn, SessionTurn, TurnRef } from "./Session.js"
+import type { SessionTurn } from "./Session.js"
 import type * as SessionManager from "./SessionManager.js"
 import type * as TurnManager from "./TurnManager.js"
 
@@ -58,11 +60,6 @@ class TimeIsUp extends Data.TaggedClass("GroupTimeIsUp") {}
 /** How long the session may take to be read once more. */
 const patience = 5000
 
-const refOf = (turn: SessionTurn): TurnRef => ({ sessionId: turn.sessionId, turnId: turn.id })
-
-const isParent = (turn: SessionTurn, other: SessionTurn): boolean =>
-  turn.parent !== undefined && turn.parent.turnId === other.id && turn.parent.sessionId === other.sessionId
-
 /** In a fiber of its own: whatever it leaves behind ends with it, and it changes nothing of the group's fiber. */
 const apart = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<Exit.Exit<A, E>, never, R> =>
   Effect.uninterruptibleMask((restore) =>
@@ -76,18 +73,12 @@ const tokensOf = (usage: Usage.Usage): number => {
   return total > 0 && Number.isFinite(total) ? total : 0
 }
 
-/** What may go wrong beside what the turn manager adds. */
-export type Failure =
-  | Effect.Effect.Error<ReturnType<SessionManager.Service["addTurn"]>>
-  | Effect.Effect.Error<ReturnType<SessionManager.Service["turns"]>>
-
 class GroupRun {
   private readonly total = GroupTally.makeMeter()
   /** Of whoever is asked now. */
   private current: { readonly entry: GroupTally.Entry; readonly meters: ReadonlyArray<GroupTally.Meter> } | undefined
   private readonly entries: ReadonlyArray<GroupTally.Entry>
-  private readonly written: Array<SessionTurn> = []
-  private window: ReadonlyArray<SessionTurn> = []
+  private readonly turns: GroupTurns.GroupTurns
   private last: SessionTurn | undefined
   private round = 1
   /** How many are still to be asked in the round. */
@@ -104,13 +95,14 @@ class GroupRun {
   constructor(
     private readonly group: Definition,
     private readonly request: Request,
-    private readonly sessions: SessionManager.Service,
+    sessions: SessionManager.Service,
     private readonly clock: Clock.Clock,
     outlet: Outlet.Outlet,
     parent: Run.Service
   ) {
     this.startedAt = clock.unsafeCurrentTimeMillis()
     this.entries = group.members.map(GroupTally.makeEntry)
+    this.turns = new GroupTurns.GroupTurns(sessions, group, request)
     const { sink } = outlet
     this.run = Run.make({
       runId: request.runId,
@@ -129,50 +121,13 @@ class GroupRun {
     })
   }
 
-  private get access(): SessionManager.Access {
-    return this.request.userId === undefined ? {} : { userId: this.request.userId }
-  }
-
-  private get answers(): number {
-    return Math.max(0, this.written.length - 1)
-  }
-
   private eligible(): ReadonlyArray<GroupParticipant.Member> {
     return this.entries.filter((entry) => !entry.excluded).map((entry) => entry.member)
   }
 
-  private visibleTo(viewer: RoleIsolation.Viewer): ReadonlyArray<SessionTurn> {
-    return RoleIsolation.filter(this.group.isolation, this.window, viewer)
-  }
-
-  /** The newest turns before this one, and it: where it has its place, whether it was written now or before. */
-  private windowUpTo(turn: SessionTurn): Effect.Effect<ReadonlyArray<SessionTurn>, Failure> {
-    const before = Math.max(0, this.group.window - 1)
-    return Effect.map(
-      this.sessions.turns(this.request.sessionId, { ...this.access, last: before, before: refOf(turn) }),
-      (turns) => [...turns, turn]
-    )
-  }
-
-  /** Writes a turn. What others wrote in between comes into the window with it. */
-  private write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
-    return Effect.flatMap(this.sessions.addTurn(this.request.sessionId, turn, this.access), (added) => {
-      this.written.push(added)
-      const newest = this.window.at(-1)
-      const follows = newest !== undefined && (added.parent === undefined || isParent(added, newest))
-      const window = follows
-        ? Effect.succeed([...this.window, added].slice(-this.group.window))
-        : this.windowUpTo(added)
-      return Effect.map(window, (window) => {
-        this.window = window
-        return added
-      })
-    })
-  }
-
-  private writeUser(): Effect.Effect<SessionTurn, Failure> {
+  private writeUser(): Effect.Effect<SessionTurn, GroupTurns.Failure> {
     const { message, metadata, runId } = this.request
-    return this.write({
+    return this.turns.write({
       id: TurnId.make(`${runId}:user`),
       role: "user",
       content: message,
@@ -191,10 +146,10 @@ class GroupRun {
     answer: GroupParticipant.Answer,
     meter: GroupTally.Meter,
     runId: RunId
-  ): Effect.Effect<SessionTurn, Failure> {
+  ): Effect.Effect<SessionTurn, GroupTurns.Failure> {
     const { model, provider } = meter
-    return this.write({
-      id: TurnId.make(`${this.request.runId}:turn:${this.answers + 1}`),
+    return this.turns.write({
+      id: TurnId.make(`${this.request.runId}:turn:${this.turns.answers + 1}`),
       role: "assistant",
       content: answer.text,
       timestamp: this.clock.unsafeCurrentTimeMillis(),
@@ -236,7 +191,7 @@ class GroupRun {
     }
     return apart(
       Deadline.run(() => Effect.suspend(() => participant.respond(invitation)), {
-        whole: millis,
+        whole: Number.isFinite(millis) ? millis : undefined,
         onTimeout: (_phase, limit) =>
           new ParticipantTimeoutError({
             participant: member.name,
@@ -286,7 +241,7 @@ class GroupRun {
     return this.finished(entry.member.name, { reply: "silence", round: this.round })
   }
 
-  private ask(name: string): Effect.Effect<void, Failure, any> {
+  private ask(name: string): Effect.Effect<void, GroupTurns.Failure, any> {
     const index = this.entries.findIndex((entry) => entry.member.name === name && !entry.excluded)
     this.slots++
     if (index < 0) {
@@ -300,7 +255,7 @@ class GroupRun {
     const entry = this.entries[index] as GroupTally.Entry
     const participant = this.group.participants[index] as GroupParticipant.Any
     const { member } = entry
-    const turns = this.visibleTo(member)
+    const turns = this.turns.visibleTo(member)
     const newest = turns.at(-1)
     return Effect.gen(this, function* () {
       yield* this.run.emit({ _tag: "StepStarted", step: this.slots, name })
@@ -311,7 +266,11 @@ class GroupRun {
       this.current = { entry, meters: [entry.meter, meter] }
       const exit = yield* this.invite(participant, member, turns, runId)
       this.current = undefined
-      if (Exit.isFailure(exit)) return yield* this.failed(entry, exit.cause)
+      if (Exit.isFailure(exit)) {
+        // A run that is put to sleep looks like one that was interrupted; whoever speaks goes on when it wakes up.
+        const step = yield* Step.Step
+        return yield* step.isSuspended() ? Effect.interrupt : this.failed(entry, exit.cause)
+      }
       const reply = exit.value
       if (reply._tag === "Silence" || reply.text.trim() === "") return yield* this.silent(entry)
       const turn = yield* this.writeAnswer(member, reply, meter, runId)
@@ -329,7 +288,7 @@ class GroupRun {
     return {
       round: this.round,
       isRoundOver: this.left === 0,
-      answers: this.answers,
+      answers: this.turns.answers,
       last: this.last,
       participants: this.entries.map(GroupTally.outcomeOf),
       usage: this.total.usage,
@@ -368,8 +327,8 @@ class GroupRun {
         const [selection, next] = yield* turnManager.next(state, {
           members,
           round: this.round,
-          answers: this.answers,
-          visibleTo: (viewer) => this.visibleTo(viewer)
+          answers: this.turns.answers,
+          visibleTo: (viewer) => this.turns.visibleTo(viewer)
         })
         state = next
         if (selection._tag === "Nobody") return { reason: "nobody" as const }
@@ -396,7 +355,7 @@ class GroupRun {
   /** The session as it is now. A session that cannot be read any more does not undo what was said. */
   private session() {
     return Effect.catchAll(
-      Deadline.run(() => this.sessions.get(this.request.sessionId, this.access), {
+      Deadline.run(() => this.turns.session, {
         whole: patience,
         onTimeout: (_phase, limit) => new Cause.TimeoutException(`The session was not read within ${limit} ms`)
       }),
@@ -422,7 +381,7 @@ class GroupRun {
           sessionId: request.sessionId,
           ...ended,
           rounds: this.slots === 0 ? 0 : this.round,
-          turns: this.written,
+          turns: this.turns.written,
           ...(this.last === undefined ? {} : { answer: this.last.content }),
           participants: this.entries.map(GroupTally.outcomeOf),
           unknown: this.unknown,

@@ -18,6 +18,7 @@ import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type SessionId, type UserId } from "../domain/Ids.js"
 import { count } from "../internal/Count.js"
 import * as EventSink from "../internal/EventSink.js"
+import type * as ModelRouter from "../llm/ModelRouter.js"
 import * as Outlet from "../observability/Outlet.js"
 import * as Run from "../observability/Run.js"
 import * as RunLog from "../observability/RunLog.js"
@@ -27,8 +28,12 @@ import * as GroupOutcome from "./GroupOutcome.js"
 import type * as GroupParticipant from "./GroupParticipant.js"
 import * as GroupRun from "./GroupRun.js"
 import type { GroupTermination } from "./GroupTermination.js"
+import type * as GroupTurns from "./GroupTurns.js"
+import * as ModelTurnManager from "./ModelTurnManager.js"
+import * as PriorityTurnManager from "./PriorityTurnManager.js"
 import * as RoleIsolation from "./RoleIsolation.js"
 import * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
+import type { SessionConfig } from "./SessionConfig.js"
 import * as SessionManager from "./SessionManager.js"
 import type * as TurnManager from "./TurnManager.js"
 import { shown } from "./TurnNames.js"
@@ -74,7 +79,7 @@ export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = neve
   readonly maxAgentsPerGroup?: number | undefined
   /** How long one participant may take, unless it has a time of its own; default 60 seconds. */
   readonly participantTimeout?: Duration.DurationInput | undefined
-  /** How long the whole may take: then whoever is speaking is interrupted, and what was said stands. Default no limit. */
+  /** How long the whole may take: then whoever is speaking is interrupted, and what was written stands. Default no limit. */
   readonly timeout?: Duration.DurationInput | undefined
   /** After so many failures in a row a participant is asked no more in this run; default 3. */
   readonly maxFailures?: number | undefined
@@ -104,7 +109,7 @@ export interface RunOptions {
  * @since 0.1.0
  * @category models
  */
-export type Failure = GroupRun.Failure | GroupConfigurationError
+export type Failure = GroupTurns.Failure | GroupConfigurationError
 
 /** Those who say something without taking part. */
 const reserved: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"])
@@ -205,6 +210,40 @@ export const make = <const P extends ReadonlyArray<GroupParticipant.Any>, E = ne
     }
   })
 }
+
+const turnManagerOf = (
+  strategy: SessionConfig["defaultTurnStrategy"],
+  priorities: { readonly [name: string]: number } | undefined
+): TurnManager.Any<never, ModelRouter.ModelRouter> => {
+  switch (strategy) {
+    case "round_robin":
+      return RoundRobinTurnManager.make()
+    case "priority":
+      return PriorityTurnManager.make({ priorities })
+    case "llm_directed":
+      return ModelTurnManager.make()
+  }
+}
+
+/**
+ * A group whose `maxAgentsPerGroup` and turn manager, unless they are given, are those of the configuration. `priorities` are for the
+ * strategy `priority`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromConfig = <const P extends ReadonlyArray<GroupParticipant.Any>, E = never, R = never>(
+  config: Pick<SessionConfig, "maxAgentsPerGroup" | "defaultTurnStrategy">,
+  options: Options<P, E, R> & { readonly priorities?: { readonly [name: string]: number } | undefined }
+): Either.Either<
+  GroupSession<E, R | ModelRouter.ModelRouter | GroupParticipant.ServicesOf<P[number]>>,
+  GroupConfigurationError
+> =>
+  make<P, E, R | ModelRouter.ModelRouter>({
+    ...options,
+    maxAgentsPerGroup: options.maxAgentsPerGroup ?? config.maxAgentsPerGroup,
+    turnManager: options.turnManager ?? turnManagerOf(config.defaultTurnStrategy, options.priorities)
+  })
 
 const decodeRunId = Schema.decodeUnknownEither(RunId)
 

@@ -43,7 +43,10 @@ export const make = <E = never, R = never>(
     timeout: Duration.infinity,
     respond: (invitation) =>
       Effect.catchIf(
-        Deadline.run(() => Effect.suspend(() => options.ask(invitation)), { whole: millis, onTimeout: () => late }),
+        Deadline.run(() => Effect.suspend(() => options.ask(invitation)), {
+          whole: Number.isFinite(millis) ? millis : undefined,
+          onTimeout: () => late
+        }),
         (error): error is typeof late => error === late,
         () => Effect.succeed(undefined)
       )

@@ -208,6 +208,27 @@ describe("AgentParticipant", () => {
     }).pipe(Effect.provide(layer({ writer: () => "draft" })))
   )
 
+  it.effect("one that sees no more than its own last words is told so", () =>
+    Effect.gen(function* () {
+      yield* opened()
+      const group = yield* GroupSession.make({
+        participants: [AgentParticipant.make(agentOf("writer"))],
+        maxRounds: 2,
+        window: 1
+      })
+      yield* GroupSession.run(group, sessionId, "Write")
+      const [, second] = yield* requestsOf("writer")
+      assert.deepStrictEqual(
+        second?.messages.slice(1).map(({ content, role }) => [role, content]),
+        [
+          ["user", "(What was said before is not shown.)"],
+          ["assistant", "draft"],
+          ["user", "(Nobody has said anything since your last answer.)"]
+        ]
+      )
+    }).pipe(Effect.provide(layer({ writer: () => "draft" })))
+  )
+
   it.effect("turns are the group's: the run of an agent writes and recalls nothing", () =>
     Effect.gen(function* () {
       const memory = Collaborators.memory()
@@ -329,15 +350,38 @@ describe("AgentParticipant", () => {
       assert.strictEqual(said(request).at(-1), "user: >> Write")
     }).pipe(
       Effect.provide(
-        PromptLibrary.layer({
-          overrides: {
-            GroupParticipant: {
-              Participate: { system: "My group. Say {silence} to pass.", user: ">> {conversation}" }
+        Layer.merge(
+          layer({ writer: () => "draft" }),
+          PromptLibrary.layer({
+            overrides: {
+              GroupParticipant: {
+                Participate: { system: "My group. Say {silence} to pass.", user: ">> {conversation}" }
+              }
             }
-          }
-        })
-      ),
-      Effect.provide(layer({ writer: () => "draft" }))
+          })
+        )
+      )
+    )
+  )
+
+  it.effect("custom instructions for all are told once, those for groups too", () =>
+    Effect.gen(function* () {
+      yield* opened()
+      const agent = Agent.make("writer", { system: "writer", strategy: "react" })
+      const group = yield* GroupSession.make({ participants: [AgentParticipant.make(agent)], maxRounds: 1 })
+      const run = (instructions: NonNullable<PromptLibrary.Options["instructions"]>) =>
+        GroupSession.run(group, sessionId, "Write").pipe(Effect.provide(PromptLibrary.layer({ instructions })))
+      yield* run("Be kind.")
+      yield* run({ GroupParticipant: "Be kind." })
+      yield* run({ Other: "Be kind." })
+      assert.deepStrictEqual(
+        (yield* TestModel.requests).map((request) => JSON.stringify(request.messages).split("Be kind.").length - 1),
+        [1, 1, 0]
+      )
+    }).pipe(
+      Effect.provide(
+        Layer.mergeAll(sessions, Agents.layer().pipe(Layer.provideMerge(TestModel.layer(() => "FINAL_ANSWER: draft"))))
+      )
     )
   )
 

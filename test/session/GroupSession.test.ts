@@ -10,18 +10,23 @@ import * as TestClock from "effect/TestClock"
 import { expectTypeOf } from "vitest"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import { RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as Run from "../../src/observability/Run.js"
 import * as RunLog from "../../src/observability/RunLog.js"
+import * as Step from "../../src/observability/Step.js"
 import * as GroupOutcome from "../../src/session/GroupOutcome.js"
 import * as GroupParticipant from "../../src/session/GroupParticipant.js"
 import * as GroupSession from "../../src/session/GroupSession.js"
 import * as GroupTermination from "../../src/session/GroupTermination.js"
 import * as PriorityTurnManager from "../../src/session/PriorityTurnManager.js"
+import * as RoundRobinTurnManager from "../../src/session/RoundRobinTurnManager.js"
 import { NewTurn } from "../../src/session/Session.js"
+import * as SessionConfig from "../../src/session/SessionConfig.js"
 import { SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as TurnManager from "../../src/session/TurnManager.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as TestModel from "../../src/testing/TestModel.js"
 import { kept, lines, opened, sessionId, sessions, speaker } from "../support/Groups.js"
 import * as SteppedClock from "../support/SteppedClock.js"
 
@@ -81,6 +86,51 @@ describe("GroupSession.make", () => {
       >
     >()
   })
+})
+
+describe("GroupSession.fromConfig", () => {
+  const config = { ...SessionConfig.defaults, maxAgentsPerGroup: 2 }
+  const [ann, bob, cid] = [speaker("ann"), speaker("bob"), speaker("cid")]
+
+  it.effect("the limit is that of the configuration, unless the group has its own", () =>
+    Effect.gen(function* () {
+      const participants = [ann, bob, cid]
+      const error = yield* Effect.flip(GroupSession.fromConfig(config, { participants }))
+      assert.strictEqual(error.reason, "too-many-participants")
+      const group = yield* GroupSession.fromConfig(config, { participants, maxAgentsPerGroup: 3 })
+      assert.strictEqual(group.members.length, 3)
+    })
+  )
+
+  it.effect("so is who speaks next", () =>
+    Effect.gen(function* () {
+      yield* opened()
+      const first = (strategy: SessionConfig.TurnStrategy, turnManager?: TurnManager.Any<never, never>) =>
+        Effect.gen(function* () {
+          const group = yield* GroupSession.fromConfig(
+            { ...config, defaultTurnStrategy: strategy },
+            { participants: [ann, bob], priorities: { bob: 1 }, maxRounds: 1, turnManager }
+          )
+          return (yield* GroupSession.run(group, sessionId, "hello")).turns[1]?.metadata["agent"]
+        })
+      assert.strictEqual(yield* first("round_robin"), "ann")
+      assert.strictEqual(yield* first("priority"), "bob")
+      assert.strictEqual(yield* first("priority", RoundRobinTurnManager.make()), "ann")
+      assert.strictEqual((yield* TestModel.requests).length, 0)
+      assert.strictEqual(yield* first("llm_directed"), "bob")
+      assert.strictEqual((yield* TestModel.requests).length, 2)
+    }).pipe(
+      Effect.provide(
+        Layer.provideMerge(
+          ModelRouter.layerDefault,
+          Layer.merge(
+            sessions,
+            TestModel.layer(() => '{"next": "bob"}')
+          )
+        )
+      )
+    )
+  )
 })
 
 describe("GroupSession.run", () => {
@@ -639,6 +689,38 @@ describe("interruption", () => {
       assert.deepStrictEqual(EventRecorder.violations([...events, ...child]), [])
       assert.deepStrictEqual(lines(yield* kept()), ["user: hello"])
     }).pipe(Effect.provide(sessions))
+  )
+
+  it.effect(
+    "a run that is put to sleep ends for nobody: no failure is noted, nobody else is asked, no last event",
+    () =>
+      Effect.gen(function* () {
+        yield* opened()
+        let asleep = false
+        const sleeper = GroupParticipant.make("sleeper", {
+          respond: () =>
+            Effect.suspend(() => {
+              asleep = true
+              return Effect.interrupt
+            })
+        })
+        const bob = speaker("bob")
+        const log = RunLog.makeMemory()
+        const group = yield* GroupSession.make({ participants: [sleeper, bob] })
+        const step: Step.Service = { run: (_options, effect) => effect, isSuspended: () => asleep }
+        const exit = yield* GroupSession.run(group, sessionId, "hello", { runId: "g" }).pipe(
+          Effect.provideService(Step.Step, step),
+          Effect.provideService(RunLog.RunLog, log),
+          Effect.exit
+        )
+        assert.isTrue(Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause))
+        assert.deepStrictEqual(bob.asked, [])
+        assert.deepStrictEqual(EventRecorder.tags(yield* log.read(RunId.make("g"))), [
+          "Started",
+          "StepStarted",
+          "Delegated"
+        ])
+      }).pipe(Effect.provide(sessions))
   )
 
   it.live("leaves no timer behind, nor does a group that ends", () =>

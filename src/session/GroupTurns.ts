@@ -1,0 +1,76 @@
+/**
+ * The turns of a run of a group: written into the session, and the newest of them held, so that a turn costs the same however long the
+ * conversation is.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { SessionId, UserId } from "../domain/Ids.js"
+import * as RoleIsolation from "./RoleIsolation.js"
+import type { NewTurn, Session, SessionTurn, TurnRef } from "./Session.js"
+import type { SessionStorageError } from "./SessionError.js"
+import type * as SessionManager from "./SessionManager.js"
+
+/** What may go wrong with turns. */
+export type Failure =
+  | Effect.Effect.Error<ReturnType<SessionManager.Service["addTurn"]>>
+  | Effect.Effect.Error<ReturnType<SessionManager.Service["turns"]>>
+
+const refOf = (turn: SessionTurn): TurnRef => ({ sessionId: turn.sessionId, turnId: turn.id })
+
+const isParent = (turn: SessionTurn, other: SessionTurn): boolean =>
+  turn.parent !== undefined && turn.parent.turnId === other.id && turn.parent.sessionId === other.sessionId
+
+export class GroupTurns {
+  /** That of the user first, then the answers. */
+  readonly written: Array<SessionTurn> = []
+  private window: ReadonlyArray<SessionTurn> = []
+  private readonly access: SessionManager.Access
+
+  constructor(
+    private readonly sessions: SessionManager.Service,
+    private readonly options: { readonly window: number; readonly isolation: RoleIsolation.RoleIsolation },
+    private readonly of: { readonly sessionId: SessionId; readonly userId: UserId | undefined }
+  ) {
+    this.access = of.userId === undefined ? {} : { userId: of.userId }
+  }
+
+  get answers(): number {
+    return Math.max(0, this.written.length - 1)
+  }
+
+  /** The session as it is now. */
+  get session(): Effect.Effect<Option.Option<Session>, SessionStorageError> {
+    return this.sessions.get(this.of.sessionId, this.access)
+  }
+
+  visibleTo(viewer: RoleIsolation.Viewer): ReadonlyArray<SessionTurn> {
+    return RoleIsolation.filter(this.options.isolation, this.window, viewer)
+  }
+
+  /** The newest turns before this one, and it: where it has its place, whether it was written now or before. */
+  private upTo(turn: SessionTurn): Effect.Effect<ReadonlyArray<SessionTurn>, Failure> {
+    const last = this.options.window - 1
+    return Effect.map(
+      this.sessions.turns(this.of.sessionId, { ...this.access, last, before: refOf(turn) }),
+      (turns) => [...turns, turn]
+    )
+  }
+
+  /** Writes a turn. What others wrote in between comes into the window with it. */
+  write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
+    return Effect.flatMap(this.sessions.addTurn(this.of.sessionId, turn, this.access), (added) => {
+      this.written.push(added)
+      const newest = this.window.at(-1)
+      // Where nothing is kept a turn has no parent.
+      const follows = newest !== undefined && (added.parent === undefined || isParent(added, newest))
+      const window = follows ? Effect.succeed([...this.window, added].slice(-this.options.window)) : this.upTo(added)
+      return Effect.map(window, (window) => {
+        this.window = window
+        return added
+      })
+    })
+  }
+}
