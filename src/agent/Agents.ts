@@ -110,16 +110,13 @@ type NothingElse<L, Known extends string = never> = {
 
 const collaborators = (given: Replaceable) => {
   const router = given.router ?? ModelRouter.layerDefault
-  const sessions = given.sessions ?? SessionManager.layerNoop
-  const tokens = given.tokens ?? Layer.empty
+  const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
   return Layer.mergeAll(
-    router,
+    (given.history ?? SessionHistory.layerWindow).pipe(Layer.provideMerge(read)),
     given.strategies ?? StrategyRegistry.layer(),
     given.governance ?? Governance.layerNoop,
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
     given.memory ?? WorkingMemory.layerNoop,
-    sessions,
-    (given.history ?? SessionHistory.layerWindow).pipe(Layer.provide(Layer.mergeAll(router, sessions, tokens))),
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
     given.catalog ?? SkillCatalog.layerNoop,
     given.log ?? RunLog.layerNoop,
@@ -128,7 +125,6 @@ const collaborators = (given: Replaceable) => {
     given.hooks ?? Hooks.layerNoop,
     given.events ?? EventBus.layerNoop,
     given.prices ?? Layer.empty,
-    tokens,
     ToolRunner.layer().pipe(
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)

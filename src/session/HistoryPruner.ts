@@ -90,13 +90,58 @@ export interface Options extends Weights {
 const order = (a: SessionTurn, b: SessionTurn): number =>
   a.depth - b.depth || a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
-interface Ranked {
-  readonly turns: ReadonlyArray<SessionTurn>
-  readonly tokens: number
+type Unit = Pick<TurnPairs.Unit, "turns">
+
+interface Sorted {
+  readonly inOrder: ReadonlyArray<SessionTurn>
+  readonly system: ReadonlyArray<SessionTurn>
+  readonly others: ReadonlyArray<SessionTurn>
+  /** With the newest turn; undefined where there are no turns but those of the system. */
+  readonly newest: Unit | undefined
+  /** What may stay besides. */
+  readonly candidates: ReadonlyArray<Unit>
+}
+
+const sort = (turns: ReadonlyArray<SessionTurn>): Sorted => {
+  const inOrder = turns.toSorted(order)
+  const system = inOrder.filter(({ role }) => role === "system")
+  const others = inOrder.filter(({ role }) => role !== "system")
+  const last = others.at(-1)
+  const units = TurnPairs.units(others)
+  const newest = last === undefined ? undefined : units.find(({ turns }) => turns.includes(last))
+  return { inOrder, system, others, newest, candidates: units.filter((unit) => unit !== newest && !unit.broken) }
+}
+
+interface Ranked extends Unit {
   readonly isRecent: boolean
   readonly score: number
   /** Of its newest turn. */
   readonly place: number
+}
+
+/** The best first; those of the newest turns before all others, the newest first. */
+const rank = (
+  { candidates, others }: Sorted,
+  relevance: ReadonlyArray<number>,
+  { keepRecent, recencyWeight }: { readonly keepRecent: number; readonly recencyWeight: number }
+): ReadonlyArray<Ranked> => {
+  const places = new Map(others.map((turn, index) => [turn, index] as const))
+  const ranked = candidates.map(({ turns }): Ranked => {
+    let place = 0
+    let score = Number.NEGATIVE_INFINITY
+    for (const turn of turns) {
+      const at = places.get(turn) as number
+      const relevant = relevance[at] ?? 0
+      const recent = at / Math.max(1, others.length - 1)
+      place = Math.max(place, at)
+      score = Math.max(score, (Number.isNaN(relevant) ? 0 : relevant) + recencyWeight * recent)
+    }
+    return { turns, place, score, isRecent: place >= others.length - keepRecent }
+  })
+  return ranked.sort((a, b) => {
+    if (a.isRecent !== b.isRecent) return a.isRecent ? -1 : 1
+    return (a.isRecent || a.score === b.score ? 0 : b.score - a.score) || b.place - a.place
+  })
 }
 
 /**
@@ -109,8 +154,10 @@ interface Ranked {
 export const make = (options: Options): Effect.Effect<Service, never, TokenCounter> =>
   Effect.map(TokenCounter, (counter): Service => {
     const given = options.recencyWeight ?? 0.3
-    const recencyWeight = given >= 0 ? given : 0.3
-    const keepRecent = Count.count(options.keepRecent, 2, 0)
+    const weights = {
+      recencyWeight: given >= 0 && given < Number.POSITIVE_INFINITY ? given : 0.3,
+      keepRecent: Count.count(options.keepRecent, 2, 0)
+    }
     const costs = TokenCosts.make({ maxTexts: 8192, maxChars: 8_000_000 })
     const costOf = (turn: SessionTurn): number =>
       costs.of(JSON.stringify([turn.sessionId, turn.id, turn.role, turn.unanswered]), turn.content, () =>
@@ -124,22 +171,16 @@ export const make = (options: Options): Effect.Effect<Service, never, TokenCount
       const mostTurns = Count.count(maxTurns, Number.POSITIVE_INFINITY, 1)
       const limit = maxTokens ?? Number.POSITIVE_INFINITY
       const mostTokens = Number.isNaN(limit) ? 0 : Math.max(0, limit)
-      const counted = mostTokens < Number.POSITIVE_INFINITY
-      const inOrder = turns.toSorted(order)
-      const system = inOrder.filter(({ role }) => role === "system")
-      const others = inOrder.filter(({ role }) => role !== "system")
-      const newestTurn = others.at(-1)
-      const units = TurnPairs.units(others).filter(
-        ({ broken, turns }) => !broken || turns.includes(newestTurn as SessionTurn)
-      )
-      const result = (chosen: ReadonlyArray<{ readonly turns: ReadonlyArray<SessionTurn> }>): Pruned => {
-        const stays = new Set([...system, ...chosen.flatMap(({ turns }) => turns)])
+      const sorted = sort(turns)
+      const { candidates, inOrder, newest, system } = sorted
+      const result = (units: ReadonlyArray<Unit>): Pruned => {
+        const stays = new Set([...system, ...units.flatMap(({ turns }) => turns)])
         const kept = inOrder.filter((turn) => stays.has(turn))
         return { kept, dropped: turns.length - kept.length, tokens: SessionMessages.tokens(counter, kept) }
       }
-      const newest = units.find(({ turns }) => turns.includes(newestTurn as SessionTurn))
+      const fits = ({ tokens }: Pruned): boolean => tokens <= mostTokens
       const least = result(newest === undefined ? [] : [newest])
-      if (!(least.tokens <= mostTokens)) {
+      if (!fits(least)) {
         return yield* new SessionCapacityError({
           message: "The turns of the system and the newest turn are more than the budget",
           hint: "Allow more tokens for the history",
@@ -148,50 +189,28 @@ export const make = (options: Options): Effect.Effect<Service, never, TokenCount
       }
       if (newest === undefined) return least
 
-      const fits = (pruned: Pruned): boolean => pruned.tokens <= mostTokens
-      const tokensOf = (turns: ReadonlyArray<SessionTurn>): number =>
-        counted ? turns.reduce((sum, turn) => sum + costOf(turn), 0) : 0
-      const usable = units.flatMap(({ turns }) => turns)
-      if (usable.length <= mostTurns && tokensOf([...system, ...usable]) <= mostTokens) {
-        const all = result(units)
-        if (fits(all)) return all
+      const tokensOf = ({ turns }: Unit): number =>
+        mostTokens === Number.POSITIVE_INFINITY ? 0 : turns.reduce((sum, turn) => sum + costOf(turn), 0)
+      const take = (units: ReadonlyArray<Unit>): ReadonlyArray<Unit> => {
+        const taken = [newest]
+        let usedTurns = newest.turns.length
+        let usedTokens = least.tokens
+        for (const unit of units) {
+          if (usedTurns + unit.turns.length > mostTurns) continue
+          const tokens = tokensOf(unit)
+          if (!(usedTokens + tokens <= mostTokens)) continue
+          taken.push(unit)
+          usedTurns += unit.turns.length
+          usedTokens += tokens
+        }
+        return taken
       }
-
-      const places = new Map(others.map((turn, index) => [turn, index] as const))
-      const relevance = query === undefined || query.trim() === "" ? [] : yield* options.relevance(query, others)
-      const scoreOf = (turn: SessionTurn): number => {
-        const place = places.get(turn) as number
-        const relevant = relevance[place] ?? 0
-        const recent = others.length > 1 ? place / (others.length - 1) : 1
-        return (Number.isNaN(relevant) ? 0 : relevant) + recencyWeight * recent
-      }
-      const ranked = units
-        .filter((unit) => unit !== newest)
-        .map(({ turns }): Ranked => {
-          const place = Math.max(...turns.map((turn) => places.get(turn) as number))
-          return {
-            turns,
-            place,
-            tokens: tokensOf(turns),
-            isRecent: place >= others.length - keepRecent,
-            score: Math.max(...turns.map(scoreOf))
-          }
-        })
-        .sort((a, b) =>
-          a.isRecent !== b.isRecent
-            ? Number(b.isRecent) - Number(a.isRecent)
-            : (a.isRecent || a.score === b.score ? 0 : b.score - a.score) || b.place - a.place
-        )
-      let taken: Array<{ readonly turns: ReadonlyArray<SessionTurn> }> = [newest]
-      let usedTurns = newest.turns.length
-      let usedTokens = least.tokens
-      for (const unit of ranked) {
-        if (usedTurns + unit.turns.length > mostTurns || !(usedTokens + unit.tokens <= mostTokens)) continue
-        taken.push(unit)
-        usedTurns += unit.turns.length
-        usedTokens += unit.tokens
-      }
+      let taken = take(candidates)
       let pruned = result(taken)
+      if (taken.length > candidates.length && fits(pruned)) return pruned
+      const relevance = query === undefined || query.trim() === "" ? [] : yield* options.relevance(query, sorted.others)
+      taken = take(rank(sorted, relevance, weights))
+      pruned = result(taken)
       // A counter may find more in all of them than in each: half as many fit at some point, the newest alone at last.
       while (!fits(pruned) && taken.length > 1) {
         taken = taken.slice(0, Math.max(1, Math.floor(taken.length / 2)))

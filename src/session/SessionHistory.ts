@@ -145,3 +145,13 @@ export const layerWindow: Layer.Layer<SessionHistory, never, SessionManager.Sess
     })
   )
 )
+
+/**
+ * Shows nothing: what runs know of their conversation is what memory recalls.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SessionHistory> = Layer.succeed(SessionHistory, {
+  read: () => Effect.succeed(empty)
+})

@@ -140,6 +140,25 @@ describe("the history of a run", () => {
     )
   )
 
+  it.effect("is read from the executor's own sessions, however they are made", () =>
+    Effect.gen(function* () {
+      yield* AgentExecutor.run(agent, { input: "one", sessionId: "s" })
+      yield* AgentExecutor.run(agent, { input: "two", sessionId: "s" })
+      assert.deepStrictEqual(shownTo((yield* TestModel.requests)[1]).slice(1, 3), ["user: one", "assistant: first"])
+    }).pipe(Effect.provide(Runs.layer(["first", "second"], { sessions: Layer.fresh(KeptSessions.layer) })))
+  )
+
+  it.effect("may be nothing, and the session is kept all the same", () => {
+    const kept = Collaborators.sessions()
+    return Effect.gen(function* () {
+      yield* AgentExecutor.run(agent, { input: "one", sessionId: "s" })
+      const { events } = yield* Runs.record(AgentExecutor.stream(agent, { input: "two", sessionId: "s" }))
+      assert.deepStrictEqual(shownTo((yield* TestModel.requests)[1]), ["system: You help.", "user: two"])
+      assert.deepStrictEqual(Runs.of(events, "MemoryRecalled"), [])
+      assert.strictEqual(kept.turns("s").length, 4)
+    }).pipe(Effect.provide(Runs.layer(["1", "2"], { sessions: kept.layer, history: SessionHistory.layerNoop })))
+  })
+
   it.effect("fails the run where it cannot be read", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(AgentExecutor.run(agent, request))

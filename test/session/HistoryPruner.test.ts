@@ -13,7 +13,7 @@ import type { SessionTurn } from "../../src/session/Session.js"
 import * as SessionMessages from "../../src/session/SessionMessages.js"
 import * as CountingEmbedder from "../support/CountingEmbedder.js"
 import * as Tiers from "../support/MemoryTiers.js"
-import { call, result, turn } from "../support/SessionTurns.js"
+import { call, hostile, result, turn } from "../support/SessionTurns.js"
 
 type Pruner = Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter.TokenCounter>
 
@@ -182,7 +182,9 @@ describe("RelevanceContextPruner", () => {
         kept(some, { query: "tea", maxTurns: 2 }, RelevanceContextPruner.layer({ recencyWeight, keepRecent: 0 }))
       assert.deepStrictEqual(yield* by(0), ["t1", "t4"])
       assert.deepStrictEqual(yield* by(5), ["t3", "t4"])
-      assert.deepStrictEqual(yield* by(Number.NaN), yield* by(0.3))
+      for (const none of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+        assert.deepStrictEqual(yield* by(none), yield* by(0.3))
+      }
     })
   )
 
@@ -216,9 +218,9 @@ describe("RelevanceContextPruner", () => {
 
   it.effect("a thousand turns are pruned in one pass, with hostile words and ids among them", () =>
     Effect.gen(function* () {
-      const hostile = ["__proto__", "constructor toString", "\ud800 \u0000 tea", "(a+)+$".repeat(400)]
+      const texts = ["__proto__", "constructor toString", "\ud800 \u0000 tea", "(a+)+$".repeat(200)]
       const turns = Array.from({ length: 1000 }, (_, index) =>
-        turn(index + 1, { id: `__proto__${index}`, content: `${hostile[index % 4]} tea number ${index} of the table` })
+        turn(index + 1, { id: `__proto__${index}`, content: `${texts[index % 4]} tea number ${index} of the table` })
       )
       let counted = 0
       const watched = TokenCounter.make({
@@ -237,10 +239,14 @@ describe("RelevanceContextPruner", () => {
         18
       )
       assert.isAtMost(first.tokens, 2000)
-      // Role and content of each turn once, and of those that stay again.
+      // Role and content of those that are looked at, and of those that stay again.
+      assert.isBelow(counted, 200)
+      const few = { ...options, maxTokens: 700 }
+      counted = 0
+      assert.isAtMost((yield* pruner.prune(turns, few)).tokens, 700)
       assert.isBelow(counted, 2 * 1000 + 200)
       counted = 0
-      assert.deepStrictEqual(yield* pruner.prune(turns, options), first)
+      yield* pruner.prune(turns, few)
       assert.isBelow(counted, 200)
     })
   )
@@ -303,7 +309,7 @@ describe("HistoryPruner", () => {
   const given = FastCheck.array(
     FastCheck.tuple(
       kinds,
-      FastCheck.oneof(FastCheck.lorem({ maxCount: 20 }), FastCheck.string({ unit: "binary", maxLength: 60 })),
+      FastCheck.oneof(FastCheck.lorem({ maxCount: 20 }), FastCheck.string({ unit: hostile, maxLength: 60 })),
       FastCheck.integer({ min: 0, max: 3 })
     ),
     { maxLength: 25 }

@@ -10,6 +10,7 @@ import { LlmConnectionError } from "../../src/llm/LlmError.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
 import * as HistoryCompactor from "../../src/memory/HistoryCompactor.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
 import * as CompactedSessionHistory from "../../src/session/CompactedSessionHistory.js"
 import * as HistoryPruner from "../../src/session/HistoryPruner.js"
 import * as PrunedSessionHistory from "../../src/session/PrunedSessionHistory.js"
@@ -22,7 +23,7 @@ import * as TestModel from "../../src/testing/TestModel.js"
 import * as Collaborators from "../support/Collaborators.js"
 import * as KeptSessions from "../support/KeptSessions.js"
 import * as Tiers from "../support/MemoryTiers.js"
-import { fresh, turn } from "../support/SessionTurns.js"
+import { fresh, hostile, turn } from "../support/SessionTurns.js"
 
 const ada = UserId.make("ada")
 
@@ -173,16 +174,30 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history({ window: 50 })))
     )
 
-    it.effect("a branch is shown what was said before the fork, and what was left behind is not shown", () =>
+    it.effect("what a restore left behind is not shown", () =>
       Effect.gen(function* () {
         const { read, say, session, sessions } = yield* conversation
         yield* say(said(1), said(2))
         const checkpoint = yield* sessions.checkpoint(session.id)
         yield* say(said(3), said(4))
+        assert.deepStrictEqual(shown(yield* read()), [1, 2, 3, 4])
         yield* sessions.restore(checkpoint.id)
         assert.deepStrictEqual(shown(yield* read()), [1, 2])
         yield* say(said(5))
         assert.deepStrictEqual(shown(yield* read()), [1, 2, 5])
+      }).pipe(Effect.provide(history()))
+    )
+
+    it.effect("a branch is shown what was said before the fork, and nothing that was said behind it elsewhere", () =>
+      Effect.gen(function* () {
+        const { read, say, session, sessions } = yield* conversation
+        const branches = yield* BranchManager.BranchManager
+        yield* say(said(1), said(2))
+        const branch = yield* branches.fork(session.id, { userId: ada })
+        yield* say(said(3))
+        yield* sessions.addTurn(branch.id, said(5))
+        assert.deepStrictEqual(shown(yield* read({ session: branch })), [1, 2, 5])
+        assert.deepStrictEqual(shown(yield* read()), [1, 2, 3])
       }).pipe(Effect.provide(history()))
     )
   })
@@ -207,7 +222,7 @@ describe("SessionHistory.layerWindow", () => {
       yield* Effect.promise(() =>
         FastCheck.assert(
           FastCheck.asyncProperty(
-            FastCheck.array(FastCheck.string({ unit: "binary", minLength: 1, maxLength: 30 }), {
+            FastCheck.array(FastCheck.string({ unit: hostile, minLength: 1, maxLength: 30 }), {
               minLength: 1,
               maxLength: 12
             }),
@@ -234,7 +249,8 @@ describe("SessionHistory.layerWindow", () => {
                   if (messages.length < contents.length) assert.isAbove(cost(messages.length + 1), tokenBudget)
                 }).pipe(Effect.provide(Layer.merge(silent, Layer.succeed(TokenCounter.TokenCounter, counter))))
               )
-          )
+          ),
+          { numRuns: 50 }
         )
       )
     }).pipe(Effect.provide(Layer.provideMerge(SessionHistory.layerWindow, KeptSessions.layer)))
@@ -448,6 +464,24 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["About what was left behind."])))
   )
 
+  it.effect("a branch has a summary of its own, of all that lies on the way to it", () =>
+    Effect.gen(function* () {
+      const { read, say, session, sessions } = yield* conversation
+      const branches = yield* BranchManager.BranchManager
+      yield* say(...range(1, 11).map((n) => long(n)))
+      yield* read({ turns: 10 })
+      const branch = yield* branches.fork(session.id, { userId: ada })
+      yield* sessions.addTurn(branch.id, long(12))
+      const own = yield* read({ session: branch, turns: 10 })
+      assert.deepStrictEqual(own.messages[0], HistoryCompactor.summaryMessage({ text: "Of the branch." }))
+      assert.deepStrictEqual([own.summarized + own.shown.size, shown(own).at(-1)], [12, 12])
+      assert.deepStrictEqual(
+        (yield* read({ turns: 10 })).messages[0],
+        HistoryCompactor.summaryMessage({ text: "Of the trunk." })
+      )
+    }).pipe(Effect.provide(compacted(["Of the trunk.", "Of the branch."])))
+  )
+
   it.effect("sessions have summaries of their own", () =>
     Effect.gen(function* () {
       for (const text of ["First.", "Second."]) {
@@ -469,7 +503,7 @@ describe("CompactedSessionHistory", () => {
             FastCheck.array(
               FastCheck.tuple(
                 FastCheck.boolean(),
-                FastCheck.string({ unit: "binary", maxLength: 60 }),
+                FastCheck.string({ unit: hostile, maxLength: 60 }),
                 FastCheck.boolean()
               ),
               { maxLength: 40 }

@@ -1,15 +1,18 @@
-/** The real manager over a store in memory, without memory behind it. */
+/** The real managers over a store in memory, without memory behind it. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionWriter from "../../src/session/SessionWriter.js"
 
-export const layer: Layer.Layer<SessionManager.SessionManager> = SessionManager.layer().pipe(
-  Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
-)
+export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager> = Layer.merge(
+  SessionManager.layer(),
+  Layer.provide(BranchManager.layer(), SessionWriter.layer)
+).pipe(Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
 /** The windows that were read, in order: how many turns each was asked for, and how many it had. */
 export class Reads extends Context.Tag("test/Reads")<
@@ -18,15 +21,16 @@ export class Reads extends Context.Tag("test/Reads")<
 >() {}
 
 /** The same, and what is read of it. */
-export const layerWatched: Layer.Layer<SessionManager.SessionManager | Reads> = Layer.effectContext(
-  Effect.map(SessionManager.SessionManager, (sessions) => {
-    const reads: Array<{ readonly last: number; readonly found: number }> = []
-    return Context.make(SessionManager.SessionManager, {
-      ...sessions,
-      turns: (id, options) =>
-        Effect.tap(sessions.turns(id, options), (found) =>
-          Effect.sync(() => void reads.push({ last: options.last, found: found.length }))
-        )
-    } satisfies SessionManager.Service).pipe(Context.add(Reads, reads))
-  })
-).pipe(Layer.provide(layer))
+export const layerWatched: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager | Reads> =
+  Layer.effectContext(
+    Effect.map(SessionManager.SessionManager, (sessions) => {
+      const reads: Array<{ readonly last: number; readonly found: number }> = []
+      return Context.make(SessionManager.SessionManager, {
+        ...sessions,
+        turns: (id, options) =>
+          Effect.tap(sessions.turns(id, options), (found) =>
+            Effect.sync(() => void reads.push({ last: options.last, found: found.length }))
+          )
+      } satisfies SessionManager.Service).pipe(Context.add(Reads, reads))
+    })
+  ).pipe(Layer.provideMerge(layer))
