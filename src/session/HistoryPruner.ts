@@ -47,9 +47,9 @@ export interface Pruned {
 export interface Service {
   /**
    * The best turns that fit together; the same ones for the same turns and query, in whatever order they are given. Turns of the system and
-   * the newest turn stay always: `SessionCapacityError` when these alone are more tokens than allowed. A call of a tool and its results stay
-   * or go together (`ToolPairs`; a call that holds its result itself is complete), the newest turn with what belongs to it, even where that
-   * is more turns than allowed; one without the other goes, unless it is the newest. No turn is cut.
+   * the newest turn stay always: `SessionCapacityError` when these alone are more tokens than allowed. A call of a tool and its results
+   * stay or go together (`ToolPairs`; a call whose turn holds it needs no turn of its result), the newest turn with what belongs to it,
+   * even where that is more turns than allowed; one without the other goes, unless it is the newest. No turn is cut.
    */
   readonly prune: (
     turns: ReadonlyArray<SessionTurn>,

@@ -26,16 +26,15 @@ interface Item extends ToolPairs.Item {
 }
 
 /**
- * The convention of `ToolPairs`, and the calls a turn holds itself: one with its result is complete, one without belongs to the turn of its
- * result where there is one. All turns are of one conversation, whichever sessions wrote them.
+ * The convention of `ToolPairs`, and the calls a turn holds itself: they need no turn of their result, and go with it where there is one. All
+ * turns are of one conversation, whichever sessions wrote them.
  */
 const itemOf = (turn: SessionTurn): Item => {
   const held = turn.role === "assistant" ? turn.toolCalls : []
   const answered = new Set(held.filter(hasResult).map(({ id }) => id))
-  const asks = ToolPairs.callsOf(turn)
-  for (const id of answered) asks.delete(id)
-  const calls = new Set(asks)
-  for (const call of held) if (!hasResult(call)) calls.add(call.id)
+  const named = ToolPairs.callsOf(turn)
+  const asks = new Set(Array.from(named).filter((id) => !answered.has(id)))
+  const calls = new Set([...named, ...held.map(({ id }) => id)])
   const result = ToolPairs.resultOf(turn)
   return {
     turn,

@@ -111,7 +111,7 @@ for (const [name, layer] of Object.entries(layers)) {
       })
     )
 
-    it.effect("a call that holds its result is complete, and one that does not goes with the turn of its result", () =>
+    it.effect("a call that a turn holds itself needs no turn of its result, and goes with it where there is one", () =>
       Effect.gen(function* () {
         const held = turn(1, {
           role: "assistant",
@@ -119,6 +119,9 @@ for (const [name, layer] of Object.entries(layers)) {
           toolCalls: [{ id: "a", name: "look", params: {}, result: "tea" }]
         })
         assert.deepStrictEqual(yield* kept([held, ten(2)], {}, layer), ["t1", "t2"])
+        const twice = [held, result(2, "a"), ten(3), ten(4)]
+        assert.deepStrictEqual(yield* kept(twice, {}, layer), ["t1", "t2", "t3", "t4"])
+        assert.deepStrictEqual(yield* kept(twice, { maxTurns: 3 }, layer), ["t3", "t4"])
         const open = turn(1, { role: "assistant", toolCalls: [{ id: "a", name: "look", params: {} }] })
         assert.deepStrictEqual(yield* kept([open, ten(2)], {}, layer), ["t1", "t2"])
         const turns = [open, result(2, "a"), ten(3), ten(4)]
