@@ -6,6 +6,7 @@
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { SessionId } from "../domain/Ids.js"
 import { isLive, type Session } from "./Session.js"
 import {
@@ -143,7 +144,11 @@ export const sweep = (
     ? Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.tap(restore(store.expire({ since: at - options.idle, at, limit: options.limit })), (sessions) =>
-            Effect.forEach(sessions, (session) => followUp.ended(session, restore), { discard: true })
+            // Nobody else is given them: a caller that leaves at the first leaves the others ended too.
+            Effect.flatMap(
+              Effect.forEach(sessions, (session) => Effect.exit(followUp.ended(session, restore))),
+              (exits) => exits.find(Exit.isFailure) ?? Exit.void
+            )
           )
         )
       )

@@ -136,7 +136,7 @@ export const attributes = (
   field: string,
   given: { readonly [key: string]: unknown } | undefined
 ): Checked<Readonly<Record<string, unknown>>> => {
-  const copied = copyOf(given ?? {})
+  const copied = copyOf(given === undefined ? {} : given)
   return copied === undefined ? refused(what, field, plainData) : Either.right(copied)
 }
 

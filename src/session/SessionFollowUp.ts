@@ -69,9 +69,9 @@ const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string }
 const passedOver = (
   operation: SessionMetrics.MemoryOperation,
   session: Session,
-  work: Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
+  work: () => Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
 ): Effect.Effect<void> =>
-  Effect.flatMap(Effect.exit(Effect.interruptible(work)), (exit) => {
+  Effect.flatMap(Effect.exit(Effect.interruptible(Effect.suspend(work))), (exit) => {
     if (Exit.isSuccess(exit)) return Effect.void
     SessionMetrics.memoryFailed(operation)
     return warn(`${failed[operation]}: ${reasonOf(exit.cause)}`, session.id)
@@ -110,9 +110,7 @@ export const make = (options: {
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
 
     const feed = (turn: SessionTurn, session: Session): Effect.Effect<void> =>
-      passedOver(
-        "add",
-        session,
+      passedOver("add", session, () =>
         Deadline.run(() => memory.add(SessionMemory.entryOf(turn, session)), {
           whole: patience,
           onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
@@ -131,11 +129,11 @@ export const make = (options: {
     const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
       atOnce.withPermits(1)(
         Effect.zipRight(
-          passedOver("flush", session, memory.flush({ ownerId, sessionId: session.id })),
+          passedOver("flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
           Effect.suspend(() =>
             count(ownerId, -1) > 0
               ? Effect.void
-              : passedOver("consolidate", session, consolidator.consolidate({ ownerId }))
+              : passedOver("consolidate", session, () => consolidator.consolidate({ ownerId }))
           )
         )
       )

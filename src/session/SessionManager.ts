@@ -279,8 +279,8 @@ export interface Options {
   /** For sessions that are created without one. Default none. */
   readonly defaultSystemPrompt?: string | null | undefined
   /**
-   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by. 0: sessions never expire. Default
-   * 24 hours.
+   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it is only read with
+   * the status it had. 0: sessions never expire. Default 24 hours.
    */
   readonly sessionTtl?: Duration.DurationInput | undefined
   /** On the way from the first turn to the newest one. Default 1000. */

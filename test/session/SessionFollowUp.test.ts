@@ -387,4 +387,73 @@ describe("SessionManager and hooks", () => {
       assert.deepStrictEqual(told.memory, ["flush ada s1", "consolidate ada"])
     }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
   })
+
+  it.effect(
+    "so does one that leaves a clean-up: every session that is expired has its event and its consolidation",
+    () => {
+      const told = new Told()
+      const waiting = Layer.effect(
+        Hooks.Hooks,
+        Effect.map(Hooks.make, (hooks) => ({
+          ...hooks,
+          has: (place) => place === SessionHooks.SessionClosedHook,
+          call: () => Effect.never
+        }))
+      )
+      return Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        for (const name of ["a", "b", "c"]) yield* sessions.create({ id: sid(name), userId: ManagedSessions.uid(name) })
+        const cleaning = yield* Effect.fork(sessions.expireIdle({ idle: 0 }))
+        yield* settled
+        assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(cleaning)))
+        yield* settled
+        assert.deepStrictEqual(
+          told.events.slice(3).map(({ aggregateId, eventType }) => `${eventType} ${aggregateId}`),
+          ["SessionClosedEvent a", "SessionClosedEvent b", "SessionClosedEvent c"]
+        )
+        assert.deepStrictEqual(told.memory.toSorted(), [
+          "consolidate a",
+          "consolidate b",
+          "consolidate c",
+          "flush a a",
+          "flush b b",
+          "flush c c"
+        ])
+      }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
+    }
+  )
+
+  it.effect("a memory that throws is passed over like one that fails", () => {
+    const thrown = () => {
+      throw new TypeError("no")
+    }
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const before = [failures("add"), failures("flush"), failures("consolidate")]
+      yield* sessions.create({ id })
+      yield* sessions.addTurn(id, turn(1))
+      yield* sessions.close(id)
+      yield* settled
+      assert.deepStrictEqual(
+        [failures("add"), failures("flush"), failures("consolidate")].map((count, at) => count - (before[at] ?? 0)),
+        [1, 1, 1]
+      )
+      assert.strictEqual(Option.getOrThrow(yield* sessions.get(id)).status, "closed")
+    }).pipe(
+      Effect.provide(
+        SessionManager.layer().pipe(
+          Layer.provide(
+            Layer.mergeAll(
+              SessionStore.layerMemory,
+              Layer.succeed(WorkingMemory.WorkingMemory, { ...WorkingMemory.noop, add: thrown, flush: thrown }),
+              Layer.succeed(MemoryConsolidator.MemoryConsolidator, {
+                ...MemoryConsolidator.noop,
+                consolidate: thrown
+              })
+            )
+          )
+        )
+      )
+    )
+  })
 })

@@ -181,6 +181,7 @@ describe("SessionManager.create", () => {
       const wrong: ReadonlyArray<readonly [string, object]> = [
         ["metadata", { metadata: { f: () => 1 } }],
         ["metadata", { metadata: [1] }],
+        ["metadata", { metadata: null }],
         ["variables", { variables: { n: 10n } }],
         ["variables", { variables: cycle }],
         ["variables", { variables: { when: new Date(0) } }],
