@@ -42,14 +42,11 @@ const pruning =
 const expiry = (entry: MemoryEntry): number => entry.expiresAt ?? Number.MAX_VALUE
 
 /** Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. */
-const better = (a: MemoryEntry, b: MemoryEntry): number => {
-  return (
-    expiry(b) - expiry(a) ||
-    b.importance - a.importance ||
-    (b.accessCount ?? 0) - (a.accessCount ?? 0) ||
-    EntryGroups.order(a, b)
-  )
-}
+const better = (a: MemoryEntry, b: MemoryEntry): number =>
+  expiry(b) - expiry(a) ||
+  b.importance - a.importance ||
+  (b.accessCount ?? 0) - (a.accessCount ?? 0) ||
+  EntryGroups.order(a, b)
 
 /** The same where sessions may have branches: one has what was said before it left, and would lose it. */
 const earlier = (a: MemoryEntry, b: MemoryEntry): number => expiry(b) - expiry(a) || EntryGroups.order(a, b)

@@ -36,7 +36,8 @@ export const maxContent = 1_000_000
 
 /**
  * One thing remembered. `importance` is 0 to 1; session, run and turn say where it came from, so that a branch of a session recalls
- * its own lineage only. `metadata.type` says what it is: `turn` for what was said, `summary` for what stands for several entries.
+ * its own lineage only. `metadata.type` says what it is: `turn` for what was said, `summary` for what stands for several entries;
+ * `metadata.sessionTree` (`Selection.treeKey`) of which tree of sessions it is.
  *
  * @since 0.1.0
  * @category schemas
