@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import type { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as BranchTree from "./BranchTree.js"
+import * as CheckpointDiff from "./CheckpointDiff.js"
 import * as MergeStrategy from "./MergeStrategy.js"
 import type { CheckpointId, Session, SessionCheckpoint, SessionStatus, SessionTurn } from "./Session.js"
 import type {
@@ -28,6 +29,7 @@ import * as SessionMerge from "./SessionMerge.js"
 import * as SessionNotices from "./SessionNotices.js"
 import type * as SessionStore from "./SessionStore.js"
 import * as SessionWriter from "./SessionWriter.js"
+import type * as StateDiff from "./StateDiff.js"
 
 /**
  * @since 0.1.0
@@ -144,6 +146,15 @@ export interface Service {
     | E,
     R
   >
+  /**
+   * What leads from one checkpoint to another, of one session or of two of a tree: the small state, the turns that the other one has behind
+   * the last common turn, whole, and references to those it has not. `SessionMergeError` (`unrelated`) when they are of two trees.
+   */
+  readonly diff: (
+    from: CheckpointId,
+    to: CheckpointId,
+    options?: Access
+  ) => Effect.Effect<StateDiff.StateDiff, CheckpointNotFoundError | SessionMergeError | SessionStorageError>
 }
 
 /**
@@ -229,6 +240,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
             )
           )
         ),
+      diff: CheckpointDiff.make(writer),
       branches: Effect.fnUntraced(function* (id, options) {
         const parent = yield* find(id, options)
         const limit = Count.count(options?.limit, pageSize, 0)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { UserId } from "../../src/domain/Ids.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -10,6 +11,7 @@ import { CheckpointId, stateOf } from "../../src/session/Session.js"
 import type { SessionError } from "../../src/session/SessionError.js"
 import { SessionStartedHook } from "../../src/session/SessionHooks.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
+import * as StateDiff from "../../src/session/StateDiff.js"
 import * as B from "../support/Branching.js"
 
 const { sid } = B
@@ -468,4 +470,78 @@ describe("BranchManager.tree", () => {
     const tree = BranchTree.make(sessions, { sessionId: id, rootSessionId: sid("0") })
     assert.isTrue(BranchTree.toText(tree).endsWith("* 2999: active, 0 turns"))
   })
+})
+
+describe("BranchManager.diff", () => {
+  const setUp = Effect.gen(function* () {
+    yield* TestClock.setTime(1)
+    yield* B.create("s", { variables: { a: 1, b: 1 } })
+    yield* B.say("s", "s1")
+    const { id: first } = yield* B.checkpoint("s", "first")
+    yield* B.say("s", "s2")
+    yield* B.update("s", { variables: { a: 2 }, activeTools: ["t"] })
+    const { id: second } = yield* B.checkpoint("s", "second")
+    return { first, second }
+  })
+  const turnsOf = ({ turns }: StateDiff.StateDiff) => ({
+    added: turns?.added.map(({ content }) => content) ?? [],
+    removed: turns?.removed.map(({ turnId }) => turnId) ?? []
+  })
+
+  it.effect("between checkpoints of a session: the turns said since, and the state, forwards and backwards", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const store = yield* SessionStore.SessionStore
+      const { first, second } = yield* setUp
+      const diff = yield* branches.diff(first, second)
+      assert.deepStrictEqual(turnsOf(diff), { added: ["s2"], removed: [] })
+      assert.deepStrictEqual(diff.variables, { set: [{ key: "a", value: 2 }], removed: ["b"] })
+      const [from, to] = [
+        Option.getOrThrow(yield* store.checkpoint(first)),
+        Option.getOrThrow(yield* store.checkpoint(second))
+      ]
+      assert.deepStrictEqual(StateDiff.apply(from.state, diff), to.state)
+      const back = yield* branches.diff(second, first)
+      assert.deepStrictEqual(turnsOf(back), { added: [], removed: ["s2"] })
+      assert.deepStrictEqual(StateDiff.apply(to.state, back), from.state)
+      assert.deepStrictEqual(yield* branches.diff(first, first), {})
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("between branches, and across what a restore left behind", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const { first, second } = yield* setUp
+      const branch = yield* branches.fork(sid("s"), { id: sid("b") })
+      yield* B.say("b", "b1")
+      const { id: third } = yield* B.checkpoint("b", "third")
+      yield* TestClock.setTime(2)
+      yield* B.restore("first")
+      for (let n = 0; n < 250; n++) yield* B.say("s", `n${n}`)
+      const { id: fourth } = yield* B.checkpoint("s", "fourth")
+      assert.deepStrictEqual(turnsOf(yield* branches.diff(branch.checkpointId!, third)), { added: ["b1"], removed: [] })
+      assert.deepStrictEqual(turnsOf(yield* branches.diff(second, branch.checkpointId!)), { added: [], removed: [] })
+      const far = turnsOf(yield* branches.diff(third, fourth))
+      assert.deepStrictEqual(far.removed, ["s2", "b1"])
+      assert.strictEqual(far.added.length, 250)
+      assert.deepStrictEqual(far.added.slice(0, 2), ["n0", "n1"])
+    }).pipe(Effect.provide(B.layer()))
+  )
+
+  it.effect("checkpoints of somebody else are not found, those of two trees not compared", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const { first } = yield* setUp
+      yield* B.create("other")
+      const { id: other } = yield* B.checkpoint("other", "other")
+      yield* B.create("hers", { userId: eve })
+      const { id: hers } = yield* B.checkpoint("hers", "hers")
+      const none = yield* Effect.flip(branches.diff(first, CheckpointId.make("none")))
+      assert.strictEqual(none._tag, "CheckpointNotFoundError")
+      const foreign = yield* Effect.flip(branches.diff(first, hers, { userId: B.user }))
+      assert.strictEqual(foreign._tag, "CheckpointNotFoundError")
+      const unrelated = yield* Effect.flip(branches.diff(first, other))
+      assert.strictEqual(unrelated._tag, "SessionMergeError")
+    }).pipe(Effect.provide(B.layer()))
+  )
 })
