@@ -1137,6 +1137,14 @@ export * as ModelCall from "./strategy/ModelCall.js"
 export * as ModelFallback from "./llm/ModelFallback.js"
 
 /**
+ * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do no more than choose
+ * one of them or give a value in their place.
+ *
+ * @since 0.1.0
+ */
+export * as ModelMergeResolver from "./session/ModelMergeResolver.js"
+
+/**
  * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
  *
  * @since 0.1.0
@@ -1805,6 +1813,13 @@ export * as SessionMessages from "./session/SessionMessages.js"
 export * as SessionMetrics from "./session/SessionMetrics.js"
 
 /**
+ * What is asked about sessions: which side of a conflict holds when a branch is merged.
+ *
+ * @since 0.1.0
+ */
+export * as SessionPrompts from "./prompt/SessionPrompts.js"
+
+/**
  * Finds the conversation the run belongs to.
  *
  * @since 0.1.0
@@ -2051,6 +2066,13 @@ export * as SkillsConfig from "./skill/SkillsConfig.js"
  * @since 0.1.0
  */
 export * as Stage from "./agent/Stage.js"
+
+/**
+ * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
+ *
+ * @since 0.1.0
+ */
+export * as StateDiff from "./session/StateDiff.js"
 
 /**
  * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.

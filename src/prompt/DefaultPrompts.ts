@@ -19,6 +19,7 @@ import * as ReflexionPrompts from "./ReflexionPrompts.js"
 import * as ReWooPrompts from "./ReWooPrompts.js"
 import * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
 import * as SemanticPrompts from "./SemanticPrompts.js"
+import * as SessionPrompts from "./SessionPrompts.js"
 import * as StormPrompts from "./StormPrompts.js"
 import * as SupervisorPrompts from "./SupervisorPrompts.js"
 
@@ -65,9 +66,17 @@ export const memorySteps: ReadonlyArray<PromptStep> = [
 export const groupSteps: ReadonlyArray<PromptStep> = [...GroupPrompts.steps]
 
 /**
+ * What sessions ask: how conflicts of a merge are settled.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const sessionSteps: ReadonlyArray<PromptStep> = [...SessionPrompts.steps]
+
+/**
  * All of them.
  *
  * @since 0.1.0
  * @category constants
  */
-export const steps: ReadonlyArray<PromptStep> = [...strategySteps, ...memorySteps, ...groupSteps]
+export const steps: ReadonlyArray<PromptStep> = [...strategySteps, ...memorySteps, ...groupSteps, ...sessionSteps]

@@ -143,6 +143,13 @@ export * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
 export * as SemanticPrompts from "./SemanticPrompts.js"
 
 /**
+ * What is asked about sessions: which side of a conflict holds when a branch is merged.
+ *
+ * @since 0.1.0
+ */
+export * as SessionPrompts from "./SessionPrompts.js"
+
+/**
  * What `STORMAgent` tells its models.
  *
  * @since 0.1.0

@@ -94,6 +94,14 @@ export * as HumanParticipant from "./HumanParticipant.js"
 export * as MergeStrategy from "./MergeStrategy.js"
 
 /**
+ * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do no more than choose
+ * one of them or give a value in their place.
+ *
+ * @since 0.1.0
+ */
+export * as ModelMergeResolver from "./ModelMergeResolver.js"
+
+/**
  * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
  * among the names of the group: nothing else in it counts.
  *
@@ -252,6 +260,13 @@ export * as SessionStateMachine from "./SessionStateMachine.js"
  * @since 0.1.0
  */
 export * as SessionStore from "./SessionStore.js"
+
+/**
+ * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
+ *
+ * @since 0.1.0
+ */
+export * as StateDiff from "./StateDiff.js"
 
 /**
  * Whoever is responsible for what was just said.

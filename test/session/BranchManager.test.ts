@@ -511,7 +511,7 @@ describe("BranchManager.diff", () => {
   it.effect("between branches, and across what a restore left behind", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
-      const { first, second } = yield* setUp
+      const { second } = yield* setUp
       const branch = yield* branches.fork(sid("s"), { id: sid("b") })
       yield* B.say("b", "b1")
       const { id: third } = yield* B.checkpoint("b", "third")
