@@ -483,7 +483,9 @@ describe("BranchManager.diff", () => {
     const { id: second } = yield* B.checkpoint("s", "second")
     return { first, second }
   })
-  const turnsOf = ({ turns }: StateDiff.StateDiff) => ({
+  const turnsOf = ({
+    turns
+  }: StateDiff.StateDiff): { readonly added: ReadonlyArray<string>; readonly removed: ReadonlyArray<string> } => ({
     added: turns?.added.map(({ content }) => content) ?? [],
     removed: turns?.removed.map(({ turnId }) => turnId) ?? []
   })
