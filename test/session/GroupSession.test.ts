@@ -642,7 +642,7 @@ describe("nobody stalls a group", () => {
     }).pipe(Effect.provide(sessions))
   )
 
-  it.effect("what a participant leaves running ends with its turn", () =>
+  it.live("what a participant leaves running ends with its turn", () =>
     Effect.gen(function* () {
       yield* opened()
       const ended: Array<string> = []
