@@ -104,7 +104,8 @@ export const make = (
     > {
       const most = Count.count(turns, 0, 0)
       if (most === 0) return SessionHistory.empty
-      const scope = { ownerId: session.userId ?? "", sessionId: session.id }
+      // Whoever else compacts what the user says in the session has other items, and a summary of its own.
+      const scope = { ownerId: `turns of ${session.userId ?? ""}`, sessionId: session.id }
       const limit = Math.max(widest, most)
       const page = Math.min(limit, 2 * most + 2)
       const latest = yield* sessions.turns(session.id, { last: page, ...access })

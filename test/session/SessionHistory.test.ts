@@ -482,6 +482,28 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Of the trunk.", "Of the branch."])))
   )
 
+  it.effect("nobody else who compacts for the same user and session takes its place", () =>
+    Effect.gen(function* () {
+      const { read, say, session } = yield* conversation
+      const compactor = yield* HistoryCompactor.HistoryCompactor
+      yield* say(...range(1, 11).map((n) => long(n)))
+      const before = yield* read({ turns: 10 })
+      const items = range(1, 11).map((n) => turn(n, long(n)))
+      const scope = { ownerId: ada, sessionId: session.id }
+      const other = yield* compactor.compact({ scope, items, tokenBudget: 600 })
+      assert.strictEqual(other.summary?.text, "Of others.")
+      assert.deepStrictEqual(yield* read({ turns: 10 }), before)
+      assert.strictEqual(yield* asked, 2)
+    }).pipe(
+      Effect.provide(
+        CompactedSessionHistory.layer().pipe(
+          Layer.provideMerge(Layer.provide(HistoryCompactor.layer(), ModelRouter.layerDefault)),
+          Layer.provideMerge(Layer.mergeAll(KeptSessions.layer, counted, TestModel.layer(["Of turns.", "Of others."])))
+        )
+      )
+    )
+  )
+
   it.effect("sessions have summaries of their own", () =>
     Effect.gen(function* () {
       for (const text of ["First.", "Second."]) {
