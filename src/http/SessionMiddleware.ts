@@ -182,7 +182,9 @@ interface Found {
  * Refusals are JSON, `{ "error": { "code", "message" } }`: 401 without a good token where one is required, 404 with `onForeign: "reject"`,
  * 429 when the user has too many sessions, 503 when sessions or keys cannot be had.
  *
- * Spans of the server do not show the id. The platform's request logger writes whole URLs: set `queryName` to `null`, or do not log them.
+ * The id of a session of nobody is its key. Spans of the server do not show it, but spans and events of sessions do, and the platform's
+ * request logger writes whole URLs: set `queryName` to `null`, or do not log them. Where neighbouring domains are not trusted, name the
+ * cookie `__Host-…`: browsers let nobody else set such a one.
  *
  * Throws `SessionConfigurationError` for names, path, domain or time to live that no header or cookie can have.
  *

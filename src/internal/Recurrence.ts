@@ -10,7 +10,9 @@ import * as Random from "effect/Random"
  * rest.
  */
 export const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
-  Effect.map(Random.next, (random) => Math.round(millis * (1 + Math.min(1, Math.max(0, jitter)) * (2 * random - 1))))
+  Effect.map(Random.next, (random) =>
+    Math.round(millis * (1 + (jitter > 0 ? Math.min(1, jitter) : 0) * (2 * random - 1)))
+  )
 
 /** Timers of a month and more do not work, and after a sleep of the machine the time of day counts. */
 const longestSleep = 86_400_000

@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../domain/Ids.js"
+import * as Count from "../internal/Count.js"
 import * as AnalyticsFold from "./AnalyticsFold.js"
 import type { Session, SessionTurn, TurnRef } from "./Session.js"
 import type { SessionNotFoundError, SessionStorageError } from "./SessionError.js"
@@ -57,7 +58,8 @@ export interface Bucket extends Schema.Schema.Type<typeof Bucket> {}
 
 /**
  * Of all sessions of a user. A turn counts for the session that wrote it, so that branches of a conversation do not count it again; what a
- * merge took over counts where it was said first, as long as that session is kept.
+ * merge took over counts where it was said first as long as that session is kept, then where it was taken over. What a restore left behind,
+ * and what was deleted, does not count: a report says what was talked about, not what was spent.
  *
  * @since 0.1.0
  * @category schemas
@@ -184,8 +186,8 @@ const newest = (periods: Map<number, AnalyticsFold.Fold>, limit: number): boolea
  */
 export const make = (options?: Options | undefined): Effect.Effect<Service, never, SessionManager.SessionManager> =>
   Effect.map(SessionManager.SessionManager, (manager) => {
-    const pageSize = Math.max(1, Math.floor(options?.pageSize ?? 256))
-    const maxBuckets = Math.max(1, Math.floor(options?.maxBuckets ?? 1000))
+    const pageSize = Count.count(options?.pageSize, 256, 1)
+    const maxBuckets = Count.count(options?.maxBuckets, 1000, 1)
 
     /** Hands over the turns of a session by pages, the newest page first, until there are no more or nobody asks for more. */
     const pages = <E, R>(

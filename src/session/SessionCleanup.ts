@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Count from "../internal/Count.js"
 import * as Recurrence from "../internal/Recurrence.js"
 import * as SecretText from "../internal/SecretText.js"
 import type { SessionStorageError } from "./SessionError.js"
@@ -105,7 +106,7 @@ const makeRunner = (
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
     const oneAtATime = yield* Effect.makeSemaphore(1)
-    const limit = Math.max(1, Math.floor(options?.pageSize ?? 100))
+    const limit = Count.count(options?.pageSize, 100, 1)
     const page = sessions.expireIdle({ limit, ...(options?.idle === undefined ? {} : { idle: options.idle }) })
     let status: Status = {
       running: false,

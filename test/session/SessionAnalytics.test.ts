@@ -195,14 +195,16 @@ describe("ofSession", () => {
 
   it.effect("pages of any size give the same", () =>
     Effect.gen(function* () {
-      const reports = yield* Effect.forEach([1, 2, 3, 7, 100], (pageSize) =>
+      const reports = yield* Effect.forEach([1, 2, 3, 7, 100, 0, Number.NaN], (pageSize) =>
         run(
           ({ analytics, manager, read, store }) =>
             Effect.gen(function* () {
               const session = yield* create(manager, "s")
               yield* write(store, session, 15)
               const report = yield* analytics.ofSession(session.id)
-              assert.isTrue(read.every(([limit]) => limit === pageSize))
+              assert.isTrue(
+                read.every(([limit]) => limit === (pageSize === 0 ? 1 : Number.isNaN(pageSize) ? 256 : pageSize))
+              )
               return report
             }),
           { pageSize }
@@ -313,42 +315,33 @@ describe("ofUser", () => {
   )
 
   it.effect("what a merge took over counts once: where it was said, or here when that session is gone", () =>
-    run(({ analytics, branches, manager, store }) =>
+    run(({ analytics, branches, manager }) =>
       Effect.gen(function* () {
+        yield* TestClock.setTime(start)
         const parent = yield* create(manager, "p")
         yield* say(manager, parent, { tokensUsed: 1 })
         const branch = yield* branches.fork(parent.id)
-        yield* say(manager, branch, { id: "b1", tokensUsed: 10, timestamp: start + 5000 })
-        const kept = Option.getOrThrow(yield* manager.get(parent.id))
-        const copy = TurnId.make("copy")
-        yield* store.append({
-          session: {
-            ...kept,
-            head: { sessionId: kept.id, turnId: copy },
-            depth: 2,
-            totalTokens: 11,
-            revision: kept.revision + 1
-          },
-          turns: [
-            SessionTurn.make({
-              id: copy,
-              role: "user",
-              content: "hello",
-              timestamp: start + DAY,
-              tokensUsed: 10,
-              sessionId: kept.id,
-              depth: 2,
-              parent: kept.head,
-              origin: { sessionId: branch.id, turnId: TurnId.make("b1"), timestamp: start + 5000 }
-            })
-          ]
-        })
-        assert.strictEqual((yield* analytics.ofSession(parent.id)).totalTokens, 11)
-        assert.strictEqual((yield* analytics.ofUser(ann)).totalTokens, 11)
+        yield* say(
+          manager,
+          branch,
+          { tokensUsed: 10, timestamp: start + 5000 },
+          { role: "assistant", tokensUsed: 100, timestamp: start + 5400 }
+        )
+        yield* say(manager, parent, { tokensUsed: 1000, timestamp: start + 9000 })
+        yield* TestClock.adjust("1 hour")
+        const merged = yield* branches.merge(parent.id, branch.id)
+        assert.lengthOf(merged.turns, 2)
+        assert.strictEqual((yield* analytics.ofSession(parent.id)).totalTokens, 1111)
+        const tokens = (options?: SessionAnalytics.UserOptions) =>
+          Effect.map(analytics.ofUser(ann, options), ({ averageResponseTimeMs, totalTokens }) => [
+            totalTokens,
+            averageResponseTimeMs
+          ])
+        assert.deepStrictEqual(yield* tokens(), [1111, 400])
         yield* manager.delete(branch.id)
-        assert.strictEqual((yield* analytics.ofUser(ann)).totalTokens, 11)
-        assert.strictEqual((yield* analytics.ofUser(ann, { to: start + 6000 })).totalTokens, 11)
-        assert.strictEqual((yield* analytics.ofUser(ann, { from: start + 6000 })).totalTokens, 0)
+        assert.deepStrictEqual(yield* tokens(), [1111, 400])
+        assert.deepStrictEqual(yield* tokens({ to: start + 6000 }), [111, 400])
+        assert.deepStrictEqual(yield* tokens({ from: start + 6000 }), [1000, 0])
       })
     )
   )

@@ -212,6 +212,17 @@ describe("layer", () => {
     })
   )
 
+  it.effect("options that are no numbers are as good as left out", () =>
+    run(
+      ({ asked }) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust("30 minutes")
+          assert.deepStrictEqual(asked, ["10 100", "20 100", "30 100"])
+        }),
+      { jitter: Number.NaN, pageSize: Number.NaN }
+    )
+  )
+
   it.effect("a pass goes on page by page until none is left", () =>
     run(
       ({ asked, cleanup, manager, told }) =>
