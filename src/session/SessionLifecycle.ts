@@ -170,7 +170,8 @@ const close =
 const update =
   (parts: Parts): Service["update"] =>
   (id, options) => {
-    const updated = Effect.flatMap(SessionChecks.settings(options), (given) =>
+    const checked = Effect.suspend(() => SessionChecks.settings(options))
+    const updated = Effect.flatMap(checked, (given) =>
       SessionChange.change(parts, id, options, {
         decide: (session, now) => {
           const refused = SessionChange.refusal(session)

@@ -155,7 +155,8 @@ export const addTurn =
   (parts: SessionChange.Parts): SessionManager.Service["addTurn"] =>
   (id, given, options) => {
     const { store } = parts.writer
-    const added = Effect.flatMap(SessionChecks.turn(given), (turn) =>
+    const checked = Effect.suspend(() => SessionChecks.turn(given))
+    const added = Effect.flatMap(checked, (turn) =>
       SessionChange.change(parts, id, options, {
         decide: Effect.fnUntraced(function* (session: Session, now: number) {
           const refused = refusal(parts, session, options)

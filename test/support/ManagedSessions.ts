@@ -107,10 +107,11 @@ export const layer = (
     readonly store?: Layer.Layer<SessionStore.SessionStore> | undefined
     readonly told?: Told | undefined
     readonly hooks?: Layer.Layer<Hooks.Hooks> | undefined
+    readonly branches?: BranchManager.Options | undefined
   } = {}
 ): Layer.Layer<Provided> => {
   const { store = SessionStore.layerMemory, told = new Told() } = parts
-  return Layer.merge(SessionManager.layer(options), BranchManager.layer()).pipe(
+  return Layer.merge(SessionManager.layer(options), BranchManager.layer(parts.branches)).pipe(
     Layer.provideMerge(SessionWriter.layer),
     Layer.provideMerge(store),
     Layer.provide(Layer.mergeAll(parts.hooks ?? hooks(told), bus(told), memory(told)))
