@@ -20,14 +20,14 @@ import * as Refusals from "./SessionRefusals.js"
 import type { Addition, Change, Created, Creation, Limits, Service } from "./SessionStore.js"
 import { TurnTree } from "./TurnTree.js"
 
-interface Held extends Entry {
+interface Held extends Entry<Session> {
   readonly checkpoints: HeldCheckpoints
 }
 
 class Store {
   private readonly sessions = new Map<SessionId, Held>()
   private readonly byId = new Map<CheckpointId, SessionCheckpoint>()
-  readonly index = new SessionIndex((id) => this.sessions.get(id))
+  readonly index = new SessionIndex<Session, Held>((id) => this.sessions.get(id))
   readonly turns = new TurnTree()
 
   create({
@@ -143,7 +143,7 @@ class Store {
     return checkpoint !== undefined && this.byId.has(checkpoint.id)
   }
 
-  private replace(entry: Entry, session: Session): void {
+  private replace(entry: Held, session: Session): void {
     this.index.remove(entry)
     entry.session = session
     this.index.add(entry)

@@ -10,17 +10,27 @@ import type { Session, SessionStatus } from "./Session.js"
 import type { Cursor, ListOptions } from "./SessionStore.js"
 
 /**
+ * What sessions are listed by.
+ *
+ * @category models
+ */
+export type Listed = Pick<
+  Session,
+  "id" | "userId" | "status" | "createdAt" | "updatedAt" | "parentSessionId" | "rootSessionId"
+>
+
+/**
  * A session as it is now; what is indexed under one value is removed before it takes the next.
  *
  * @category models
  */
-export interface Entry {
-  session: Session
+export interface Entry<S extends Listed = Listed> {
+  session: S
 }
 
 type Order = "created" | "updated"
 
-const timeOf = (session: Session, order: Order): number => (order === "created" ? session.createdAt : session.updatedAt)
+const timeOf = (session: Listed, order: Order): number => (order === "created" ? session.createdAt : session.updatedAt)
 
 const byPlace = (aTime: number, aId: string, bTime: number, bId: string): number =>
   aTime - bTime || (aId < bId ? -1 : aId > bId ? 1 : 0)
@@ -32,33 +42,33 @@ const comparing =
 
 const compare = { created: comparing("created"), updated: comparing("updated") }
 
-const behind = (session: Session, order: Order, cursor: Cursor): number =>
+const behind = (session: Listed, order: Order, cursor: Cursor): number =>
   byPlace(timeOf(session, order), session.id, cursor.at, cursor.id)
 
 const statuses: ReadonlyArray<SessionStatus> = ["active", "suspended", "closed", "expired"]
 const live: ReadonlyArray<SessionStatus> = ["active", "suspended"]
 
-interface Ranked {
-  readonly created: OrderedList<Entry>
-  readonly updated: OrderedList<Entry>
+interface Ranked<E> {
+  readonly created: OrderedList<E>
+  readonly updated: OrderedList<E>
 }
 
 /** Of one user, parent or root. */
-class Scope {
-  private readonly ranked = new Map<SessionStatus, Ranked>()
+class Scope<E extends Entry> {
+  private readonly ranked = new Map<SessionStatus, Ranked<E>>()
 
-  add(entry: Entry): void {
+  add(entry: E): void {
     const { status } = entry.session
-    let of = this.ranked.get(status)
+    let of: Ranked<E> | undefined = this.ranked.get(status)
     if (of === undefined) {
-      of = { created: new OrderedList(compare.created), updated: new OrderedList(compare.updated) }
+      of = { created: new OrderedList<E>(compare.created), updated: new OrderedList<E>(compare.updated) }
       this.ranked.set(status, of)
     }
     of.created.add(entry)
     of.updated.add(entry)
   }
 
-  remove(entry: Entry): void {
+  remove(entry: E): void {
     const { status } = entry.session
     const of = this.ranked.get(status)
     if (of === undefined) return
@@ -67,11 +77,11 @@ class Scope {
     if (of.created.size === 0) this.ranked.delete(status)
   }
 
-  leaveTime(entry: Entry): void {
+  leaveTime(entry: E): void {
     this.ranked.get(entry.session.status)?.updated.remove(entry)
   }
 
-  takeTime(entry: Entry): void {
+  takeTime(entry: E): void {
     this.ranked.get(entry.session.status)?.updated.add(entry)
   }
 
@@ -83,15 +93,15 @@ class Scope {
     return live.reduce((sum, status) => sum + (this.ranked.get(status)?.created.size ?? 0), 0)
   }
 
-  lists(wanted: ReadonlyArray<SessionStatus>, order: Order): ReadonlyArray<OrderedList<Entry>> {
+  lists(wanted: ReadonlyArray<SessionStatus>, order: Order): ReadonlyArray<OrderedList<E>> {
     return wanted.flatMap((status) => this.ranked.get(status)?.[order] ?? [])
   }
 }
 
-const scopeOf = <K>(scopes: Map<K, Scope>, key: K): Scope => {
+const scopeOf = <K, E extends Entry>(scopes: Map<K, Scope<E>>, key: K): Scope<E> => {
   let scope = scopes.get(key)
   if (scope === undefined) {
-    scope = new Scope()
+    scope = new Scope<E>()
     scopes.set(key, scope)
   }
   return scope
@@ -134,16 +144,16 @@ export const newest = <A>(
 /**
  * @category models
  */
-export class SessionIndex {
-  private readonly all = new Scope()
-  private readonly users = new Map<UserId | null, Scope>()
-  private readonly parents = new Map<SessionId, Scope>()
+export class SessionIndex<S extends Listed, E extends Entry<S> = Entry<S>> {
+  private readonly all = new Scope<E>()
+  private readonly users = new Map<UserId | null, Scope<E>>()
+  private readonly parents = new Map<SessionId, Scope<E>>()
   /** Without the first sessions of the trees: most trees have no other. */
-  private readonly roots = new Map<SessionId, Scope>()
+  private readonly roots = new Map<SessionId, Scope<E>>()
 
-  constructor(private readonly find: (id: SessionId) => Entry | undefined) {}
+  constructor(private readonly find: (id: SessionId) => E | undefined) {}
 
-  add(entry: Entry): void {
+  add(entry: E): void {
     const { parentSessionId, rootSessionId, userId } = entry.session
     this.all.add(entry)
     scopeOf(this.users, userId ?? null).add(entry)
@@ -151,9 +161,9 @@ export class SessionIndex {
     if (rootSessionId !== undefined) scopeOf(this.roots, rootSessionId).add(entry)
   }
 
-  remove(entry: Entry): void {
+  remove(entry: E): void {
     const { parentSessionId, rootSessionId, userId } = entry.session
-    const from = <K>(scopes: Map<K, Scope>, key: K | undefined): void => {
+    const from = <K>(scopes: Map<K, Scope<E>>, key: K | undefined): void => {
       const scope = key === undefined ? undefined : scopes.get(key)
       if (scope === undefined) return
       scope.remove(entry)
@@ -166,7 +176,7 @@ export class SessionIndex {
   }
 
   /** Where only the time of the last change differs. */
-  moveTo(entry: Entry, session: Session): void {
+  moveTo(entry: E, session: S): void {
     const scopes = this.scopesOf(entry.session)
     for (const scope of scopes) scope.leaveTime(entry)
     entry.session = session
@@ -181,7 +191,7 @@ export class SessionIndex {
     return parentSessionId === undefined ? 0 : (this.parents.get(parentSessionId)?.live ?? 0)
   }
 
-  list(options: ListOptions): ReadonlyArray<Entry> {
+  list(options: ListOptions): ReadonlyArray<E> {
     const order = options.order ?? "created"
     const { after } = options
     const wanted = options.statuses === undefined ? statuses : [...new Set(options.statuses)]
@@ -193,7 +203,7 @@ export class SessionIndex {
     return taken(found, options.limit, ({ session }) => this.fits(session, options))
   }
 
-  idle(since: number, limit: number, after: Cursor | undefined): ReadonlyArray<Entry> {
+  idle(since: number, limit: number, after: Cursor | undefined): ReadonlyArray<E> {
     const found = merged(
       this.all
         .lists(live, "updated")
@@ -202,7 +212,7 @@ export class SessionIndex {
         ),
       compare.updated
     )
-    const idle: Array<Entry> = []
+    const idle: Array<E> = []
     if (limit <= 0) return idle
     for (const entry of found) {
       if (entry.session.updatedAt > since) break
@@ -212,7 +222,7 @@ export class SessionIndex {
     return idle
   }
 
-  private scopesOf({ parentSessionId, rootSessionId, userId }: Session): ReadonlyArray<Scope> {
+  private scopesOf({ parentSessionId, rootSessionId, userId }: Listed): ReadonlyArray<Scope<E>> {
     const scopes = [this.all, scopeOf(this.users, userId ?? null)]
     if (parentSessionId !== undefined) scopes.push(scopeOf(this.parents, parentSessionId))
     if (rootSessionId !== undefined) scopes.push(scopeOf(this.roots, rootSessionId))
@@ -224,12 +234,12 @@ export class SessionIndex {
     { parentSessionId, rootSessionId, userId }: ListOptions,
     wanted: ReadonlyArray<SessionStatus>,
     order: Order
-  ): ReadonlyArray<OrderedList<Entry>> {
-    const of = <K>(scopes: Map<K, Scope>, key: K) => scopes.get(key)?.lists(wanted, order) ?? []
+  ): ReadonlyArray<OrderedList<E>> {
+    const of = <K>(scopes: Map<K, Scope<E>>, key: K) => scopes.get(key)?.lists(wanted, order) ?? []
     if (parentSessionId !== undefined) return of(this.parents, parentSessionId)
     if (rootSessionId !== undefined) {
       const root = this.find(rootSessionId)
-      const alone = new OrderedList(compare[order])
+      const alone = new OrderedList<E>(compare[order])
       if (root !== undefined && root.session.rootSessionId === undefined && wanted.includes(root.session.status)) {
         alone.add(root)
       }
@@ -238,7 +248,7 @@ export class SessionIndex {
     return userId !== undefined ? of(this.users, userId) : this.all.lists(wanted, order)
   }
 
-  private fits(session: Session, { parentSessionId, rootSessionId, userId }: ListOptions): boolean {
+  private fits(session: Listed, { parentSessionId, rootSessionId, userId }: ListOptions): boolean {
     return (
       (userId === undefined || (session.userId ?? null) === userId) &&
       (parentSessionId === undefined || session.parentSessionId === parentSessionId) &&

@@ -12,7 +12,7 @@ import type { Limits } from "./SessionStore.js"
 /**
  * @category constructors
  */
-export const stale = (next: Session, kept: Session | undefined): SessionConflictError =>
+export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined): SessionConflictError =>
   new SessionConflictError({
     message:
       kept === undefined ? "The session is not there any more" : "The session was changed by somebody else in between",
@@ -66,8 +66,8 @@ export const turnsTwice: SessionStorageError = new SessionStorageError({
  * @category constructors
  */
 export const notJson: SessionStorageError = new SessionStorageError({
-  message: "What is to be kept cannot be written as JSON; nothing is written",
-  hint: "Metadata, variables, and parameters and results of tools hold plain data: no cycles, no big integers"
+  message: "What is to be kept cannot be written as JSON, or not be read again; nothing is written",
+  hint: "Metadata, variables, and parameters and results of tools hold plain data: no cycles, no big integers; times and costs are numbers"
 })
 
 /**

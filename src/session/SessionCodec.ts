@@ -1,0 +1,91 @@
+/**
+ * Sessions, turns and checkpoints as JSON text and back.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as Session from "./Session.js"
+import { SessionStorageError } from "./SessionError.js"
+import * as Refusals from "./SessionRefusals.js"
+
+/**
+ * @category models
+ */
+export interface Codec<A> {
+  readonly encode: (value: A) => Effect.Effect<string, SessionStorageError>
+  /** `key` is what a failure names; it says nothing of the content. */
+  readonly decode: (key: string, text: string) => Effect.Effect<A, SessionStorageError>
+}
+
+/**
+ * @category constructors
+ */
+export const unreadable = (key: string): SessionStorageError =>
+  new SessionStorageError({
+    message: `What is kept under ${key} cannot be read: it is no JSON, or not what is kept there`,
+    hint: "It was written by something else, or only in part; delete it, or restore it from a backup"
+  })
+
+/**
+ * @category constructors
+ */
+export const of = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
+  const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
+  const encode = Schema.encodeSync(schema)
+  return {
+    // Checked, so that nothing is written that could not be read again.
+    encode: (value) => Effect.try({ try: () => JSON.stringify(encode(value)), catch: () => Refusals.notJson }),
+    decode: (key, text) => Either.mapLeft(decode(text), () => unreadable(key))
+  }
+}
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** As it stands in the text: a schema of records copies them field by field, and loses one that is named `__proto__`. */
+const Data = Schema.declare(isRecord)
+const data = Schema.optionalWith(Data, { default: () => ({}) })
+
+/**
+ * The fields of a session as they are kept.
+ *
+ * @category schemas
+ */
+export const sessionFields = { ...Session.Session.fields, metadata: data, variables: data }
+
+const State = Schema.Struct({ ...Session.SessionState.fields, metadata: data, variables: data })
+
+/**
+ * @category schemas
+ */
+export const Turn: Schema.Schema<Session.SessionTurn, any> = Schema.Struct({
+  ...Session.SessionTurn.fields,
+  metadata: data,
+  skillResults: Schema.optionalWith(Schema.Array(Data), { default: () => [] })
+})
+
+/**
+ * @category schemas
+ */
+export const Checkpoint: Schema.Schema<Session.SessionCheckpoint, any> = Schema.Struct({
+  ...Session.SessionCheckpoint.fields,
+  state: State,
+  metadata: data,
+  merge: Schema.optional(Schema.Struct({ ...Session.MergeRecord.fields, state: State }))
+})
+
+/**
+ * @category constants
+ */
+export const session: Codec<Session.Session> = of(Schema.Struct(sessionFields))
+/**
+ * @category constants
+ */
+export const turn: Codec<Session.SessionTurn> = of(Turn)
+/**
+ * @category constants
+ */
+export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
