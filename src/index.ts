@@ -817,6 +817,13 @@ export * as JsonShapeGuard from "./guard/JsonShapeGuard.js"
 export * as JudgeGuard from "./guard/JudgeGuard.js"
 
 /**
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else there is one for.
+ *
+ * @since 0.1.0
+ */
+export * as KeyValueSessionStore from "./session/KeyValueSessionStore.js"
+
+/**
  * Any `@effect/ai` language model as an {@link LlmClient}.
  *
  * @since 0.1.0

@@ -15,7 +15,7 @@ import type { SessionCapacityError, SessionConflictError, SessionStorageError } 
 
 /**
  * How many live (active or suspended) sessions there may be. Counted in the same step as the write, so that no two writers together go
- * beyond.
+ * beyond. A session that is not live itself is held by none.
  *
  * @since 0.1.0
  * @category models
@@ -32,8 +32,9 @@ export interface Limits {
  * @category models
  */
 export interface Creation {
+  /** Its head is the turn of another session that it begins with, and needs as long as it is there. */
   readonly session: Session
-  /** Kept in the same step. */
+  /** Kept in the same step. One whose id is taken fails with `SessionStorageError`, as in every write, and nothing is written. */
   readonly checkpoint?: SessionCheckpoint | undefined
   readonly limits?: Limits | undefined
 }
@@ -113,8 +114,13 @@ export interface ListOptions {
 }
 
 /**
- * The contract of every method: what comes out is what went in; ids are compared exactly, whatever they are made of; a method that writes
- * is all or nothing and durable when it succeeds; what is not found is none, empty or `false`, never a failure.
+ * The contract of every method: what comes out is what went in, whatever callers do with either; ids are compared exactly, whatever they
+ * are made of; a method that writes is all or nothing and durable when it succeeds; what is not found is none, empty or `false`, never a
+ * failure; a limit of 0 is empty.
+ *
+ * Texts are kept exactly, with lone surrogates and every control character. What may be anything (metadata, variables, parameters and
+ * results) is data: what JSON does not hold comes out as JSON has it (a date as its text), and what JSON refuses (cycles, big integers)
+ * fails with `SessionStorageError`.
  *
  * @since 0.1.0
  * @category models
@@ -161,8 +167,8 @@ export interface Service {
     readonly after?: Cursor | undefined
   }) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
   /**
-   * Makes sessions that `idle` would list expired, with `updatedAt` at `at`, and gives them as they are now. Of several that do it at once
-   * each session is given to one only.
+   * Makes sessions that `idle` would list expired, with `updatedAt` at `at` and the next revision, and gives them as they are now. Of
+   * several that do it at once each session is given to one only.
    */
   readonly expire: (options: {
     readonly since: number

@@ -87,6 +87,13 @@ export * as HistoryPruner from "./HistoryPruner.js"
 export * as HumanParticipant from "./HumanParticipant.js"
 
 /**
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else there is one for.
+ *
+ * @since 0.1.0
+ */
+export * as KeyValueSessionStore from "./KeyValueSessionStore.js"
+
+/**
  * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state that both have.
  *
  * @since 0.1.0

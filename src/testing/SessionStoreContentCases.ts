@@ -4,6 +4,7 @@
  * @since 0.1.0
  * @internal
  */
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
@@ -184,7 +185,7 @@ export const cases: ReadonlyArray<Case> = [
   }),
   make("data that JSON cannot hold comes out as JSON has it", function* (store) {
     const data = {
-      when: new Date(0),
+      when: DateTime.toDateUtc(DateTime.unsafeMake(0)),
       nothing: undefined,
       list: [undefined, Number.NaN],
       infinite: Number.POSITIVE_INFINITY,

@@ -27,6 +27,13 @@ export * as MemoryStoreSuite from "./MemoryStoreSuite.js"
 export * as PortSuite from "./PortSuite.js"
 
 /**
+ * What every `SessionStore` must do, for stores of your own: cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+export * as SessionStoreSuite from "./SessionStoreSuite.js"
+
+/**
  * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
  * else.
  *
