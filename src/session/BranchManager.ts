@@ -3,11 +3,13 @@
  *
  * @since 0.1.0
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { SessionId } from "../domain/Ids.js"
+import * as IdGenerator from "../domain/IdGenerator.js"
+import { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as BranchTree from "./BranchTree.js"
 import * as CheckpointDiff from "./CheckpointDiff.js"
@@ -243,7 +245,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
       diff: CheckpointDiff.make(writer),
       branches: Effect.fnUntraced(function* (id, options) {
         const parent = yield* find(id, options)
-        const limit = Count.count(options?.limit, pageSize, 0)
+        const limit = Math.min(Number.MAX_SAFE_INTEGER - 1, Count.count(options?.limit, pageSize, 0))
         if (limit === 0) return { sessions: [] }
         const sessions = yield* store.list({
           userId: parent.userId ?? null,
@@ -288,5 +290,55 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
  * @since 0.1.0
  * @category layers
  */
-export const layer = (options?: Options): Layer.Layer<BranchManager, never, SessionWriter.SessionWriter> =>
-  Layer.effect(BranchManager, make(options))
+export const layer = (options?: Options): Layer.Layer<BranchManager, never, SessionStore.SessionStore> =>
+  Layer.provide(Layer.effect(BranchManager, make(options)), SessionWriter.layer)
+
+const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Session> =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({
+    id,
+    status: "active",
+    metadata: {},
+    activeTools: [],
+    activeSkills: [],
+    variables: {},
+    depth: 0,
+    totalTokens: 0,
+    totalCost: 0,
+    cuts: [],
+    createdAt: now,
+    updatedAt: now,
+    revision: 0,
+    lineage: [],
+    ...fields
+  }))
+
+/**
+ * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches, a merge finds
+ * nothing new, and there are no checkpoints.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<BranchManager> = Layer.succeed(BranchManager, {
+  fork: Effect.fnUntraced(function* (parentSessionId, options) {
+    const { branchName, fromCheckpoint, metadata, userId } = options ?? {}
+    if (fromCheckpoint !== undefined) return yield* SessionFork.noCheckpoint(fromCheckpoint)
+    return yield* ephemeral(options?.id ?? SessionId.make(yield* IdGenerator.generate), {
+      ...(userId === undefined ? {} : { userId }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(branchName === undefined ? {} : { branchName }),
+      parentSessionId,
+      rootSessionId: parentSessionId
+    })
+  }),
+  branches: () => Effect.succeed({ sessions: [] }),
+  tree: (sessionId) => Effect.succeed(BranchTree.make([], { sessionId, rootSessionId: sessionId })),
+  merge: (into, _from, options) =>
+    Effect.map(ephemeral(into, options?.userId === undefined ? {} : { userId: options.userId }), (session) => ({
+      session,
+      turns: [],
+      conflicts: [],
+      isNew: false
+    })),
+  diff: (from) => Effect.fail(SessionFork.noCheckpoint(from))
+})

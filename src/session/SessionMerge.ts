@@ -14,7 +14,6 @@ import * as CommonTurn from "./CommonTurn.js"
 import * as MergeBase from "./MergeBase.js"
 import type { Mergeable, MergeStrategy, Merging, Plan, Resolved } from "./MergeStrategy.js"
 import {
-  isLive,
   type Session,
   type SessionCheckpoint,
   type SessionState,
@@ -229,7 +228,7 @@ const suspended = (sessionId: SessionId): SessionTransitionError =>
 const refusalOf = (session: Session, ttl: number, now: number) => {
   const ended = SessionChange.refusal(session)
   if (ended !== undefined) return ended
-  if (isLive(session) && session.updatedAt <= now - ttl) return SessionChange.expired(session.id)
+  if (session.updatedAt <= now - ttl) return SessionChange.expired(session.id)
   return session.status === "suspended" ? suspended(session.id) : undefined
 }
 

@@ -173,7 +173,7 @@ const holds = (
     into: string,
     from: string
   ) => Effect.Effect<void, unknown, Effect.Effect.Context<ReturnType<typeof grown>>>,
-  numRuns = 40
+  numRuns = 25
 ) =>
   FastCheck.assert(
     FastCheck.asyncProperty(history, place, place, (ops, a, b) =>
@@ -251,7 +251,7 @@ describe("laws of merging", () => {
           )
         assert.deepStrictEqual(await merged(false), await merged(true))
       }),
-      { numRuns: 40 }
+      { numRuns: 25 }
     ))
 
   it("what one side alone changed since a state both come from is kept, and that state is one they have in common", () =>

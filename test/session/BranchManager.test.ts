@@ -2,12 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { UserId } from "../../src/domain/Ids.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import * as BranchTree from "../../src/session/BranchTree.js"
-import { CheckpointId, stateOf } from "../../src/session/Session.js"
+import { CheckpointId, Session, stateOf } from "../../src/session/Session.js"
 import type { SessionError } from "../../src/session/SessionError.js"
 import { SessionStartedHook } from "../../src/session/SessionHooks.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
@@ -331,6 +332,7 @@ describe("BranchManager.branches", () => {
         ["b5", "b3", "b2", "b1"]
       )
       assert.deepStrictEqual(yield* branches.branches(sid("s"), { limit: 0 }), { sessions: [] })
+      assert.strictEqual((yield* branches.branches(sid("s"), { limit: Infinity })).sessions.length, 5)
     }).pipe(Effect.provide(B.layer()))
   )
 })
@@ -545,5 +547,28 @@ describe("BranchManager.diff", () => {
       const unrelated = yield* Effect.flip(branches.diff(first, other))
       assert.strictEqual(unrelated._tag, "SessionMergeError")
     }).pipe(Effect.provide(B.layer()))
+  )
+})
+
+describe("BranchManager.layerNoop", () => {
+  it.effect("forks are given and forgotten, and nothing is ever merged", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const branch = yield* branches.fork(sid("s"), { branchName: "try", metadata: { m: 1 }, userId: B.user })
+      assert.isTrue(Schema.is(Session)(branch))
+      assert.deepStrictEqual(
+        [branch.parentSessionId, branch.branchName, branch.metadata, branch.userId],
+        [sid("s"), "try", { m: 1 }, B.user]
+      )
+      assert.strictEqual((yield* branches.fork(sid("s"), { id: sid("b") })).id, "b")
+      assert.deepStrictEqual(yield* branches.branches(sid("s")), { sessions: [] })
+      assert.deepStrictEqual((yield* branches.tree(sid("s"))).root, { sessionId: sid("s"), depth: 0, children: [] })
+      const merged = yield* branches.merge(sid("s"), sid("b"), { userId: B.user })
+      assert.deepStrictEqual([merged.isNew, merged.session.id, merged.session.userId], [false, sid("s"), B.user])
+      const id = CheckpointId.make("c")
+      assert.strictEqual((yield* Effect.flip(branches.diff(id, id)))._tag, "CheckpointNotFoundError")
+      const error = yield* Effect.flip(branches.fork(sid("s"), { fromCheckpoint: id }))
+      assert.strictEqual(error._tag, "CheckpointNotFoundError")
+    }).pipe(Effect.provide(BranchManager.layerNoop))
   )
 })

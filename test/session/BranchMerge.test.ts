@@ -1,14 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { TurnId, UserId } from "../../src/domain/Ids.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import * as MergeStrategy from "../../src/session/MergeStrategy.js"
-import { stateOf } from "../../src/session/Session.js"
+import { NewTurn, stateOf } from "../../src/session/Session.js"
 import { SessionCheckpointCreatedHook } from "../../src/session/SessionHooks.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as B from "../support/Branching.js"
 
@@ -405,4 +409,55 @@ describe("BranchManager.merge", () => {
       )
     )
   })
+})
+
+describe("BranchManager beside the SessionManager", () => {
+  const layer = Layer.merge(BranchManager.layer(), SessionManager.layer({ autoCheckpointInterval: null })).pipe(
+    Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+  )
+  const say = (id: string, content: string) =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* TestClock.adjust(1)
+      yield* sessions.addTurn(
+        sid(id),
+        NewTurn.make({ id: TurnId.make(content), role: "user", content, timestamp: yield* Clock.currentTimeMillis })
+      )
+    })
+  const words = (id: string) =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      return (yield* sessions.turns(sid(id), { last: 100 })).map(({ content }) => content)
+    })
+
+  it.effect("what a restore takes back comes again with the next merge, and goes on from there", () =>
+    Effect.gen(function* () {
+      const branches = yield* BranchManager.BranchManager
+      const sessions = yield* SessionManager.SessionManager
+      yield* TestClock.setTime(1000)
+      yield* sessions.create({ id: sid("s"), variables: { a: 0, b: 0 } })
+      yield* say("s", "1")
+      yield* branches.fork(sid("s"), { id: sid("b") })
+      const { id } = yield* sessions.checkpoint(sid("s"))
+      yield* say("b", "2")
+      yield* sessions.update(sid("b"), { variables: { a: 1, b: 0 } })
+      yield* say("s", "3")
+      yield* sessions.update(sid("s"), { variables: { a: 0, b: 1 } })
+      const first = yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })
+      assert.deepStrictEqual(first.session.variables, { a: 1, b: 1 })
+      assert.deepStrictEqual(yield* words("s"), ["1", "3", "2"])
+      yield* TestClock.adjust(10)
+      assert.deepStrictEqual((yield* sessions.restore(id)).variables, { a: 0, b: 0 })
+      yield* say("s", "4")
+      const again = yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })
+      assert.deepStrictEqual(again.session.variables, { a: 1, b: 0 })
+      assert.deepStrictEqual(yield* words("s"), ["1", "4", "2"])
+      assert.isFalse((yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })).isNew)
+      const { id: merge } = again.checkpoint!
+      yield* say("s", "5")
+      yield* sessions.restore(merge)
+      assert.deepStrictEqual(yield* words("s"), ["1", "4", "2"])
+      assert.isFalse((yield* branches.merge(sid("s"), sid("b"), { strategy: threeWay })).isNew)
+    }).pipe(Effect.provide(layer))
+  )
 })

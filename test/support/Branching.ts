@@ -51,8 +51,7 @@ export const layer = (
   options?: BranchManager.Options,
   calls: Calls = new Calls()
 ): Layer.Layer<BranchManager.BranchManager | SessionWriter.SessionWriter | SessionStore.SessionStore> =>
-  BranchManager.layer(options).pipe(
-    Layer.provideMerge(SessionWriter.layer),
+  Layer.merge(BranchManager.layer(options), SessionWriter.layer).pipe(
     Layer.provideMerge(
       Layer.effect(
         SessionStore.SessionStore,
