@@ -143,6 +143,6 @@ describe("SessionManager and the table", () => {
     "whatever is called in whatever order, a session goes only where the table lets it; only a restore that reopens goes back",
     [FastCheck.array(FastCheck.constantFrom(...steps), { maxLength: 40 })],
     ([steps]) => walk(steps),
-    { fastCheck: { numRuns: 50 } }
+    { fastCheck: { numRuns: 25 } }
   )
 })

@@ -1,13 +1,18 @@
 /** Sessions against a model that is as plain as can be: every session a list, every checkpoint a copy of one. */
+
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { type SessionId, TurnId } from "../../src/domain/Ids.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
+import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import type { CheckpointId } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
 
 type Operation =
@@ -65,7 +70,7 @@ interface Modelled {
 
 const pick = <A>(from: ReadonlyArray<A>, at: number): A | undefined => from[at % Math.max(1, from.length)]
 
-const compare = (operations: ReadonlyArray<Operation>) =>
+const compare = (operations: ReadonlyArray<Operation>, store: Layer.Layer<SessionStore.SessionStore>) =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
     const branches = yield* BranchManager.BranchManager
@@ -148,16 +153,23 @@ const compare = (operations: ReadonlyArray<Operation>) =>
     Effect.provide(
       ManagedSessions.layer(
         { autoCheckpointInterval: null, maxCheckpointsPerSession: Number.POSITIVE_INFINITY, sessionTtl: 0 },
-        { branches: { maxBranchesPerSession: Number.POSITIVE_INFINITY } }
+        { store, branches: { maxBranchesPerSession: Number.POSITIVE_INFINITY } }
       )
     )
   )
 
+const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionStore>, number]> = [
+  ["in memory", SessionStore.layerMemory, 25],
+  ["in a key-value store", Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory), 10]
+]
+
 describe("SessionManager as a tree", () => {
-  it.effect.prop(
-    "whatever is added, kept, taken back and forked, every session is the list it would be by itself",
-    [operations],
-    ([operations]) => compare(operations),
-    { fastCheck: { numRuns: 25 } }
-  )
+  for (const [name, store, numRuns] of stores) {
+    it.effect.prop(
+      `${name}: whatever is added, kept, taken back and forked, every session is the list it would be by itself`,
+      [operations],
+      ([operations]) => compare(operations, store),
+      { fastCheck: { numRuns }, timeout: 30_000 }
+    )
+  }
 })
