@@ -133,7 +133,7 @@ export const make = (access: Access): Changes => {
   })
 
   const append = Effect.fnUntraced(function* (addition: Addition) {
-    const { checkpoint, keepCheckpoints, session, turns } = addition
+    const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
     const kept = yield* goneOnFrom(session)
     const known: Array<SessionTurn> = []
     for (const { id } of turns) {
@@ -144,7 +144,8 @@ export const make = (access: Access): Changes => {
     if (new Set(turns.map(({ id }) => id)).size < turns.length) return yield* Refusals.turnsTwice
     yield* taken(checkpoint)
     const { checkpointId, depth, head, revision, totalCost, totalTokens, updatedAt } = session
-    const standing: Records.Standing = {
+    const changed = isStateChanged === true ? yield* writer.rest(session, kept) : undefined
+    const moved: Records.Standing = {
       ...kept.session,
       ...(head === undefined ? undefined : { head }),
       depth,
@@ -154,9 +155,13 @@ export const make = (access: Access): Changes => {
       revision,
       ...(checkpointId === undefined ? undefined : { checkpointId })
     }
-    const added = yield* writer.turns({ ...kept, session: standing }, turns)
+    const standing =
+      changed === undefined
+        ? { ...kept, session: moved }
+        : { ...kept, session: Records.standingOf(session), rest: changed.rest }
+    const added = yield* writer.turns(standing, turns)
     const made = yield* writer.checkpoint(added.record, checkpoint, keepCheckpoints)
-    yield* commit([...added.entries, ...made.entries], made.record)
+    yield* commit([...(changed?.entries ?? []), ...added.entries, ...made.entries], made.record)
     return known
   })
 

@@ -55,6 +55,26 @@ const others = (one: Session): ReadonlyArray<Session> =>
  * @category constants
  */
 export const cases: ReadonlyArray<Case> = [
+  make("turns may bring a new small state along, all in one step or not at all", function* (store) {
+    const one = yield* created(store, session("s", { variables: { a: 1, b: 1 }, systemPrompt: "old" }))
+    const turns = turnsOf(one, ["t1"])
+    const { systemPrompt: _, ...bare } = behind(one, turns)
+    const after: Session = { ...bare, variables: { b: 2, c: [3] }, metadata: { m: 1 }, activeTools: ["t"] }
+    equal(yield* store.append({ session: after, turns, isStateChanged: true }), [], "turns that were known")
+    yield* isKept(store, after)
+    const again = turnsOf(after, ["t1"])
+    const other: Session = { ...behind(after, again), variables: { z: 1 } }
+    equal(
+      (yield* store.append({ session: other, turns: again, isStateChanged: true })).length,
+      1,
+      "turns that were known"
+    )
+    yield* conflicts(
+      store.append({ session: { ...other, revision: 9 }, turns: again, isStateChanged: true }),
+      "a stale one"
+    )
+    yield* isKept(store, after)
+  }),
   make("what is saved takes the place of what was there", function* (store) {
     const one = yield* created(
       store,
