@@ -27,7 +27,8 @@ interface Budget {
 }
 
 /**
- * `undefined` when it is no record of plain data, or larger than the bounds. Fields that are `undefined` are left out.
+ * `undefined` when it is no record of plain data, or larger than the bounds, or throws while it is read. Fields that are `undefined` are left
+ * out.
  *
  * @category constructors
  */
@@ -37,9 +38,9 @@ export const copy = (
 ): Readonly<Record<string, unknown>> | undefined => {
   try {
     return record(value, 1, { depth: bounds?.maxDepth ?? maxDepth, values: bounds?.maxValues ?? maxValues })
-  } catch (error) {
-    if (error instanceof NoData) return undefined
-    throw error
+  } catch {
+    // What a getter or a proxy throws may show what it is about.
+    return undefined
   }
 }
 

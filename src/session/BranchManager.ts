@@ -212,34 +212,36 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
         SessionNotices.observed(
           "fork",
           id,
-          Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(restore(fork(id, options)), ({ isNew, session }) =>
+          SessionNotices.followed(
+            (written: SessionNotices.Written<SessionStore.Created>) => fork(id, options, written),
+            ({ isNew, session }, restore) =>
               isNew ? Effect.as(notices.started(session, restore), session) : Effect.succeed(session)
-            )
           )
         ),
       merge: <E, R>(into: SessionId, from: SessionId, options?: MergeOptions<E, R>) =>
         SessionNotices.observed(
           "merge",
           into,
-          Effect.uninterruptibleMask((restore) =>
-            Effect.tap(
-              restore(
-                merge(
-                  into,
-                  from,
-                  options?.strategy ?? (MergeStrategy.append as MergeStrategy.MergeStrategy<E, R>),
-                  options
-                )
+          SessionNotices.followed(
+            (written: SessionNotices.Written<SessionMerge.Merged>) =>
+              merge(
+                into,
+                from,
+                options?.strategy ?? (MergeStrategy.append as MergeStrategy.MergeStrategy<E, R>),
+                options,
+                written
               ),
-              ({ checkpoint, isNew, session }) =>
-                isNew
-                  ? Effect.zipRight(
-                      notices.changed("merged", session),
-                      checkpoint === undefined ? Effect.void : notices.checkpointed(checkpoint, restore)
+            (merged, restore) =>
+              merged.isNew
+                ? notices
+                    .changed("merged", merged.session)
+                    .pipe(
+                      Effect.zipRight(
+                        merged.checkpoint === undefined ? Effect.void : notices.checkpointed(merged.checkpoint, restore)
+                      ),
+                      Effect.as(merged)
                     )
-                  : Effect.void
-            )
+                : Effect.succeed(merged)
           )
         ),
       diff: CheckpointDiff.make(writer),

@@ -16,7 +16,7 @@ import {
   type SessionStorageError
 } from "./SessionError.js"
 import type * as SessionFollowUp from "./SessionFollowUp.js"
-import type { Restore } from "./SessionNotices.js"
+import * as SessionNotices from "./SessionNotices.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
 /**
@@ -200,14 +200,14 @@ export const change = <A, E, B, E2>(
   access: SessionWriter.Access | undefined,
   options: {
     readonly decide: (session: Session, now: number) => Effect.Effect<SessionWriter.Decision<Outcome<A>>, E>
-    readonly after: (value: A, restore: Restore) => Effect.Effect<B>
+    readonly after: (value: A, restore: SessionNotices.Restore) => Effect.Effect<B>
     readonly refuse: (id: SessionId) => E2
   }
 ) =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.flatMap(restore(parts.writer.modify(id, access, options.decide)), (outcome) =>
+  SessionNotices.followed(
+    (written: SessionNotices.Written<Outcome<A>>) => parts.writer.modify(id, access, options.decide, written),
+    (outcome, restore): Effect.Effect<B, E2> =>
       outcome._tag === "Done"
         ? options.after(outcome.value, restore)
         : Effect.zipRight(parts.followUp.ended(outcome.session, restore), Effect.fail(options.refuse(id)))
-    )
   )

@@ -52,36 +52,29 @@ export const checkpoint =
     const made = Effect.gen(function* () {
       yield* SessionChecks.name(options?.name)
       const metadata = yield* SessionChecks.attributes("The checkpoint", "metadata", options?.metadata)
-      return yield* Effect.uninterruptibleMask((restore) =>
-        parts.writer
-          .modify(
-            id,
-            options,
-            Effect.fnUntraced(function* (session: Session, now: number) {
-              // Nothing happens in the session: it does not live longer for being looked at.
-              const written = SessionChange.next(session, session.updatedAt, {})
-              const made = yield* of(written, {
-                kind: "manual",
-                now,
-                parent: session.checkpointId,
-                name: options?.name,
-                metadata
-              })
-              return {
-                _tag: "Save" as const,
-                value: made,
-                change: {
-                  session: { ...written, checkpointId: made.id },
-                  checkpoint: made,
-                  keepCheckpoints: parts.settings.maxCheckpoints
-                }
-              }
-            })
-          )
-          .pipe(
-            restore,
-            Effect.tap((made) => parts.followUp.notices.checkpointed(made, restore))
-          )
+      const decide = Effect.fnUntraced(function* (session: Session, now: number) {
+        // Nothing happens in the session: it does not live longer for being looked at.
+        const looked = SessionChange.next(session, session.updatedAt, {})
+        const made = yield* of(looked, {
+          kind: "manual",
+          now,
+          parent: session.checkpointId,
+          name: options?.name,
+          metadata
+        })
+        return {
+          _tag: "Save" as const,
+          value: made,
+          change: {
+            session: { ...looked, checkpointId: made.id },
+            checkpoint: made,
+            keepCheckpoints: parts.settings.maxCheckpoints
+          }
+        }
+      })
+      return yield* SessionNotices.followed(
+        (written: SessionNotices.Written<SessionCheckpoint>) => parts.writer.modify(id, options, decide, written),
+        (made, restore) => Effect.as(parts.followUp.notices.checkpointed(made, restore), made)
       )
     })
     return SessionNotices.observed("checkpoint", id, SessionChange.unlimited(made))

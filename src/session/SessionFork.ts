@@ -18,6 +18,7 @@ import {
   SessionNotFoundError,
   SessionStorageError
 } from "./SessionError.js"
+import * as SessionNotices from "./SessionNotices.js"
 import type * as SessionStore from "./SessionStore.js"
 import type * as SessionWriter from "./SessionWriter.js"
 
@@ -118,9 +119,13 @@ type Failure = SessionNotFoundError | CheckpointNotFoundError | SessionCapacityE
 export const make = (
   writer: SessionWriter.Service,
   limits: SessionStore.Limits
-): ((sourceId: SessionId, options: Options | undefined) => Effect.Effect<SessionStore.Created, Failure>) => {
+): ((
+  sourceId: SessionId,
+  options: Options | undefined,
+  written: SessionNotices.Written<SessionStore.Created>
+) => Effect.Effect<SessionStore.Created, Failure>) => {
   const { find, store } = writer
-  return Effect.fnUntraced(function* (sourceId, options) {
+  return Effect.fnUntraced(function* (sourceId, options, written) {
     const { branchName, fromCheckpoint, id: given } = options ?? {}
     if (given !== undefined && !isSessionId(given)) {
       return yield* cannotBeKept("id", "An id has 1 to 256 characters without control characters")
@@ -155,20 +160,23 @@ export const make = (
       lineage
     }
     const created = yield* Effect.catchTag(
-      store.create({
-        session,
-        checkpoint: {
-          id: checkpointId,
-          sessionId: id,
-          kind: "fork",
-          state: stateOf(session),
-          createdAt: origin.at,
-          revision: 0,
-          ...(origin.checkpointId === undefined ? {} : { parentCheckpointId: origin.checkpointId }),
-          metadata: {}
-        },
-        limits
-      }),
+      SessionNotices.telling(
+        store.create({
+          session,
+          checkpoint: {
+            id: checkpointId,
+            sessionId: id,
+            kind: "fork",
+            state: stateOf(session),
+            createdAt: origin.at,
+            revision: 0,
+            ...(origin.checkpointId === undefined ? {} : { parentCheckpointId: origin.checkpointId }),
+            metadata: {}
+          },
+          limits
+        }),
+        written
+      ),
       "SessionConflictError",
       () => Effect.zipRight(find(sourceId, options), Effect.fail(idTaken(id)))
     )

@@ -22,6 +22,7 @@ import * as SessionFollowUp from "./SessionFollowUp.js"
 import type * as SessionManager from "./SessionManager.js"
 import * as SessionNotices from "./SessionNotices.js"
 import * as SessionStateMachine from "./SessionStateMachine.js"
+import type * as SessionStore from "./SessionStore.js"
 import * as SessionTurns from "./SessionTurns.js"
 import * as SessionWriter from "./SessionWriter.js"
 
@@ -85,24 +86,25 @@ const create =
         ...given,
         ...(systemPrompt === undefined ? {} : { systemPrompt })
       }
-      return yield* Effect.uninterruptibleMask((restore) =>
-        restore(
+      const made = (written: SessionNotices.Written<SessionStore.Created>) =>
+        Effect.catchTag(
           SessionChange.opening(
             parts,
-            writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } })
-          )
-        ).pipe(
-          Effect.catchTag("SessionConflictError", () =>
-            Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
+            SessionNotices.telling(
+              writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
+              written
+            )
           ),
-          Effect.flatMap(({ isNew, session: kept }) => {
-            if (isNew) return Effect.as(followUp.notices.started(kept, restore), kept)
-            return userId === undefined || kept.userId === userId
-              ? Effect.succeed(kept)
-              : Effect.fail(taken(id, "The id is not free; take another one"))
-          })
+          "SessionConflictError",
+          () =>
+            Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
         )
-      )
+      return yield* SessionNotices.followed(made, ({ isNew, session: kept }, restore) => {
+        if (isNew) return Effect.as(followUp.notices.started(kept, restore), kept)
+        return userId === undefined || kept.userId === userId
+          ? Effect.succeed(kept)
+          : Effect.fail(taken(id, "The id is not free; take another one"))
+      })
     })
     return observed("create", options?.id, created)
   }
@@ -149,20 +151,17 @@ const suspend =
 const close =
   (parts: Parts): Service["close"] =>
   (id, options) => {
-    const ended = Effect.uninterruptibleMask((restore) =>
-      parts.writer
-        .modify(id, options, (session, now) => {
-          const value = SessionChange.next(session, now, { status: "closed" })
-          return Effect.succeed<SessionWriter.Decision<Session | undefined>>(
-            SessionStateMachine.canTransition(session.status, "closed")
-              ? { _tag: "Save", value, change: { session: value } }
-              : { _tag: "Keep", value: undefined }
-          )
-        })
-        .pipe(
-          restore,
-          Effect.flatMap((session) => (session === undefined ? Effect.void : parts.followUp.ended(session, restore)))
-        )
+    const decide = (session: Session, now: number) => {
+      const value = SessionChange.next(session, now, { status: "closed" })
+      return Effect.succeed<SessionWriter.Decision<Session | undefined>>(
+        SessionStateMachine.canTransition(session.status, "closed")
+          ? { _tag: "Save", value, change: { session: value } }
+          : { _tag: "Keep", value: undefined }
+      )
+    }
+    const ended = SessionNotices.followed(
+      (written: SessionNotices.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
+      (session, restore) => (session === undefined ? Effect.void : parts.followUp.ended(session, restore))
     )
     return observed("close", id, SessionChange.unlimited(ended))
   }

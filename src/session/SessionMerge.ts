@@ -32,6 +32,7 @@ import {
   SessionStorageError,
   SessionTransitionError
 } from "./SessionError.js"
+import type * as SessionNotices from "./SessionNotices.js"
 import type * as SessionStore from "./SessionStore.js"
 import type * as SessionWriter from "./SessionWriter.js"
 import * as StateValues from "./StateValues.js"
@@ -357,7 +358,8 @@ export const make = (writer: SessionWriter.Service, settings: Settings) => {
     intoId: SessionId,
     fromId: SessionId,
     strategy: MergeStrategy<E, R>,
-    access: SessionWriter.Access | undefined
+    access: SessionWriter.Access | undefined,
+    tell: SessionNotices.Written<Merged>
   ): Effect.Effect<Merged, Failure | E, R> =>
     Effect.gen(function* () {
       let salt: string | undefined
@@ -381,17 +383,23 @@ export const make = (writer: SessionWriter.Service, settings: Settings) => {
         if (refusal !== undefined) return yield* refusal
         const seen = yield* prepare(store, into, from)
         const outcome = yield* Effect.flatMap(strategy.merge(seen.merging), (plan) => outcomeOf(seen.merging, plan))
-        const written: Written = yield* writer.modify(intoId, access, (session, now) =>
-          Effect.gen(function* () {
-            const refusal = refusalOf(session, settings.ttl, now)
-            if (refusal !== undefined) return yield* refusal
-            let current = seen
-            if (session.revision !== into.revision) {
-              current = yield* prepare(store, session, from)
-              if (!isSame(seen.merging, current.merging)) return { _tag: "Keep", value: changed } as const
-            }
-            return yield* write(store, settings, strategy.name, session, now, current, outcome, salt)
-          })
+        const written: Written = yield* writer.modify(
+          intoId,
+          access,
+          (session, now) =>
+            Effect.gen(function* () {
+              const refusal = refusalOf(session, settings.ttl, now)
+              if (refusal !== undefined) return yield* refusal
+              let current = seen
+              if (session.revision !== into.revision) {
+                current = yield* prepare(store, session, from)
+                if (!isSame(seen.merging, current.merging)) return { _tag: "Keep", value: changed } as const
+              }
+              return yield* write(store, settings, strategy.name, session, now, current, outcome, salt)
+            }),
+          (written: Written) => {
+            if (written._tag === "Merged") tell(written.merged)
+          }
         )
         if (written._tag === "Merged") return written.merged
         if (written._tag === "Taken") salt = yield* IdGenerator.generate

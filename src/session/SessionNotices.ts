@@ -28,6 +28,45 @@ import * as SessionMetrics from "./SessionMetrics.js"
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
+ * Tells what is written, in the same step in which nothing can be interrupted.
+ *
+ * @category models
+ */
+export type Written<A> = (value: A) => void
+
+/**
+ * A write that, once begun, is waited for, so that what it has written is known.
+ *
+ * @category combinators
+ */
+export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written<A>): Effect.Effect<A, E, R> =>
+  Effect.uninterruptible(Effect.tap(write, (value) => Effect.sync(() => written(value))))
+
+/**
+ * Does `after` when something was written, even if the operation is interrupted behind that; only what it puts into `restore` is not done
+ * then.
+ *
+ * @category combinators
+ */
+export const followed = <A, E, R, B, E2, R2>(
+  operation: (written: Written<A>) => Effect.Effect<A, E, R>,
+  after: (value: A, restore: Restore) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E | E2, R | R2> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      let kept = Option.none<A>()
+      const operated = operation((value) => {
+        kept = Option.some(value)
+      })
+      return Effect.flatMap(Effect.exit(restore(operated)), (exit): Effect.Effect<B, E | E2, R2> => {
+        if (Exit.isSuccess(exit)) return after(exit.value, restore)
+        const failed = Exit.failCause(exit.cause)
+        return Option.isNone(kept) ? failed : Effect.zipRight(after(kept.value, restore), failed)
+      })
+    })
+  )
+
+/**
  * The event is announced at once; `restore` is put around the handlers only.
  *
  * @category models

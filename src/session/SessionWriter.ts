@@ -57,12 +57,13 @@ export interface Service {
   ) => Effect.Effect<Session, SessionNotFoundError | SessionStorageError>
   /**
    * Decides on what is kept now, and writes. When somebody else has written in between it decides again. In this process one at a time
-   * for a session.
+   * for a session. A write that has begun is waited for; `written` is told the value with it.
    */
   readonly modify: <A, E>(
     id: SessionId,
     access: Access | undefined,
-    decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>
+    decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>,
+    written?: ((value: A) => void) | undefined
   ) => Effect.Effect<A, E | SessionNotFoundError | SessionCapacityError | SessionStorageError>
 }
 
@@ -137,10 +138,18 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
       modify: <A, E>(
         id: SessionId,
         access: Access | undefined,
-        decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>
+        decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>,
+        written?: ((value: A) => void) | undefined
       ) => {
+        const writeAndTell = (decision: Decision<A>) =>
+          Effect.uninterruptible(
+            Effect.map(write(decision), (value) => {
+              if (written !== undefined && Option.isSome(value)) written(value.value)
+              return value
+            })
+          )
         const once: Effect.Effect<Option.Option<A>, E | Failure> = Effect.flatMap(find(id, access), (session) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.flatMap(decide(session, now), write<A>))
+          Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.flatMap(decide(session, now), writeAndTell))
         )
         const attempt = (count: number): Effect.Effect<A, E | Failure> =>
           Effect.flatMap(once, (written) => {
