@@ -98,8 +98,8 @@ const weighted = <A>(weight: number, what: string, fields: { readonly [key: stri
 })
 
 const operation = FastCheck.oneof(
-  weighted<unknown>(4, "create", { id, user, at: minute, limit }),
-  weighted<unknown>(5, "fork", { id, from: id, back: FastCheck.nat(4), at: minute, limit: FastCheck.constant(9) }),
+  weighted<unknown>(6, "create", { id, user, at: minute, limit: FastCheck.constantFrom(0, 2, 9, 9) }),
+  weighted<unknown>(9, "fork", { id, from: id, back: FastCheck.nat(2), at: minute, limit: FastCheck.constant(9) }),
   weighted<unknown>(9, "append", {
     id,
     turns: FastCheck.uniqueArray(turnId, { minLength: 1, maxLength: 3 }),
@@ -260,13 +260,26 @@ const scenario = Effect.fnUntraced(function* (
       }
     }
   })
-  for (const [at, one] of operations.entries()) {
+  for (const [at, one] of [...beginning, ...operations].entries()) {
     const what = `operation ${at} (${one.do})`
     yield* perform(one, what)
     yield* agrees(store, model, names, what)
   }
-  for (const one of ["a", "A", "b", "c", "__proto__"]) yield* store.delete(sessionId(names.session(one)))
+  // The first sessions first, so that branches are what is left.
+  for (const one of ["a", "A", "b", "c", "__proto__"]) {
+    const given = sessionId(names.session(one))
+    equal(yield* store.delete(given), model.delete(given), `deletion of ${one} at the end`)
+    yield* agrees(store, model, names, `after the deletion of ${one}`)
+  }
 })
+
+/** Two sessions to fork. */
+const beginning: ReadonlyArray<Operation> = ["a", "b"].flatMap(
+  (one): ReadonlyArray<Operation> => [
+    { do: "create", id: one, user: "ann", at: 0, limit: 9 },
+    { do: "append", id: one, turns: ["t1", "t2", "t3"], at: 0, stale: false, checkpoint: null, keep: 0 }
+  ]
+)
 
 const turnIds = ["t1", "t2", "t3", "t4", "T1"]
 
@@ -313,7 +326,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* Effect.promise((signal) =>
       FastCheck.assert(
         FastCheck.asyncProperty(
-          FastCheck.array(operation, { minLength: 10, maxLength: 40, size: "max" }),
+          FastCheck.array(operation, { minLength: 20, maxLength: 50, size: "max" }),
           (operations) =>
             Runtime.runPromise(runtime)(scenario(store, `scenario ${scenarios++}`, operations), { signal })
         ),
