@@ -1,3 +1,4 @@
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -5,6 +6,7 @@ import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
+import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import type { NewTurn } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
@@ -81,7 +83,10 @@ const costs = (size: number) =>
     }
   })
 
-const backends = { "in memory": SessionStore.layerMemory }
+const backends = {
+  "in memory": SessionStore.layerMemory,
+  "by key and value": Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)
+}
 
 describe("what sessions cost", () => {
   for (const [name, store] of Object.entries(backends)) {

@@ -33,7 +33,7 @@ describe("LangGraph's validation of checkpoint savers", () => {
         )
         assert.isAtLeast(own.passed.length, 700)
         const cases = [...own.passed.map(caseOf), skipped].sort()
-        for (const name of ["sessionsInMemory", "graphsInMemory"] as const) {
+        for (const name of ["sessionsInMemory", "sessionsByKey", "graphsInMemory"] as const) {
           const outcome = yield* LangGraphValidation.validate(name)
           assert.deepStrictEqual(outcome.others, [], name)
           assert.strictEqual(outcome.code, 0, outcome.printed)

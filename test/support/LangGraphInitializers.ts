@@ -1,11 +1,13 @@
 /**
  * What LangGraph's validation is run on: for each of its rounds a saver over a store of its own.
  */
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint"
 import type { CheckpointSaverTestInitializer } from "@langchain/langgraph-checkpoint-validation"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Checkpointer from "../../src/graph/Checkpointer.js"
+import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as LangGraphGraphs from "./LangGraphGraphs.js"
 import * as LangGraphSessions from "./LangGraphSessions.js"
@@ -43,6 +45,12 @@ export const memorySaver: Initializer = {
 export const sessionsInMemory: Initializer = initializer(
   "sessions in memory",
   SessionStore.layerMemory,
+  LangGraphSessions.make
+)
+
+export const sessionsByKey: Initializer = initializer(
+  "sessions by key and value",
+  Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory),
   LangGraphSessions.make
 )
 
