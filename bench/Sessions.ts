@@ -1,4 +1,6 @@
 /** What a turn, a checkpoint, a branch and a window of a session cost, at ten turns and at ten thousand. */
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
@@ -6,6 +8,7 @@ import { SessionId, TurnId, UserId } from "../src/domain/Ids.js"
 import * as MemoryConsolidator from "../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../src/memory/WorkingMemory.js"
 import * as BranchManager from "../src/session/BranchManager.js"
+import * as KeyValueSessionStore from "../src/session/KeyValueSessionStore.js"
 import type { CheckpointId, NewTurn } from "../src/session/Session.js"
 import * as SessionManager from "../src/session/SessionManager.js"
 import * as SessionStore from "../src/session/SessionStore.js"
@@ -285,7 +288,26 @@ const throughput = async (
   ]
 }
 
-const backends: ReadonlyArray<Backend> = [{ name: "in memory", layer: () => SessionStore.layerMemory }]
+const byKeyAndValue = (): Backend => {
+  let bytes = 0
+  const counted = Layer.map(KeyValueStore.layerMemory, (context) => {
+    const store = Context.get(context, KeyValueStore.KeyValueStore)
+    return Context.make(KeyValueStore.KeyValueStore, {
+      ...store,
+      set: (key: string, value: string | Uint8Array) => {
+        bytes += value.length
+        return store.set(key, value)
+      }
+    })
+  })
+  return {
+    name: "by key and value",
+    layer: () => Layer.provide(KeyValueSessionStore.layer(), Layer.fresh(counted)),
+    written: () => bytes
+  }
+}
+
+const backends: ReadonlyArray<Backend> = [{ name: "in memory", layer: () => SessionStore.layerMemory }, byKeyAndValue()]
 
 export const rows = async (options: {
   readonly warmup: number
