@@ -1849,6 +1849,13 @@ export * as SessionStateMachine from "./session/SessionStateMachine.js"
 export * as SessionStore from "./session/SessionStore.js"
 
 /**
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as Sessions from "./session/Sessions.js"
+
+/**
  * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
  *
  * @since 0.1.0

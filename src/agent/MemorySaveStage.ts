@@ -24,16 +24,26 @@ type Said = Omit<NewTurn, "timestamp">
 const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> =>
   said(state, text, exit).map((turn, index) => ({ ...turn, timestamp: now + index }))
 
+/** What a provider says it used is no reason not to keep a turn. */
+const amount = (value: number): number => (value > 0 && Number.isFinite(value) ? value : 0)
+
 const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
   const { agent, run } = state
-  const common = { skillResults: [], metadata: { agent: agent.name }, cost: 0, runId: run.runId }
+  const progress = state.progress()
+  const used = {
+    tokensUsed: Math.round(amount(Usage.total(progress.usage))),
+    cost: amount(progress.costUsd ?? 0)
+  }
+  const free = { tokensUsed: 0, cost: 0 }
+  const common = { skillResults: [], metadata: { agent: agent.name }, runId: run.runId }
   const user: Said = {
     ...common,
     id: TurnId.make(`${run.runId}:user`),
     role: "user",
     content: text,
     toolCalls: [],
-    tokensUsed: 0,
+    // Without an answer nothing else tells what the run has used.
+    ...(Exit.isSuccess(exit) ? free : used),
     ...(Exit.isSuccess(exit)
       ? {}
       : {
@@ -45,21 +55,19 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
         })
   }
   const steered = state.notes.steered.map(
-    (content, index): Said => ({ ...user, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
+    (content, index): Said => ({ ...user, ...free, content, id: TurnId.make(`${run.runId}:user:${index + 1}`) })
   )
   if (!Exit.isSuccess(exit)) return [user, ...steered]
-  const progress = state.progress()
   const model = state.settings.model ?? state.uses.client.model
   return [
     user,
     ...steered,
     {
       ...common,
+      ...used,
       id: TurnId.make(`${run.runId}:assistant`),
       role: "assistant",
       content: exit.value.text,
-      tokensUsed: Usage.total(progress.usage),
-      cost: progress.costUsd ?? 0,
       toolCalls: progress.toolCalls.map((call) => ({
         id: call.id,
         name: call.name,

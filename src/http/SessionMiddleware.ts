@@ -15,6 +15,7 @@ import * as Option from "effect/Option"
 import { SessionId, type UserId } from "../domain/Ids.js"
 import * as SecretText from "../internal/SecretText.js"
 import { isLive, type Session } from "../session/Session.js"
+import type { SessionConfig } from "../session/SessionConfig.js"
 import * as SessionContext from "../session/SessionContext.js"
 import {
   type SessionCapacityError,
@@ -306,3 +307,21 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
         )
     })
 }
+
+/**
+ * The middleware with the header, the cookie and the time to live that sessions are configured with, as `Sessions.Sessions` has them; what is
+ * given besides wins. The cookie of sessions that never expire is kept for 400 days, as long as browsers do.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromConfig = <R = never>(
+  config: Pick<SessionConfig, "cookieName" | "headerName" | "sessionTtl">,
+  options?: Options<R> | undefined
+): Middleware<R> =>
+  make({
+    headerName: config.headerName,
+    cookieName: config.cookieName,
+    ttl: config.sessionTtl === 0 ? "400 days" : Duration.seconds(config.sessionTtl),
+    ...options
+  })

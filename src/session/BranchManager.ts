@@ -8,9 +8,11 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as BranchTree from "./BranchTree.js"
 import * as CheckpointDiff from "./CheckpointDiff.js"
 import * as MergeStrategy from "./MergeStrategy.js"
@@ -25,9 +27,11 @@ import type {
   SessionStorageError,
   SessionTransitionError
 } from "./SessionError.js"
+import * as SessionFollowUp from "./SessionFollowUp.js"
 import * as SessionFork from "./SessionFork.js"
 import type { Access, Page } from "./SessionManager.js"
 import * as SessionMerge from "./SessionMerge.js"
+import * as SessionMetrics from "./SessionMetrics.js"
 import * as SessionNotices from "./SessionNotices.js"
 import type * as SessionStore from "./SessionStore.js"
 import * as SessionWriter from "./SessionWriter.js"
@@ -192,10 +196,17 @@ const limitOf = (given: number | undefined, otherwise: number): number | undefin
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Effect.Effect<Service, never, SessionWriter.SessionWriter> =>
+export const make = (
+  options: Options = {}
+): Effect.Effect<Service, never, SessionWriter.SessionWriter | WorkingMemory.WorkingMemory | Scope.Scope> =>
   Effect.gen(function* () {
     const writer = yield* SessionWriter.SessionWriter
     const notices = yield* SessionNotices.make
+    const feed = yield* SessionFollowUp.makeFeed
+    const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionNotices.Restore) => {
+      for (const _ of turns) SessionMetrics.turnAdded()
+      return feed(turns, session, restore)
+    }
     const { find, store } = writer
     const fork = SessionFork.make(writer, {
       perParent: limitOf(options.maxBranchesPerSession, 10),
@@ -239,6 +250,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
                       Effect.zipRight(
                         merged.checkpoint === undefined ? Effect.void : notices.checkpointed(merged.checkpoint, restore)
                       ),
+                      Effect.zipRight(remember(merged, restore)),
                       Effect.as(merged)
                     )
                 : Effect.succeed(merged)
@@ -292,8 +304,10 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Sessi
  * @since 0.1.0
  * @category layers
  */
-export const layer = (options?: Options): Layer.Layer<BranchManager, never, SessionStore.SessionStore> =>
-  Layer.provide(Layer.effect(BranchManager, make(options)), SessionWriter.layer)
+export const layer = (
+  options?: Options
+): Layer.Layer<BranchManager, never, SessionStore.SessionStore | WorkingMemory.WorkingMemory> =>
+  Layer.provide(Layer.scoped(BranchManager, make(options)), SessionWriter.layer)
 
 const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Session> =>
   Effect.map(Clock.currentTimeMillis, (now) => ({

@@ -122,21 +122,46 @@ const saidAt = (
             )
       )
 
+/** Turns of one run and copies of a merge stand a millisecond apart; further ahead of the clock they have times of their own. */
+const ahead = 10_000
+
+/** When what is left behind has ended. */
+const until = (
+  store: SessionStore.Service,
+  { head }: Session,
+  now: number
+): Effect.Effect<number, SessionStorageError> =>
+  head === undefined
+    ? Effect.succeed(now)
+    : Effect.map(store.turn(head), (turn) =>
+        Option.isSome(turn) && turn.value.timestamp < now + ahead ? Math.max(now, turn.value.timestamp + 1) : now
+      )
+
 /** What a session left behind that now leaves behind everything after a time. */
-const cutsWith = (cuts: ReadonlyArray<Cut>, after: number, now: number): ReadonlyArray<Cut> => {
-  const before = cuts.reduce((latest, cut) => (cut.after === after ? Math.max(latest, cut.before) : latest), now)
-  return [...cuts.filter((cut) => cut.after < after || cut.before > before), { after, before }]
+const cutsWith = (cuts: ReadonlyArray<Cut>, { after, before: end }: Cut): ReadonlyArray<Cut> => {
+  const before = cuts.reduce((latest, cut) => (cut.after === after ? Math.max(latest, cut.before) : latest), end)
+  return bounded([...cuts.filter((cut) => cut.after < after || cut.before > before), { after, before }])
+}
+
+/** Every write carries them all. Beyond so many the oldest two become one, and what was said between them is not recalled any more. */
+const maxCuts = 256
+
+const bounded = (cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
+  const [first, second, ...others] = cuts
+  return cuts.length <= maxCuts || first === undefined || second === undefined
+    ? cuts
+    : [{ after: Math.min(first.after, second.after), before: Math.max(first.before, second.before) }, ...others]
 }
 
 /** The session with the state of the checkpoint; its status, its own place in the tree and its times are no part of that. */
 const restored = (
   { checkpointId: _checkpointId, head: _head, systemPrompt: _systemPrompt, ...session }: Session,
   { id, state }: SessionCheckpoint,
-  after: number,
+  left: Cut,
   now: number
 ): Session => {
   const { status: _status, cuts, ...kept } = state
-  return SessionChange.next(session, now, { ...kept, cuts: cutsWith(cuts, after, now), checkpointId: id })
+  return SessionChange.next(session, now, { ...kept, cuts: cutsWith(cuts, left), checkpointId: id })
 }
 
 /**
@@ -158,7 +183,8 @@ export const restore =
             const refused = SessionChange.refusal(session)
             if (refused !== undefined) return yield* refused
           }
-          const back = restored(session, checkpoint, yield* saidAt(store, checkpoint), now)
+          const left = { after: yield* saidAt(store, checkpoint), before: yield* until(store, session, now) }
+          const back = restored(session, checkpoint, left, now)
           if (isLive(session) && !overdue) return SessionChange.save(back, { session: back })
           const opened: Session = { ...back, status: "active" }
           const limits = isLive(session) ? undefined : { perUser: parts.settings.maxSessionsPerUser }

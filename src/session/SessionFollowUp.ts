@@ -17,12 +17,24 @@ import * as Captured from "../internal/Captured.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
+import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import type { MemoryError } from "../memory/MemoryError.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import type { Session, SessionCheckpoint, SessionTurn } from "./Session.js"
 import * as SessionMemory from "./SessionMemory.js"
 import * as SessionMetrics from "./SessionMetrics.js"
 import * as SessionNotices from "./SessionNotices.js"
+
+/**
+ * Memory has the turns when this ends, or did not take them in time.
+ *
+ * @category models
+ */
+export type Feed = (
+  turns: ReadonlyArray<SessionTurn>,
+  session: Session,
+  restore: SessionNotices.Restore
+) => Effect.Effect<void>
 
 /**
  * @category models
@@ -77,9 +89,63 @@ const passedOver = (
     return warn(`${failed[operation]}: ${reasonOf(exit.cause)}`, session.id)
   })
 
+/** When the scope closes, what goes on behind has 5 seconds to end and is interrupted then. */
+const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = Effect.tap(
+  FiberSet.make<void>(),
+  (fibers) =>
+    Effect.addFinalizer(() =>
+      Effect.catchAll(
+        Deadline.run(() => FiberSet.awaitEmpty(fibers), {
+          whole: patience,
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+        }),
+        ({ message }) => warn(`What memory had to do for sessions is interrupted: ${message}`)
+      )
+    )
+)
+
+const added = (
+  memory: WorkingMemory.Service,
+  entries: ReadonlyArray<MemoryEntry>
+): Effect.Effect<void, MemoryError> => {
+  const [first] = entries
+  return first !== undefined && entries.length === 1 ? memory.add(first) : memory.addAll(entries)
+}
+
+/** In a fiber of its own: what is kept is remembered, even if nobody waits for it any more. */
+const feeding =
+  (fibers: FiberSet.FiberSet<void>, memory: WorkingMemory.Service): Feed =>
+  (turns, session, restore) =>
+    memory === WorkingMemory.noop || turns.length === 0
+      ? Effect.void
+      : Effect.flatMap(
+          FiberSet.run(
+            fibers,
+            passedOver("add", session, () =>
+              Deadline.run(
+                () =>
+                  added(
+                    memory,
+                    turns.map((turn) => SessionMemory.entryOf(turn, session))
+                  ),
+                {
+                  whole: patience,
+                  onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
+                }
+              )
+            )
+          ),
+          (fiber) => restore(Effect.asVoid(Fiber.await(fiber)))
+        )
+
 /**
- * When the scope closes, what goes on behind has 5 seconds to end and is interrupted then.
- *
+ * @category constructors
+ */
+export const makeFeed: Effect.Effect<Feed, never, WorkingMemory.WorkingMemory | Scope.Scope> = Effect.gen(function* () {
+  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory)
+})
+
+/**
  * @category constructors
  */
 export const make = (options: {
@@ -89,33 +155,16 @@ export const make = (options: {
     const memory = yield* WorkingMemory.WorkingMemory
     const consolidator = yield* MemoryConsolidator.MemoryConsolidator
     const notices = yield* SessionNotices.make
-    const fibers = yield* FiberSet.make<void>()
     // The span of whoever builds the layer, or ends a session, has ended by then.
     const captured = yield* Captured.context<never>()
+    const fibers = yield* makeFibers
     const fork = yield* Effect.mapInputContext(
       FiberSet.runtime(fibers)(),
       (_current: Context.Context<never>) => captured
     )
-    yield* Effect.addFinalizer(() =>
-      Effect.catchAll(
-        Deadline.run(() => FiberSet.awaitEmpty(fibers), {
-          whole: patience,
-          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
-        }),
-        ({ message }) => warn(`What memory had to do for sessions is interrupted: ${message}`)
-      )
-    )
-    const feeds = memory !== WorkingMemory.noop
+    const feed = feeding(fibers, memory)
     const consolidates =
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
-
-    const feed = (turn: SessionTurn, session: Session): Effect.Effect<void> =>
-      passedOver("add", session, () =>
-        Deadline.run(() => memory.add(SessionMemory.entryOf(turn, session)), {
-          whole: patience,
-          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
-        })
-      )
 
     const atOnce = yield* Effect.makeSemaphore(maxAtOnce)
     // Sessions that have still to be flushed, by owner: the last of them is consolidated for, and that does for all.
@@ -142,12 +191,8 @@ export const make = (options: {
       notices,
       turnAdded: (turn, session, checkpoint, restore) => {
         SessionMetrics.turnAdded()
-        const told = checkpoint === undefined ? Effect.void : notices.checkpointed(checkpoint, restore)
-        if (!feeds) return told
-        // In a fiber of its own: a turn that is kept is remembered, even if nobody waits for it any more.
-        return Effect.flatMap(FiberSet.run(fibers, feed(turn, session)), (fiber) =>
-          Effect.zipRight(told, restore(Effect.asVoid(Fiber.await(fiber))))
-        )
+        const fed = feed([turn], session, restore)
+        return checkpoint === undefined ? fed : Effect.zipRight(notices.checkpointed(checkpoint, restore), fed)
       },
       ended: (session, restore) =>
         Effect.suspend(() => {

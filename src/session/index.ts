@@ -269,6 +269,13 @@ export * as SessionStateMachine from "./SessionStateMachine.js"
 export * as SessionStore from "./SessionStore.js"
 
 /**
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+export * as Sessions from "./Sessions.js"
+
+/**
  * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
  *
  * @since 0.1.0

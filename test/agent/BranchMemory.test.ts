@@ -19,7 +19,6 @@ import * as BranchManager from "../../src/session/BranchManager.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionMemory from "../../src/session/SessionMemory.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
-import * as SessionWriter from "../../src/session/SessionWriter.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Collaborators from "../support/Collaborators.js"
 
@@ -34,10 +33,7 @@ const withMemory = (
   const sessions = SessionManager.layer({ sessionTtl: 0, consolidateOnClose: false }).pipe(
     Layer.provide([memory, SessionStore.layerMemory])
   )
-  const branches = BranchManager.layer().pipe(
-    Layer.provide(SessionWriter.layer),
-    Layer.provide(SessionStore.layerMemory)
-  )
+  const branches = BranchManager.layer().pipe(Layer.provide([memory, SessionStore.layerMemory]))
   return Agents.layerWith({ memory, sessions, config: { sessionTurns: 1, memoryTokenBudget: 4000 } }).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
@@ -202,9 +198,7 @@ describe("the memory of branches", () => {
       yield* say("main", "I repaired the boiler")
       yield* TestClock.adjust("1 minute")
       const branches = yield* BranchManager.BranchManager
-      const { session, turns } = yield* branches.merge(sid("main"), sid("branch"), access(ada))
-      const memory = yield* WorkingMemory.WorkingMemory
-      yield* memory.addAll(turns.map((turn) => SessionMemory.entryOf(turn, session)))
+      yield* branches.merge(sid("main"), sid("branch"), access(ada))
       const words = ["oak", "fence", "boiler"]
       assert.deepStrictEqual(yield* knows("main", words), words)
       assert.deepStrictEqual(yield* knows("branch", words), ["oak", "fence"])

@@ -9,7 +9,8 @@ import * as SessionMiddleware from "../../src/http/SessionMiddleware.js"
 import type * as SessionToken from "../../src/http/SessionToken.js"
 import { SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
-import { by, serve, sessions, user } from "../support/HttpSessions.js"
+import * as Sessions from "../../src/session/Sessions.js"
+import { asking, by, router, serve, sessions, user } from "../support/HttpSessions.js"
 
 const ann = UserId.make("ann")
 const asAnn = { "x-user": "ann" }
@@ -244,5 +245,37 @@ describe("traces", () => {
       assert.strictEqual(spans[1]!["http.request.header.x-conversation"], "<redacted>")
       assert.strictEqual(spans[1]!["url.query"], "x=y")
     }).pipe(Effect.provide(sessions))
+  )
+})
+
+describe("fromConfig", () => {
+  it.effect("takes header, cookie and time to live from the configuration of sessions", () =>
+    Effect.gen(function* () {
+      const { config } = yield* Sessions.Sessions
+      const manager = yield* SessionManager.SessionManager
+      const { id } = yield* manager.create({ userId: ann })
+      const middleware = SessionMiddleware.fromConfig(config, { user })
+      const ask = yield* asking(middleware(router))
+      assert.strictEqual((yield* ask("/", { ...asAnn, "x-talk": id })).shown.id, id)
+      const { headers, shown } = yield* ask("/", asAnn)
+      assert.deepStrictEqual(
+        headers.getSetCookie().map((cookie) => cookie.replace(shown.id, "ID")),
+        ["talk=ID; Max-Age=60; Path=/; HttpOnly; SameSite=Lax"]
+      )
+    }).pipe(
+      Effect.provide(
+        Sessions.layer({ config: { headerName: "X-Talk", cookieName: "talk", sessionTtl: 60 }, cleanup: false })
+      )
+    )
+  )
+
+  it.effect("what is given besides wins, and sessions that never expire have a cookie that lasts", () =>
+    Effect.gen(function* () {
+      const { config } = yield* Sessions.Sessions
+      const middleware = SessionMiddleware.fromConfig(config, { cookieName: "own" })
+      const ask = yield* asking(middleware(router))
+      const { headers } = yield* ask("/")
+      assert.match(headers.getSetCookie()[0] ?? "", /^own=[^;]+; Max-Age=34560000;/)
+    }).pipe(Effect.provide(Sessions.layer({ config: { sessionTtl: 0 }, cleanup: false })))
   )
 })

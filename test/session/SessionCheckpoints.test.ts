@@ -192,6 +192,41 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.effect("a cut takes in turns a moment ahead of the clock, and none that have times of their own", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const cutsAfter = (ahead: number) =>
+        Effect.gen(function* () {
+          const { id } = yield* sessions.create()
+          yield* TestClock.setTime(100)
+          yield* sessions.addTurn(id, turn(1, { timestamp: 100 }))
+          const checkpoint = yield* sessions.checkpoint(id)
+          yield* sessions.addTurn(id, turn(2, { timestamp: 100 + ahead }))
+          return (yield* sessions.restore(checkpoint.id)).cuts
+        })
+      assert.deepStrictEqual(yield* cutsAfter(0), [{ after: 100, before: 101 }])
+      assert.deepStrictEqual(yield* cutsAfter(7), [{ after: 100, before: 108 }])
+      assert.deepStrictEqual(yield* cutsAfter(3_600_000), [{ after: 100, before: 100 }])
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("of more than 256 cuts the oldest become one", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id })
+      for (let at = 1; at <= 300; at++) {
+        yield* sessions.addTurn(id, turn(at * 10))
+        const checkpoint = yield* sessions.checkpoint(id)
+        yield* sessions.addTurn(id, turn(at * 10 + 5))
+        yield* sessions.restore(checkpoint.id)
+      }
+      const { cuts } = yield* loaded
+      assert.strictEqual(cuts.length, 256)
+      assert.deepStrictEqual(cuts[0], { after: 10, before: 456 })
+      assert.deepStrictEqual(cuts.at(-1), { after: 3000, before: 3006 })
+    }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("cuts within a new one go, earlier ones stay, and going forward again takes those of then", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager

@@ -16,7 +16,6 @@ import * as Session from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionMemory from "../../src/session/SessionMemory.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
-import * as SessionWriter from "../../src/session/SessionWriter.js"
 import * as SetClock from "../support/SetClock.js"
 
 const userId = UserId.make("ada")
@@ -34,7 +33,14 @@ const layer = (fed: Array<MemoryEntry>) =>
         MemoryConsolidator.layerNoop
       )
     ),
-    Layer.provide(BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: 1000 }), SessionWriter.layer)
+    Layer.provide(
+      BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: 1000 }),
+      Layer.succeed(WorkingMemory.WorkingMemory, {
+        ...WorkingMemory.noop,
+        add: (entry) => Effect.sync(() => void fed.push(entry)),
+        addAll: (entries) => Effect.sync(() => void fed.push(...entries))
+      })
+    )
   ).pipe(Layer.provide(SessionStore.layerMemory))
 
 const pick = FastCheck.nat(1000)
@@ -49,11 +55,7 @@ const operation = FastCheck.oneof(
 )
 type Operation = typeof operation extends FastCheck.Arbitrary<infer A> ? A : never
 
-const played = Effect.fnUntraced(function* (
-  operations: ReadonlyArray<Operation>,
-  clock: SetClock.SetClock,
-  fed: Array<MemoryEntry>
-) {
+const played = Effect.fnUntraced(function* (operations: ReadonlyArray<Operation>, clock: SetClock.SetClock) {
   const sessions = yield* SessionManager.SessionManager
   const branches = yield* BranchManager.BranchManager
   const ids: Array<SessionId> = []
@@ -96,8 +98,7 @@ const played = Effect.fnUntraced(function* (
         const { parentSessionId: parent } = Option.getOrThrow(yield* sessions.get(id))
         if (parent === undefined) break
         const [into, from] = at % 2 === 0 ? [id, parent] : [parent, id]
-        const { session, turns } = yield* branches.merge(into, from)
-        fed.push(...turns.map((turn) => SessionMemory.entryOf(turn, session)))
+        yield* branches.merge(into, from)
         break
       }
       case "begin":
@@ -131,7 +132,7 @@ const property = (
           const fed: Array<MemoryEntry> = []
           const clock = SetClock.make(1000)
           return Effect.runPromise(
-            played(operations, clock, fed).pipe(
+            played(operations, clock).pipe(
               Effect.map((sessions) => check(fed, sessions)),
               Effect.provide(layer(fed)),
               Effect.withClock(clock.clock)

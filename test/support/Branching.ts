@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import {
   CheckpointId,
@@ -51,7 +52,7 @@ export const layer = (
   options?: BranchManager.Options,
   calls: Calls = new Calls()
 ): Layer.Layer<BranchManager.BranchManager | SessionWriter.SessionWriter | SessionStore.SessionStore> =>
-  Layer.merge(BranchManager.layer(options), SessionWriter.layer).pipe(
+  Layer.merge(Layer.provide(BranchManager.layer(options), WorkingMemory.layerNoop), SessionWriter.layer).pipe(
     Layer.provideMerge(
       Layer.effect(
         SessionStore.SessionStore,

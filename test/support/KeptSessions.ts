@@ -7,11 +7,10 @@ import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
-import * as SessionWriter from "../../src/session/SessionWriter.js"
 
 export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager> = Layer.merge(
   SessionManager.layer(),
-  Layer.provide(BranchManager.layer(), SessionWriter.layer)
+  BranchManager.layer()
 ).pipe(Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
 /** The windows that were read, in order: how many turns each was asked for, and how many it had. */

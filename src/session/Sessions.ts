@@ -1,0 +1,248 @@
+/**
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ *
+ * @since 0.1.0
+ */
+import type * as KeyValueStore from "@effect/platform/KeyValueStore"
+import type * as ConfigError from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as Health from "../observability/Health.js"
+import * as BranchManager from "./BranchManager.js"
+import * as KeyValueSessionStore from "./KeyValueSessionStore.js"
+import * as SessionAnalytics from "./SessionAnalytics.js"
+import * as SessionCleanup from "./SessionCleanup.js"
+import * as SessionConfig from "./SessionConfig.js"
+import { SessionConfigurationError } from "./SessionError.js"
+import * as SessionManager from "./SessionManager.js"
+import * as SessionStore from "./SessionStore.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** `GroupSession.fromConfig` and `SessionMiddleware` take theirs from it. */
+  readonly config: SessionConfig.SessionConfig
+  /** One part, under the name of the configuration. */
+  readonly health: Effect.Effect<Health.Report>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class Sessions extends Context.Tag("effect-lexigram/session/Sessions")<Sessions, Service>() {}
+
+type Of<Out> = Layer.Layer<Out, any, any>
+
+/**
+ * What the configuration works with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Collaborators {
+  /** Where sessions are kept, in place of what `backend` names; needed for `database`. */
+  readonly store?: Of<SessionStore.SessionStore> | undefined
+  /** Where sessions are kept with `backend: "cache"`. */
+  readonly keyValue?: Of<KeyValueStore.KeyValueStore> | undefined
+  /**
+   * Remembers every turn, and is consolidated when a session ends: `Memory.layer()` is both. Not needed for runs of agents that have the
+   * same memory; a turn that both hand over is remembered once. Default none.
+   */
+  readonly memory?: Of<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Settings {
+  /** Whether idle sessions are made expired by themselves, every `cleanupIntervalS`; `SessionCleanup.runOnce` does it always. Default true. */
+  readonly cleanup?: boolean | undefined
+  /**
+   * Where this runs. What `SessionConfig.validateForEnvironment` calls an error fails the layer, as sessions in the memory of the process
+   * do in `production`. Default: nothing is looked at.
+   */
+  readonly environment?: "production" | "development" | "test" | undefined
+}
+
+type Given<L> = Extract<L[keyof L], Of<any>>
+
+/**
+ * What these collaborators fail with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
+
+/**
+ * What these collaborators require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ContextOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Context<Given<L>>
+
+/** A name that is misspelt would be passed over in silence. */
+type NothingElse<L, Known extends string = never> = {
+  readonly [K in Exclude<keyof L, keyof Collaborators | keyof Settings | Known>]: never
+}
+
+/**
+ * What a layer of sessions provides.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Out =
+  | Sessions
+  | SessionManager.SessionManager
+  | BranchManager.BranchManager
+  | SessionAnalytics.SessionAnalytics
+  | SessionCleanup.SessionCleanup
+
+const noop = (config: SessionConfig.SessionConfig): Layer.Layer<Out> =>
+  Layer.mergeAll(
+    Layer.succeed(Sessions, { config, health: Health.sum([]) }),
+    BranchManager.layerNoop,
+    SessionCleanup.layerNoop,
+    SessionAnalytics.layer().pipe(Layer.provideMerge(SessionManager.layerNoop))
+  )
+
+const missing = (message: string, hint: string): Of<SessionStore.SessionStore> =>
+  Layer.effect(
+    SessionStore.SessionStore,
+    new SessionConfigurationError({ message: `Sessions cannot be built: ${message}`, hint })
+  )
+
+/** Never another backend than the one that was named. */
+const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators): Of<SessionStore.SessionStore> => {
+  if (given.store !== undefined) return given.store
+  switch (backend) {
+    case "in_memory":
+      return SessionStore.layerMemory
+    case "cache":
+      return given.keyValue === undefined
+        ? missing('backend is "cache", and there is none', "Give `Sessions.layer` a `keyValue` store, or a `store`")
+        : Layer.provide(KeyValueSessionStore.layer(), given.keyValue)
+    case "database":
+      return missing(
+        'backend is "database", and there is none',
+        "Give `Sessions.layer` a `store` that keeps its sessions in a database"
+      )
+  }
+}
+
+const sessions = (config: SessionConfig.SessionConfig) =>
+  Layer.effect(
+    Sessions,
+    Effect.map(SessionManager.SessionManager, (manager) => ({
+      config,
+      health: Health.sum([{ name: config.name, check: manager.health }])
+    }))
+  )
+
+const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Settings): Of<Out> => {
+  const interval = Duration.seconds(config.cleanupIntervalS)
+  const shared = {
+    maxTurnsPerSession: config.maxTurnsPerSession,
+    maxSessionsPerUser: config.maxSessionsPerUser,
+    sessionTtl: Duration.seconds(config.sessionTtl)
+  }
+  const managers = Layer.merge(
+    SessionManager.layer({
+      ...shared,
+      defaultSystemPrompt: config.defaultSystemPrompt,
+      autoCheckpointInterval: config.autoCheckpointInterval,
+      maxCheckpointsPerSession: config.maxCheckpointsPerSession,
+      consolidateOnClose: config.consolidateOnClose
+    }),
+    BranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })
+  )
+  const keeping =
+    given.cleanup === false ? SessionCleanup.layerManual() : SessionCleanup.layer({ interval, retryAfter: interval })
+  const memory = given.memory ?? Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
+  return Layer.mergeAll(sessions(config), keeping, SessionAnalytics.layer()).pipe(
+    Layer.provideMerge(managers),
+    Layer.provide(Layer.merge(storeOf(config, given), memory)),
+    Layer.annotateLogs("sessions", config.name)
+  )
+}
+
+const refused = (config: SessionConfig.SessionConfig, { environment }: Settings) =>
+  environment === undefined
+    ? undefined
+    : SessionConfig.validateForEnvironment(config, environment).find(({ level }) => level === "error")
+
+const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given: Collaborators & Settings): Of<Out> =>
+  Layer.unwrapEffect(
+    Effect.flatMap(config, (config) => {
+      if (!config.enabled) return Effect.succeed(noop(config))
+      // Whoever gives a store knows where it keeps what.
+      const issue = given.store === undefined ? refused(config, given) : undefined
+      return issue === undefined
+        ? Effect.succeed(enabled(config, given))
+        : new SessionConfigurationError({
+            message: `Sessions cannot be built: ${issue.field}: ${issue.message}`,
+            hint: "Give `Sessions.layer` another backend, or a `store`"
+          })
+    })
+  )
+
+/**
+ * The defaults of `SessionConfig` with some fields replaced.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { Agents, Memory, Sessions } from "effect-lexigram"
+ *
+ * const sessions = Sessions.layer({ config: { maxTurnsPerSession: 500 }, memory: Memory.layer() })
+ *
+ * const agents = Agents.layerWith({ sessions })
+ * ```
+ */
+export const layer = <const L extends Collaborators = {}>(
+  options?:
+    | (L & Settings & { readonly config?: SessionConfig.Options | undefined } & NothingElse<L, "config">)
+    | undefined
+): Layer.Layer<Out, SessionConfigurationError | ErrorOf<L>, ContextOf<L>> =>
+  compose(
+    Effect.suspend(() => SessionConfig.make(options?.config)),
+    options ?? {}
+  )
+
+/**
+ * Configured from the environment (`LEX_AI_SESSION__*`).
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <const L extends Collaborators = {}>(
+  options?: (L & Settings & NothingElse<L>) | undefined
+): Layer.Layer<Out, SessionConfigurationError | ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
+  compose(SessionConfig.config, options ?? {})
+
+/**
+ * Nothing is kept.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<Out> = noop({ ...SessionConfig.defaults, enabled: false })
+
+/**
+ * How sessions are.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const health: Effect.Effect<Health.Report, never, Sessions> = Effect.flatMap(Sessions, ({ health }) => health)
