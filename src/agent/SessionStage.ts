@@ -11,6 +11,7 @@ import type {
   SessionCapacityError,
   SessionClosedError,
   SessionExpiredError,
+  SessionInputError,
   SessionNotFoundError,
   SessionStorageError
 } from "../session/SessionError.js"
@@ -35,7 +36,12 @@ const forUser =
  * @category stages
  */
 export const stage: Stage<
-  SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionCapacityError | SessionStorageError
+  | SessionNotFoundError
+  | SessionClosedError
+  | SessionExpiredError
+  | SessionCapacityError
+  | SessionInputError
+  | SessionStorageError
 > = {
   name: "session",
   wrap: (state, next) => {

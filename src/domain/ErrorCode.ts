@@ -101,6 +101,7 @@ export const table = {
   LEX_ERR_SES_103: "SessionConfigurationError",
   LEX_ERR_SES_104: "GroupConfigurationError",
   LEX_ERR_SES_105: "ParticipantTimeoutError",
+  LEX_ERR_SES_106: "SessionInputError",
   LEX_ERR_SES_110: "SessionUnboundError",
   LEX_ERR_SES_111: "SessionTokenError",
   LEX_ERR_GUARD_001: "GuardError",

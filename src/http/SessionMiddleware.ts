@@ -275,6 +275,9 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
       "SessionNotFoundError",
       // A random id is never that of somebody else's session.
       Effect.die
+    ).pipe(
+      // What the application gives for new sessions is the same for every request.
+      Effect.catchTag("SessionInputError", Effect.die)
     )
     return { session, keep: true }
   })

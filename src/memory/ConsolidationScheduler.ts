@@ -10,9 +10,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Random from "effect/Random"
 import type * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import * as Recurrence from "../internal/Recurrence.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as ConsolidationRun from "./ConsolidationRun.js"
 import * as LastConsolidation from "./LastConsolidation.js"
@@ -120,23 +120,6 @@ const chosen = (store: MemoryStore.Service, owners: Options["owners"]): Stream.S
   return typeof owners === "function" ? Stream.filter(all, owners) : Stream.fromIterable(new Set(owners))
 }
 
-/** What has a share of it more or less, in whole milliseconds: clocks know no others, and would be asked again and again for the rest. */
-const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
-  Effect.map(Random.next, (random) => Math.round(millis * (1 + jitter * (2 * random - 1))))
-
-/** Timers of a month and more do not work, and after a sleep of the machine the time of day counts. */
-const longestSleep = 86_400_000
-
-const sleepUntil = (due: number): Effect.Effect<void> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    due <= now
-      ? Effect.void
-      : Effect.zipRight(
-          Effect.sleep(Math.min(due - now, longestSleep)),
-          Effect.suspend(() => sleepUntil(due))
-        )
-  )
-
 interface Runner extends Service {
   readonly plan: (at: number) => Effect.Effect<void>
   readonly lastRun: Option.Option<number>
@@ -220,12 +203,12 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
     begun,
     Option.getOrElse(runner.lastRun, () => begun)
   )
-  let due = options?.runOnStart === true ? begun : last + (yield* jittered(interval, jitter))
+  let due = options?.runOnStart === true ? begun : last + (yield* Recurrence.jittered(interval, jitter))
   while (true) {
     yield* runner.plan(due)
-    yield* sleepUntil(due)
+    yield* Recurrence.sleepUntil(due)
     const startedAt = yield* Clock.currentTimeMillis
-    due = startedAt + (yield* jittered(interval, jitter))
+    due = startedAt + (yield* Recurrence.jittered(interval, jitter))
     yield* runner.plan(due)
     yield* Effect.catchAllCause(runner.runOnce, (cause) => warn(`Memory could not be consolidated: ${reasonOf(cause)}`))
   }

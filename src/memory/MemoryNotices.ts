@@ -7,12 +7,9 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import type { EntryId } from "../domain/Ids.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
-import * as EventBus from "../observability/EventBus.js"
-import * as Hooks from "../observability/Hooks.js"
-import * as Run from "../observability/Run.js"
+import * as Told from "../observability/Told.js"
 import { MemoryRetrievedEvent, MemoryStoredEvent } from "./MemoryEvents.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook, type Tier } from "./MemoryHooks.js"
 import * as MemoryMetrics from "./MemoryMetrics.js"
@@ -51,16 +48,7 @@ let queries = 0
  * @category constructors
  */
 export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const outside = Option.getOrElse(yield* Effect.serviceOption(Hooks.Hooks), () => Hooks.noop)
-  const bus = Option.getOrElse(yield* Effect.serviceOption(EventBus.EventBus), () => EventBus.noop)
-  const told = (tell: (hooks: Hooks.Service, announce: Run.Service["announce"]) => Effect.Effect<void>) =>
-    Effect.flatMap(Run.Run, (run) =>
-      Run.isCurrent(run)
-        ? tell(run.hooks, run.announce)
-        : tell(outside, (event) => {
-            if (bus.enabled) bus.offer(event())
-          })
-    )
+  const told = yield* Told.make
   return {
     written: ({ backend, ids, ownerId, tier }) =>
       ids.length === 0

@@ -16,12 +16,20 @@ import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as BranchTree from "./BranchTree.js"
 import * as CheckpointDiff from "./CheckpointDiff.js"
 import * as MergeStrategy from "./MergeStrategy.js"
-import type { CheckpointId, Session, SessionCheckpoint, SessionStatus, SessionTurn } from "./Session.js"
+import {
+  begin,
+  type CheckpointId,
+  type Session,
+  type SessionCheckpoint,
+  type SessionStatus,
+  type SessionTurn
+} from "./Session.js"
 import type {
   CheckpointNotFoundError,
   SessionCapacityError,
   SessionClosedError,
   SessionExpiredError,
+  SessionInputError,
   SessionMergeError,
   SessionNotFoundError,
   SessionStorageError,
@@ -117,7 +125,7 @@ export interface Service {
     options?: ForkOptions
   ) => Effect.Effect<
     Session,
-    SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionStorageError
+    SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError
   >
   /** The sessions that were forked from this one, the newest first, by pages. None: empty. */
   readonly branches: (
@@ -310,23 +318,7 @@ export const layer = (
   Layer.provide(Layer.scoped(BranchManager, make(options)), SessionWriter.layer)
 
 const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Session> =>
-  Effect.map(Clock.currentTimeMillis, (now) => ({
-    id,
-    status: "active",
-    metadata: {},
-    activeTools: [],
-    activeSkills: [],
-    variables: {},
-    depth: 0,
-    totalTokens: 0,
-    totalCost: 0,
-    cuts: [],
-    createdAt: now,
-    updatedAt: now,
-    revision: 0,
-    lineage: [],
-    ...fields
-  }))
+  Effect.map(Clock.currentTimeMillis, (at) => ({ ...begin(id, { at }), ...fields }))
 
 /**
  * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches, a merge finds

@@ -317,3 +317,30 @@ export const stateOf = (session: SessionState): SessionState => ({
  */
 export const isLive = (session: Pick<Session, "status">): boolean =>
   session.status === "active" || session.status === "suspended"
+
+/**
+ * An active session in which nothing was said yet.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const begin = (
+  id: SessionId,
+  options: { readonly at: number; readonly userId?: UserId | undefined }
+): Session => ({
+  id,
+  ...(options.userId === undefined ? {} : { userId: options.userId }),
+  status: "active",
+  metadata: {},
+  activeTools: [],
+  activeSkills: [],
+  variables: {},
+  depth: 0,
+  totalTokens: 0,
+  totalCost: 0,
+  cuts: [],
+  createdAt: options.at,
+  updatedAt: options.at,
+  revision: 0,
+  lineage: []
+})

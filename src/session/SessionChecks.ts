@@ -10,9 +10,9 @@ import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../domain/Ids.js"
 import * as JsonCopy from "../memory/JsonCopy.js"
 import { NewTurn, type SessionState, type TurnToolCall } from "./Session.js"
-import { SessionStorageError } from "./SessionError.js"
+import { SessionInputError } from "./SessionError.js"
 
-type Checked<A> = Either.Either<A, SessionStorageError>
+type Checked<A> = Either.Either<A, SessionInputError>
 
 const { metadata: _metadata, skillResults: _skillResults, toolCalls: _toolCalls, ...flatFields } = NewTurn.fields
 // Those that can be long or deep are copied by hand.
@@ -32,7 +32,7 @@ const isUserId = Schema.is(UserId)
 
 const refused = (what: string, fields: string, hint: string): Checked<never> =>
   Either.left(
-    new SessionStorageError({
+    new SessionInputError({
       message: `${what} is out of bounds${fields === "" ? "" : `: ${fields}`}`,
       hint
     })

@@ -7,9 +7,9 @@ import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
+import * as FlatConfig from "../internal/FlatConfig.js"
 import { SessionConfigurationError } from "./SessionError.js"
 
 const NAME = "effect-lexigram/session/SessionConfig"
@@ -141,26 +141,7 @@ export const defaults: SessionConfig = {
  */
 export type Options = { readonly [K in keyof SessionConfig]?: SessionConfig[K] | undefined }
 
-const validate = ParseResult.validateEither(SessionConfig, { errors: "all", onExcessProperty: "error" })
-
-interface Issue {
-  readonly field: string
-  readonly message: string
-}
-
-const check = (options: Options | undefined): Either.Either<SessionConfig, ReadonlyArray<Issue>> => {
-  const given: Record<string, unknown> = { ...defaults }
-  for (const [name, value] of Object.entries(options ?? {})) if (value !== undefined) given[name] = value
-  return Either.mapLeft(validate(given), (error) => {
-    const issues = new Map<string, Issue>()
-    for (const issue of ParseResult.ArrayFormatter.formatIssueSync(error)) {
-      const field = String(issue.path[0] ?? "")
-      if (issues.has(field)) continue
-      issues.set(field, { field, message: Object.hasOwn(defaults, field) ? issue.message : "is not a field" })
-    }
-    return Array.from(issues.values())
-  })
-}
+const check = FlatConfig.checking(SessionConfig, defaults)
 
 /**
  * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined` keeps its default.
@@ -173,7 +154,7 @@ export const make = (options?: Options | undefined): Either.Either<SessionConfig
     check(options),
     (issues) =>
       new SessionConfigurationError({
-        message: `Sessions cannot be built: ${issues.map(({ field, message }) => `${field} ${message}`).join("; ")}`,
+        message: `Sessions cannot be built: ${FlatConfig.toText(issues)}`,
         hint: `Fields: ${Object.keys(defaults).join(", ")}`
       })
   )
@@ -256,7 +237,7 @@ const fields = {
 export const config: Effect.Effect<SessionConfig, ConfigError.ConfigError> = Effect.flatMap(
   EnvironmentFields.read(fields),
   (given) =>
-    Either.mapLeft(check(given as Options), (issues) =>
+    Either.mapLeft(check(given), (issues) =>
       EnvironmentFields.invalid(issues.map(({ field, message }) => ({ variable: variableOf(field), message })))
     )
 )

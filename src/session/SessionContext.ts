@@ -12,6 +12,7 @@ import * as KeyedLock from "../internal/KeyedLock.js"
 import { isLive, type Session } from "./Session.js"
 import {
   type SessionCapacityError,
+  type SessionInputError,
   SessionNotFoundError,
   type SessionStorageError,
   SessionUnboundError
@@ -180,14 +181,17 @@ export const getOrCreate = (
   options?: Omit<SessionManager.CreateOptions, "id" | "userId"> | undefined
 ): Effect.Effect<
   Session,
-  SessionNotFoundError | SessionCapacityError | SessionStorageError,
+  SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError,
   SessionManager.SessionManager
 > =>
   Effect.flatMap(SessionManager.SessionManager, (sessions) =>
     Effect.flatMap(SessionContext, (binding) =>
-      binding.getOrCreate<SessionNotFoundError | SessionCapacityError | SessionStorageError, never>(userId, {
-        live: ({ id }) => Effect.map(sessions.get(id, { userId }), Option.filter(isLive)),
-        create: sessions.create({ ...options, userId })
-      })
+      binding.getOrCreate<SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError, never>(
+        userId,
+        {
+          live: ({ id }) => Effect.map(sessions.get(id, { userId }), Option.filter(isLive)),
+          create: sessions.create({ ...options, userId })
+        }
+      )
     )
   )

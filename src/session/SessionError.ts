@@ -106,6 +106,16 @@ export class SessionMergeError extends Schema.TaggedError<SessionMergeError>(
 }) {}
 
 /**
+ * What was handed in cannot be kept as it is: a field is out of bounds, or no plain data. The message names the field and never shows it.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionInputError extends Schema.TaggedError<SessionInputError>(
+  "effect-lexigram/session/SessionError/SessionInputError"
+)("SessionInputError", ErrorCode.fields("LEX_ERR_SES_106")) {}
+
+/**
  * Sessions are not configured as they must be.
  *
  * @since 0.1.0
@@ -150,6 +160,7 @@ export const SessionError = Schema.Union(
   SessionCapacityError,
   SessionConflictError,
   SessionMergeError,
+  SessionInputError,
   SessionConfigurationError,
   SessionUnboundError,
   SessionStorageError

@@ -15,6 +15,7 @@ import { type Ancestor, CheckpointId, type Session, type SessionState, stateOf }
 import {
   CheckpointNotFoundError,
   SessionCapacityError,
+  SessionInputError,
   SessionNotFoundError,
   SessionStorageError
 } from "./SessionError.js"
@@ -41,8 +42,8 @@ export interface Options extends SessionWriter.Access {
 
 const isSessionId = Schema.is(SessionId)
 
-const cannotBeKept = (field: string, hint: string): SessionStorageError =>
-  new SessionStorageError({ message: `The branch cannot be kept: ${field} is out of bounds`, hint })
+const cannotBeKept = (field: string, hint: string): SessionInputError =>
+  new SessionInputError({ message: `The branch cannot be kept: ${field} is out of bounds`, hint })
 
 const idTaken = (sessionId: SessionId): SessionNotFoundError =>
   new SessionNotFoundError({
@@ -109,7 +110,12 @@ const tooDeep = new SessionCapacityError({
   detail: "nested branches"
 })
 
-type Failure = SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionStorageError
+type Failure =
+  | SessionNotFoundError
+  | CheckpointNotFoundError
+  | SessionCapacityError
+  | SessionInputError
+  | SessionStorageError
 
 /**
  * Keeps the branch and its checkpoint of the kind `fork` in one step; that checkpoint has the time at which the source stood there.

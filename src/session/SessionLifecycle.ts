@@ -13,7 +13,7 @@ import { SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import type * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
-import type { Session } from "./Session.js"
+import { begin, type Session } from "./Session.js"
 import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
 import * as SessionChecks from "./SessionChecks.js"
@@ -53,24 +53,6 @@ const settingsOf = (options: SessionManager.Options | undefined): SessionChange.
 const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
   new SessionNotFoundError({ message: "There is no such session", hint, sessionId })
 
-const blank = (id: SessionId, userId: Session["userId"], now: number): Session => ({
-  id,
-  ...(userId === undefined ? {} : { userId }),
-  status: "active",
-  metadata: {},
-  activeTools: [],
-  activeSkills: [],
-  variables: {},
-  depth: 0,
-  totalTokens: 0,
-  totalCost: 0,
-  cuts: [],
-  createdAt: now,
-  updatedAt: now,
-  revision: 0,
-  lineage: []
-})
-
 const create =
   (parts: Parts): Service["create"] =>
   (options) => {
@@ -82,7 +64,7 @@ const create =
       const id = options?.id ?? SessionId.make(yield* IdGenerator.generate)
       const systemPrompt = given.systemPrompt ?? settings.defaultSystemPrompt
       const session: Session = {
-        ...blank(id, userId, yield* Clock.currentTimeMillis),
+        ...begin(id, { userId, at: yield* Clock.currentTimeMillis }),
         ...given,
         ...(systemPrompt === undefined ? {} : { systemPrompt })
       }

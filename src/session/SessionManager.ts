@@ -14,6 +14,7 @@ import { SessionId, type UserId } from "../domain/Ids.js"
 import type * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import {
+  begin,
   CheckpointId,
   type NewTurn,
   type Session,
@@ -29,6 +30,7 @@ import {
   type SessionClosedError,
   type SessionConflictError,
   type SessionExpiredError,
+  type SessionInputError,
   type SessionNotFoundError,
   type SessionStorageError,
   type SessionTransitionError
@@ -181,7 +183,7 @@ export interface Service {
    */
   readonly create: (
     options?: CreateOptions
-  ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionStorageError>
+  ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError>
   /**
    * Makes a suspended session active again. An active one stays as it is and succeeds. One in which nothing happened for longer than it may
    * live is made expired first, here and where a turn is added or the small state is changed: nothing brings it back but a restore.
@@ -207,6 +209,7 @@ export interface Service {
     SessionTurn,
     | SessionNotFoundError
     | SessionConflictError
+    | SessionInputError
     | SessionClosedError
     | SessionExpiredError
     | SessionTransitionError
@@ -222,7 +225,10 @@ export interface Service {
   readonly update: (
     id: SessionId,
     options: UpdateOptions
-  ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
+  ) => Effect.Effect<
+    Session,
+    SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionInputError | SessionStorageError
+  >
   /**
    * Keeps the head and the small state, in whatever status. Each call makes another checkpoint; the oldest go when there are more than
    * allowed. An idle session stays idle.
@@ -230,7 +236,7 @@ export interface Service {
   readonly checkpoint: (
     id: SessionId,
     options?: CheckpointOptions
-  ) => Effect.Effect<SessionCheckpoint, SessionNotFoundError | SessionStorageError>
+  ) => Effect.Effect<SessionCheckpoint, SessionNotFoundError | SessionInputError | SessionStorageError>
   /** The checkpoints of a session, newest first; at most `limit`, default all that are kept. None: empty. */
   readonly checkpoints: (
     id: SessionId,
@@ -312,23 +318,14 @@ export const layer = (
 > => Layer.provide(Layer.scoped(SessionManager, SessionLifecycle.make(options)), SessionWriter.layer)
 
 const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: SessionStatus): Effect.Effect<Session> =>
-  Effect.map(Clock.currentTimeMillis, (now) => ({
-    id,
-    ...(options?.userId === undefined ? {} : { userId: options.userId }),
+  Effect.map(Clock.currentTimeMillis, (at) => ({
+    ...begin(id, { at, userId: options?.userId }),
     status,
     metadata: options?.metadata ?? {},
     activeTools: options?.activeTools ?? [],
     activeSkills: options?.activeSkills ?? [],
     ...(options?.systemPrompt === undefined ? {} : { systemPrompt: options.systemPrompt }),
-    variables: options?.variables ?? {},
-    depth: 0,
-    totalTokens: 0,
-    totalCost: 0,
-    cuts: [],
-    createdAt: now,
-    updatedAt: now,
-    revision: 0,
-    lineage: []
+    variables: options?.variables ?? {}
   }))
 
 /**

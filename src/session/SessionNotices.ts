@@ -11,10 +11,8 @@ import * as Option from "effect/Option"
 import type { SessionId } from "../domain/Ids.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
-import * as EventBus from "../observability/EventBus.js"
-import * as Hooks from "../observability/Hooks.js"
-import * as Run from "../observability/Run.js"
 import { attribute } from "../observability/Telemetry.js"
+import * as Told from "../observability/Told.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
 import { SessionChangedEvent, SessionClosedEvent, SessionCreatedEvent } from "./SessionEvents.js"
 import { SessionCheckpointCreatedHook, SessionClosedHook, SessionStartedHook } from "./SessionHooks.js"
@@ -88,16 +86,7 @@ const asItIs: Restore = (effect) => effect
  * @category constructors
  */
 export const make: Effect.Effect<Notices> = Effect.gen(function* () {
-  const outside = Option.getOrElse(yield* Effect.serviceOption(Hooks.Hooks), () => Hooks.noop)
-  const bus = Option.getOrElse(yield* Effect.serviceOption(EventBus.EventBus), () => EventBus.noop)
-  const told = (tell: (hooks: Hooks.Service, announce: Run.Service["announce"]) => Effect.Effect<void>) =>
-    Effect.flatMap(Run.Run, (run) =>
-      Run.isCurrent(run)
-        ? tell(run.hooks, run.announce)
-        : tell(outside, (event) => {
-            if (bus.enabled) bus.offer(event())
-          })
-    )
+  const told = yield* Told.make
   return {
     started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
       told((hooks, announce) => {

@@ -7,10 +7,10 @@ import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
+import * as FlatConfig from "../internal/FlatConfig.js"
 import * as VisibleText from "../internal/VisibleText.js"
 
 /**
@@ -182,26 +182,7 @@ export const pathsOf = ({
   ...new Set([...skillPaths, ...enabledDirectories.map((assistant) => directories[assistant])])
 ]
 
-const validate = ParseResult.validateEither(SkillsConfig, { errors: "all", onExcessProperty: "error" })
-
-interface Issue {
-  readonly field: string
-  readonly message: string
-}
-
-const check = (options: Options | undefined): Either.Either<SkillsConfig, ReadonlyArray<Issue>> => {
-  const given: Record<string, unknown> = { ...defaults }
-  for (const [name, value] of Object.entries(options ?? {})) if (value !== undefined) given[name] = value
-  return Either.mapLeft(validate(given), (error) => {
-    const issues = new Map<string, Issue>()
-    for (const issue of ParseResult.ArrayFormatter.formatIssueSync(error)) {
-      const field = String(issue.path[0] ?? "")
-      if (issues.has(field)) continue
-      issues.set(field, { field, message: Object.hasOwn(defaults, field) ? issue.message : "is not a field" })
-    }
-    return Array.from(issues.values())
-  })
-}
+const check = FlatConfig.checking(SkillsConfig, defaults)
 
 /**
  * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined` keeps its default.
@@ -214,7 +195,7 @@ export const make = (options?: Options | undefined): Either.Either<SkillsConfig,
     check(options),
     (issues) =>
       new SkillsConfigurationError({
-        message: `Skills cannot be built: ${issues.map(({ field, message }) => `${field} ${message}`).join("; ")}`,
+        message: `Skills cannot be built: ${FlatConfig.toText(issues)}`,
         hint: `Fields: ${Object.keys(defaults).join(", ")}`
       })
   )
@@ -262,7 +243,7 @@ const fields = {
 export const config: Effect.Effect<SkillsConfig, ConfigError.ConfigError> = Effect.flatMap(
   EnvironmentFields.read(fields),
   (given) =>
-    Either.mapLeft(check(given as Options), (issues) =>
+    Either.mapLeft(check(given), (issues) =>
       EnvironmentFields.invalid(issues.map(({ field, message }) => ({ variable: variableOf(field), message })))
     )
 )

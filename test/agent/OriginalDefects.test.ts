@@ -5,6 +5,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
@@ -12,6 +13,7 @@ import * as Tracer from "effect/Tracer"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
+import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as Governance from "../../src/governance/Governance.js"
 import { BudgetExceededError } from "../../src/governance/GovernanceError.js"
 import * as Guard from "../../src/guard/Guard.js"
@@ -23,6 +25,8 @@ import * as AgentNotices from "../../src/observability/AgentNotices.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as Sessions from "../../src/session/Sessions.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
@@ -235,18 +239,21 @@ describe("executor", () => {
   })
 
   it.effect("a session that is active is gone on with, without a transition that fails", () => {
-    const sessions = Collaborators.sessions()
+    const sessions = Sessions.layer({ cleanup: false })
+    const access = { userId: UserId.make(request.userId) }
+    const id = SessionId.make(request.sessionId)
     return Effect.gen(function* () {
+      const manager = yield* SessionManager.SessionManager
       yield* AgentExecutor.run(plain, request)
-      assert.strictEqual(sessions.kept.get("s")?.status, "active")
+      assert.strictEqual(Option.getOrThrow(yield* manager.get(id, access)).status, "active")
       const second = yield* AgentExecutor.run(plain, request)
       assert.strictEqual(second.sessionId, "s")
       assert.deepStrictEqual(
-        sessions.turns("s").map(({ content }) => content),
+        (yield* manager.turns(id, { ...access, last: 10 })).map(({ content }) => content),
         ["hi", "1", "hi", "2"]
       )
-      assert.strictEqual(sessions.kept.size, 1)
-    }).pipe(Effect.provide(Runs.layer(["1", "2"], { sessions: sessions.layer })))
+      assert.strictEqual((yield* manager.list(access.userId)).sessions.length, 1)
+    }).pipe(Effect.provide(Layer.merge(Runs.layer(["1", "2"], { sessions }), sessions)))
   })
 })
 

@@ -289,9 +289,9 @@ describe("BranchManager.fork", () => {
       const cyclic: Record<string, unknown> = {}
       cyclic["self"] = cyclic
       const error = yield* Effect.flip(branches.fork(sid("__proto__"), { metadata: cyclic }))
-      assert.strictEqual(error._tag, "SessionStorageError")
+      assert.strictEqual(error._tag, "SessionInputError")
       const refused = yield* Effect.flip(branches.fork(sid("__proto__"), { id: "a\u0000b" as never }))
-      assert.strictEqual(refused._tag, "SessionStorageError")
+      assert.strictEqual(refused._tag, "SessionInputError")
       const branch = yield* branches.fork(sid("__proto__"), { id: sid("constructor") })
       assert.deepStrictEqual(Object.keys(branch.variables).sort(), ["__proto__", "constructor"])
       assert.isUndefined((branch.variables as Record<string, unknown>)["polluted"])

@@ -524,7 +524,7 @@ describe("strange ids and contents", () => {
         const exit = yield* Effect.exit(attempt)
         assert.isTrue(Exit.isFailure(exit), `${n} is kept`)
         if (Exit.isSuccess(exit)) continue
-        assert.strictEqual(Option.getOrUndefined(Cause.failureOption(exit.cause))?._tag, "SessionStorageError", `${n}`)
+        assert.strictEqual(Option.getOrUndefined(Cause.failureOption(exit.cause))?._tag, "SessionInputError", `${n}`)
         assert.notInclude(Cause.pretty(exit.cause), "hunter2")
       }
       assert.deepStrictEqual(yield* manager.get(id), before)

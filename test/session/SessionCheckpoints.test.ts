@@ -110,7 +110,7 @@ describe("SessionManager.checkpoint", () => {
         ["metadata", { metadata: { n: 1n } }]
       ] as const) {
         const error = yield* Effect.flip(sessions.checkpoint(id, options as SessionManager.CheckpointOptions))
-        assert.strictEqual(error._tag, "SessionStorageError")
+        assert.strictEqual(error._tag, "SessionInputError")
         assert.include(error.message, field)
       }
       assert.deepStrictEqual(yield* loaded, before)

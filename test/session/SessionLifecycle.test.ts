@@ -194,7 +194,7 @@ describe("SessionManager.create", () => {
       ]
       for (const [field, options] of wrong) {
         const error = yield* Effect.flip(sessions.create(options as SessionManager.CreateOptions))
-        assert.strictEqual(error._tag, "SessionStorageError")
+        assert.strictEqual(error._tag, "SessionInputError")
         assert.include(error.message, field)
       }
       assert.deepStrictEqual(yield* sessions.list(null), { sessions: [] })
@@ -362,7 +362,7 @@ describe("SessionManager and the status of sessions", () => {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ id })
       const error = yield* Effect.flip(sessions.update(id, { metadata: {}, variables: { n: Number.NaN } }))
-      assert.strictEqual(error._tag, "SessionStorageError")
+      assert.strictEqual(error._tag, "SessionInputError")
       assert.include(error.message, "variables")
       assert.deepStrictEqual(Option.getOrThrow(yield* sessions.get(id)), created)
     }).pipe(Effect.provide(layer()))

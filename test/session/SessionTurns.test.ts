@@ -276,13 +276,13 @@ describe("SessionManager.addTurn", () => {
       ]
       for (const [field, fields] of wrong) {
         const error = yield* Effect.flip(sessions.addTurn(id, { ...turn(1), ...fields } as NewTurn))
-        assert.strictEqual(error._tag, "SessionStorageError", field)
+        assert.strictEqual(error._tag, "SessionInputError", field)
         assert.include(error.message, field)
         assert.notInclude(JSON.stringify(error), secret)
       }
       for (const nothing of [null, undefined, "turn", 7]) {
         const error = yield* Effect.flip(sessions.addTurn(id, nothing as never))
-        assert.strictEqual(error._tag, "SessionStorageError")
+        assert.strictEqual(error._tag, "SessionInputError")
       }
       assert.deepStrictEqual(yield* loaded, before)
     }).pipe(Effect.provide(layer()))
