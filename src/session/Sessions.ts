@@ -166,8 +166,8 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
     }),
     BranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })
   )
-  const keeping =
-    given.cleanup === false ? SessionCleanup.layerManual() : SessionCleanup.layer({ interval, retryAfter: interval })
+  const cleans = given.cleanup !== false && config.sessionTtl > 0
+  const keeping = cleans ? SessionCleanup.layer({ interval }) : SessionCleanup.layerManual()
   const memory = given.memory ?? Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
   return Layer.mergeAll(sessions(config), keeping, SessionAnalytics.layer()).pipe(
     Layer.provideMerge(managers),
