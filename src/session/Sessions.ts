@@ -210,10 +210,10 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
  * const agents = Agents.layerWith({ sessions })
  * ```
  */
-export const layer = <const L extends Collaborators = {}>(
-  options?:
-    | (L & Settings & { readonly config?: SessionConfig.Options | undefined } & NothingElse<L, "config">)
-    | undefined
+export const layer = <
+  const L extends Collaborators & Settings & { readonly config?: SessionConfig.Options | undefined } = {}
+>(
+  options?: (L & NothingElse<L, "config">) | undefined
 ): Layer.Layer<Out, SessionConfigurationError | ErrorOf<L>, ContextOf<L>> =>
   compose(
     Effect.suspend(() => SessionConfig.make(options?.config)),
@@ -226,8 +226,8 @@ export const layer = <const L extends Collaborators = {}>(
  * @since 0.1.0
  * @category layers
  */
-export const layerConfig = <const L extends Collaborators = {}>(
-  options?: (L & Settings & NothingElse<L>) | undefined
+export const layerConfig = <const L extends Collaborators & Settings = {}>(
+  options?: (L & NothingElse<L>) | undefined
 ): Layer.Layer<Out, SessionConfigurationError | ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
   compose(SessionConfig.config, options ?? {})
 

@@ -35,14 +35,8 @@ const withMemory = (
   )
   const branches = BranchManager.layer().pipe(Layer.provide([memory, SessionStore.layerMemory]))
   return Agents.layerWith({ memory, sessions, config: { sessionTurns: 1, memoryTokenBudget: 4000 } }).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        memory,
-        sessions,
-        branches,
-        TestModel.layer(() => ({ text: "ok" }))
-      )
-    )
+    Layer.provideMerge(Layer.mergeAll(memory, sessions, branches)),
+    Layer.provideMerge(TestModel.layer(() => ({ text: "ok" })))
   ) as Layer.Layer<
     | AgentExecutor.AgentExecutor
     | MemoryStore.MemoryStore

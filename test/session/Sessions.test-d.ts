@@ -1,0 +1,33 @@
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import { describe, expectTypeOf, it } from "@effect/vitest"
+import type * as ConfigError from "effect/ConfigError"
+import type * as Layer from "effect/Layer"
+import type * as Memory from "../../src/memory/Memory.js"
+import type { StorageError } from "../../src/memory/MemoryError.js"
+import type { SessionConfigurationError } from "../../src/session/SessionError.js"
+import type * as SessionStore from "../../src/session/SessionStore.js"
+import * as Sessions from "../../src/session/Sessions.js"
+
+declare const store: Layer.Layer<SessionStore.SessionStore, StorageError, Memory.Memory>
+
+describe("Sessions.layer", () => {
+  it("has the failures and requirements of what it is given, and no others", () => {
+    expectTypeOf(Sessions.layer()).toEqualTypeOf<Layer.Layer<Sessions.Out, SessionConfigurationError>>()
+    expectTypeOf(Sessions.layer({ config: { cookieName: "own" }, cleanup: false })).toEqualTypeOf<
+      Layer.Layer<Sessions.Out, SessionConfigurationError>
+    >()
+    expectTypeOf(Sessions.layer({ store, environment: "production" })).toEqualTypeOf<
+      Layer.Layer<Sessions.Out, SessionConfigurationError | StorageError, Memory.Memory>
+    >()
+    expectTypeOf(Sessions.layerConfig({ keyValue: KeyValueStore.layerMemory })).toEqualTypeOf<
+      Layer.Layer<Sessions.Out, SessionConfigurationError | ConfigError.ConfigError>
+    >()
+  })
+
+  it("refuses names it does not know", () => {
+    // @ts-expect-error
+    Sessions.layer({ stores: store })
+    // @ts-expect-error
+    Sessions.layerConfig({ config: {} })
+  })
+})
