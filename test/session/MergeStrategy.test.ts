@@ -4,27 +4,14 @@ import * as Option from "effect/Option"
 import { SessionId, TurnId } from "../../src/domain/Ids.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import * as MergeStrategy from "../../src/session/MergeStrategy.js"
-import type { Session, SessionTurn } from "../../src/session/Session.js"
+import { begin, type Session, type SessionTurn } from "../../src/session/Session.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as B from "../support/Branching.js"
 
 const { sid } = B
 
 const session = (id: string, fields: Partial<Session> = {}): Session => ({
-  id: SessionId.make(id),
-  status: "active",
-  metadata: {},
-  activeTools: [],
-  activeSkills: [],
-  variables: {},
-  depth: 0,
-  totalTokens: 0,
-  totalCost: 0,
-  cuts: [],
-  createdAt: 0,
-  updatedAt: 0,
-  revision: 0,
-  lineage: [],
+  ...begin(SessionId.make(id), { at: 0 }),
   ...fields
 })
 

@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
-import type { Session } from "../../src/session/Session.js"
+import { begin, type Session } from "../../src/session/Session.js"
 import * as SessionContext from "../../src/session/SessionContext.js"
 import { SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
@@ -15,23 +15,7 @@ import * as KeptSessions from "../support/KeptSessions.js"
 const ada = UserId.make("ada")
 const eve = UserId.make("eve")
 
-const session = (id: string, userId?: UserId): Session => ({
-  id: SessionId.make(id),
-  ...(userId === undefined ? {} : { userId }),
-  status: "active",
-  metadata: {},
-  activeTools: [],
-  activeSkills: [],
-  variables: {},
-  depth: 0,
-  totalTokens: 0,
-  totalCost: 0,
-  cuts: [],
-  createdAt: 0,
-  updatedAt: 0,
-  revision: 0,
-  lineage: []
-})
+const session = (id: string, userId?: UserId): Session => begin(SessionId.make(id), { at: 0, userId })
 
 const id: Effect.Effect<string> = Effect.map(SessionContext.option, (bound) =>
   Option.match(bound, { onNone: () => "none", onSome: (one) => one.id })

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import type { Session, SessionTurn } from "../../src/session/Session.js"
+import { begin, type Session, type SessionTurn } from "../../src/session/Session.js"
 import { SessionConflictError, SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as SessionWriter from "../../src/session/SessionWriter.js"
@@ -24,23 +24,7 @@ const over = (store: Layer.Layer<SessionStore.SessionStore>) => Layer.provideMer
 
 const created = Effect.flatMap(SessionStore.SessionStore, (store) =>
   store.create({
-    session: {
-      id,
-      userId: ada,
-      status: "active",
-      metadata: {},
-      activeTools: [],
-      activeSkills: [],
-      variables: {},
-      depth: 0,
-      totalTokens: 0,
-      totalCost: 0,
-      cuts: [],
-      createdAt: 0,
-      updatedAt: 0,
-      revision: 0,
-      lineage: []
-    }
+    session: begin(id, { at: 0, userId: ada })
   })
 )
 

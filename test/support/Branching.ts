@@ -10,6 +10,7 @@ import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import {
+  begin,
   CheckpointId,
   NewTurn,
   type Session,
@@ -72,24 +73,7 @@ export const create = (
     const now = yield* Clock.currentTimeMillis
     const { userId = user, ...rest } = options
     const { session } = yield* store.create({
-      session: {
-        id: sid(id),
-        ...(userId === null ? {} : { userId }),
-        status: "active",
-        metadata: {},
-        activeTools: [],
-        activeSkills: [],
-        variables: {},
-        depth: 0,
-        totalTokens: 0,
-        totalCost: 0,
-        cuts: [],
-        createdAt: now,
-        updatedAt: now,
-        revision: 0,
-        lineage: [],
-        ...rest
-      }
+      session: { ...begin(sid(id), { at: now, userId: userId ?? undefined }), ...rest }
     })
     return session
   })

@@ -16,7 +16,7 @@ import { StorageError } from "../../src/memory/MemoryError.js"
 import type { Outcome } from "../../src/memory/ProceduralMemory.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
-import type { Session, SessionTurn } from "../../src/session/Session.js"
+import { begin, type Session, type SessionTurn } from "../../src/session/Session.js"
 import { SessionNotFoundError, SessionStorageError } from "../../src/session/SessionError.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as Skill from "../../src/skill/Skill.js"
@@ -86,22 +86,8 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
         if (id === undefined) return unused()
         if (kept.has(id)) return find(id, options)
         const session: Session = {
-          id,
-          ...(options?.userId === undefined ? {} : { userId: options.userId }),
-          ...(options?.systemPrompt === undefined ? {} : { systemPrompt: options.systemPrompt }),
-          status: "active",
-          metadata: {},
-          activeTools: [],
-          activeSkills: [],
-          variables: {},
-          depth: 0,
-          totalTokens: 0,
-          totalCost: 0,
-          cuts: [],
-          createdAt: now,
-          updatedAt: now,
-          revision: 0,
-          lineage: []
+          ...begin(id, { at: now, userId: options?.userId }),
+          ...(options?.systemPrompt === undefined ? {} : { systemPrompt: options.systemPrompt })
         }
         kept.set(id, session)
         return Effect.succeed(session)
