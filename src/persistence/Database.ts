@@ -1,0 +1,275 @@
+/**
+ * One database for each `SqlClient`, as the stores use it: statements by their text, transactions of our own, and the caller's where it is one of
+ * the same client.
+ *
+ * The transaction that `@effect/sql` keeps in the context does not say which client it is of: a statement for one database would run in that of
+ * another. So a transaction in the context counts only if its connection is one of this client's; any other is passed over. What is kept
+ * within the caller's transaction is kept when that is, and gone when that is undone.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { Connection } from "@effect/sql/SqlConnection"
+import { SqlError } from "@effect/sql/SqlError"
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
+import type { Param } from "./Dialect.js"
+import * as Dialect from "./Dialect.js"
+import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
+import * as SqlFailure from "./SqlFailure.js"
+
+/**
+ * @category models
+ */
+export interface Row {
+  readonly [column: string]: any
+}
+
+/**
+ * @category models
+ */
+export interface Insert {
+  readonly head: string
+  /** Parameters of a row. */
+  readonly columns: number
+  readonly tail: string
+}
+
+/**
+ * Statements, each by itself or in one transaction. Their texts come from `Dialect.sql` and are made once.
+ *
+ * @category models
+ */
+export interface Access {
+  readonly rows: <R extends Row = Row>(
+    sql: string,
+    params?: ReadonlyArray<Param>
+  ) => Effect.Effect<ReadonlyArray<R>, SqlError>
+  readonly first: <R extends Row = Row>(
+    sql: string,
+    params?: ReadonlyArray<Param>
+  ) => Effect.Effect<R | undefined, SqlError>
+  /** How many rows it changed. */
+  readonly run: (sql: string, params?: ReadonlyArray<Param>) => Effect.Effect<number, SqlError>
+  /** Many rows, in as few statements as the database is fast with. All or nothing only in a transaction. How many were added. */
+  readonly insert: (insert: Insert, rows: ReadonlyArray<ReadonlyArray<Param>>) => Effect.Effect<number, SqlError>
+}
+
+/**
+ * @category models
+ */
+export interface TransactionOptions {
+  /** What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with `synchronous` normal). */
+  readonly durable?: boolean | undefined
+}
+
+/**
+ * @category models
+ */
+export interface Database extends Access {
+  readonly client: SqlClient.SqlClient
+  readonly dialect: Dialect.Dialect
+  /**
+   * All or nothing. In the caller's transaction it is a part of that: undone alone when it fails, kept when the caller's is. Otherwise one of its
+   * own, tried again when another one was in its way: the body runs once more. Succeeds only when the database has said that it is kept.
+   */
+  readonly transaction: <A, E, R>(
+    body: (tx: Access) => Effect.Effect<A, E, R>,
+    options?: TransactionOptions
+  ) => Effect.Effect<A, E | SqlError, R>
+}
+
+/**
+ * `INSERT INTO table (columns) VALUES … tail`.
+ *
+ * @category constructors
+ */
+export const insertInto = (table: string, columns: ReadonlyArray<string>, tail = ""): Insert => ({
+  head: `INSERT INTO ${table} (${columns.join(", ")}) VALUES `,
+  columns: columns.length,
+  tail: tail === "" ? "" : ` ${tail}`
+})
+
+/** What drivers say of a statement that was run: `pg` by `rowCount`, those of SQLite by `changes`. */
+const changesOf = (raw: unknown): number => {
+  if (typeof raw !== "object" || raw === null) return 0
+  const { changes, rowCount } = raw as { readonly changes?: unknown; readonly rowCount?: unknown }
+  return Number(rowCount ?? changes ?? 0)
+}
+
+const tuple = (columns: number): string => `(${new Array(columns).fill("?").join(", ")})`
+
+const none: ReadonlyArray<Param> = []
+
+const accessTo = (
+  use: <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
+  dialect: Dialect.Dialect
+): Access => {
+  const texts = new WeakMap<Insert, Map<number, string>>()
+  const textOf = (insert: Insert, rows: number): string => {
+    let bySize = texts.get(insert)
+    if (bySize === undefined) {
+      bySize = new Map()
+      texts.set(insert, bySize)
+    }
+    let text = bySize.get(rows)
+    if (text === undefined) {
+      text = dialect.sql(insert.head + new Array(rows).fill(tuple(insert.columns)).join(", ") + insert.tail)
+      bySize.set(rows, text)
+    }
+    return text
+  }
+  const rows = <R extends Row = Row>(sql: string, params: ReadonlyArray<Param> = none) =>
+    use((connection) => connection.execute(sql, params, undefined)) as Effect.Effect<ReadonlyArray<R>, SqlError>
+  const run = (sql: string, params: ReadonlyArray<Param> = none) =>
+    Effect.map(
+      use((connection) => connection.executeRaw(sql, params)),
+      changesOf
+    )
+  return {
+    rows,
+    run,
+    first: <R extends Row = Row>(sql: string, params?: ReadonlyArray<Param>): Effect.Effect<R | undefined, SqlError> =>
+      Effect.map(rows<R>(sql, params), (found) => found[0]),
+    insert: (insert, all) => {
+      const size = Math.max(1, Math.min(Dialect.maxRows, Math.floor(dialect.maxParams / insert.columns)))
+      const chunks: Array<ReadonlyArray<ReadonlyArray<Param>>> = []
+      for (let at = 0; at < all.length; at += size) chunks.push(all.slice(at, at + size))
+      return Effect.reduce(chunks, 0, (added, chunk) =>
+        Effect.map(run(textOf(insert, chunk.length), chunk.flat()), (more) => added + more)
+      )
+    }
+  }
+}
+
+/** How often a transaction begins anew that others were in the way of. */
+const MAX_ATTEMPTS = 8
+
+const isConflict = (error: unknown): boolean => error instanceof SqlError && SqlFailure.describe(error).isConflict
+
+const ambient = Effect.map(Effect.context<never>(), Context.getOption(SqlClient.TransactionConnection))
+
+const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
+  const dialect = client.onDialectOrElse({
+    sqlite: (): Dialect.Dialect | undefined => Dialect.sqlite,
+    pg: (): Dialect.Dialect | undefined => Dialect.postgres,
+    orElse: (): Dialect.Dialect | undefined => undefined
+  })
+  if (dialect === undefined) {
+    return yield* new PersistenceConfigurationError({
+      message: "This database is neither SQLite nor Postgres",
+      hint: "Give the store `SqliteClient.layer` or `PostgresClient.layer`"
+    })
+  }
+  // Each client of `@effect/sql` has a class of its own for its connections.
+  const kind: object = yield* Effect.scoped(
+    Effect.map(client.reserve, (connection) => Object.getPrototypeOf(connection) as object)
+  ).pipe(Effect.mapError(SqlFailure.toDatabaseError(dialect.name)))
+
+  /** The caller's connection and how deep its transaction is nested, if it is one of this client's. */
+  const shared = Effect.map(ambient, (found) =>
+    found._tag === "Some" && Object.getPrototypeOf(found.value[0]) === kind ? found.value : undefined
+  )
+
+  const direct = (client as { readonly connection?: Connection }).connection
+  const single = <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.flatMap(shared, (caller) => {
+      if (caller !== undefined) return f(caller[0])
+      return direct !== undefined ? f(direct) : Effect.scoped(Effect.flatMap(client.reserve, f))
+    })
+
+  const bracket = <A, E, R>(
+    connection: Connection,
+    sql: { readonly begin: string; readonly commit: string; readonly rollback: string },
+    body: (tx: Access) => Effect.Effect<A, E, R>,
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E | SqlError, R> => {
+    const execute = (text: string) => connection.executeUnprepared(text, [], undefined)
+    const undo = Effect.ignore(execute(sql.rollback))
+    // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
+    const commit = Effect.filterOrFail(
+      connection.executeRaw(sql.commit, []),
+      (raw) => (raw as { readonly command?: unknown } | undefined)?.command !== "ROLLBACK",
+      () => new SqlError({ cause: undefined, message: "The transaction was undone: a statement of it had failed" })
+    )
+    return Effect.zipRight(
+      execute(sql.begin),
+      Effect.flatMap(
+        Effect.exit(restore(body(accessTo((f) => f(connection), dialect)))),
+        (exit): Effect.Effect<A, E | SqlError> =>
+          Exit.isSuccess(exit)
+            ? Effect.as(
+                Effect.tapError(commit, () => undo),
+                exit.value
+              )
+            : Effect.zipRight(undo, Effect.failCause(exit.cause))
+      )
+    )
+  }
+
+  const whole = { begin: dialect.begin, commit: "COMMIT", rollback: "ROLLBACK" }
+  const part = (depth: number) => {
+    const name = `lex_${depth}`
+    return {
+      begin: `SAVEPOINT ${name}`,
+      commit: `RELEASE SAVEPOINT ${name}`,
+      rollback: `ROLLBACK TO SAVEPOINT ${name}`
+    }
+  }
+
+  const own = <A, E, R>(body: (tx: Access) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(Scope.make(), (scope) =>
+        Scope.extend(client.reserve, scope).pipe(
+          Effect.flatMap((connection) => bracket(connection, whole, body, restore)),
+          Effect.onExit((exit) => Scope.close(scope, exit))
+        )
+      )
+    )
+
+  const attempted = <A, E, R>(
+    body: (tx: Access) => Effect.Effect<A, E, R>,
+    attempt: number
+  ): Effect.Effect<A, E | SqlError, R> =>
+    attempt >= MAX_ATTEMPTS
+      ? own(body)
+      : Effect.catchAllCause(own(body), (cause) => {
+          const failure = Cause.failureOption(cause)
+          return failure._tag === "Some" && isConflict(failure.value)
+            ? attempted(body, attempt + 1)
+            : Effect.failCause(cause)
+        })
+
+  const access = accessTo(single, dialect)
+  const database: Database = {
+    ...access,
+    client,
+    dialect,
+    transaction: (body) =>
+      Effect.flatMap(shared, (caller) =>
+        caller === undefined
+          ? attempted(body, 1)
+          : Effect.uninterruptibleMask((restore) => bracket(caller[0], part(caller[1] + 1), body, restore))
+      )
+  }
+  return database
+})
+
+const opened = new WeakMap<SqlClient.SqlClient, Database>()
+
+/**
+ * The database of the client in the context. Fails when it cannot be reached.
+ *
+ * @category constructors
+ */
+export const open: Effect.Effect<Database, DatabaseError | PersistenceConfigurationError, SqlClient.SqlClient> =
+  Effect.flatMap(SqlClient.SqlClient, (client) => {
+    const known = opened.get(client)
+    return known !== undefined
+      ? Effect.succeed(known)
+      : Effect.tap(make(client), (database) => Effect.sync(() => opened.set(client, database)))
+  })
