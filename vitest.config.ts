@@ -12,6 +12,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/support/servers/setup.ts"],
     typecheck: { enabled: false },
     testTimeout: 20_000,
     hookTimeout: 20_000,

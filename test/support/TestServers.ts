@@ -1,0 +1,219 @@
+/**
+ * Real servers for tests: Postgres, Redis, Postgres with pgvector. The first test file that asks for one has it started; all of them end with the
+ * run (`servers/`). What cannot be had is a `Missing` with the reason: its tests are reported as skipped, or fail where backends are required.
+ *
+ * `TEST_PG_URL`, `TEST_REDIS_URL` and `TEST_PGVECTOR_URL` name servers that run already. `LEXIGRAM_SKIP_BACKENDS="redis,pgvector"` leaves out
+ * what it names; `LEXIGRAM_REQUIRE_BACKENDS=1` makes anything else that is missing a failure.
+ *
+ * ```ts
+ * const redis = await TestServers.redis()
+ * TestServers.suite("redis", redis, (server) => {
+ *   it.effect("answers", () => Effect.gen(function* () { ... server.url ... }))
+ * })
+ *
+ * it.scoped("outlives a crash", () =>
+ *   Effect.gen(function* () {
+ *     const server = yield* TestServers.ownPostgres()
+ *     const proxy = yield* TcpProxy.make(server)
+ *     ...
+ *     yield* server.stop("kill")
+ *     yield* server.start
+ *   }))
+ * ```
+ */
+import * as Net from "node:net"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import { describe, inject, it } from "vitest"
+import * as Lines from "./servers/Lines.js"
+
+export interface Available<A> {
+  readonly _tag: "Available"
+  readonly server: A
+}
+
+export interface Missing {
+  readonly _tag: "Missing"
+  readonly reason: string
+}
+
+export type Backend<A> = Available<A> | Missing
+
+export interface PostgresAddress {
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly password: string
+  readonly database: string
+  readonly url: string
+}
+
+export interface RedisAddress {
+  readonly host: string
+  readonly port: number
+  /** A number that no other test file of the run gets, where the server was started for the run. */
+  readonly database: number
+  readonly url: string
+}
+
+/** A server that belongs to one test. The scope ends it and removes its files. */
+export interface Own {
+  /** On the port and with the files that it had. */
+  readonly start: Effect.Effect<void>
+  /** `kill`: no process of it does anything more. `immediate`: it cuts its connections and ends. `fast`: it ends in order. */
+  readonly stop: (mode: "kill" | "immediate" | "fast") => Effect.Effect<void>
+}
+
+export interface OwnOptions {
+  /** Whether what was confirmed outlives a crash, as in production. Default: true. */
+  readonly durable?: boolean | undefined
+  /** Settings of the server by their own names. */
+  readonly settings?: Readonly<Record<string, string>> | undefined
+}
+
+type Name = "postgres" | "redis" | "redisCluster" | "pgvector"
+
+const names = (list: string | undefined): ReadonlyArray<string> => (list ?? "").split(",").map((name) => name.trim())
+const left = (name: Name): boolean =>
+  names(process.env.LEXIGRAM_SKIP_BACKENDS).includes(name === "redisCluster" ? "redis" : name)
+
+const connected = (port: number): Promise<Net.Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = Net.connect(port, "127.0.0.1", () => resolve(socket))
+    socket.on("error", reject)
+  })
+
+const askSetup = async (message: unknown): Promise<any> => {
+  const socket = await connected(inject("testServers"))
+  try {
+    return await new Promise((resolve, reject) => {
+      Lines.receive(socket, resolve)
+      socket.on("error", reject)
+      socket.on("close", () => reject(new Error("the setup of the tests has ended")))
+      Lines.send(socket, message)
+    })
+  } finally {
+    socket.destroy()
+  }
+}
+
+interface Line {
+  readonly ask: (message: Readonly<Record<string, unknown>>) => Promise<any>
+}
+
+let line: Promise<Line> | undefined
+
+const keeper = (): Promise<Line> => {
+  line ??= (async () => {
+    const { error, port } = await askSetup({ operation: "keeper" })
+    if (error !== undefined) throw new Error(error)
+    const socket = await connected(port)
+    const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+    let ids = 0
+    Lines.receive(socket, (message) => {
+      const asked = waiting.get(message.id)
+      waiting.delete(message.id)
+      if (waiting.size === 0) socket.unref()
+      if (message.error === undefined) asked?.resolve(message.value)
+      else asked?.reject(new Error(message.error))
+    })
+    socket.on("close", () => {
+      for (const { reject } of waiting.values()) reject(new Error("the keeper of the servers has ended"))
+    })
+    socket.unref()
+    return {
+      ask: (message) =>
+        new Promise((resolve, reject) => {
+          const id = ids++
+          waiting.set(id, { resolve, reject })
+          socket.ref()
+          Lines.send(socket, { ...message, id })
+        })
+    }
+  })()
+  return line
+}
+
+const ask = async (message: Readonly<Record<string, unknown>>): Promise<any> => (await keeper()).ask(message)
+
+const had = async <A>(name: Name, variable: string | undefined, given: (url: URL) => A): Promise<Backend<A>> => {
+  if (left(name)) return { _tag: "Missing", reason: "named in LEXIGRAM_SKIP_BACKENDS" }
+  try {
+    const url = variable === undefined ? undefined : process.env[variable]
+    const server = url ? given(new URL(url)) : ((await ask({ operation: name })) as A)
+    return { _tag: "Available", server }
+  } catch (error) {
+    return { _tag: "Missing", reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const postgresUrl = (url: URL): PostgresAddress => ({
+  host: url.hostname,
+  port: Number(url.port || 5432),
+  username: decodeURIComponent(url.username),
+  password: decodeURIComponent(url.password),
+  database: url.pathname.slice(1),
+  url: url.href
+})
+
+const redisUrl = (url: URL): RedisAddress => ({
+  host: url.hostname,
+  port: Number(url.port || 6379),
+  database: Number(url.pathname.slice(1) || 0),
+  url: url.href
+})
+
+/** The Postgres of the run. Databases are made in it by `PostgresServer.database`. */
+export const postgres = (): Promise<Backend<PostgresAddress>> => had("postgres", "TEST_PG_URL", postgresUrl)
+
+/**
+ * The Postgres of the run that has pgvector. One test file has it at a time, the next one waits. Where it is PGlite, all connections share one
+ * session (settings, prepared statements, temporary tables), and no statement can be cancelled: use a pool of one connection.
+ */
+export const pgvector = (): Promise<Backend<PostgresAddress>> => had("pgvector", "TEST_PGVECTOR_URL", postgresUrl)
+
+/** The Redis of the run, with a database for the file. Channels have no databases: name them so that no other file does. */
+export const redis = (): Promise<Backend<RedisAddress>> => had("redis", "TEST_REDIS_URL", redisUrl)
+
+/** Three masters that share the slots. Nothing in it is the file's alone: prefix the keys. */
+export const redisCluster = (): Promise<Backend<ReadonlyArray<RedisAddress>>> =>
+  had<ReadonlyArray<RedisAddress>>("redisCluster", undefined, () => [])
+
+const own =
+  <A>(operation: "ownPostgres" | "ownRedis") =>
+  (options: OwnOptions = {}): Effect.Effect<A & Own, never, Scope.Scope> =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.promise(() => ask({ operation, durable: options.durable ?? true, settings: options.settings ?? {} })),
+        ({ handle }) => Effect.promise(() => ask({ operation: "remove", handle }))
+      ),
+      ({ handle, ...address }) => ({
+        ...(address as A),
+        start: Effect.promise(() => ask({ operation: "start", handle })),
+        stop: (mode) => Effect.promise(() => ask({ operation: "stop", handle, mode }))
+      })
+    )
+
+/** A Postgres for one test, started from the binaries of the package whatever `TEST_PG_URL` says. */
+export const ownPostgres: (options?: OwnOptions) => Effect.Effect<PostgresAddress & Own, never, Scope.Scope> =
+  own<PostgresAddress>("ownPostgres")
+
+/** A Redis for one test. Call it in a suite of `redis`, which tells whether there is one. */
+export const ownRedis: (options?: OwnOptions) => Effect.Effect<RedisAddress & Own, never, Scope.Scope> =
+  own<RedisAddress>("ownRedis")
+
+/** The tests of a backend. Where it is missing, one test that is skipped for that reason, or fails where backends are required. */
+export const suite = <A>(name: Name, backend: Backend<A>, tests: (server: A) => void): void => {
+  if (backend._tag === "Available") {
+    describe(name, () => tests(backend.server))
+    return
+  }
+  const { reason } = backend
+  describe(`${name} is not there`, () => {
+    it(reason, async (test) => {
+      if (process.env.LEXIGRAM_REQUIRE_BACKENDS === "1" && !left(name)) throw new Error(`${name}: ${reason}`)
+      await askSetup({ operation: "missing", name, reason })
+      test.skip(reason)
+    })
+  })
+}
