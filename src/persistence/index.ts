@@ -1,4 +1,11 @@
 /**
+ * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process. Nothing else is guessed.
+ *
+ * @since 0.1.0
+ */
+export * as DatabaseUrl from "./DatabaseUrl.js"
+
+/**
  * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing, however many
  * processes begin at once. A version that was released never changes; what comes later is a version of its own.
  *
