@@ -6,6 +6,13 @@
 export * as DatabaseUrl from "./DatabaseUrl.js"
 
 /**
+ * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps something.
+ *
+ * @since 0.1.0
+ */
+export * as Lexigram from "./Lexigram.js"
+
+/**
  * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing, however many
  * processes begin at once. A version that was released never changes; what comes later is a version of its own.
  *

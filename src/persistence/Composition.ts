@@ -1,0 +1,147 @@
+/**
+ * Agents, memory, sessions and governance over the ports of one backend.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import type * as AgentConfig from "../agent/AgentConfig.js"
+import type * as AgentExecutor from "../agent/AgentExecutor.js"
+import * as Agents from "../agent/Agents.js"
+import * as AuditLog from "../governance/AuditLog.js"
+import * as CostLedger from "../governance/CostLedger.js"
+import * as Governance from "../governance/Governance.js"
+import type * as GovernanceConfig from "../governance/GovernanceConfig.js"
+import type * as GovernanceControl from "../governance/GovernanceControl.js"
+import * as RateLimitStore from "../governance/RateLimitStore.js"
+import * as Checkpointer from "../graph/Checkpointer.js"
+import * as CacheBackend from "../llm/CacheBackend.js"
+import type * as Embedder from "../llm/Embedder.js"
+import * as FactStore from "../memory/FactStore.js"
+import * as LastConsolidation from "../memory/LastConsolidation.js"
+import * as Memory from "../memory/Memory.js"
+import type * as MemoryConfig from "../memory/MemoryConfig.js"
+import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
+import type * as MemoryStore from "../memory/MemoryStore.js"
+import * as WorkingMemory from "../memory/WorkingMemory.js"
+import * as RunLog from "../observability/RunLog.js"
+import type * as SessionConfig from "../session/SessionConfig.js"
+import * as SessionManager from "../session/SessionManager.js"
+import * as SessionStore from "../session/SessionStore.js"
+import * as Sessions from "../session/Sessions.js"
+import * as SkillResultCache from "../skill/SkillResultCache.js"
+import * as ApprovalStore from "../tool/ApprovalStore.js"
+
+/** What keeps something, each as a tag of its own. */
+export type Ports =
+  | CacheBackend.CacheBackend
+  | SkillResultCache.SkillResultCache
+  | SessionStore.SessionStore
+  | FactStore.FactStore
+  | Checkpointer.Checkpointer
+  | CostLedger.CostLedger
+  | RateLimitStore.RateLimitStore
+  | AuditLog.AuditLog
+  | ApprovalStore.ApprovalStore
+  | RunLog.RunLog
+
+/** What is composed of them. */
+export type Composed =
+  | AgentExecutor.AgentExecutor
+  | Memory.Out
+  | Sessions.Out
+  | Governance.Governance
+  | GovernanceControl.GovernanceControl
+
+type Of<Out> = Layer.Layer<Out, any, any>
+
+/** How memory keeps its entries; `undefined`: as its configuration says, without a database. */
+export type EntriesOf = (
+  backend: MemoryConfig.Backend,
+  options: MemoryStore.Options
+) => Of<MemoryStore.MemoryStore> | undefined
+
+/** Collaborators that are given, of any types. */
+export interface Given
+  extends Omit<Agents.Replaceable, "memory" | "sessions" | "governance" | "log">,
+    Agents.WithStages {
+  readonly embedder?: Of<Embedder.Embedder> | undefined
+  readonly extractor?: Memory.Collaborators["extractor"]
+  readonly compressor?: Memory.Collaborators["compressor"]
+  readonly policies?: Governance.Replaceable["policies"]
+}
+
+/** How the parts are configured; from the environment where something is absent and `fromEnvironment` is set. */
+export interface Configured {
+  readonly memory: MemoryConfig.MemoryConfig
+  readonly sessions: SessionConfig.SessionConfig
+  readonly governance: GovernanceConfig.GovernanceConfig
+  readonly agents: { readonly options: AgentConfig.Options | undefined } | "environment"
+}
+
+/** The service of a tag as a layer: for compositions that take a layer where one is there already. */
+const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.effect(tag, tag)
+
+/** All ports in the memory of this process. */
+export const portsInMemory: Layer.Layer<Ports> = Layer.mergeAll(
+  SessionStore.layerMemory,
+  FactStore.layerMemory(),
+  Checkpointer.layerMemory(),
+  CostLedger.layerMemory(),
+  RateLimitStore.layerMemory(),
+  AuditLog.layerMemory(),
+  ApprovalStore.layerMemory(),
+  RunLog.layerMemory(),
+  SkillResultCache.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
+)
+
+const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecutor.AgentExecutor> => {
+  const collaborators: Agents.Replaceable & Agents.WithStages = {
+    ...given,
+    memory: same(WorkingMemory.WorkingMemory),
+    sessions: same(SessionManager.SessionManager),
+    governance: same(Governance.Governance),
+    log: same(RunLog.RunLog)
+  }
+  return configured === "environment"
+    ? Agents.layerConfig(collaborators)
+    : Agents.layerWith<Agents.Replaceable>({ ...collaborators, config: configured.options })
+}
+
+/** Everything over the ports in context, with the ports. */
+export const compose = (
+  ports: Of<Ports>,
+  entries: EntriesOf,
+  configured: Configured,
+  given: Given
+): Of<Ports | Composed> => {
+  const memory = Memory.layer<Memory.Collaborators & { readonly config: MemoryConfig.Options }>({
+    config: configured.memory,
+    ...(entries(configured.memory.defaultBackend, {}) === undefined
+      ? {}
+      : { store: (options) => entries(configured.memory.defaultBackend, options) as Of<MemoryStore.MemoryStore> }),
+    facts: same(FactStore.FactStore),
+    lastConsolidation: LastConsolidation.layerCache(),
+    extractor: given.extractor,
+    compressor: given.compressor,
+    tokens: given.tokens
+  })
+  const sessions = Sessions.layer<Sessions.Collaborators & { readonly config: SessionConfig.Options }>({
+    config: configured.sessions,
+    ...(configured.sessions.backend === "in_memory" ? {} : { store: same(SessionStore.SessionStore) }),
+    memory: Layer.merge(same(WorkingMemory.WorkingMemory), same(MemoryConsolidator.MemoryConsolidator))
+  })
+  const governance = Governance.layerWith<Governance.Replaceable>({
+    config: configured.governance,
+    ledger: same(CostLedger.CostLedger),
+    rates: same(RateLimitStore.RateLimitStore),
+    audit: same(AuditLog.AuditLog),
+    policies: given.policies
+  })
+  return agentsOf(configured.agents, given).pipe(
+    Layer.provideMerge(sessions),
+    Layer.provideMerge(Layer.merge(memory, governance)),
+    Layer.provideMerge(ports)
+  )
+}
