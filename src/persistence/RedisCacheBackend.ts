@@ -15,6 +15,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Service } from "../llm/CacheBackend.js"
 import { CacheBackend, CacheBackendError } from "../llm/CacheBackend.js"
+import * as KeyText from "./KeyText.js"
 import type { DatabaseError } from "./PersistenceError.js"
 import { RedisClient } from "./RedisClient.js"
 import * as RedisText from "./RedisText.js"
@@ -34,10 +35,10 @@ const MARGIN_MS = 60_000
 /** Longer is for ever: Redis refuses times that are too large. */
 const MAX_TTL_MS = 1e14
 
-const prefixOf = (options: Options | undefined): string => RedisText.encode(options?.prefix ?? "lexigram-cache:")
+const prefixOf = (options: Options | undefined): string => KeyText.encode(options?.prefix ?? "lexigram-cache:")
 
 const encode = (value: string, expiresAt: number): string =>
-  `${Number.isFinite(expiresAt) ? expiresAt : "-"}${RedisText.isWellFormed(value) ? `\n${value}` : `!\n${RedisText.encode(value)}`}`
+  `${Number.isFinite(expiresAt) ? expiresAt : "-"}${RedisText.isWellFormed(value) ? `\n${value}` : `!\n${KeyText.encode(value)}`}`
 
 /** `undefined` for what this module did not write. */
 const decode = (text: string): { readonly value: string; readonly expiresAt: number } | undefined => {
@@ -45,7 +46,7 @@ const decode = (text: string): { readonly value: string; readonly expiresAt: num
   if (head === null) return undefined
   const rest = text.slice(head[0].length)
   return {
-    value: head[2] === "!" ? RedisText.decode(rest) : rest,
+    value: head[2] === "!" ? KeyText.decode(rest) : rest,
     expiresAt: head[1] === undefined ? Number.POSITIVE_INFINITY : Number(head[1])
   }
 }
@@ -64,7 +65,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const prefix = prefixOf(options)
     return {
       get: (key) =>
-        Effect.flatMap(Effect.mapError(command("get", prefix + RedisText.encode(key)), failing("get")), (text) => {
+        Effect.flatMap(Effect.mapError(command("get", prefix + KeyText.encode(key)), failing("get")), (text) => {
           const entry = typeof text === "string" ? decode(text) : undefined
           if (entry === undefined) return Effect.succeedNone
           return Effect.map(Clock.currentTimeMillis, (now) =>
@@ -74,7 +75,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
       set: (key, value, { ttl } = {}) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const millis = ttl === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(ttl)
-          const name = prefix + RedisText.encode(key)
+          const name = prefix + KeyText.encode(key)
           return Effect.mapError(
             millis > MAX_TTL_MS
               ? command("set", name, encode(value, Number.POSITIVE_INFINITY))
@@ -82,7 +83,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
             failing("set")
           )
         }),
-      delete: (key) => Effect.mapError(command("unlink", prefix + RedisText.encode(key)), failing("delete"))
+      delete: (key) => Effect.mapError(command("unlink", prefix + KeyText.encode(key)), failing("delete"))
     }
   })
 

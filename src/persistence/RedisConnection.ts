@@ -20,7 +20,7 @@ import type { Argument, Options, Script } from "./RedisClient.js"
 import * as RedisFailure from "./RedisFailure.js"
 
 type Client = Redis | Cluster
-type Library = typeof import("ioredis")
+type Library = Pick<typeof import("ioredis"), "Redis" | "Cluster">
 
 /**
  * @category models
@@ -52,9 +52,10 @@ const machine = Clock.make()
 
 const timer = (given: Duration.DurationInput): number => Math.min(MAX_MS, Math.max(1, Duration.toMillis(given)))
 
+/** Also where the caller cannot be interrupted. */
 const within = <A, E>(effect: Effect.Effect<A, E>, millis: number): Effect.Effect<A, E | DatabaseError> =>
   Effect.withClock(
-    Effect.timeoutFail(effect, { duration: millis, onTimeout: () => RedisFailure.of("unreachable") }),
+    Deadline.run(() => effect, { whole: millis, onTimeout: () => RedisFailure.of("unreachable") }),
     machine
   )
 

@@ -1,0 +1,41 @@
+/** What tests of Redis have in common. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import { afterAll } from "vitest"
+import * as RedisClient from "../../src/persistence/RedisClient.js"
+
+export const urlOf = ({ url }: { readonly url: string }): Redacted.Redacted<string> => Redacted.make(url)
+
+/** By the clock of the machine. */
+export const eventually = <E, R>(
+  check: Effect.Effect<boolean, E, R>,
+  withinMillis = 10_000
+): Effect.Effect<void, E, R> =>
+  Effect.gen(function* () {
+    const from = yield* Clock.currentTimeMillis
+    while (!(yield* check)) {
+      if ((yield* Clock.currentTimeMillis) - from > withinMillis) return yield* Effect.dieMessage("Not in time")
+      yield* Effect.sleep(10)
+    }
+  }).pipe(Effect.withClock(Clock.make()))
+
+/**
+ * One connection for a whole test file: stores of different prefixes have nothing in common. It opens with the first test, and closes
+ * with the last one.
+ */
+export const connection = (options: RedisClient.Options): Layer.Layer<RedisClient.RedisClient> => {
+  const scope = Effect.runSync(Scope.make())
+  let opened: Promise<RedisClient.Service> | undefined
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return Layer.effect(
+    RedisClient.RedisClient,
+    Effect.promise(() => {
+      opened ??= Effect.runPromise(Scope.extend(RedisClient.make(options), scope))
+      return opened
+    })
+  )
+}
