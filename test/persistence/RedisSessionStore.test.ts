@@ -27,12 +27,20 @@ TestServers.suite("redis", available, (server) => {
   })
 })
 
+/** The same code as on one server, and thousands of round trips each. */
+const long = [
+  "whatever is done to it, it is what a simple model is",
+  "of many that save at once each wins one revision",
+  "ten thousand turns are read by windows",
+  "a session of ten thousand turns is deleted with all of them"
+]
+
 TestServers.suite("redisCluster", cluster, (nodes) => {
   const fresh = stores({ url: nodes.map(RedisTests.urlOf) })
 
   describe("sessions in a cluster of Redis", () => {
     for (const one of SessionStoreSuite.cases) {
-      it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 60_000)
+      if (!long.includes(one.name)) it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 60_000)
     }
   })
 })
