@@ -27,3 +27,31 @@ export * as Migrations from "./Migrations.js"
  * @since 0.1.0
  */
 export * as PersistenceError from "./PersistenceError.js"
+
+/**
+ * A cache in Redis, which many processes share.
+ *
+ * @since 0.1.0
+ */
+export * as RedisCacheBackend from "./RedisCacheBackend.js"
+
+/**
+ * A connection to Redis (6.2 or later, Valkey, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
+ *
+ * @since 0.1.0
+ */
+export * as RedisClient from "./RedisClient.js"
+
+/**
+ * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
+ *
+ * @since 0.1.0
+ */
+export * as RedisRateLimitStore from "./RedisRateLimitStore.js"
+
+/**
+ * Sessions, turns and checkpoints in Redis, for any number of processes at once.
+ *
+ * @since 0.1.0
+ */
+export * as RedisSessionStore from "./RedisSessionStore.js"
