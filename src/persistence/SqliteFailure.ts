@@ -1,0 +1,112 @@
+/**
+ * What the drivers of SQLite fail with, in one form: the code has SQLite's own name, and no parameter stands in the message.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { SqlError } from "@effect/sql/SqlError"
+
+/** https://www.sqlite.org/rescode.html: those below 256, in order. */
+const primary: ReadonlyArray<string> = [
+  "OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG",
+  "CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB NOTICE WARNING"
+].flatMap((names) => names.split(" "))
+
+/** The second byte of an extended code, from 1. */
+const extended: { readonly [code: number]: ReadonlyArray<string> } = {
+  1: ["MISSING_COLLSEQ", "RETRY", "SNAPSHOT"],
+  4: ["", "ROLLBACK"],
+  5: ["RECOVERY", "SNAPSHOT", "TIMEOUT"],
+  6: ["SHAREDCACHE", "VTAB"],
+  8: ["RECOVERY", "CANTLOCK", "ROLLBACK", "DBMOVED", "CANTINIT", "DIRECTORY"],
+  10: [
+    "READ SHORT_READ WRITE FSYNC DIR_FSYNC TRUNCATE FSTAT UNLOCK RDLOCK DELETE BLOCKED NOMEM ACCESS CHECKRESERVEDLOCK LOCK CLOSE DIR_CLOSE",
+    "SHMOPEN SHMSIZE SHMLOCK SHMMAP SEEK DELETE_NOENT MMAP GETTEMPPATH CONVPATH VNODE AUTH BEGIN_ATOMIC COMMIT_ATOMIC ROLLBACK_ATOMIC DATA",
+    "CORRUPTFS IN_PAGE"
+  ].flatMap((names) => names.split(" ")),
+  11: ["VTAB", "SEQUENCE", "INDEX"],
+  14: ["NOTEMPDIR", "ISDIR", "FULLPATH", "CONVPATH", "DIRTYWAL", "SYMLINK"],
+  19: "CHECK COMMITHOOK FOREIGNKEY FUNCTION NOTNULL PRIMARYKEY TRIGGER UNIQUE VTAB ROWID PINNED DATATYPE".split(" ")
+}
+
+const nameOf = (code: number): string => {
+  const main = primary[code & 0xff] ?? "ERROR"
+  const more = extended[code & 0xff]?.[(code >> 8) - 1]
+  return more === undefined || more === "" ? `SQLITE_${main}` : `SQLITE_${main}_${more}`
+}
+
+/**
+ * @category errors
+ */
+export class SqliteFailure extends Error {
+  override readonly name = "SqliteFailure"
+  /** `SQLITE_CONSTRAINT_UNIQUE`. */
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Full-text queries come back in messages, and they are parameters: `fts5: syntax error near "…"`, `no such column: …`. */
+const withoutParams = (message: string, params: ReadonlyArray<unknown>): string => {
+  const texts = params.filter((param): param is string => typeof param === "string")
+  if (texts.length === 0) return message
+  const colon = message.lastIndexOf(": ")
+  const pieces = message.split('"')
+  let told = message
+  for (const piece of colon < 0 ? pieces : [...pieces, message.slice(colon + 2)]) {
+    if (piece !== message && piece !== "" && texts.some((text) => text.includes(piece)))
+      told = told.replaceAll(piece, "…")
+  }
+  return told
+}
+
+/**
+ * From what a driver has thrown. `fallback` is the code of what has none.
+ *
+ * @category conversions
+ */
+export const from = (error: unknown, params: ReadonlyArray<unknown>, fallback = "SQLITE_ERROR"): SqliteFailure => {
+  if (error instanceof SqliteFailure) return error
+  const { code, errcode, message, rawCode } = (typeof error === "object" && error !== null ? error : {}) as {
+    readonly code?: unknown
+    readonly errcode?: unknown
+    readonly rawCode?: unknown
+    readonly message?: unknown
+  }
+  const number = typeof errcode === "number" ? errcode : rawCode
+  const name =
+    typeof number === "number" && number > 0
+      ? nameOf(number)
+      : typeof code === "string" && code.startsWith("SQLITE_") && code !== "SQLITE_OK"
+        ? code
+        : fallback
+  return new SqliteFailure(name, withoutParams(typeof message === "string" ? message : "The driver failed", params))
+}
+
+/**
+ * @category conversions
+ */
+export const toSqlError = (cause: SqliteFailure): SqlError =>
+  new SqlError({ cause, message: "Failed to execute statement" })
+
+/**
+ * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`, `SQLITE_CONSTRAINT_UNIQUE`.
+ *
+ * @category accessors
+ */
+export const codeOf = (error: unknown): string | undefined => {
+  for (let depth = 0, at = error; depth < 5 && typeof at === "object" && at !== null; depth++) {
+    if (at instanceof SqliteFailure) return at.code
+    at = (at as { readonly cause?: unknown }).cause
+  }
+  return undefined
+}
+
+/**
+ * Somebody else holds a lock.
+ *
+ * @category predicates
+ */
+export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_BUSY") === true

@@ -1,0 +1,173 @@
+/**
+ * SQLite by `libsql`, which never resets a statement that another one was in the way of, and has no end for rows that nobody wants any more. Until a
+ * statement that writes is reset, no other one of its connection is committed.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { pathToFileURL } from "node:url"
+import type * as SqliteDriver from "./SqliteDriver.js"
+import { type Bindable, type Row, readAll, toRows } from "./SqliteValues.js"
+
+interface Statement {
+  readonly reader: boolean
+  readonly all: (params: ReadonlyArray<Bindable>) => Array<any>
+  readonly run: (params: ReadonlyArray<Bindable>) => SqliteDriver.Changes
+  readonly iterate: (params: ReadonlyArray<Bindable>) => Iterator<Array<unknown>>
+  readonly columns: () => ReadonlyArray<{ readonly name: string }>
+  readonly raw: (enabled: boolean) => Statement
+  readonly safeIntegers: (enabled: boolean) => Statement
+}
+
+interface Database {
+  readonly prepare: (sql: string) => Statement
+  readonly exec: (sql: string) => void
+  readonly inTransaction: boolean
+  readonly interrupt: () => void
+  readonly close: () => void
+}
+
+interface Module {
+  readonly default: new (file: string) => Database
+}
+
+const isBusy = (error: unknown): boolean =>
+  String((error as { readonly code?: unknown } | undefined)?.code).startsWith("SQLITE_BUSY")
+
+const drain = (rows: Iterator<unknown>): void => {
+  try {
+    while (rows.next().done !== true);
+  } catch {
+    // It was interrupted, which is what ends it.
+  }
+}
+
+class Prepared implements SqliteDriver.Prepared {
+  readonly isReader: boolean
+  private readonly handle: Handle
+  private readonly statement: Statement
+  private readonly names: ReadonlyArray<string>
+  private readonly hasStar: boolean
+  constructor(handle: Handle, statement: Statement, hasStar: boolean) {
+    this.handle = handle
+    this.statement = statement
+    this.hasStar = hasStar
+    statement.safeIntegers(true)
+    this.isReader = statement.reader
+    if (this.isReader) statement.raw(true)
+    this.names = this.isReader ? statement.columns().map(({ name }) => name) : []
+  }
+  private columns(): ReadonlyArray<string> {
+    return this.hasStar ? this.statement.columns().map(({ name }) => name) : this.names
+  }
+  private guarded<A>(params: ReadonlyArray<Bindable>, f: () => A): A {
+    try {
+      return f()
+    } catch (error) {
+      if (isBusy(error)) this.handle.reset(this.statement, params)
+      throw error
+    }
+  }
+  all(params: ReadonlyArray<Bindable>): Array<Row> {
+    const rows = this.guarded(params, () => this.statement.all(params) as Array<Array<unknown>>)
+    return rows.length === 0 ? [] : toRows(rows, this.columns())
+  }
+  values(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
+    return readAll(this.guarded(params, () => this.statement.all(params) as Array<Array<unknown>>))
+  }
+  run(params: ReadonlyArray<Bindable>): SqliteDriver.Changes {
+    const { changes, lastInsertRowid } = this.guarded(params, () => this.statement.run(params))
+    const rowid = Number(lastInsertRowid)
+    return { changes: Number(changes), lastInsertRowid: Number.isSafeInteger(rowid) ? rowid : lastInsertRowid }
+  }
+  iterate(params: ReadonlyArray<Bindable>): SqliteDriver.Cursor {
+    const columns = this.columns()
+    const rows = this.guarded(params, () => this.statement.iterate(params))
+    this.handle.opened(rows)
+    return {
+      next: (max) => {
+        const found: Array<Array<unknown>> = []
+        try {
+          while (found.length < max) {
+            const next = rows.next()
+            if (next.done === true) {
+              this.handle.over(rows)
+              break
+            }
+            found.push(next.value)
+          }
+        } catch (error) {
+          this.handle.over(rows)
+          throw error
+        }
+        return toRows(found, columns)
+      },
+      close: () => this.handle.left(rows)
+    }
+  }
+}
+
+class Handle implements SqliteDriver.Handle {
+  private readonly database: Database
+  private readonly live = new Set<Iterator<unknown>>()
+  private readonly unwanted = new Set<Iterator<unknown>>()
+  constructor(database: Database) {
+    this.database = database
+  }
+  prepare(sql: string, hasStar: boolean): SqliteDriver.Prepared {
+    return new Prepared(this, this.database.prepare(sql), hasStar)
+  }
+  exec(sql: string): void {
+    this.database.exec(sql)
+  }
+  isInTransaction(): boolean {
+    return this.database.inTransaction
+  }
+  close(): void {
+    this.database.close()
+  }
+  opened(rows: Iterator<unknown>): void {
+    this.live.add(rows)
+  }
+  over(rows: Iterator<unknown>): void {
+    this.live.delete(rows)
+    this.sweep()
+  }
+  left(rows: Iterator<unknown>): void {
+    if (!this.live.delete(rows)) return
+    this.unwanted.add(rows)
+    this.sweep()
+  }
+  /** An interruption reaches all statements of the connection that are not over: it waits for those that are still wanted. */
+  private sweep(): void {
+    if (this.live.size > 0 || this.unwanted.size === 0) return
+    this.database.interrupt()
+    for (const rows of this.unwanted) drain(rows)
+    this.unwanted.clear()
+  }
+  /**
+   * What begins while an interrupted statement is not over is interrupted before its first step, and an interrupted statement is reset: so this
+   * one begins again without doing anything.
+   */
+  reset(statement: Statement, params: ReadonlyArray<Bindable>): void {
+    const open = this.database.prepare("SELECT 1 UNION ALL SELECT 2")
+    const rows = open.iterate([])
+    this.database.interrupt()
+    try {
+      statement.run(params)
+    } catch {
+      // Interrupted.
+    }
+    drain(rows)
+  }
+}
+
+export const load = async (): Promise<SqliteDriver.Driver> => {
+  const module = (await import("libsql")) as unknown as Module
+  return {
+    name: "libsql",
+    closesWhole: false,
+    open: ({ file, readonly }) =>
+      new Handle(new module.default(readonly ? `${pathToFileURL(file).href}?mode=ro` : file))
+  }
+}
