@@ -55,3 +55,10 @@ export * as RedisRateLimitStore from "./RedisRateLimitStore.js"
  * @since 0.1.0
  */
 export * as RedisSessionStore from "./RedisSessionStore.js"
+
+/**
+ * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and failures with each.
+ *
+ * @since 0.1.0
+ */
+export * as SqliteClient from "./SqliteClient.js"
