@@ -16,7 +16,6 @@
 import { randomUUID } from "node:crypto"
 import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -24,9 +23,10 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll } from "vitest"
+import * as PostgresClient from "../../src/persistence/PostgresClient.js"
 import * as TestServers from "./TestServers.js"
 
-export type Services = PgClient.PgClient | SqlClient.SqlClient
+export type Services = PostgresClient.Services
 
 export interface Database {
   /** Empties all tables, then gives the client. */
@@ -49,7 +49,7 @@ export interface Options {
 }
 
 const client = (url: string, maxConnections: number) =>
-  PgClient.layer({ url: Redacted.make(url), maxConnections, applicationName: "lexigram-tests" })
+  PostgresClient.layer({ url: Redacted.make(url), maxConnections, applicationName: "lexigram-tests" })
 
 /**
  * Deleting from twenty tables of a few rows takes 3 ms, truncating them 25 to 90. Only a superuser may pass over foreign keys; anybody else's
