@@ -29,6 +29,22 @@ export * as Migrations from "./Migrations.js"
 export * as PersistenceError from "./PersistenceError.js"
 
 /**
+ * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is taken, given back, made
+ * or closed: no timer runs for them.
+ *
+ * @since 0.1.0
+ */
+export * as PoolMetrics from "./PoolMetrics.js"
+
+/**
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time, recovers by itself and
+ * tells how it is.
+ *
+ * @since 0.1.0
+ */
+export * as PostgresClient from "./PostgresClient.js"
+
+/**
  * A cache in Redis, which many processes share.
  *
  * @since 0.1.0
