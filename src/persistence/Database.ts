@@ -21,6 +21,7 @@ import type { Param } from "./Dialect.js"
 import * as Dialect from "./Dialect.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
+import { Synchronous } from "./SqlitePool.js"
 
 /**
  * @category models
@@ -63,7 +64,10 @@ export interface Access {
  * @category models
  */
 export interface TransactionOptions {
-  /** What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with `synchronous` normal). */
+  /**
+   * What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with `synchronous` normal). In the
+   * caller's transaction that is the caller's business.
+   */
   readonly durable?: boolean | undefined
 }
 
@@ -153,6 +157,10 @@ const isConflict = (error: unknown): boolean => error instanceof SqlError && Sql
 
 const ambient = Effect.map(Effect.context<never>(), Context.getOption(SqlClient.TransactionConnection))
 
+/** What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a class each. */
+const originOf = (connection: Connection): object =>
+  (connection as { readonly pool?: object }).pool ?? (Object.getPrototypeOf(connection) as object)
+
 const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
   const dialect = client.onDialectOrElse({
     sqlite: (): Dialect.Dialect | undefined => Dialect.sqlite,
@@ -165,14 +173,13 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
       hint: "Give the store `SqliteClient.layer` or `PostgresClient.layer`"
     })
   }
-  // Each client of `@effect/sql` has a class of its own for its connections.
-  const kind: object = yield* Effect.scoped(
-    Effect.map(client.reserve, (connection) => Object.getPrototypeOf(connection) as object)
-  ).pipe(Effect.mapError(SqlFailure.toDatabaseError(dialect.name)))
+  const origin = yield* Effect.scoped(Effect.map(client.reserve, originOf)).pipe(
+    Effect.mapError(SqlFailure.toDatabaseError(dialect.name))
+  )
 
   /** The caller's connection and how deep its transaction is nested, if it is one of this client's. */
   const shared = Effect.map(ambient, (found) =>
-    found._tag === "Some" && Object.getPrototypeOf(found.value[0]) === kind ? found.value : undefined
+    found._tag === "Some" && originOf(found.value[0]) === origin ? found.value : undefined
   )
 
   const direct = (client as { readonly connection?: Connection }).connection
@@ -249,10 +256,12 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     ...access,
     client,
     dialect,
-    transaction: (body) =>
+    transaction: (body, options) =>
       Effect.flatMap(shared, (caller) =>
         caller === undefined
-          ? attempted(body, 1)
+          ? options?.durable === true
+            ? Effect.provideService(attempted(body, 1), Synchronous, "full")
+            : attempted(body, 1)
           : Effect.uninterruptibleMask((restore) => bracket(caller[0], part(caller[1] + 1), body, restore))
       )
   }

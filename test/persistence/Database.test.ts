@@ -5,10 +5,12 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import * as Database from "../../src/persistence/Database.js"
 import * as SqlFailure from "../../src/persistence/SqlFailure.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as PostgresServer from "../support/PostgresServer.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
 
 const tables = Effect.flatMap(SqlClient.SqlClient, (client) =>
@@ -176,16 +178,17 @@ const suite = (
 
     test("the transaction of another database is none of its business", (database) =>
       Effect.gen(function* () {
-        const stranger = yield* SqlClient.SqlClient.pipe(Effect.provide(other))
-        const undone = yield* Effect.exit(
-          stranger.withTransaction(
-            Effect.gen(function* () {
-              yield* database.transaction((tx) => tx.run(insert(database), ["kept", 1]))
-              yield* database.run(insert(database), ["kept too", 1])
-              return yield* Effect.fail(new Refused())
-            })
+        const undone = yield* Effect.flatMap(SqlClient.SqlClient, (stranger) =>
+          Effect.exit(
+            stranger.withTransaction(
+              Effect.gen(function* () {
+                yield* database.transaction((tx) => tx.run(insert(database), ["kept", 1]))
+                yield* database.run(insert(database), ["kept too", 1])
+                return yield* Effect.fail(new Refused())
+              })
+            )
           )
-        )
+        ).pipe(Effect.provide(other))
         assert.isTrue(Exit.isFailure(undone))
         assert.deepStrictEqual(yield* idsOf(database), ["kept", "kept too"])
       }))
@@ -223,9 +226,9 @@ const suite = (
 
     test("a table that is not there is told apart", (database) =>
       Effect.gen(function* () {
-        const error = yield* Effect.flip(database.rows("SELECT * FROM nothing"))
+        const error = yield* Effect.flip(database.rows("SELECT * FROM nowhere"))
         assert.strictEqual(SqlFailure.describe(error).reason, "schema")
-        const column = yield* Effect.flip(database.rows("SELECT nothing FROM notes"))
+        const column = yield* Effect.flip(database.rows("SELECT missing FROM notes"))
         assert.strictEqual(SqlFailure.describe(column).reason, "schema")
       }))
 
@@ -238,6 +241,20 @@ const suite = (
         assert.notInclude(JSON.stringify(SqlFailure.fields(error)), "secret")
       }))
   })
+
+/** In a file of its own for each test. */
+const file = Layer.unwrapScoped(Effect.map(SqliteDrivers.file, (file) => SqliteClient.layer({ file })))
+
+suite(
+  "a database of SQLite in a file",
+  Layer.tap(file, (context) => Effect.provide(tables, context)),
+  file
+)
+suite(
+  "a database of SQLite in memory",
+  Layer.tap(SqliteClient.layer({ file: ":memory:" }), (context) => Effect.provide(tables, context)),
+  SqliteClient.layer({ file: ":memory:" })
+)
 
 const postgres = await PostgresServer.database({ setup: tables })
 const second = await PostgresServer.database()

@@ -4,11 +4,14 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import * as Database from "../../src/persistence/Database.js"
 import type { Dialect } from "../../src/persistence/Dialect.js"
 import * as MigrationRun from "../../src/persistence/MigrationRun.js"
 import * as Migrations from "../../src/persistence/Migrations.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as PostgresServer from "../support/PostgresServer.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
 
 const migration = (version: number, ...statements: ReadonlyArray<string>): MigrationRun.Migration => ({
@@ -34,12 +37,12 @@ const tables = Effect.flatMap(Database.open, (database) =>
 )
 
 /** `open` gives a client of its own on a database that is empty before each test. */
-const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClient, unknown>, unknown>) =>
+const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClient, unknown>, unknown, Scope.Scope>) =>
   describe(name, () => {
     const test = (
       fact: string,
       body: (client: Layer.Layer<SqlClient.SqlClient, unknown>) => Effect.Effect<void, unknown>
-    ) => it.effect(fact, () => Effect.flatMap(fresh, body), 60_000)
+    ) => it.scoped(fact, () => Effect.flatMap(fresh, body), 60_000)
 
     test("an empty database gets all tables, and nothing more the second time", (client) =>
       Effect.gen(function* () {
@@ -103,6 +106,11 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
         )
       }))
   })
+
+suite(
+  "SQLite as a database of migrations",
+  Effect.map(SqliteDrivers.file, (file) => SqliteClient.layer({ file }))
+)
 
 const postgres = await PostgresServer.database()
 
