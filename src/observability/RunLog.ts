@@ -3,13 +3,17 @@
  *
  * @since 0.1.0
  */
+import * as Chunk from "effect/Chunk"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import type { RunId } from "../domain/Ids.js"
+import { count } from "../internal/Count.js"
 
 /**
  * The log could not be written or read.
@@ -26,15 +30,26 @@ export class RunLogError extends Schema.TaggedError<RunLogError>("effect-lexigra
  * @since 0.1.0
  * @category models
  */
+export interface ReadOptions {
+  /** Default 0. */
+  readonly from?: number | undefined
+  /** At most so many; default all. */
+  readonly limit?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface Service {
   /** False: nothing is kept, and nobody need collect events for it. */
   readonly enabled: boolean
   /** Adds events behind those of their runs. An event that a run already has (by `seq`) is kept once. */
   readonly append: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void, RunLogError>
-  /** Events of one run from a `seq` on (default 0), in order; empty for a run that is not known. */
+  /** Events of one run from a `seq` on, in order; empty for a run that is not known. */
   readonly read: (
     runId: RunId,
-    options?: { readonly from?: number | undefined } | undefined
+    options?: ReadOptions | undefined
   ) => Effect.Effect<ReadonlyArray<AgentEvent>, RunLogError>
 }
 
@@ -43,6 +58,33 @@ export interface Service {
  * @category tags
  */
 export class RunLog extends Context.Tag("effect-lexigram/observability/RunLog")<RunLog, Service>() {}
+
+/** Events that a stream reads at once. */
+const PAGE = 1000
+
+/**
+ * Events of one run from a `seq` on (default 0), in order, read as they are wanted: of a long run never all at once.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const stream = (
+  runId: RunId,
+  options?: { readonly from?: number | undefined } | undefined
+): Stream.Stream<AgentEvent, RunLogError, RunLog> =>
+  Stream.unwrap(
+    Effect.map(RunLog, (log) =>
+      Stream.paginateChunkEffect(options?.from, (from) =>
+        Effect.map(log.read(runId, { from, limit: PAGE }), (events) => {
+          const last = events.at(-1)
+          return [
+            Chunk.unsafeFromArray(events),
+            last === undefined || events.length < PAGE ? Option.none() : Option.some<number | undefined>(last.seq + 1)
+          ]
+        })
+      )
+    )
+  )
 
 /**
  * Keeps nothing.
@@ -55,6 +97,18 @@ export const layerNoop: Layer.Layer<RunLog> = Layer.succeed(RunLog, {
   append: () => Effect.void,
   read: () => Effect.succeed([])
 })
+
+/** Where the events begin whose `seq` is not below this one. */
+const firstFrom = (events: ReadonlyArray<AgentEvent>, from: number): number => {
+  let low = 0
+  let high = events.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((events[middle] as AgentEvent).seq < from) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
 /**
  * Keeps the last runs in memory.
@@ -85,8 +139,9 @@ export const makeMemory = (options?: {
       }),
     read: (runId, readOptions) =>
       Effect.sync(() => {
-        const from = readOptions?.from ?? 0
-        return (runs.get(runId) ?? []).filter((event) => event.seq >= from)
+        const kept = runs.get(runId) ?? []
+        const begin = firstFrom(kept, readOptions?.from ?? 0)
+        return kept.slice(begin, begin + count(readOptions?.limit, Number.POSITIVE_INFINITY, 0))
       })
   }
 }

@@ -7,10 +7,22 @@
  * @internal
  * @since 0.1.0
  */
+import * as ApprovalTables from "./ApprovalTables.js"
+import * as AuditTables from "./AuditTables.js"
+import * as CacheTables from "./CacheTables.js"
+import * as CheckpointTables from "./CheckpointTables.js"
 import type { Dialect } from "./Dialect.js"
 import * as Payloads from "./Payloads.js"
+import * as RunLogTables from "./RunLogTables.js"
 
 /**
  * @category schemas
  */
-export const initial = (dialect: Dialect): ReadonlyArray<string> => [...Payloads.tables(dialect)]
+export const initial = (dialect: Dialect): ReadonlyArray<string> => [
+  ...Payloads.tables(dialect),
+  ...CheckpointTables.tables(dialect),
+  ...RunLogTables.tables(dialect),
+  ...ApprovalTables.tables(dialect),
+  ...CacheTables.tables(dialect),
+  ...AuditTables.tables(dialect)
+]

@@ -73,6 +73,49 @@ export * as RedisRateLimitStore from "./RedisRateLimitStore.js"
 export * as RedisSessionStore from "./RedisSessionStore.js"
 
 /**
+ * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another one.
+ *
+ * @since 0.1.0
+ */
+export * as SqlApprovalStore from "./SqlApprovalStore.js"
+
+/**
+ * An audit log in a database.
+ *
+ * @since 0.1.0
+ */
+export * as SqlAuditLog from "./SqlAuditLog.js"
+
+/**
+ * A `CacheBackend` in a database: what one process has put there another finds.
+ *
+ * @since 0.1.0
+ */
+export * as SqlCacheBackend from "./SqlCacheBackend.js"
+
+/**
+ * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed: large fields are kept in
+ * pieces that the checkpoints of a thread share.
+ *
+ * @since 0.1.0
+ */
+export * as SqlCheckpointer from "./SqlCheckpointer.js"
+
+/**
+ * The events of runs in a database.
+ *
+ * @since 0.1.0
+ */
+export * as SqlRunLog from "./SqlRunLog.js"
+
+/**
+ * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
+ *
+ * @since 0.1.0
+ */
+export * as SqlSkillCache from "./SqlSkillCache.js"
+
+/**
  * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and failures with each.
  *
  * @since 0.1.0

@@ -1,0 +1,160 @@
+/**
+ * The databases that stores of SQL are tested on: SQLite in a file by each driver that is here, and the Postgres of the run. Each is opened and
+ * migrated once for a test file, and emptied whenever `layer` is built.
+ */
+import * as Fs from "node:fs"
+import * as Os from "node:os"
+import * as Path from "node:path"
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import { afterAll, describe } from "@effect/vitest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
+import * as Database from "../../src/persistence/Database.js"
+import * as Migrations from "../../src/persistence/Migrations.js"
+import * as PostgresClient from "../../src/persistence/PostgresClient.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
+import * as PostgresServer from "./PostgresServer.js"
+import * as SqliteDrivers from "./SqliteDrivers.js"
+import * as TestServers from "./TestServers.js"
+
+export interface SqlBackend {
+  readonly dialect: "sqlite" | "postgres"
+  /** Empties all tables, then gives the client. */
+  readonly layer: Layer.Layer<SqlClient.SqlClient>
+  /** Gives the same client and leaves the tables as they are. */
+  readonly kept: Layer.Layer<SqlClient.SqlClient>
+  /** Another client of the same database, as another process has it. */
+  readonly other: Layer.Layer<SqlClient.SqlClient>
+}
+
+const sqlite = (driver: SqliteClient.Driver): SqlBackend => {
+  let folder: string | undefined
+  // Not before it is needed: the cases of a driver that is not here are never run.
+  const client = Layer.suspend(() => {
+    folder ??= Fs.realpathSync(Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-stores-")))
+    return Layer.orDie(SqliteClient.layer({ file: Path.join(folder, "test.db"), driver }))
+  })
+  const scope = Effect.runSync(Scope.make())
+  let opened: Promise<Context.Context<SqlClient.SqlClient>> | undefined
+  const kept = Layer.effectContext(
+    Effect.promise(() => {
+      opened ??= Effect.runPromise(
+        Layer.buildWithScope(Layer.provideMerge(Layer.orDie(Migrations.layer), client), scope)
+      )
+      return opened
+    })
+  )
+  const empty = Effect.orDie(
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      sql.withTransaction(
+        Effect.flatMap(
+          sql.unsafe<{ readonly name: string }>(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'lex_%' AND name <> 'lex_migrations' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+          ),
+          (tables) => Effect.forEach(tables, ({ name }) => sql.unsafe(`DELETE FROM "${name}"`), { discard: true })
+        )
+      )
+    )
+  )
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    if (folder !== undefined) Fs.rmSync(folder, { recursive: true, force: true })
+  })
+  return { dialect: "sqlite", kept, layer: Layer.provideMerge(Layer.effectDiscard(empty), kept), other: client }
+}
+
+const postgres = (database: PostgresServer.Database): SqlBackend => ({
+  dialect: "postgres",
+  kept: database.kept,
+  layer: Layer.orDie(database.layer),
+  other: Layer.orDie(PostgresClient.layer({ url: Redacted.make(database.url), maxConnections: 4 }))
+})
+
+const server = await PostgresServer.database({ setup: Migrations.run })
+
+/** The cases on each of them. */
+export const suite = (name: string, cases: (backend: SqlBackend) => void): void => {
+  SqliteDrivers.suite(name, (driver) => cases(sqlite(driver)))
+  describe(name, () => {
+    TestServers.suite("postgres", server, (database) => cases(postgres(database)))
+  })
+}
+
+interface Seen {
+  readonly sql: string
+  readonly params: ReadonlyArray<unknown>
+}
+
+/** A client that tells which statements it was given. */
+export const watched = (seen: Array<Seen>): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
+  Layer.effect(
+    SqlClient.SqlClient,
+    Effect.map(SqlClient.SqlClient, (client) => watching(client, seen))
+  )
+
+const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.SqlClient => {
+  const connections = new WeakMap<object, object>()
+  const tell = <C extends object>(connection: C): C => {
+    let watched = connections.get(connection)
+    if (watched === undefined) {
+      watched = new Proxy(connection, {
+        get: (target, property) => {
+          const value: unknown = Reflect.get(target, property)
+          if ((property !== "execute" && property !== "executeRaw") || typeof value !== "function") return value
+          return (sql: string, params: ReadonlyArray<unknown>, ...rest: ReadonlyArray<unknown>) => {
+            seen.push({ sql, params })
+            return value.call(target, sql, params, ...rest)
+          }
+        }
+      })
+      connections.set(connection, watched)
+    }
+    return watched as C
+  }
+  return new Proxy(client, {
+    get: (target, property) => {
+      const value: unknown = Reflect.get(target, property)
+      if (property === "reserve") return Effect.map(target.reserve, tell)
+      if (property === "connection" && typeof value === "object" && value !== null) return tell(value)
+      return value
+    }
+  })
+}
+
+/** How the database goes about statements: on Postgres as if whole tables were dear to read. */
+export const plans = (
+  statements: ReadonlyArray<Seen>
+): Effect.Effect<ReadonlyArray<{ readonly sql: string; readonly plan: string }>, SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(Effect.orDie(Database.open), (database) => {
+    const distinct = new Map(statements.map((statement) => [statement.sql, statement]))
+    const about = [...distinct.values()].filter(({ sql }) =>
+      /^(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql.trim())
+    )
+    const isSqlite = database.dialect.name === "sqlite"
+    return database.transaction((tx) =>
+      Effect.gen(function* () {
+        if (!isSqlite) {
+          yield* tx.run("SET LOCAL enable_seqscan = off")
+          yield* tx.run("SET LOCAL enable_bitmapscan = off")
+        }
+        return yield* Effect.forEach(about, ({ params, sql }) =>
+          Effect.map(
+            tx.rows(`${isSqlite ? "EXPLAIN QUERY PLAN" : "EXPLAIN"} ${sql}`, params as ReadonlyArray<string>),
+            (rows) => ({ sql, plan: rows.map((row) => String(row["detail"] ?? row["QUERY PLAN"])).join("\n") })
+          )
+        )
+      })
+    )
+  })
+
+/** What a plan must not have: a whole table read, or rows sorted that an index has in order. */
+export const isSlow = (plan: string): boolean =>
+  /^SCAN (?!old\b|json_each|CONSTANT|\(subquery)/m.test(plan) ||
+  /\bUSE TEMP B-TREE FOR (?:LAST TERM OF )?ORDER BY/.test(plan) ||
+  /Seq Scan on lex_/.test(plan) ||
+  /(?:^|-> +)(?:Incremental )?Sort /m.test(plan)
