@@ -66,6 +66,8 @@ export interface Options {
   readonly lockTimeout?: Duration.DurationInput | undefined
   /** After which the server ends a transaction in which nothing happens. Default: 1 minute. */
   readonly idleInTransactionTimeout?: Duration.DurationInput | undefined
+  /** After which connections that are still in use when the scope closes are taken away. Default: 5 s. */
+  readonly closeTimeout?: Duration.DurationInput | undefined
   /** As which the server shows the connections. Default: `effect-lexigram`. */
   readonly applicationName?: string | undefined
   /** By which metrics tell pools apart. Default: `postgres`. */

@@ -10,7 +10,7 @@
 import { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type * as Pg from "pg"
 import * as PoolMetrics from "./PoolMetrics.js"
@@ -59,7 +59,7 @@ export interface PostgresPool {
   /** When it is interrupted the server is told to stop, and the end comes when it has. */
   readonly query: (lease: Lease, config: Pg.QueryConfig) => Effect.Effect<Pg.QueryResult, SqlError>
   readonly figures: () => PoolMetrics.PoolFigures
-  /** Returns when the last connection is closed. What is not given back within some seconds is taken away. */
+  /** Returns when the last connection is closed. What is not given back in time is taken away. */
   readonly close: Effect.Effect<void>
 }
 
@@ -277,10 +277,15 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
     close: Effect.gen(function* () {
       void pool.end()
       for (const client of connecting) client.connection.stream.destroy()
-      const inTime = yield* Effect.timeoutOption(closed, patience)
-      if (Option.isSome(inTime)) return
-      for (const client of open) client.connection.stream.destroy()
+      // A fiber of its own: the one that closes may be interrupted already, and could not be held to a time.
+      const late = Effect.sync(() => {
+        for (const client of open) client.connection.stream.destroy()
+      })
+      const timer = yield* Effect.forkDaemon(
+        Effect.interruptible(Effect.delay(late, settings.closeTimeoutMillis || Infinity))
+      )
       yield* closed
+      yield* Fiber.interrupt(timer)
     }).pipe(Effect.withClock(Clock.make()), Effect.ensuring(Effect.sync(sample)))
   }
 }

@@ -33,6 +33,7 @@ export interface Settings {
   readonly session: string
   /** After which a statement without an answer is given up, with its connection. 0: never. */
   readonly queryTimeoutMillis: number
+  readonly closeTimeoutMillis: number
 }
 
 /** The server gives up first, and the connection stays; whoever hears nothing from it gives up this much later, and closes it. */
@@ -137,6 +138,7 @@ export const resolve = (pg: Library, options: Options): Effect.Effect<Settings, 
       createSchema: options.createSchema ?? true,
       session: [statement.text, lock.text, idle.text, path].filter((text) => text !== "").join("; "),
       queryTimeoutMillis: statement.time === 0 ? 0 : statement.time + grace,
+      closeTimeoutMillis: yield* millis("closeTimeout", options.closeTimeout ?? Duration.seconds(5)),
       pool: {
         host: options.host ?? parsed.host,
         port,

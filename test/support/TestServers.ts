@@ -69,6 +69,8 @@ export interface OwnOptions {
   readonly durable?: boolean | undefined
   /** Settings of the server by their own names. */
   readonly settings?: Readonly<Record<string, string>> | undefined
+  /** Files that it has beside its data, by name; Postgres alone. */
+  readonly files?: Readonly<Record<string, string>> | undefined
 }
 
 type Name = "postgres" | "redis" | "redisCluster" | "pgvector"
@@ -184,7 +186,14 @@ const own =
   (options: OwnOptions = {}): Effect.Effect<A & Own, never, Scope.Scope> =>
     Effect.map(
       Effect.acquireRelease(
-        Effect.promise(() => ask({ operation, durable: options.durable ?? true, settings: options.settings ?? {} })),
+        Effect.promise(() =>
+          ask({
+            operation,
+            durable: options.durable ?? true,
+            settings: options.settings ?? {},
+            files: options.files ?? {}
+          })
+        ),
         ({ handle }) => Effect.promise(() => ask({ operation: "remove", handle }))
       ),
       ({ handle, ...address }) => ({

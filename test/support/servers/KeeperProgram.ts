@@ -82,7 +82,7 @@ const vector = async () => {
   }
 }
 
-const sharedPostgres = once(() => kept(() => postgres({ durable: false, settings: {} })))
+const sharedPostgres = once(() => kept(() => postgres({ durable: false, settings: {}, files: {} })))
 const sharedRedis = once(() => kept(() => redis.single({ durable: false, settings: {} })))
 const sharedVector = once(() => kept(vector))
 const sharedCluster = once(() => kept(redis.cluster))
@@ -144,7 +144,9 @@ const serve = (socket: Net.Socket): void => {
         return postgresAddress(await sharedVector())
       }
       case "ownPostgres": {
-        const server = await kept(() => postgres({ durable: message.durable, settings: message.settings }))
+        const server = await kept(() =>
+          postgres({ durable: message.durable, settings: message.settings, files: message.files })
+        )
         return { handle: await keep(server), ...postgresAddress(server) }
       }
       case "ownRedis": {

@@ -25,6 +25,8 @@ export interface Settings {
   readonly durable: boolean
   /** More of its own settings, by name. */
   readonly settings: Readonly<Record<string, string>>
+  /** Files beside its data, by name. */
+  readonly files: Readonly<Record<string, string>>
 }
 
 export interface Server extends Address {
@@ -160,6 +162,10 @@ export const make = (folder: string, password: string) => {
     const copied = Spawned.start("cp", ["-R", source, data], options)
     await copied.ended
     if (!Fs.existsSync(Path.join(data, "PG_VERSION"))) throw new Error(`cp failed:\n${copied.output()}`)
+    for (const [name, text] of Object.entries(settings.files)) {
+      Fs.writeFileSync(Path.join(data, name), text, { mode: 0o600 })
+      owned(Path.join(data, name))
+    }
 
     const speed: Readonly<Record<string, string>> = settings.durable
       ? {}
