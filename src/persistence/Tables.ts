@@ -11,6 +11,7 @@ import * as ApprovalTables from "./ApprovalTables.js"
 import * as AuditTables from "./AuditTables.js"
 import * as CacheTables from "./CacheTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
+import * as CostLedgerTables from "./CostLedgerTables.js"
 import type { Dialect } from "./Dialect.js"
 import * as Payloads from "./Payloads.js"
 import * as RunLogTables from "./RunLogTables.js"
@@ -24,5 +25,6 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...RunLogTables.tables(dialect),
   ...ApprovalTables.tables(dialect),
   ...CacheTables.tables(dialect),
-  ...AuditTables.tables(dialect)
+  ...AuditTables.tables(dialect),
+  ...CostLedgerTables.tables(dialect)
 ]

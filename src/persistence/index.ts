@@ -102,6 +102,14 @@ export * as SqlCacheBackend from "./SqlCacheBackend.js"
 export * as SqlCheckpointer from "./SqlCheckpointer.js"
 
 /**
+ * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that works on the same
+ * database has the same book: what one holds is gone for all of them, and no limit is passed.
+ *
+ * @since 0.1.0
+ */
+export * as SqlCostLedger from "./SqlCostLedger.js"
+
+/**
  * The events of runs in a database.
  *
  * @since 0.1.0

@@ -1,0 +1,41 @@
+/** How a database goes about a statement. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import { assert } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import type { Param } from "../../src/persistence/Dialect.js"
+
+/**
+ * The lines of a plan, as if the tables were large. A list may stand among the parameters of Postgres. Nothing of the statement is done.
+ */
+export const explain = (statement: string, params: ReadonlyArray<Param>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const read = (text: string) => sql.unsafe<any>(text, params as ReadonlyArray<any>).values
+    return yield* sql.onDialectOrElse({
+      pg: () =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            for (const way of ["seqscan", "sort"]) yield* sql.unsafe(`SET LOCAL enable_${way} = off`)
+            return (yield* read(`EXPLAIN ${statement}`)).map(([line]) => String(line))
+          })
+        ),
+      orElse: () => Effect.map(read(`EXPLAIN QUERY PLAN ${statement}`), (rows) => rows.map((row) => String(row[3])))
+    })
+  })
+
+/** No table of ours is read from its beginning to its end. `sorts: false`: nor are its rows put into order. */
+export const usesIndexes = (
+  name: string,
+  statement: string,
+  params: ReadonlyArray<Param>,
+  options?: { readonly sorts?: boolean }
+) =>
+  Effect.map(explain(statement, params), (lines) => {
+    const plan = `${name}:\n${lines.join("\n")}`
+    assert.isNotEmpty(lines, plan)
+    for (const line of lines) {
+      assert.notMatch(line, /Seq Scan on lex_/, plan)
+      assert.notMatch(line, /^SCAN (?!json_each|CONSTANT|\(|SUBQUERY|value)/, plan)
+      if (options?.sorts === false) assert.notMatch(line, /\bSort\b|USE TEMP B-TREE FOR ORDER BY/, plan)
+    }
+  })
