@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import type { Amount, Balance } from "../governance/CostLedger.js"
 import * as Database from "./Database.js"
 import * as Dialect from "./Dialect.js"
+import * as KeyText from "./KeyText.js"
 
 /**
  * What is held in one account.
@@ -54,6 +55,9 @@ export type Standings = ReadonlyMap<string, AccountRow>
 
 /** Where a hold without accounts stands: no name of an account is made into this text. */
 const NOWHERE = "\u0001"
+
+/** Behind whatever a name goes on with. */
+const AFTER = "\ue000"
 
 const MOST = Number.MAX_SAFE_INTEGER
 
@@ -236,6 +240,7 @@ export const statements = (dialect: Dialect.Dialect) => {
     removeAll: sql(`DELETE FROM lex_ledger_holds WHERE ${oneOf("hold_id")}`),
     forgetAccount: sql("DELETE FROM lex_ledger_accounts WHERE account = ?"),
     forgetHolds: sql("DELETE FROM lex_ledger_holds WHERE account = ? RETURNING expires_at"),
+    ofUser: sql(`SELECT ${standing} FROM lex_ledger_accounts WHERE account >= ? AND account < ? ORDER BY account`),
     accountsOver: sql(
       `SELECT h.account FROM lex_ledger_holds h JOIN lex_ledger_accounts a ON a.account = h.account
       WHERE h.expires_at <= ? ORDER BY h.expires_at LIMIT ${SWEPT}${forUpdateSkipLocked}`
@@ -362,6 +367,22 @@ export const make = (dialect: Dialect.Dialect) => {
       Effect.map(access.first<AccountRow>(texts.read, [now, account, now]), (row) =>
         balanceOf(row === undefined ? new Map() : new Map([[account, row]]), account)
       ),
+    /**
+     * The accounts of a user's months, those that are over as well. `CostLedger.close` erases one, with what is held in it.
+     */
+    ofUser: (access: Database.Access, userId: string) => {
+      const prefix = `user:${userId}:`
+      const from = KeyText.encode(prefix)
+      return Effect.map(access.rows<AccountRow>(texts.ofUser, [from, from + AFTER]), (rows) =>
+        rows
+          .map((row) => ({
+            account: KeyText.decode(row.account),
+            ...balanceOf(new Map([[row.account, row]]), row.account)
+          }))
+          // Another user may be called as this one and go on with a colon.
+          .filter(({ account }) => /^\d{4}-\d{2}$/.test(account.slice(prefix.length)))
+      )
+    },
     /** Some of what is over. To be done last: it waits for nobody, and nobody may wait for it while it does. */
     sweep: Effect.fnUntraced(function* (tx: Database.Access, now: number) {
       const over = yield* tx.rows<{ readonly account: string }>(texts.accountsOver, [now])

@@ -8,6 +8,7 @@ import * as Redacted from "effect/Redacted"
 import * as TestClock from "effect/TestClock"
 import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Book from "../../src/persistence/CostLedgerBook.js"
+import * as Database from "../../src/persistence/Database.js"
 import * as Dialect from "../../src/persistence/Dialect.js"
 import * as Migrations from "../../src/persistence/Migrations.js"
 import * as SqlCostLedger from "../../src/persistence/SqlCostLedger.js"
@@ -254,10 +255,10 @@ const more = (
       const ledger = yield* CostLedger.CostLedger
       for (let round = 0; round < 24; round++) {
         const id = `h${round}`
-        const work = ledger
-          .hold({ id, amount: of(5), accounts: [{ account: "a" }, { account: `run:${round}` }] })
-          .pipe(Effect.zipRight(round % 2 === 0 ? ledger.settle(id, of(2)) : ledger.close(`run:${round}`)))
-        const fiber = yield* Effect.fork(work)
+        const end: Effect.Effect<unknown, unknown> =
+          round % 2 === 0 ? ledger.settle(id, of(2)) : ledger.close(`run:${round}`)
+        const hold = ledger.hold({ id, amount: of(5), accounts: [{ account: "a" }, { account: `run:${round}` }] })
+        const fiber = yield* Effect.fork(Effect.zipRight(hold, end))
         for (let turn = 0; turn < round * 3; turn++) yield* Effect.yieldNow()
         yield* Fiber.interrupt(fiber)
         yield* consistent
@@ -288,6 +289,26 @@ const more = (
   )
 
   test(
+    "what the months of a user came to is found, of nobody else, and erased",
+    Effect.gen(function* () {
+      const ledger = yield* CostLedger.CostLedger
+      const access = yield* Database.open
+      const book = Book.make(dialect)
+      const months = ["user:a:2026-01", "user:a:2026-12"]
+      yield* ledger.book([...months, "user:a:b:2026-01", "user:a", "user:b:2026-01", "shared:2026-01"], of(3, 1))
+      yield* ledger.hold({ id: "h", amount: of(2), accounts: [{ account: "user:a:2026-12" }, { account: "run:1" }] })
+      assert.deepStrictEqual(yield* book.ofUser(access, "a"), [
+        { account: "user:a:2026-01", spent: of(3, 1), reserved: of(0) },
+        { account: "user:a:2026-12", spent: of(3, 1), reserved: of(2) }
+      ])
+      for (const month of months) yield* ledger.close(month)
+      assert.deepStrictEqual(yield* book.ofUser(access, "a"), [])
+      assert.strictEqual((yield* book.ofUser(access, "a:b")).length, 1)
+      assert.deepStrictEqual(yield* ledger.read("run:1"), nothing)
+    })
+  )
+
+  test(
     "every statement finds its rows by an index",
     Effect.gen(function* () {
       const texts = Book.statements(dialect)
@@ -304,6 +325,7 @@ const more = (
         ["removeAll", texts.removeAll, [list]],
         ["forgetAccount", texts.forgetAccount, ["a"]],
         ["forgetHolds", texts.forgetHolds, ["a"]],
+        ["ofUser", texts.ofUser, ["a", "b"]],
         ["accountsOver", texts.accountsOver, [1]],
         ["sweepAccounts", texts.sweepAccounts, [1]]
       ]

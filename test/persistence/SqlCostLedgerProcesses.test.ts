@@ -1,5 +1,7 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type * as Layer from "effect/Layer"
 import * as Migrations from "../../src/persistence/Migrations.js"
 import * as SqlCostLedger from "../../src/persistence/SqlCostLedger.js"
 import * as PostgresServer from "../support/PostgresServer.js"
@@ -26,8 +28,12 @@ const crowd = Effect.gen(function* () {
     concurrency: "unbounded"
   })
   for (const program of programs) assert.strictEqual(yield* program.hear, "ready")
-  const stores = [
-    { database: "sqlite" as const, kept: sqlite.kept, holds: 40 },
+  const stores: ReadonlyArray<{
+    readonly database: Round["database"]
+    readonly kept: Layer.Layer<SqlClient.SqlClient>
+    readonly holds: number
+  }> = [
+    { database: "sqlite", kept: sqlite.kept, holds: 40 },
     ...(postgres._tag === "Available" ? [{ database: "postgres" as const, kept: postgres.server.kept, holds: 20 }] : [])
   ]
   for (const { database, holds, kept } of stores) {
