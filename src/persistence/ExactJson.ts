@@ -5,6 +5,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as DateTime from "effect/DateTime"
 
 /** Stands before a text that holds more than JSON does; no JSON begins with it. */
 const mark = "!"
@@ -41,7 +42,7 @@ const marked = (value: unknown, above: Set<object>): unknown => {
       return value
   }
   if (value === null || above.size >= deepest || above.has(value)) return null
-  if (value instanceof Date) return tagged("date", Number.isNaN(value.getTime()) ? null : value.getTime())
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : tagged("date", value.getTime())
   if (value instanceof Uint8Array) return tagged("bytes", Buffer.from(value).toString("base64"))
   above.add(value)
   const result = markedIn(value, above)
@@ -69,7 +70,7 @@ const unmark = (value: unknown): unknown => {
     case "number":
       return Number(given)
     case "date":
-      return new Date(given === null ? Number.NaN : Number(given))
+      return DateTime.toDateUtc(DateTime.unsafeMake(Number(given)))
     case "bytes":
       return new Uint8Array(Buffer.from(String(given), "base64"))
     default:
