@@ -206,7 +206,7 @@ const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Me
     case "database":
       return missing(
         'defaultBackend is "database", and there is none',
-        "Give `Memory.layer` a `store` that keeps its entries in a database"
+        "Give `Memory.layer` a `store`, as `SqlMemoryStore.layer` of effect-lexigram/persistence; `Lexigram.layerSqlite` there has all of it"
       )
   }
 }

@@ -135,7 +135,7 @@ const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators)
     case "database":
       return missing(
         'backend is "database", and there is none',
-        "Give `Sessions.layer` a `store` that keeps its sessions in a database"
+        "Give `Sessions.layer` a `store`, as `SqlSessionStore.layer` of effect-lexigram/persistence; `Lexigram.layerSqlite` there has all of it"
       )
   }
 }

@@ -6,7 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Database from "../../src/persistence/Database.js"
+import * as PostgresClient from "../../src/persistence/PostgresClient.js"
 import * as SqlFailure from "../../src/persistence/SqlFailure.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as PostgresServer from "../support/PostgresServer.js"
@@ -259,6 +261,9 @@ suite(
 const postgres = await PostgresServer.database({ setup: tables })
 const second = await PostgresServer.database()
 
-TestServers.suite("a database of Postgres", postgres, ({ layer }) => {
-  if (second._tag === "Available") suite("with another one beside it", layer, second.server.kept)
+TestServers.suite("postgres", postgres, ({ empty, layer, url }) => {
+  if (second._tag !== "Available") return
+  suite("a database of Postgres by the client of @effect/sql-pg", layer, second.server.kept)
+  const ours = (url: string) => PostgresClient.layer({ url: Redacted.make(url), maxConnections: 8 })
+  suite("a database of Postgres", Layer.unwrapEffect(Effect.as(empty, ours(url))), ours(second.server.url))
 })
