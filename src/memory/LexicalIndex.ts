@@ -7,10 +7,33 @@
  * @since 0.1.0
  */
 
-/** How soon more of the same word stops to count: the usual value for short texts. */
-const K1 = 1.2
-/** How much a longer text needs more of it: the usual value. */
-const B = 0.75
+/**
+ * How soon more of the same word stops to count: the usual value for short texts.
+ *
+ * @category constants
+ */
+export const K1 = 1.2
+/**
+ * How much a longer text needs more of it: the usual value.
+ *
+ * @category constants
+ */
+export const B = 0.75
+
+/**
+ * What a word counts that `holders` of `all` entries have.
+ *
+ * @category getters
+ */
+export const idf = (all: number, holders: number): number => Math.log(1 + (all - holders + 0.5) / (holders + 0.5))
+
+/**
+ * What an entry of `length` terms has of a word that stands in it so often.
+ *
+ * @category getters
+ */
+export const share = (weight: number, frequency: number, length: number, average: number): number =>
+  (weight * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / average))
 
 /**
  * What can be indexed: `slot` is where the index keeps it, -1 while it does not.
@@ -208,15 +231,13 @@ export class LexicalIndex<A extends Indexed> {
     for (const term of different) {
       const postings = this.postings.get(term)
       const holders = postings?.live ?? 0
-      const idf = Math.log(1 + (this.live - holders + 0.5) / (holders + 0.5))
-      ceiling += idf * (K1 + 1)
+      const weight = idf(this.live, holders)
+      ceiling += weight * (K1 + 1)
       if (postings === undefined || limit <= 0) continue
       this.pool.each(postings, (slot, frequency) => {
         const score = scores[slot] as number
         if (score === 0) touched[count++] = slot
-        scores[slot] =
-          score +
-          (idf * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * (this.lengths[slot] as number)) / average))
+        scores[slot] = score + share(weight, frequency, this.lengths[slot] as number, average)
       })
     }
     return { hits: this.best(count, limit, wanted), ceiling }

@@ -110,6 +110,15 @@ export * as SqlCheckpointer from "./SqlCheckpointer.js"
 export * as SqlCostLedger from "./SqlCostLedger.js"
 
 /**
+ * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the store's own analyzer
+ * reads, ranked as the store in memory ranks. What one process has stored the next call of any other finds; of several that change one owner
+ * at the same time none loses anything.
+ *
+ * @since 0.1.0
+ */
+export * as SqlMemoryStore from "./SqlMemoryStore.js"
+
+/**
  * The events of runs in a database.
  *
  * @since 0.1.0
