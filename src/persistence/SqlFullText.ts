@@ -89,7 +89,10 @@ export interface FullText {
   /** Removes those in the `list` of serials that is its parameter. */
   readonly remove: string
   /** As `m.serial`, what has one of the words, up to a number: `params` gives the parameters. */
-  readonly having: { readonly sql: string; readonly params: (words: ReadonlyArray<string>, limit: number) => Array<Param> }
+  readonly having: {
+    readonly sql: string
+    readonly params: (words: ReadonlyArray<string>, limit: number) => Array<Param>
+  }
   /** How many entries have each of the words, as `place` (from 0) and `holders`, expired or not. */
   readonly holders: string
   readonly holdersParams: (words: ReadonlyArray<string>) => Array<Param>
@@ -162,7 +165,9 @@ const postgres = (dialect: Dialect): FullText => {
         bytes += Buffer.byteLength(word) + 4 + 2 * count
         if (bytes > maxBytes) break
         if (times > maxPlaces) often.push([word, times])
-        all.push(count === 1 ? `'${word}':1` : `'${word}':${Array.from({ length: count }, (_, at) => at + 1).join(",")}`)
+        all.push(
+          count === 1 ? `'${word}':1` : `'${word}':${Array.from({ length: count }, (_, at) => at + 1).join(",")}`
+        )
       }
       return [serial, owner, all.join(" "), often.length === 0 ? null : JSON.stringify(Object.fromEntries(often))]
     },

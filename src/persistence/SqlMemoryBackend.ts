@@ -86,9 +86,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
       "SELECT o.owner_id FROM lex_memory_owners o WHERE o.owner_id > ? AND EXISTS" +
         ` (SELECT 1 FROM lex_memories m WHERE m.owner = o.serial AND ${LIVE}) ORDER BY o.owner_id LIMIT ?`
     ),
-    expiring: dialect.sql(
-      "SELECT owner_id FROM lex_memory_owners WHERE next_expiry <= ? ORDER BY next_expiry LIMIT 1"
-    ),
+    expiring: dialect.sql("SELECT owner_id FROM lex_memory_owners WHERE next_expiry <= ? ORDER BY next_expiry LIMIT 1"),
     health: "SELECT serial FROM lex_memory_owners LIMIT 1",
     having: dialect.sql(full.having.sql)
   }
@@ -231,9 +229,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
           ({ expiresAt }) => expiresAt === undefined || expiresAt > now
         )
         const prepared = yield* Effect.forEach(lasting, (entry) => Rows.prepare(entry, analyzer))
-        return yield* storage(
-          database.transaction((tx) => writes.apply(tx, ownerId, { deleted, ids, prepared }, now))
-        )
+        return yield* storage(database.transaction((tx) => writes.apply(tx, ownerId, { deleted, ids, prepared }, now)))
       }),
     get: (ownerId, ids) =>
       storage(
@@ -306,9 +302,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
       ),
     clear: (ownerId) =>
       storage(
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          database.transaction((tx) => writes.clear(tx, ownerId, now))
-        )
+        Effect.flatMap(Clock.currentTimeMillis, (now) => database.transaction((tx) => writes.clear(tx, ownerId, now)))
       ),
     expire: storage(
       Effect.gen(function* () {

@@ -63,9 +63,7 @@ export const make = (
  * @since 0.1.0
  * @category layers
  */
-export const layer = (
-  options?: Options
-): Layer.Layer<MemoryStore.MemoryStore, MigrationFailure, SqlClient.SqlClient> =>
+export const layer = (options?: Options): Layer.Layer<MemoryStore.MemoryStore, MigrationFailure, SqlClient.SqlClient> =>
   Layer.effect(MemoryStore.MemoryStore, make(options))
 
 /**

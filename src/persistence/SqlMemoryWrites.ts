@@ -14,7 +14,7 @@ import * as Database from "./Database.js"
 import type { Dialect } from "./Dialect.js"
 import { maxRows } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
-import * as SqlFullText from "./SqlFullText.js"
+import type * as SqlFullText from "./SqlFullText.js"
 import type { Figures, Prepared } from "./SqlMemoryRows.js"
 import * as Rows from "./SqlMemoryRows.js"
 
@@ -100,8 +100,7 @@ const figuresOf = (row: Database.Row): Figures => ({
 
 const serialOf = (row: Database.Row): number => Number(row["serial"])
 
-const wordsIn = (rows: ReadonlyArray<Database.Row>): number =>
-  rows.reduce((sum, row) => sum + Number(row["words"]), 0)
+const wordsIn = (rows: ReadonlyArray<Database.Row>): number => rows.reduce((sum, row) => sum + Number(row["words"]), 0)
 
 /**
  * @category constructors
@@ -167,10 +166,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
     Effect.flatMap(lock(tx, ownerId), (owner) => {
       if (owner !== undefined) return Effect.succeed(owner)
       if (attempt > MAX_ATTEMPTS) return Effect.dieMessage("An owner of memory vanishes whenever it is added")
-      return Effect.zipRight(
-        tx.run(sql.add, [KeyText.encode(ownerId), name]),
-        lockOrAdd(tx, ownerId, attempt + 1)
-      )
+      return Effect.zipRight(tx.run(sql.add, [KeyText.encode(ownerId), name]), lockOrAdd(tx, ownerId, attempt + 1))
     })
 
   const keep = (tx: Database.Access, owner: Owner): Effect.Effect<unknown, SqlError> =>
