@@ -17,7 +17,7 @@ SqliteDrivers.suite("SqlMemoryStore", (driver) => {
 const postgres = await PostgresServer.database({ setup: Migrations.run })
 
 describe("SqlMemoryStore", () => {
-  TestServers.suite("by Postgres", postgres, ({ layer }) => {
+  TestServers.suite("postgres", postgres, ({ layer }) => {
     MemoryStores.suite("SqlMemoryStore", Layer.provide(SqlMemoryStore.layer(), layer))
   })
 })
