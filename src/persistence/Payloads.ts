@@ -87,8 +87,11 @@ export const unpack = ({ body, data }: Kept): string | undefined => {
  * @category models
  */
 export interface Payloads {
-  /** To be put behind the table of a row: `p.data` is what the row refers to. `scope` and `ref` are expressions, as `t.session_id`. */
-  readonly join: (scope: string, ref: string) => string
+  /**
+   * To be put behind the table of a row: `p.data` is what the row refers to, or that of another name than `p`. `scope` and `ref` are
+   * expressions, as `t.session_id`.
+   */
+  readonly join: (scope: string, ref: string, name?: string) => string
   /** Keeps what rows of the scope refer to; in the transaction that writes these rows, before it does. */
   readonly put: (tx: Access, scope: string, packed: ReadonlyArray<Packed>) => Effect.Effect<void, SqlError>
   /**
@@ -113,7 +116,8 @@ export const make = (dialect: Dialect): Payloads => {
   const lock = (tx: Access, scope: string): Effect.Effect<unknown, SqlError> =>
     dialect.lock === undefined ? Effect.void : tx.rows(dialect.lock, [`lex_payloads ${scope}`])
   return {
-    join: (scope, ref) => ` LEFT JOIN lex_payloads p ON p.scope = ${scope} AND p.hash = ${ref}`,
+    join: (scope, ref, name = "p") =>
+      ` LEFT JOIN lex_payloads ${name} ON ${name}.scope = ${scope} AND ${name}.hash = ${ref}`,
     put: (tx, scope, packed) => {
       const heavy = packed.filter(({ data }) => data !== undefined)
       if (heavy.length === 0) return Effect.void

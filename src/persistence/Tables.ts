@@ -16,6 +16,7 @@ import type { Dialect } from "./Dialect.js"
 import * as MemoryTables from "./MemoryTables.js"
 import * as Payloads from "./Payloads.js"
 import * as RunLogTables from "./RunLogTables.js"
+import * as SessionTables from "./SessionTables.js"
 
 /**
  * @category schemas
@@ -28,5 +29,6 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...CacheTables.tables(dialect),
   ...AuditTables.tables(dialect),
   ...CostLedgerTables.tables(dialect),
-  ...MemoryTables.tables(dialect)
+  ...MemoryTables.tables(dialect),
+  ...SessionTables.tables(dialect)
 ]

@@ -126,6 +126,14 @@ export * as SqlMemoryStore from "./SqlMemoryStore.js"
 export * as SqlRunLog from "./SqlRunLog.js"
 
 /**
+ * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one database: of two that write
+ * to one session at once one gets a `SessionConflictError`, and limits hold for all of them together.
+ *
+ * @since 0.1.0
+ */
+export * as SqlSessionStore from "./SqlSessionStore.js"
+
+/**
  * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
  *
  * @since 0.1.0

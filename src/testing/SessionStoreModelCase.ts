@@ -9,7 +9,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
-import type { Session, SessionCheckpoint, SessionStatus, SessionTurn } from "../session/Session.js"
+import type { Session, SessionCheckpoint, SessionStatus } from "../session/Session.js"
 import type * as SessionStore from "../session/SessionStore.js"
 import { SessionModel } from "./SessionModel.js"
 import {
@@ -289,28 +289,35 @@ const agrees = Effect.fnUntraced(function* (
   names: Names,
   what: string
 ) {
-  for (const name of ["a", "A", "b", "c", "__proto__"].map(names.session)) {
-    const found = Option.getOrUndefined(yield* store.load(sessionId(name)))
-    equal(found, model.session(name), `${what}: the session ${name}`)
-    const kept: Array<SessionTurn> = []
-    for (const turn of turnIds) kept.push(...Option.toArray(yield* store.turn(ref(name, turn))))
-    const expected = model.turns().filter((turn) => turn.sessionId === name)
-    equal(
-      kept,
-      turnIds.flatMap((turn) => expected.filter((each) => each.id === turn)),
-      `${what}: turns of ${name}`
-    )
-    equal(
-      idsOf(yield* store.checkpoints(sessionId(name), { limit: 100 })),
-      idsOf(model.checkpoints(name)),
-      `${what}: checkpoints of ${name}`
-    )
-    equal(
-      Option.getOrUndefined(yield* store.lastMerge(sessionId(name), sessionId(names.session("b")))),
-      model.checkpoints(name).find((each) => each.kind === "merge"),
-      `${what}: the last merge of ${name}`
-    )
-  }
+  // All at once: nobody writes, and a store behind a socket answers several as soon as one.
+  yield* Effect.forEach(
+    ["a", "A", "b", "c", "__proto__"].map(names.session),
+    Effect.fnUntraced(function* (name) {
+      const [found, turns, checkpoints, merge] = yield* Effect.all(
+        [
+          store.load(sessionId(name)),
+          Effect.forEach(turnIds, (turn) => store.turn(ref(name, turn)), { concurrency: "unbounded" }),
+          store.checkpoints(sessionId(name), { limit: 100 }),
+          store.lastMerge(sessionId(name), sessionId(names.session("b")))
+        ],
+        { concurrency: "unbounded" }
+      )
+      equal(Option.getOrUndefined(found), model.session(name), `${what}: the session ${name}`)
+      const expected = model.turns().filter((turn) => turn.sessionId === name)
+      equal(
+        turns.flatMap(Option.toArray),
+        turnIds.flatMap((turn) => expected.filter((each) => each.id === turn)),
+        `${what}: turns of ${name}`
+      )
+      equal(idsOf(checkpoints), idsOf(model.checkpoints(name)), `${what}: checkpoints of ${name}`)
+      equal(
+        Option.getOrUndefined(merge),
+        model.checkpoints(name).find((each) => each.kind === "merge"),
+        `${what}: the last merge of ${name}`
+      )
+    }),
+    { concurrency: "unbounded", discard: true }
+  )
 })
 
 /**
