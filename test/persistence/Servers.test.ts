@@ -1,9 +1,16 @@
+import * as Fs from "node:fs"
+import * as Net from "node:net"
+import * as Os from "node:os"
+import * as Path from "node:path"
 import * as SqlClient from "@effect/sql/SqlClient"
-import { assert, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Cluster, Redis } from "ioredis"
 import pg from "pg"
 import * as PostgresServer from "../support/PostgresServer.js"
+import * as Processes from "../support/Processes.js"
+import * as Keeper from "../support/servers/Keeper.js"
+import * as Lines from "../support/servers/Lines.js"
 import * as TcpProxy from "../support/servers/TcpProxy.js"
 import * as TestServers from "../support/TestServers.js"
 
@@ -14,10 +21,12 @@ const setup = Effect.flatMap(SqlClient.SqlClient, (sql) =>
       insert into lexigram_migrations values (1)`)
 )
 
-const database = await PostgresServer.database({ setup })
-const vectors = await PostgresServer.vectorDatabase()
-const redis = await TestServers.redis()
-const cluster = await TestServers.redisCluster()
+const [database, vectors, redis, cluster] = await Promise.all([
+  PostgresServer.database({ setup }),
+  PostgresServer.vectorDatabase(),
+  TestServers.redis(),
+  TestServers.redisCluster()
+])
 
 const query = (connectionString: string, text: string): Effect.Effect<ReadonlyArray<any>> =>
   Effect.promise(async () => {
@@ -36,6 +45,64 @@ const connection = (options: { readonly host: string; readonly port: number; rea
     Effect.sync(() => new Redis({ host: options.host, port: options.port, db: options.database })),
     (client) => Effect.sync(() => client.disconnect())
   )
+
+/** A keeper whose temporary files are in a folder of the test, and one connection to it. */
+const keeper = Effect.gen(function* () {
+  const folder = yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "keeper-"))
+      Fs.chmodSync(folder, 0o755)
+      return folder
+    }),
+    (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true }))
+  )
+  const started = yield* Effect.acquireRelease(
+    Effect.sync(() => Keeper.start({ ...process.env, TMPDIR: folder })),
+    (keeper) => Effect.promise(keeper.end)
+  )
+  const port = yield* Effect.promise(() => started.port)
+  const socket = yield* Effect.async<Net.Socket>((resume) => {
+    const socket = Net.connect(port, "127.0.0.1", () => resume(Effect.succeed(socket)))
+  })
+  socket.on("error", () => undefined)
+  const ask = (message: Readonly<Record<string, unknown>>) =>
+    Effect.async<any>((resume) => {
+      Lines.receive(socket, ({ value }) => resume(Effect.succeed(value)))
+      Lines.send(socket, { id: 0, durable: false, settings: {}, files: {}, ...message })
+    })
+  const left = () => Fs.readdirSync(folder).filter((name) => name.startsWith("lexigram-servers"))
+  return { ...started, ask, folder, left, socket }
+})
+
+const refused = (port: number) =>
+  Effect.async<boolean>((resume) => {
+    const socket = Net.connect(port, "127.0.0.1", () => {
+      socket.destroy()
+      resume(Effect.succeed(false))
+    })
+    socket.on("error", () => resume(Effect.succeed(true)))
+  })
+
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe("a backend that is missing", () => {
+  it("fails where backends are required, unless it is left out on purpose", () => {
+    const all = { LEXIGRAM_REQUIRE_BACKENDS: "1" }
+    assert.strictEqual(TestServers.withoutBackend("redis", {}), "skipped")
+    assert.strictEqual(TestServers.withoutBackend("redis", all), "failed")
+    const some = { ...all, LEXIGRAM_SKIP_BACKENDS: "pgvector, redis" }
+    assert.strictEqual(TestServers.withoutBackend("redis", some), "skipped")
+    assert.strictEqual(TestServers.withoutBackend("redisCluster", some), "skipped")
+    assert.strictEqual(TestServers.withoutBackend("postgres", some), "failed")
+  })
+})
 
 TestServers.suite("postgres", database, ({ empty, kept, layer, schema, url }) => {
   for (const turn of ["first", "second"]) {
@@ -109,6 +176,42 @@ TestServers.suite("postgres", database, ({ empty, kept, layer, schema, url }) =>
       yield* proxy.accept
       assert.deepStrictEqual(yield* query(server.href, "select 1 as one"), [{ one: 1 }])
     })
+  )
+})
+
+TestServers.suite("postgres", database, () => {
+  it.scopedLive(
+    "ends with the connection of the file that started it, and with the run",
+    () =>
+      Effect.gen(function* () {
+        const { ask, end, folder, left, pid, socket } = yield* keeper
+        const own = yield* ask({ operation: "ownPostgres" })
+        const shared = yield* ask({ operation: "postgres" })
+        assert.strictEqual(left().length, 1)
+        socket.destroy()
+        const homes = () => Fs.readdirSync(Path.join(folder, left()[0] as string, "postgres", "home"))
+        yield* Processes.eventually(() => homes().length === 2, 10_000)
+        assert.isTrue(yield* refused(own.port))
+        assert.isFalse(yield* refused(shared.port))
+        yield* Effect.promise(end)
+        assert.isTrue(yield* refused(shared.port))
+        assert.deepStrictEqual([alive(pid), left()], [false, []])
+      }),
+    60_000
+  )
+
+  it.scopedLive(
+    "ends when it is told to while it starts",
+    () =>
+      Effect.gen(function* () {
+        const { ask, ended, left, pid } = yield* keeper
+        yield* Effect.fork(ask({ operation: "postgres" }))
+        yield* Processes.eventually(() => left().length === 1, 10_000)
+        process.kill(pid, "SIGTERM")
+        yield* Effect.promise(() => ended)
+        assert.deepStrictEqual([alive(pid), left()], [false, []])
+      }),
+    60_000
   )
 })
 

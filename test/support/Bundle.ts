@@ -33,7 +33,9 @@ export const make = (program: string) =>
         format: "esm",
         target: "node20",
         logLevel: "silent",
-        banner: { js: 'import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url);' },
+        banner: {
+          js: 'import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url);'
+        },
         plugins: [
           {
             name: "outside",

@@ -2,11 +2,9 @@
  * The global setup of the tests: a port at which a test file learns where the keeper of the servers is. The keeper is started when the first one
  * asks, so a run without servers does not pay for them. At the end the backends that could not be had are told, with the reason.
  */
-import * as ChildProcess from "node:child_process"
-import { createRequire } from "node:module"
 import * as Net from "node:net"
-import { fileURLToPath, pathToFileURL } from "node:url"
 import type { TestProject } from "vitest/node"
+import * as Keeper from "./Keeper.js"
 import * as Lines from "./Lines.js"
 
 declare module "vitest" {
@@ -15,33 +13,8 @@ declare module "vitest" {
   }
 }
 
-const spawnKeeper = (): { readonly port: Promise<number>; readonly end: () => Promise<void> } => {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href
-  const program = fileURLToPath(new URL("./KeeperProgram.ts", import.meta.url))
-  // In a process group of its own: an interrupt from the terminal is for the run, which ends it.
-  const child = ChildProcess.spawn(process.execPath, ["--import", tsx, program], {
-    stdio: ["pipe", "pipe", "inherit"],
-    detached: true
-  })
-  child.unref()
-  const ended = new Promise<void>((resolve) => child.on("close", () => resolve()).on("error", () => resolve()))
-  const port = new Promise<number>((resolve, reject) => {
-    child.on("error", reject)
-    child.on("close", () => reject(new Error("the keeper of the servers ended")))
-    Lines.receive(child.stdout, (message) => resolve(message.port))
-  })
-  port.catch(() => undefined)
-  return {
-    port,
-    end: async () => {
-      child.stdin.end()
-      await ended
-    }
-  }
-}
-
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  let keeper: ReturnType<typeof spawnKeeper> | undefined
+  let keeper: Keeper.Keeper | undefined
   const missing = new Map<string, string>()
   const server = Net.createServer((socket) => {
     socket.on("error", () => undefined)
@@ -50,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
         missing.set(message.name, message.reason)
         Lines.send(socket, {})
       } else {
-        keeper ??= spawnKeeper()
+        keeper ??= Keeper.start()
         keeper.port.then(
           (port) => Lines.send(socket, { port }),
           (error) => Lines.send(socket, { error: String(error) })
