@@ -13,6 +13,7 @@ import * as CacheTables from "./CacheTables.js"
 import * as CheckpointTables from "./CheckpointTables.js"
 import * as CostLedgerTables from "./CostLedgerTables.js"
 import type { Dialect } from "./Dialect.js"
+import * as FactTables from "./FactTables.js"
 import * as MemoryTables from "./MemoryTables.js"
 import * as Payloads from "./Payloads.js"
 import * as RunLogTables from "./RunLogTables.js"
@@ -30,5 +31,6 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...AuditTables.tables(dialect),
   ...CostLedgerTables.tables(dialect),
   ...MemoryTables.tables(dialect),
-  ...SessionTables.tables(dialect)
+  ...SessionTables.tables(dialect),
+  ...FactTables.tables(dialect)
 ]

@@ -110,6 +110,13 @@ export * as SqlCheckpointer from "./SqlCheckpointer.js"
 export * as SqlCostLedger from "./SqlCostLedger.js"
 
 /**
+ * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the same owner at once.
+ *
+ * @since 0.1.0
+ */
+export * as SqlFactStore from "./SqlFactStore.js"
+
+/**
  * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the store's own analyzer
  * reads, ranked as the store in memory ranks. What one process has stored the next call of any other finds; of several that change one owner
  * at the same time none loses anything.
