@@ -88,7 +88,7 @@ export const load = async (): Promise<SqliteDriver.Driver> => {
       // Others may write on the connection of a stream.
       database.unsafeMode(true)
       return {
-        prepare: (sql, hasStar) => new Prepared(database.prepare(sql), hasStar),
+        prepare: (sql, traits) => new Prepared(database.prepare(sql), traits?.hasStar === true),
         exec: (sql) => {
           database.exec(sql)
         },

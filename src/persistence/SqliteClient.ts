@@ -167,9 +167,10 @@ const opened = Effect.fnUntraced(function* (options: Options) {
     maxPages: options.maxPages,
     schema: 0
   }
-  return yield* Effect.acquireRelease(
-    SqliteBusy.retry(() => SqlitePool.open(shared, busyTimeout), busyTimeout),
-    (pool) => Effect.sync(() => pool.close())
+  return yield* SqlitePool.held(
+    () => SqlitePool.open(shared, busyTimeout),
+    (pool) => pool.close(),
+    (attempt) => SqliteBusy.retry(attempt, busyTimeout)
   ).pipe(Effect.mapError(toDatabaseError))
 })
 

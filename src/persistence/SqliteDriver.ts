@@ -49,9 +49,18 @@ export interface Prepared {
 /**
  * @category models
  */
+export interface Traits {
+  /** Its columns change with the tables. */
+  readonly hasStar: boolean
+  /** It may be run once more. */
+  readonly isRead: boolean
+}
+
+/**
+ * @category models
+ */
 export interface Handle {
-  /** `hasStar`: its columns change with the tables. */
-  readonly prepare: (sql: string, hasStar: boolean) => Prepared
+  readonly prepare: (sql: string, traits?: Traits) => Prepared
   /** Several statements, without parameters. */
   readonly exec: (sql: string) => void
   readonly isInTransaction: () => boolean

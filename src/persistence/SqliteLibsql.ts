@@ -114,8 +114,8 @@ class Handle implements SqliteDriver.Handle {
   constructor(database: Database) {
     this.database = database
   }
-  prepare(sql: string, hasStar: boolean): SqliteDriver.Prepared {
-    return new Prepared(this, this.database.prepare(sql), hasStar)
+  prepare(sql: string, traits?: SqliteDriver.Traits): SqliteDriver.Prepared {
+    return new Prepared(this, this.database.prepare(sql), traits?.hasStar === true)
   }
   exec(sql: string): void {
     this.database.exec(sql)

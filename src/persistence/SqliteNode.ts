@@ -37,41 +37,64 @@ const integer = (value: number | bigint): number | bigint =>
 class Prepared implements SqliteDriver.Prepared {
   readonly isReader: boolean
   private readonly statement: Statement
-  private readonly names: ReadonlyArray<string>
-  private readonly hasStar: boolean
-  constructor(statement: Statement, hasStar: boolean) {
+  private readonly traits: SqliteDriver.Traits | undefined
+  private columns: ReadonlyArray<string>
+  constructor(statement: Statement, traits: SqliteDriver.Traits | undefined) {
     statement.setReadBigInts(true)
     statement.setReturnArrays(true)
     this.statement = statement
-    this.hasStar = hasStar
-    this.names = statement.columns().map(({ name }) => name)
-    this.isReader = this.names.length > 0
+    this.traits = traits
+    this.columns = statement.columns().map(({ name }) => name)
+    this.isReader = this.columns.length > 0
   }
-  private columns(): ReadonlyArray<string> {
-    return this.hasStar ? this.statement.columns().map(({ name }) => name) : this.names
+  /**
+   * Before Node 24, the first rows after the tables were changed have as many values as there were columns before. True if they are to be read
+   * again.
+   */
+  private isStale(): boolean {
+    if (this.traits?.hasStar !== true) return false
+    const found = this.statement.columns()
+    if (found.length === this.columns.length && found.every(({ name }, at) => name === this.columns[at])) return false
+    this.columns = found.map(({ name }) => name)
+    return this.traits.isRead
+  }
+  private lists(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
+    const rows = this.statement.all(...params)
+    return rows.length > 0 && this.isStale() ? this.statement.all(...params) : rows
   }
   all(params: ReadonlyArray<Bindable>): Array<Row> {
-    const rows = this.statement.all(...params)
-    return rows.length === 0 ? [] : toRows(rows, this.columns())
+    const rows = this.lists(params)
+    return rows.length === 0 ? [] : toRows(rows, this.columns)
   }
   values(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
-    return readAll(this.statement.all(...params))
+    return readAll(this.lists(params))
   }
   run(params: ReadonlyArray<Bindable>): SqliteDriver.Changes {
     const { changes, lastInsertRowid } = this.statement.run(...params)
     return { changes: Number(changes), lastInsertRowid: integer(lastInsertRowid) }
   }
   iterate(params: ReadonlyArray<Bindable>): SqliteDriver.Cursor {
-    const rows = this.statement.iterate(...params)
+    let rows = this.statement.iterate(...params)
+    let isFirst = true
+    const take = (max: number): Array<Array<unknown>> => {
+      const found: Array<Array<unknown>> = []
+      while (found.length < max) {
+        const next = rows.next()
+        if (next.done === true) break
+        found.push(next.value)
+      }
+      return found
+    }
     return {
       next: (max) => {
-        const found: Array<Array<unknown>> = []
-        while (found.length < max) {
-          const next = rows.next()
-          if (next.done === true) break
-          found.push(next.value)
+        let found = take(max)
+        if (isFirst && found.length > 0 && this.isStale()) {
+          rows.return?.()
+          rows = this.statement.iterate(...params)
+          found = take(max)
         }
-        return found.length === 0 ? [] : toRows(found, this.columns())
+        isFirst = false
+        return found.length === 0 ? [] : toRows(found, this.columns)
       },
       close: () => {
         rows.return?.()
@@ -92,7 +115,7 @@ export const load = async (): Promise<SqliteDriver.Driver | undefined> => {
     open: ({ file, readonly }) => {
       const database = new module.DatabaseSync(file, { readOnly: readonly })
       return {
-        prepare: (sql, hasStar) => new Prepared(database.prepare(sql), hasStar),
+        prepare: (sql, traits) => new Prepared(database.prepare(sql), traits),
         exec: (sql) => database.exec(sql),
         isInTransaction: () => database.isTransaction,
         close: () => database.close()

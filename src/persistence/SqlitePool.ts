@@ -50,6 +50,34 @@ const failed = (error: unknown): Effect.Effect<never, SqlError> =>
 const ended = (): SqliteFailure.SqliteFailure =>
   new SqliteFailure.SqliteFailure("SQLITE_MISUSE", "The transaction or the reservation of this connection has ended")
 
+const itself = (): SqliteFailure.SqliteFailure =>
+  new SqliteFailure.SqliteFailure("SQLITE_MISUSE", "Within a transaction this statement would wait for its own end")
+
+/**
+ * What is opened is closed with the scope, also when the wait for it is interrupted in the moment in which it succeeds: until an effect has given its
+ * value on, an interruption takes that away.
+ */
+export const held = <A>(
+  open: () => A,
+  close: (value: A) => void,
+  wait: (attempt: () => A) => Effect.Effect<A, SqlError>
+): Effect.Effect<A, SqlError, Scope.Scope> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      let value: A | undefined
+      const attempt = (): A => {
+        value = open()
+        return value
+      }
+      return Effect.zipRight(
+        Effect.addFinalizer(() => Effect.sync(() => value !== undefined && close(value))),
+        restore(wait(attempt))
+      )
+    })
+  )
+
+const closeCursor = (cursor: SqliteDriver.Cursor): void => cursor.close()
+
 abstract class Executor implements Connection {
   protected abstract run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError>
   protected abstract cursor(
@@ -146,10 +174,11 @@ export class Lease extends Executor {
     sql: string,
     params: ReadonlyArray<unknown>
   ): Effect.Effect<SqliteDriver.Cursor, SqlError, Scope.Scope> {
-    return Effect.acquireRelease(
-      this.run(sql, (session) => session.cursor(sql, params)),
-      (cursor) => Effect.sync(() => cursor.close())
-    )
+    const open = () => {
+      if (!this.isOpen) throw ended()
+      return this.session.cursor(sql, params)
+    }
+    return held(open, closeCursor, (attempt) => this.pull(attempt))
   }
 
   protected pull<A>(next: () => A): Effect.Effect<A, SqlError> {
@@ -175,13 +204,13 @@ class Direct extends Executor {
     return Effect.withFiberRuntime((fiber) => {
       const { isMemory, main, turns } = this.pool
       const level = levelOf(fiber)
-      if (turns.isTaken() && (isMemory || !main.isRead(sql))) return this.inLine(operation, level)
+      if (turns.isTaken() && (isMemory || !main.isRead(sql))) return this.inLine(operation, level, fiber)
       try {
         return Effect.succeed(operation(main, level))
       } catch (error) {
         if (!SqliteFailure.isBusy(error)) return failed(error)
         // Not in line: the transaction that is open here may be waiting for this read.
-        return main.isRead(sql) ? this.waiting(operation, level) : this.inLine(operation, level)
+        return main.isRead(sql) ? this.waiting(operation, level) : this.inLine(operation, level, fiber)
       }
     })
   }
@@ -191,18 +220,16 @@ class Direct extends Executor {
     params: ReadonlyArray<unknown>
   ): Effect.Effect<SqliteDriver.Cursor, SqlError, Scope.Scope> {
     const { pool } = this
-    if (pool.isMemory) {
-      return Effect.acquireRelease(
-        this.run(sql, (session) => session.cursor(sql, params)),
-        (cursor) => Effect.sync(() => cursor.close())
-      )
-    }
+    const pull = <A>(attempt: () => A) => this.pull(attempt)
+    if (pool.isMemory) return held(() => pool.main.cursor(sql, params), closeCursor, pull)
     return Effect.flatMap(
-      Effect.acquireRelease(
-        SqliteBusy.retry(() => pool.reader(), pool.busyTimeout),
-        (session) => Effect.sync(() => pool.readerDone(session))
+      held(
+        () => pool.reader(),
+        (session) => pool.readerDone(session),
+        pull
       ),
-      (session) => SqliteBusy.retry(() => session.cursor(sql, params), pool.busyTimeout)
+      // Closed with its connection.
+      (session) => pull(() => session.cursor(sql, params))
     )
   }
 
@@ -220,7 +247,12 @@ class Direct extends Executor {
     return SqliteBusy.retry(() => operation(this.pool.main, level), this.pool.busyTimeout)
   }
 
-  private inLine<A>(operation: Operation<A>, level: Level | undefined): Effect.Effect<A, SqlError> {
+  private inLine<A>(
+    operation: Operation<A>,
+    level: Level | undefined,
+    fiber: Fiber.RuntimeFiber<any, any>
+  ): Effect.Effect<A, SqlError> {
+    if (this.pool.leaseOf(fiber.currentContext) !== undefined) return failed(itself())
     return this.pool.turns.withTurn(this.waiting(operation, level))
   }
 }
@@ -291,7 +323,9 @@ export class Pool {
   /** To be called where nobody can interrupt; `restore` is for the wait. */
   lease(restore: Restore): Effect.Effect<Lease, SqlError> {
     return Effect.suspend(() => {
+      const free = !this.turns.isTaken()
       const turn = this.turns.ask()
+      if (free && this.writer !== undefined) return Effect.succeed(new this.leased(this, this.writer, turn))
       return Effect.onError(
         Effect.map(
           restore(
@@ -310,10 +344,15 @@ export class Pool {
   /** Beside transactions: on a connection of its own, or where there is only one, on that when its turn comes. */
   aside<A>(operation: (session: Session) => A): Effect.Effect<A, SqlError> {
     if (this.isMemory) return this.turns.withTurn(SqliteBusy.retry(() => operation(this.main), 0))
-    return Effect.acquireUseRelease(
-      SqliteBusy.retry(() => this.opened(false), this.busyTimeout),
-      (session) => SqliteBusy.retry(() => operation(session), this.busyTimeout),
-      (session) => Effect.sync(() => this.discard(session))
+    return Effect.scoped(
+      Effect.flatMap(
+        held(
+          () => this.opened(false),
+          (session) => this.discard(session),
+          (attempt) => SqliteBusy.retry(attempt, this.busyTimeout)
+        ),
+        (session) => SqliteBusy.retry(() => operation(session), this.busyTimeout)
+      )
     )
   }
 

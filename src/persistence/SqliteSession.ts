@@ -87,7 +87,7 @@ export class Session {
 
   /** The first value that a pragma gives. */
   pragma(text: string): unknown {
-    return this.guarded(none, () => this.handle.prepare(`PRAGMA ${text}`, false).values(none)[0]?.[0])
+    return this.guarded(none, () => this.handle.prepare(`PRAGMA ${text}`).values(none)[0]?.[0])
   }
 
   /** As it was at the last preparation of the text; asks nobody. */
@@ -141,7 +141,7 @@ export class Session {
     }
     const bound = this.fitting(shape, params)
     return this.guarded(bound, () => {
-      const prepared = this.handle.prepare(sql, shape.hasStar)
+      const prepared = this.handle.prepare(sql, shape)
       if (prepared.isReader) return prepared.all(bound)
       prepared.run(bound)
       if (shape.changesSchema) this.forget()
@@ -155,7 +155,7 @@ export class Session {
     const shape = SqliteText.scan(sql)
     const bound = this.fitting(shape, params)
     const inner = this.guarded(bound, () => {
-      const prepared = this.handle.prepare(sql, shape.hasStar)
+      const prepared = this.handle.prepare(sql, shape)
       return prepared.isReader ? prepared.iterate(bound) : undefined
     })
     if (inner === undefined) throw misuse("Only statements that give rows can be streamed")
@@ -246,7 +246,7 @@ export class Session {
         this.unprepared(sql, params, level)
         return { known: undefined, bound: none }
       }
-      known = { shape, prepared: this.guarded(params, () => this.handle.prepare(sql, shape.hasStar)) }
+      known = { shape, prepared: this.guarded(params, () => this.handle.prepare(sql, shape)) }
       this.keep(sql, known)
     } else if (this.known.size >= this.shared.statementCache) {
       this.known.delete(sql)

@@ -27,6 +27,9 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null
 }
 
+/** Of a memory that is not empty: the address of one that is becomes NULL. */
+const noBytes = Buffer.alloc(1).subarray(0, 0)
+
 const jsonOf = (value: object): string | undefined => {
   try {
     return JSON.stringify(value)
@@ -36,7 +39,9 @@ const jsonOf = (value: object): string | undefined => {
 }
 
 const bindableObject = (value: object): Bindable => {
-  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  if (ArrayBuffer.isView(value)) {
+    return value.byteLength === 0 ? noBytes : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw refused("An invalid date")
     return value.toISOString()

@@ -11,19 +11,36 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as DatabaseQuerySkill from "../../src/builtin/DatabaseQuerySkill.js"
 import * as ReadOnlyQuery from "../../src/builtin/ReadOnlyQuery.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import type * as Skill from "../../src/skill/Skill.js"
 import { call, Misfit } from "../support/Skills.js"
-import * as SqliteClient from "../support/SqliteClient.js"
 
 type Reads = Skill.Skill<never, unknown, DatabaseQuerySkill.DatabaseQueryError, SqlClient.SqlClient>
 
+/** A client whose reserved connections do some things otherwise. */
+const over = (sql: SqlClient.SqlClient, change: (connection: Connection) => Partial<Connection>): SqlClient.SqlClient =>
+  Object.assign(Object.create(sql), {
+    reserve: Effect.map(sql.reserve, (connection) => Object.assign(Object.create(connection), change(connection)))
+  })
+
+/** A database in memory, and the same with what is told to its reserved connections. */
 const filled = Effect.gen(function* () {
-  const { client: sql, statements } = yield* SqliteClient.make
+  const sql = yield* SqliteClient.make({ file: ":memory:", driver: "libsql" })
+  const statements: Array<string> = []
+  const noted = over(sql, (connection) => ({
+    execute: (text, params) => {
+      statements.push(text)
+      return connection.execute(text, params, undefined)
+    },
+    executeUnprepared: (text, params) => {
+      statements.push(text)
+      return connection.executeUnprepared(text, params, undefined)
+    }
+  }))
   yield* sql`CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL, born REAL DEFAULT 1.5)`
   yield* sql`CREATE VIEW named AS SELECT name FROM people`
   for (let id = 1; id <= 150; id++) yield* sql`INSERT INTO people (id, name) VALUES (${id}, ${`name ${id}`})`
-  statements.length = 0
-  return { sql, statements }
+  return { sql, noted, statements }
 })
 
 const on = (sql: SqlClient.SqlClient) => ({
@@ -171,9 +188,9 @@ describe("DatabaseQuerySkill", () => {
 
   it.scoped("statements that do not only read are refused before the database sees them", () =>
     Effect.gen(function* () {
-      const { sql, statements } = yield* filled
+      const { noted, statements } = yield* filled
       for (const text of ["DELETE FROM people", "SELECT 1; DELETE FROM people", "PRAGMA query_only = OFF", ""]) {
-        assert.strictEqual(yield* on(sql).reasonOf(DatabaseQuerySkill.skill, { sql: text }), "NotReadOnly", text)
+        assert.strictEqual(yield* on(noted).reasonOf(DatabaseQuerySkill.skill, { sql: text }), "NotReadOnly", text)
       }
       assert.deepStrictEqual(statements, [])
     })
@@ -181,19 +198,16 @@ describe("DatabaseQuerySkill", () => {
 
   it.scoped("the database refuses to write while a statement runs, and writes again after it", () =>
     Effect.gen(function* () {
-      const { sql, statements } = yield* filled
+      const { noted, sql, statements } = yield* filled
       // A write that the check would have missed: on the same connection, beside the statement.
       const written: Array<string> = []
-      const missing = Object.assign(Object.create(sql), {
-        reserve: Effect.map(sql.reserve, (connection) => ({
-          ...connection,
-          execute: (text: string, params: ReadonlyArray<unknown>) =>
-            Effect.gen(function* () {
-              written.push((yield* Effect.either(connection.execute("DELETE FROM people", [], undefined)))._tag)
-              return yield* connection.execute(text, params, undefined)
-            })
-        }))
-      }) as SqlClient.SqlClient
+      const missing = over(noted, (connection) => ({
+        execute: (text, params) =>
+          Effect.gen(function* () {
+            written.push((yield* Effect.either(connection.execute("DELETE FROM people", [], undefined)))._tag)
+            return yield* connection.execute(text, params, undefined)
+          })
+      }))
       yield* on(missing).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" })
       assert.strictEqual(yield* on(missing).reasonOf(DatabaseQuerySkill.skill, { sql: "SELECT none" }), "Query")
       assert.deepStrictEqual(written, ["Left", "Left"])

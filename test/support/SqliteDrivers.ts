@@ -1,9 +1,12 @@
 /** Which drivers of SQLite are here, and places for their files. */
+import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import { createInterface } from "node:readline"
 import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 import type * as SqliteClient from "../../src/persistence/SqliteClient.js"
 
 const importable = async (specifier: string): Promise<boolean> => {
@@ -46,3 +49,54 @@ export const folder = Effect.acquireRelease(
 )
 
 export const file = Effect.map(folder, (path) => Path.join(path, "test.db"))
+
+/** Another process that has the same file open, by `SqliteProgram.mjs`. */
+export interface OtherProcess {
+  /** The next line that it says. */
+  readonly line: Effect.Effect<string>
+  readonly said: ReadonlyArray<string>
+  readonly tell: (line: string) => Effect.Effect<void>
+  /** By SIGKILL; ends when it is gone. */
+  readonly kill: Effect.Effect<void>
+}
+
+const program = Path.join(import.meta.dirname, "SqliteProgram.mjs")
+
+export const otherProcess = (
+  driver: SqliteClient.Driver,
+  file: string,
+  what: "hold" | "write"
+): Effect.Effect<OtherProcess, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const child = yield* Effect.sync(() =>
+      ChildProcess.spawn(process.execPath, [program, driver, file, what], { stdio: ["pipe", "pipe", "inherit"] })
+    )
+    const gone = new Promise<void>((resolve) => child.on("exit", () => resolve()))
+    const kill = Effect.promise(() => {
+      child.kill("SIGKILL")
+      return gone
+    })
+    yield* Effect.addFinalizer(() => kill)
+    const said: Array<string> = []
+    const waiting: Array<(line: string) => void> = []
+    let read = 0
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      said.push(line)
+      if (waiting.length > 0) {
+        read++
+        waiting.shift()!(line)
+      }
+    })
+    return {
+      said,
+      kill,
+      tell: (line) => Effect.sync(() => child.stdin.write(`${line}\n`)),
+      line: Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            if (read < said.length) resolve(said[read++]!)
+            else waiting.push(resolve)
+          })
+      )
+    }
+  })
