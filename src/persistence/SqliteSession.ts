@@ -48,7 +48,8 @@ export class Session {
   readonly handle: SqliteDriver.Handle
   private readonly shared: Shared
   private readonly known = new Map<string, Known>()
-  private readonly cursors = new Set<SqliteDriver.Cursor>()
+  /** And whether they belong to the lease in which they were opened. */
+  private readonly cursors = new Map<SqliteDriver.Cursor, boolean>()
   private schema: number
   private level: Level
   private isClosed = false
@@ -153,6 +154,7 @@ export class Session {
   cursor(sql: string, params: ReadonlyArray<unknown>): SqliteDriver.Cursor {
     this.open()
     const shape = SqliteText.scan(sql)
+    if (shape.statements !== 1) throw misuse(`${shape.statements} statements where there must be one`)
     const bound = this.fitting(shape, params)
     const inner = this.guarded(bound, () => {
       const prepared = this.handle.prepare(sql, shape)
@@ -172,7 +174,7 @@ export class Session {
         if (this.cursors.delete(cursor)) this.guarded(bound, () => inner.close())
       }
     }
-    this.cursors.add(cursor)
+    this.cursors.set(cursor, this.leasedAt !== undefined)
     return cursor
   }
 
@@ -185,7 +187,7 @@ export class Session {
   giveBack(): void {
     const from = this.leasedAt
     this.leasedAt = undefined
-    this.closeCursors()
+    for (const [cursor, isLeased] of this.cursors) if (isLeased) cursor.close()
     if (!this.isInTransaction()) return
     this.guarded(none, () => this.handle.exec("ROLLBACK"))
     // Tables that it made are gone.
@@ -197,7 +199,7 @@ export class Session {
   }
 
   closeCursors(): void {
-    for (const cursor of this.cursors) cursor.close()
+    for (const cursor of this.cursors.keys()) cursor.close()
   }
 
   close(): void {

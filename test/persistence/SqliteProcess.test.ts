@@ -1,0 +1,167 @@
+import { assert, it } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
+import * as SqliteFailure from "../../src/persistence/SqliteFailure.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
+
+const machine = Clock.make()
+const pause = (millis: number) => Effect.withClock(Effect.sleep(millis), machine)
+
+SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
+  const kept = (options?: Partial<SqliteClient.Options>) =>
+    Effect.gen(function* () {
+      const file = yield* SqliteDrivers.file
+      const sql = yield* SqliteClient.make({ file, driver, ...options })
+      yield* sql`CREATE TABLE kept (id TEXT PRIMARY KEY)`
+      return sql
+    })
+  const add = (sql: SqliteClient.Service, id: string) => sql`INSERT INTO kept VALUES (${id})`
+  const ids = (sql: SqliteClient.Service) =>
+    Effect.map(sql<{ id: string }>`SELECT id FROM kept ORDER BY rowid`, (rows) => rows.map(({ id }) => id))
+
+  it.scoped("waits for their locks, while all else goes on", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept()
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
+      assert.strictEqual(yield* other.line, "held")
+      const first = yield* Effect.fork(add(sql, "by itself"))
+      yield* pause(5)
+      const second = yield* Effect.fork(sql.withTransaction(add(sql, "in a transaction")))
+      const third = yield* Effect.fork(add(sql, "later"))
+      let longest = 0
+      let last = yield* Effect.withClock(Clock.currentTimeMillis, machine)
+      for (let n = 0; n < 40; n++) {
+        yield* pause(5)
+        const now = machine.unsafeCurrentTimeMillis()
+        longest = Math.max(longest, now - last)
+        last = now
+        assert.deepStrictEqual(yield* ids(sql), [])
+      }
+      assert.isBelow(longest, 250)
+      assert.deepStrictEqual([first.unsafePoll(), second.unsafePoll(), third.unsafePoll()], [null, null, null])
+      yield* other.tell("commit")
+      yield* Fiber.joinAll([first, second, third])
+      assert.deepStrictEqual(yield* ids(sql), ["other", "by itself", "in a transaction", "later"])
+    })
+  )
+
+  it.scoped("gives up when it has waited for long enough, and writes again afterwards", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept({ busyTimeout: "80 millis" })
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
+      yield* other.line
+      const from = machine.unsafeCurrentTimeMillis()
+      for (const effect of [
+        add(sql, "a"),
+        sql.withTransaction(add(sql, "b")),
+        sql`INSERT INTO kept VALUES ('r') RETURNING id`
+      ]) {
+        const error = yield* Effect.flip(effect as ReturnType<typeof add>)
+        assert.strictEqual(SqliteFailure.codeOf(error), "SQLITE_BUSY")
+      }
+      assert.isAtLeast(machine.unsafeCurrentTimeMillis() - from, 240)
+      yield* other.tell("commit")
+      assert.strictEqual(yield* other.line, "done")
+      yield* add(sql, "c")
+      yield* sql.withTransaction(add(sql, "d"))
+      // Another client sees it: nothing that was given up keeps it from being committed.
+      const view = yield* SqliteClient.make({ file: sql.file, driver })
+      assert.deepStrictEqual(yield* ids(view), ["other", "c", "d"])
+      yield* sql.checkpoint
+    })
+  )
+
+  it.scoped("does not wait when it shall not", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept({ busyTimeout: 0 })
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
+      yield* other.line
+      assert.strictEqual(SqliteFailure.codeOf(yield* Effect.flip(add(sql, "a"))), "SQLITE_BUSY")
+      assert.deepStrictEqual(yield* ids(sql), [])
+    })
+  )
+
+  it.scoped("a wait for them can be interrupted, and leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept({ busyTimeout: "1 minute" })
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
+      yield* other.line
+      const waiting = [
+        yield* Effect.fork(sql.withTransaction(add(sql, "a"))),
+        yield* Effect.fork(add(sql, "b")),
+        yield* Effect.fork(sql.withTransaction(add(sql, "c")))
+      ]
+      yield* pause(30)
+      const from = machine.unsafeCurrentTimeMillis()
+      yield* Fiber.interruptAll(waiting)
+      assert.isBelow(machine.unsafeCurrentTimeMillis() - from, 2000)
+      const next = yield* Effect.fork(sql.withTransaction(add(sql, "d")))
+      yield* pause(30)
+      yield* other.tell("commit")
+      yield* Fiber.join(next)
+      yield* add(sql, "e")
+      assert.deepStrictEqual(yield* ids(sql), ["other", "d", "e"])
+      yield* sql.checkpoint
+    })
+  )
+
+  it.scoped("gets its turn beside a process that writes all the time", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept({ synchronous: "full" })
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "write")
+      yield* other.line
+      let longest = 0
+      for (let n = 0; n < 20; n++) {
+        const from = machine.unsafeCurrentTimeMillis()
+        yield* sql.withTransaction(add(sql, `own ${n}`))
+        longest = Math.max(longest, machine.unsafeCurrentTimeMillis() - from)
+      }
+      assert.isBelow(longest, 4000)
+      yield* other.kill
+      assert.deepStrictEqual(
+        (yield* ids(sql)).filter((id) => id.startsWith("own")),
+        Array.from({ length: 20 }, (_, n) => `own ${n}`)
+      )
+    })
+  )
+
+  it.scoped("has all that a killed process has said to be kept, and whole transactions only", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept()
+      for (let round = 0; round < 3; round++) {
+        const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "write")
+        yield* other.line
+        yield* pause(40 + round * 17)
+        yield* other.kill
+        const said = [...other.said]
+        assert.isAbove(said.length, 0)
+        const view = yield* SqliteClient.make({ file: sql.file, driver })
+        const found = new Set(yield* ids(view))
+        for (const id of said) assert.isTrue(found.has(`${id}a`) && found.has(`${id}b`), id)
+        assert.strictEqual(found.size % 2, 0)
+        assert.deepStrictEqual(yield* view`PRAGMA integrity_check`.values, [["ok"]])
+        yield* sql`DELETE FROM kept`
+      }
+    })
+  )
+
+  it.scoped("many clients open a new file at once", () =>
+    Effect.gen(function* () {
+      const file = yield* SqliteDrivers.file
+      yield* Effect.forEach(
+        Array.from({ length: 8 }, (_, n) => n),
+        (n) =>
+          Effect.gen(function* () {
+            const sql = yield* SqliteClient.make({ file, driver })
+            yield* sql`CREATE TABLE IF NOT EXISTS kept (id TEXT PRIMARY KEY)`
+            yield* sql.withTransaction(add(sql, String(n)))
+          }),
+        { concurrency: "unbounded", discard: true }
+      )
+      const sql = yield* SqliteClient.make({ file, driver })
+      assert.strictEqual((yield* ids(sql)).length, 8)
+    })
+  )
+})
