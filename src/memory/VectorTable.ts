@@ -26,8 +26,36 @@ export interface Hit {
  * @since 0.1.0
  * @category models
  */
+export interface SearchOptions {
+  readonly limit: number
+  readonly now: number
+  readonly accepts: ((item: Selectable) => boolean) | undefined
+}
+
+/**
+ * A search that is done bit by bit.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Search {
+  /** Looks at so many more items; true when it has seen all. After a change of the table it begins anew, and sees all of it at once. */
+  readonly advance: (count: number) => boolean
+  /** Once, at the end. */
+  readonly hits: () => ReadonlyArray<Hit>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
 export interface VectorTable {
   readonly size: number
+  /** Of the vectors, with the room for more. */
+  readonly bytes: number
+  /** Makes room for so many items at once. */
+  readonly reserve: (items: number) => void
+  readonly ids: () => Iterable<EntryId>
   /** Takes a copy of the vector, whose length is right. True if the id was not there. */
   readonly set: (
     item: Selectable & { readonly id: EntryId; readonly expiresAt?: number | undefined },
@@ -37,14 +65,8 @@ export interface VectorTable {
   readonly has: (id: EntryId, now: number) => boolean
   /** Ids that have expired. Looks through all of them only when something can have. */
   readonly expired: (now: number) => ReadonlyArray<EntryId>
-  readonly nearest: (
-    query: Vector,
-    options: {
-      readonly limit: number
-      readonly now: number
-      readonly accepts: ((item: Selectable) => boolean) | undefined
-    }
-  ) => ReadonlyArray<Hit>
+  readonly nearest: (query: Vector, options: SearchOptions) => ReadonlyArray<Hit>
+  readonly search: (query: Vector, options: SearchOptions) => Search
 }
 
 const minCapacity = 8
@@ -160,6 +182,7 @@ export const make = (dimensions: number): VectorTable => {
   let vectors = new Float32Array(minCapacity * dimensions)
   /** Nothing expires before. */
   let nextExpiry = Number.POSITIVE_INFINITY
+  let changes = 0
 
   const resize = (capacity: number): void => {
     const larger = new Float32Array(capacity * dimensions)
@@ -167,15 +190,57 @@ export const make = (dimensions: number): VectorTable => {
     vectors = larger
   }
 
+  const search = (query: Vector, { accepts, limit, now }: SearchOptions): Search => {
+    let best = new Best(0, items)
+    let begun = changes - 1
+    let slot = 0
+    const begin = (): void => {
+      begun = changes
+      slot = 0
+      // Neither a limit that is no number nor one below 1 asks for anything.
+      const most = Math.min(Math.floor(limit), items.length)
+      best = new Best(most > 0 ? most : 0, items)
+      if (!(most > 0)) slot = items.length
+    }
+    begin()
+    return {
+      advance: (count) => {
+        let end = Math.min(items.length, slot + count)
+        if (begun !== changes) {
+          begin()
+          end = items.length
+        }
+        const mayExpire = nextExpiry <= now
+        for (; slot < end; slot++) {
+          if (mayExpire || accepts !== undefined) {
+            const item = items[slot] as Item
+            if (item.expiresAt <= now || (accepts !== undefined && !accepts(item))) continue
+          }
+          best.offer(slot, dot(query, vectors, slot * dimensions, dimensions))
+        }
+        return slot >= items.length
+      },
+      hits: () => best.hits()
+    }
+  }
+
   return {
     get size() {
       return items.length
     },
+    get bytes() {
+      return vectors.byteLength
+    },
+    reserve: (count) => {
+      if (count * dimensions > vectors.length) resize(count)
+    },
+    ids: () => slots.keys(),
     set: ({ expiresAt, id, metadata, role, sessionId, timestamp }, vector) => {
       const known = slots.get(id)
       const slot = known ?? items.length
       if (slot * dimensions >= vectors.length) resize(2 * slot)
       vectors.set(vector, slot * dimensions)
+      changes++
       const end = expiresAt ?? Number.POSITIVE_INFINITY
       items[slot] = { id, timestamp, role, metadata, sessionId, expiresAt: end }
       slots.set(id, slot)
@@ -185,6 +250,7 @@ export const make = (dimensions: number): VectorTable => {
     delete: (id) => {
       const slot = slots.get(id)
       if (slot === undefined) return false
+      changes++
       slots.delete(id)
       const last = items.pop() as Item
       if (slot < items.length) {
@@ -210,20 +276,11 @@ export const make = (dimensions: number): VectorTable => {
       }
       return ids
     },
-    nearest: (query, { accepts, limit, now }) => {
-      // Neither a limit that is no number nor one below 1 asks for anything.
-      const most = Math.min(Math.floor(limit), items.length)
-      if (!(most > 0)) return []
-      const best = new Best(most, items)
-      const mayExpire = nextExpiry <= now
-      for (let slot = 0; slot < items.length; slot++) {
-        if (mayExpire || accepts !== undefined) {
-          const item = items[slot] as Item
-          if (item.expiresAt <= now || (accepts !== undefined && !accepts(item))) continue
-        }
-        best.offer(slot, dot(query, vectors, slot * dimensions, dimensions))
-      }
-      return best.hits()
-    }
+    nearest: (query, options) => {
+      const one = search(query, options)
+      one.advance(items.length)
+      return one.hits()
+    },
+    search
   }
 }

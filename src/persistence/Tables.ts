@@ -18,6 +18,7 @@ import * as MemoryTables from "./MemoryTables.js"
 import * as Payloads from "./Payloads.js"
 import * as RunLogTables from "./RunLogTables.js"
 import * as SessionTables from "./SessionTables.js"
+import * as VectorTables from "./VectorTables.js"
 
 /**
  * @category schemas
@@ -32,5 +33,6 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...CostLedgerTables.tables(dialect),
   ...MemoryTables.tables(dialect),
   ...SessionTables.tables(dialect),
-  ...FactTables.tables(dialect)
+  ...FactTables.tables(dialect),
+  ...VectorTables.tables(dialect)
 ]

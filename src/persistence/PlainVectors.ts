@@ -1,0 +1,88 @@
+/**
+ * Vectors as bytes, over the table that SQLite and Postgres have alike.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import type { Vector } from "../llm/Embedder.js"
+import type { MemorySystemError } from "../memory/MemoryError.js"
+import type { Service } from "../memory/VectorIndex.js"
+import type * as Database from "./Database.js"
+import * as MigrationRun from "./MigrationRun.js"
+import type { MigrationFailure } from "./Migrations.js"
+import * as VectorFilling from "./VectorFilling.js"
+import * as VectorRows from "./VectorRows.js"
+import * as VectorScan from "./VectorScan.js"
+import * as VectorSpaces from "./VectorSpaces.js"
+
+/**
+ * @category models
+ */
+export interface Options {
+  readonly model: string
+  readonly dimensions: number
+  readonly name?: string | undefined
+  readonly cacheBytes?: number | undefined
+  readonly onModelChange?: VectorSpaces.OnModelChange | undefined
+}
+
+/**
+ * @category models
+ */
+export interface PlainVectors {
+  readonly database: Database.Database
+  readonly space: VectorSpaces.Space
+  readonly rows: VectorRows.VectorRows
+  readonly scan: VectorScan.VectorScan
+}
+
+/**
+ * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM Z.
+ *
+ * @category conversions
+ */
+export const bytesOf = (vector: Vector): Uint8Array =>
+  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+
+/**
+ * @category constructors
+ */
+export const open = (
+  options: Options
+): Effect.Effect<PlainVectors, MigrationFailure | MemorySystemError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    const database = yield* MigrationRun.open({ migrate: false })
+    const space = yield* VectorSpaces.open(database, {
+      kind: "plain",
+      table: "lex_vectors",
+      name: options.name ?? VectorSpaces.defaultName,
+      model: options.model,
+      dimensions: options.dimensions,
+      onModelChange: options.onModelChange ?? "fail"
+    })
+    const scan: VectorScan.VectorScan = VectorScan.make(database, {
+      space,
+      cacheBytes: options.cacheBytes ?? VectorScan.defaultCacheBytes,
+      rows: () => rows
+    })
+    const { cleared, removed } = scan
+    const rows = VectorRows.make(database, { name: database.dialect.name, space, encode: bytesOf, removed, cleared })
+    return { database, space, rows, scan }
+  })
+
+/**
+ * @category constructors
+ */
+export const service = (
+  { database, rows, space }: Pick<PlainVectors, "database" | "rows" | "space">,
+  own: Pick<Service, "name" | "search">
+): Service => {
+  const { clear, count, delete: remove, health, known, upsert } = rows
+  const { dimensions, model } = space
+  return VectorFilling.register(
+    { ...own, model, dimensions, upsert, delete: remove, clear, count, known, health },
+    { database, rows, space }
+  )
+}

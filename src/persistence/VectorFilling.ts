@@ -1,0 +1,36 @@
+/**
+ * What stands behind an index of a database, for those that fill it anew.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { Service } from "../memory/VectorIndex.js"
+import type { Database } from "./Database.js"
+import type { VectorRows } from "./VectorRows.js"
+import type { Space } from "./VectorSpaces.js"
+
+/**
+ * @category models
+ */
+export interface Filling {
+  readonly database: Database
+  readonly space: Space
+  readonly rows: VectorRows
+}
+
+const known = new WeakMap<Service, Filling>()
+
+/**
+ * @category constructors
+ */
+export const register = (index: Service, filling: Filling): Service => {
+  known.set(index, filling)
+  return index
+}
+
+/**
+ * Undefined of an index of another kind.
+ *
+ * @category getters
+ */
+export const of = (index: Service): Filling | undefined => known.get(index)
