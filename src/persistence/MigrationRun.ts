@@ -78,29 +78,30 @@ const failed = (found: number, needed: number, error: SqlError): MigrationError 
   })
 }
 
-const versionOf = (tx: Database.Access): Effect.Effect<number, SqlError> =>
-  Effect.map(tx.first(`SELECT MAX(version) AS version FROM ${TABLE}`), (row) => Number(row?.version ?? 0))
+const versionOf = (tx: Database.Access, table: string): Effect.Effect<number, SqlError> =>
+  Effect.map(tx.first(`SELECT MAX(version) AS version FROM ${table}`), (row) => Number(row?.version ?? 0))
 
-/** As `run`, with these migrations in place of ours. */
+/** As `run`, with these migrations in place of ours, of which `table` keeps the versions. */
 export const runAll = (
   database: Database.Database,
-  all: ReadonlyArray<Migration>
+  all: ReadonlyArray<Migration>,
+  table: string = TABLE
 ): Effect.Effect<Migrated, DatabaseError | MigrationError> => {
   const { dialect } = database
   const needed = latest(all)
-  const create = `CREATE TABLE IF NOT EXISTS ${TABLE} (
+  const create = `CREATE TABLE IF NOT EXISTS ${table} (
     version INTEGER PRIMARY KEY,
     name ${dialect.types.text} NOT NULL,
     applied_at ${dialect.types.number} NOT NULL
   )`
-  const record = dialect.sql(`INSERT INTO ${TABLE} (version, name, applied_at) VALUES (?, ?, ?)`)
+  const record = dialect.sql(`INSERT INTO ${table} (version, name, applied_at) VALUES (?, ?, ?)`)
   return database
     .transaction(
       Effect.fnUntraced(function* (tx) {
         // Held to the end; SQLite has begun as the only writer.
-        if (dialect.lock !== undefined) yield* tx.rows(dialect.lock, [TABLE])
+        if (dialect.lock !== undefined) yield* tx.rows(dialect.lock, [table])
         yield* tx.run(create)
-        const from = yield* versionOf(tx)
+        const from = yield* versionOf(tx, table)
         if (from > needed) return yield* newer(from, needed)
         const now = yield* Clock.currentTimeMillis
         for (const { name, statements, version } of all) {
@@ -120,13 +121,30 @@ export const runAll = (
 /** Clients whose database was seen to have the tables of this code. */
 const seen = new WeakSet<SqlClient.SqlClient>()
 
-const version = latest(migrations)
-
 /**
  * @category constructors
  */
 export const migrate = (database: Database.Database): Effect.Effect<Migrated, DatabaseError | MigrationError> =>
   Effect.tap(runAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
+
+/** Succeeds if these migrations, and no others, have been run. */
+export const checkAll = (
+  database: Database.Database,
+  all: ReadonlyArray<Migration>,
+  table: string = TABLE
+): Effect.Effect<void, DatabaseError | MigrationError> =>
+  versionOf(database, table).pipe(
+    Effect.catchAll((error) =>
+      SqlFailure.describe(error).reason === "schema"
+        ? Effect.succeed(0)
+        : Effect.fail(SqlFailure.toDatabaseError(database.dialect.name)(error))
+    ),
+    Effect.flatMap((found): Effect.Effect<void, MigrationError> => {
+      const needed = latest(all)
+      if (found === needed) return Effect.void
+      return found > needed ? newer(found, needed) : absent(found, needed)
+    })
+  )
 
 /**
  * Succeeds if it has exactly the tables that this code needs.
@@ -134,17 +152,7 @@ export const migrate = (database: Database.Database): Effect.Effect<Migrated, Da
  * @category constructors
  */
 export const check = (database: Database.Database): Effect.Effect<void, DatabaseError | MigrationError> =>
-  versionOf(database).pipe(
-    Effect.catchAll((error) =>
-      SqlFailure.describe(error).reason === "schema"
-        ? Effect.succeed(0)
-        : Effect.fail(SqlFailure.toDatabaseError(database.dialect.name)(error))
-    ),
-    Effect.flatMap((found): Effect.Effect<void, MigrationError> => {
-      if (found !== version) return found > version ? newer(found, version) : absent(found, version)
-      return Effect.sync(() => void seen.add(database.client))
-    })
-  )
+  Effect.tap(checkAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
 
 /**
  * What a store is built over: the database, once it is known to have its tables.

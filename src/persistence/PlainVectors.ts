@@ -8,11 +8,9 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import type { Vector } from "../llm/Embedder.js"
 import type { MemorySystemError } from "../memory/MemoryError.js"
-import type { Service } from "../memory/VectorIndex.js"
 import type * as Database from "./Database.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
-import * as VectorFilling from "./VectorFilling.js"
 import * as VectorRows from "./VectorRows.js"
 import * as VectorScan from "./VectorScan.js"
 import * as VectorSpaces from "./VectorSpaces.js"
@@ -71,18 +69,3 @@ export const open = (
     const rows = VectorRows.make(database, { name: database.dialect.name, space, encode: bytesOf, removed, cleared })
     return { database, space, rows, scan }
   })
-
-/**
- * @category constructors
- */
-export const service = (
-  { database, rows, space }: Pick<PlainVectors, "database" | "rows" | "space">,
-  own: Pick<Service, "name" | "search">
-): Service => {
-  const { clear, count, delete: remove, health, known, upsert } = rows
-  const { dimensions, model } = space
-  return VectorFilling.register(
-    { ...own, model, dimensions, upsert, delete: remove, clear, count, known, health },
-    { database, rows, space }
-  )
-}

@@ -16,6 +16,7 @@ import { type Service, VectorIndex } from "../memory/VectorIndex.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
 import * as PlainVectors from "./PlainVectors.js"
+import * as VectorFilling from "./VectorFilling.js"
 import type { OnModelChange } from "./VectorSpaces.js"
 
 /**
@@ -54,7 +55,7 @@ export const make = (
   options: MakeOptions
 ): Effect.Effect<Service, MigrationFailure | MemorySystemError, SqlClient.SqlClient> =>
   Effect.map(PlainVectors.open(options), ({ scan, ...vectors }) =>
-    PlainVectors.service(vectors, { name: vectors.database.dialect.name, search: scan.search })
+    VectorFilling.service(vectors, { name: vectors.database.dialect.name, search: scan.search })
   )
 
 const built = (

@@ -21,9 +21,14 @@ export interface Filling {
 const known = new WeakMap<Service, Filling>()
 
 /**
+ * An index with its own name and search.
+ *
  * @category constructors
  */
-export const register = (index: Service, filling: Filling): Service => {
+export const service = (filling: Filling, own: Pick<Service, "name" | "search">): Service => {
+  const { clear, count, delete: remove, health, known: among, upsert } = filling.rows
+  const { dimensions, model } = filling.space
+  const index: Service = { ...own, model, dimensions, upsert, delete: remove, clear, count, known: among, health }
   known.set(index, filling)
   return index
 }

@@ -9,17 +9,17 @@
 import * as Clock from "effect/Clock"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import type { EntryId, SessionId } from "../domain/Ids.js"
+import type { EntryId } from "../domain/Ids.js"
 import * as KeyedLock from "../internal/KeyedLock.js"
 import { nextTurn } from "../internal/NextTurn.js"
 import type { Vector } from "../llm/Embedder.js"
-import type { MemoryRole, Selectable } from "../memory/Selection.js"
 import { predicate } from "../memory/Selection.js"
 import { MemoryStoreError } from "../memory/MemoryError.js"
 import type * as VectorIndex from "../memory/VectorIndex.js"
 import * as VectorTable from "../memory/VectorTable.js"
 import type { Database, Row } from "./Database.js"
 import * as KeyText from "./KeyText.js"
+import * as VectorCandidates from "./VectorCandidates.js"
 import type { State, VectorRows } from "./VectorRows.js"
 import { isNested } from "./VectorRows.js"
 import type { Space } from "./VectorSpaces.js"
@@ -66,22 +66,6 @@ const floats = (bytes: Uint8Array, into: Uint8Array, vector: Vector): Vector => 
   return vector
 }
 
-const empty: Selectable["metadata"] = Object.freeze({})
-
-/**
- * What a selection looks at, from a row.
- *
- * @category conversions
- */
-export const selectable = (row: Row): Selectable & { readonly id: EntryId; readonly expiresAt: number | undefined } => ({
-  id: KeyText.decode(row.id) as EntryId,
-  role: row.role as MemoryRole,
-  timestamp: Number(row.timestamp),
-  sessionId: row.session_id === null ? undefined : (KeyText.decode(row.session_id) as SessionId),
-  metadata: row.metadata === "{}" ? empty : JSON.parse(row.metadata),
-  expiresAt: row.expires_at === null ? undefined : Number(row.expires_at)
-})
-
 /**
  * @category constructors
  */
@@ -103,8 +87,8 @@ export const make = (
   const vectorBytes = new Uint8Array(vector.buffer)
 
   const page = dialect.sql(
-    `SELECT id, revision, role, timestamp, session_id, metadata, expires_at, vector FROM ${table}
-     WHERE space_id = ? AND owner_id = ? AND (revision, id) > (?, ?) ORDER BY revision, id LIMIT ${PAGE}`
+    `SELECT ${VectorCandidates.columns("v")}, v.revision, v.vector FROM ${table} v
+     WHERE v.space_id = ? AND v.owner_id = ? AND (v.revision, v.id) > (?, ?) ORDER BY v.revision, v.id LIMIT ${PAGE}`
   )
   const ids = dialect.sql(
     `SELECT id, revision FROM ${table} WHERE space_id = ? AND owner_id = ? AND (revision, id) > (?, ?)
@@ -159,7 +143,7 @@ export const make = (
   }
 
   const put = (one: Held, row: Row): void => {
-    const item = selectable(row)
+    const item = VectorCandidates.item(row)
     if (one.table.set(item, floats(row.vector, vectorBytes, vector))) {
       one.extra += ITEM + 2 * (item.id.length + row.metadata.length)
     }

@@ -56,11 +56,11 @@ export const open = (
   database: Database,
   options: Identity & {
     readonly onModelChange: OnModelChange
-    /** In the transaction in which a space begins. */
-    readonly begun?: ((tx: Access, id: number) => Effect.Effect<void, SqlError>) | undefined
+    /** In the transaction that opens the space, new or not. */
+    readonly prepared?: ((tx: Access, id: number) => Effect.Effect<void, SqlError>) | undefined
   }
 ): Effect.Effect<Space, DatabaseError | MemorySystemError> => {
-  const { begun, dimensions, kind, model, name, onModelChange, table } = options
+  const { dimensions, kind, model, name, onModelChange, prepared = () => Effect.void, table } = options
   const { dialect } = database
   const all = dialect.sql(
     "SELECT id, model, dimensions, active FROM lex_vector_indexes WHERE kind = ? AND name = ? ORDER BY id"
@@ -68,6 +68,7 @@ export const open = (
   const add = dialect.sql(
     "INSERT INTO lex_vector_indexes (kind, name, model, dimensions, active, created_at) VALUES (?, ?, ?, ?, ?, ?) RETURNING id"
   )
+  const removed = remove(database, table)
   const some = dialect.sql(`SELECT 1 AS found FROM ${table} WHERE space_id = ? LIMIT 1`)
   return database
     .transaction(
@@ -76,10 +77,11 @@ export const open = (
         const rows = yield* tx.rows(all, [kind, KeyText.encode(name)])
         const own = rows.find((row) => KeyText.decode(row.model) === model && Number(row.dimensions) === dimensions)
         const active = rows.find((row) => Number(row.active) === 1)
-        const isFirst = active === undefined
-        if (own !== undefined && (own === active || onModelChange === "reembed")) return Number(own.id)
-        let replaced = isFirst
-        if (active !== undefined && onModelChange !== "reembed") {
+        if (own !== undefined && (own === active || onModelChange === "reembed")) {
+          yield* prepared(tx, Number(own.id))
+          return Number(own.id)
+        }
+        if (active !== undefined && onModelChange === "fail") {
           if ((yield* tx.first(some, [Number(active.id)])) !== undefined) {
             return yield* new MemorySystemError({
               message:
@@ -88,13 +90,14 @@ export const open = (
               hint: 'Use the embedder that made them, another `name` for these, or `onModelChange: "reembed"` to have them made again'
             })
           }
-          yield* remove(database, table)(tx, Number(active.id))
-          replaced = true
+          // Those that are being filled may be of this model.
+          yield* Effect.forEach(rows, (row) => removed(tx, Number(row.id)), { discard: true })
         }
         const now = yield* Clock.currentTimeMillis
-        const values = [kind, KeyText.encode(name), KeyText.encode(model), dimensions, replaced ? 1 : 0, now]
+        const isActive = active === undefined || onModelChange === "fail" ? 1 : 0
+        const values = [kind, KeyText.encode(name), KeyText.encode(model), dimensions, isActive, now]
         const id = Number((yield* tx.first(add, values))?.id)
-        if (begun !== undefined) yield* begun(tx, id)
+        yield* prepared(tx, id)
         return id
       }),
       { durable: true }
@@ -117,14 +120,19 @@ export const remove = ({ dialect }: Pick<Database, "dialect">, table: string) =>
     "DELETE FROM lex_vector_owners WHERE space_id = ?",
     "DELETE FROM lex_vector_indexes WHERE id = ?"
   ].map(dialect.sql)
-  // An index of the table for this space alone; there is none unless it is one of pgvector.
-  const index = (id: number) => `DROP INDEX IF EXISTS ${table}_space_${id}`
+  const indexes = (id: number) => ["single", "half"].map((precision) => indexOf({ table, id }, precision))
   return (tx: Access, id: number): Effect.Effect<void, SqlError> =>
-    Effect.zipRight(
-      tx.rows(lock, [id]),
-      Effect.zipRight(
-        Effect.forEach(statements, (sql) => tx.run(sql, [id]), { discard: true }),
-        tx.run(index(id))
-      )
-    )
+    Effect.gen(function* () {
+      yield* tx.rows(lock, [id])
+      for (const sql of statements) yield* tx.run(sql, [id])
+      for (const name of indexes(id)) yield* tx.run(`DROP INDEX IF EXISTS ${name}`)
+    })
 }
+
+/**
+ * The index of pgvector for the vectors of one space; other tables have none.
+ *
+ * @category getters
+ */
+export const indexOf = ({ id, table }: Pick<Space, "id" | "table">, precision: string): string =>
+  `${table}_space_${id}_${precision}`

@@ -94,6 +94,8 @@ const open = async (
     )
   })
   await run(statement(`create schema ${schema}`))
+  // PGlite passes over what a connection asks for when it begins; its one session keeps this.
+  if (maxConnections === 1) await run(statement(`set search_path to ${schema}, public`))
   if (options.setup) await run(options.setup)
   const kept = Layer.succeedContext(context)
   const empty = Effect.provide(Effect.asVoid(statement(emptying(schema))), context)
