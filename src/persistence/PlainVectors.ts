@@ -37,12 +37,13 @@ export interface PlainVectors {
 }
 
 /**
- * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM Z.
+ * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM Z. One of zeros is a single byte: some drivers take
+ * none for NULL.
  *
  * @category conversions
  */
 export const bytesOf = (vector: Vector): Uint8Array =>
-  Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+  vector.some((x) => x !== 0) ? Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength) : Buffer.alloc(1)
 
 /**
  * @category constructors

@@ -22,6 +22,7 @@ interface Database {
   readonly exec: (sql: string) => unknown
   readonly inTransaction: boolean
   readonly unsafeMode: (enabled: boolean) => unknown
+  readonly loadExtension: (path: string) => unknown
   readonly close: () => unknown
 }
 
@@ -83,10 +84,11 @@ export const load = async (): Promise<SqliteDriver.Driver> => {
   return {
     name: "better-sqlite3",
     closesWhole: true,
-    open: ({ file, readonly }) => {
+    open: ({ extensions, file, readonly }) => {
       const database = new module.default(file, { readonly, timeout: 0 })
       // Others may write on the connection of a stream.
       database.unsafeMode(true)
+      for (const path of extensions) database.loadExtension(path)
       return {
         prepare: (sql, traits) => new Prepared(database.prepare(sql), traits?.hasStar === true),
         exec: (sql) => {

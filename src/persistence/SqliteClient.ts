@@ -29,6 +29,7 @@ import { DatabaseError, PersistenceConfigurationError } from "./PersistenceError
 import * as SqlFailure from "./SqlFailure.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import * as SqliteDriver from "./SqliteDriver.js"
+import * as SqliteExtensions from "./SqliteExtensions.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import * as SqlitePool from "./SqlitePool.js"
 import type { Level } from "./SqliteSession.js"
@@ -70,6 +71,8 @@ export interface Options {
   readonly createDirectories?: boolean | undefined
   /** The file grows to so many pages (of 4 kB) at most; what needs more fails as on a full disk. */
   readonly maxPages?: number | undefined
+  /** To load into each connection: `sqlite-vec`, which must be installed (npm install sqlite-vec), or paths of libraries. None. */
+  readonly extensions?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -145,6 +148,7 @@ const opened = Effect.fnUntraced(function* (options: Options) {
   yield* count("maxPages", options.maxPages, 1)
   const { driver: asked = "auto" } = options
   const driver = yield* SqliteDriver.load(asked === "auto" ? SqliteDriver.nameFor(process.versions.node) : asked)
+  const extensions = yield* SqliteExtensions.load(driver, options.extensions ?? [])
   if (options.createDirectories === true && file !== ":memory:") {
     yield* Effect.tryPromise({
       try: () => Fs.mkdir(Path.dirname(file), { recursive: true }),
@@ -165,6 +169,7 @@ const opened = Effect.fnUntraced(function* (options: Options) {
     synchronous: options.synchronous ?? "normal",
     statementCache: options.statementCache ?? 256,
     maxPages: options.maxPages,
+    extensions,
     schema: 0
   }
   return yield* SqlitePool.held(

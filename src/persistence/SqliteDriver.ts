@@ -74,6 +74,8 @@ export interface OpenOptions {
   /** An absolute path, or `:memory:`. */
   readonly file: string
   readonly readonly: boolean
+  /** Paths of libraries to load. */
+  readonly extensions: ReadonlyArray<string>
 }
 
 /**

@@ -24,6 +24,7 @@ interface Database {
   readonly exec: (sql: string) => void
   readonly inTransaction: boolean
   readonly interrupt: () => void
+  readonly loadExtension: (path: string) => unknown
   readonly close: () => void
 }
 
@@ -167,7 +168,10 @@ export const load = async (): Promise<SqliteDriver.Driver> => {
   return {
     name: "libsql",
     closesWhole: false,
-    open: ({ file, readonly }) =>
-      new Handle(new module.default(readonly ? `${pathToFileURL(file).href}?mode=ro` : file))
+    open: ({ extensions, file, readonly }) => {
+      const database = new module.default(readonly ? `${pathToFileURL(file).href}?mode=ro` : file)
+      for (const path of extensions) database.loadExtension(path)
+      return new Handle(database)
+    }
   }
 }

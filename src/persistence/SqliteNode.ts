@@ -23,11 +23,13 @@ interface Database {
   readonly prepare: (sql: string) => Statement
   readonly exec: (sql: string) => void
   readonly isTransaction: boolean
+  readonly loadExtension: (path: string) => void
+  readonly enableLoadExtension: (allow: boolean) => void
   readonly close: () => void
 }
 
 interface Module {
-  readonly DatabaseSync: new (file: string, options: { readonly readOnly: boolean }) => Database
+  readonly DatabaseSync: new (file: string, options: { readonly readOnly: boolean; readonly allowExtension: boolean }) => Database
   readonly StatementSync: { readonly prototype: object }
 }
 
@@ -112,8 +114,12 @@ export const load = async (): Promise<SqliteDriver.Driver | undefined> => {
   return {
     name: "node:sqlite",
     closesWhole: true,
-    open: ({ file, readonly }) => {
-      const database = new module.DatabaseSync(file, { readOnly: readonly })
+    open: ({ extensions, file, readonly }) => {
+      const allowExtension = extensions.length > 0
+      const database = new module.DatabaseSync(file, { readOnly: readonly, allowExtension })
+      for (const path of extensions) database.loadExtension(path)
+      // No statement loads any other.
+      if (allowExtension) database.enableLoadExtension(false)
       return {
         prepare: (sql, traits) => new Prepared(database.prepare(sql), traits),
         exec: (sql) => database.exec(sql),

@@ -27,6 +27,7 @@ export interface Shared {
   readonly synchronous: Level
   readonly statementCache: number
   readonly maxPages: number | undefined
+  readonly extensions: ReadonlyArray<string>
   /** Counts up when tables change: statements that were prepared before may have other columns now. */
   schema: number
 }
@@ -60,7 +61,7 @@ export class Session {
     this.schema = shared.schema
     this.level = shared.synchronous
     try {
-      this.handle = shared.driver.open({ file: shared.file, readonly: shared.readonly })
+      this.handle = shared.driver.open(shared)
     } catch (error) {
       throw SqliteFailure.from(error, [shared.file], "SQLITE_CANTOPEN")
     }

@@ -81,3 +81,13 @@ export const until = <E, R>(
     })
   return ask(isPartial ? Math.max(some, limit) : limit)
 }
+
+/**
+ * The nearest of what was found in several goes, which has each id once or as it was found last.
+ *
+ * @category combinators
+ */
+export const merged = (hits: ReadonlyArray<VectorHit>, limit: number): ReadonlyArray<VectorHit> =>
+  Array.from(new Map(hits.map((hit) => [hit.id, hit])).values())
+    .sort((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1))
+    .slice(0, limit)

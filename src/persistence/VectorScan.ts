@@ -61,11 +61,6 @@ export interface VectorScan {
   readonly bytes: () => number
 }
 
-const floats = (bytes: Uint8Array, into: Uint8Array, vector: Vector): Vector => {
-  into.set(bytes)
-  return vector
-}
-
 /**
  * @category constructors
  */
@@ -144,7 +139,10 @@ export const make = (
 
   const put = (one: Held, row: Row): void => {
     const item = VectorCandidates.item(row)
-    if (one.table.set(item, floats(row.vector, vectorBytes, vector))) {
+    const bytes: Uint8Array = row.vector
+    if (bytes.length === 1) vector.fill(0)
+    else vectorBytes.set(bytes)
+    if (one.table.set(item, vector)) {
       one.extra += ITEM + 2 * (item.id.length + row.metadata.length)
     }
   }
@@ -246,9 +244,8 @@ export const make = (
               for (const row of found) put(one, row)
               // What was replaced while it was read comes again, later, as it is now.
               const again = new Set(one.table.ids())
-              best = [...best.filter(({ id }) => !again.has(id)), ...one.table.nearest(query, asked)]
-                .sort((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1))
-                .slice(0, asked.limit)
+              const before = best.filter(({ id }) => !again.has(id))
+              best = VectorCandidates.merged([...before, ...one.table.nearest(query, asked)], asked.limit)
             })
           )
         ),
