@@ -38,7 +38,8 @@ const forbidden = unusable(
   "Let an administrator run CREATE EXTENSION vector in this database, once"
 )
 
-const version = ({ first }: Database) => first("SELECT extversion AS version FROM pg_extension WHERE extname = 'vector'")
+const version = ({ first }: Database) =>
+  first("SELECT extversion AS version FROM pg_extension WHERE extname = 'vector'")
 
 const isOld = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split(".").map(Number)

@@ -29,7 +29,10 @@ interface Database {
 }
 
 interface Module {
-  readonly DatabaseSync: new (file: string, options: { readonly readOnly: boolean; readonly allowExtension: boolean }) => Database
+  readonly DatabaseSync: new (
+    file: string,
+    options: { readonly readOnly: boolean; readonly allowExtension: boolean }
+  ) => Database
   readonly StatementSync: { readonly prototype: object }
 }
 

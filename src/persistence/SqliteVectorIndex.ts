@@ -18,8 +18,8 @@ import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
 import { PersistenceConfigurationError } from "./PersistenceError.js"
 import * as PlainVectors from "./PlainVectors.js"
-import type * as SqlVectorIndex from "./SqlVectorIndex.js"
 import * as SqliteVecSearch from "./SqliteVecSearch.js"
+import type * as SqlVectorIndex from "./SqlVectorIndex.js"
 import * as VectorFilling from "./VectorFilling.js"
 
 /**

@@ -7,10 +7,11 @@
  * @internal
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
-import type { SqlError } from "@effect/sql/SqlError"
+
 import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { EntryId } from "../domain/Ids.js"
 import { normalize, type Vector } from "../llm/Embedder.js"
@@ -73,7 +74,9 @@ export interface VectorRows
   ) => Effect.Effect<void, SqlError | MemoryStoreError>
   /** Undefined where the owner has nothing. */
   readonly state: (ownerId: string) => Effect.Effect<State | undefined, Failure>
-  readonly guarded: <A, E>(effect: Effect.Effect<A, E | SqlError>) => Effect.Effect<A, Exclude<E, SqlError> | StorageError>
+  readonly guarded: <A, E>(
+    effect: Effect.Effect<A, E | SqlError>
+  ) => Effect.Effect<A, Exclude<E, SqlError> | StorageError>
 }
 
 /**
@@ -227,8 +230,7 @@ export const make = (database: Database.Database, options: Options): VectorRows 
     return [...rows.keys()].sort().map((id) => rows.get(id) as ReadonlyArray<Param>)
   }
 
-  const sweep = (tx: Database.Access) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => tx.run(sql.sweep, [now]))
+  const sweep = (tx: Database.Access) => Effect.flatMap(Clock.currentTimeMillis, (now) => tx.run(sql.sweep, [now]))
 
   const write = (
     tx: Database.Access,

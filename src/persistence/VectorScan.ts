@@ -6,15 +6,16 @@
  * @internal
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
+
 import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { EntryId } from "../domain/Ids.js"
 import * as KeyedLock from "../internal/KeyedLock.js"
 import { nextTurn } from "../internal/NextTurn.js"
 import type { Vector } from "../llm/Embedder.js"
-import { predicate } from "../memory/Selection.js"
 import { MemoryStoreError } from "../memory/MemoryError.js"
+import { predicate } from "../memory/Selection.js"
 import type * as VectorIndex from "../memory/VectorIndex.js"
 import * as VectorTable from "../memory/VectorTable.js"
 import type { Database, Row } from "./Database.js"

@@ -18,7 +18,11 @@ const MAX_FILTERS = 4
 const ANY = "*"
 
 const tagOf = (key: string, value: unknown): string | undefined => {
-  if (typeof value !== "string" && typeof value !== "boolean" && !(typeof value === "number" && Number.isFinite(value))) {
+  if (
+    typeof value !== "string" &&
+    typeof value !== "boolean" &&
+    !(typeof value === "number" && Number.isFinite(value))
+  ) {
     return undefined
   }
   if (key.length > MAX_LENGTH || (typeof value === "string" && value.length > MAX_LENGTH)) return undefined
