@@ -29,6 +29,14 @@ export * as Migrations from "./Migrations.js"
 export * as PersistenceError from "./PersistenceError.js"
 
 /**
+ * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the nearest without looking at
+ * all of them.
+ *
+ * @since 0.1.0
+ */
+export * as PgVectorIndex from "./PgVectorIndex.js"
+
+/**
  * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is taken, given back, made
  * or closed: no timer runs for them.
  *
@@ -148,8 +156,22 @@ export * as SqlSessionStore from "./SqlSessionStore.js"
 export * as SqlSkillCache from "./SqlSkillCache.js"
 
 /**
+ * Vectors in SQLite or Postgres, without any extension: exact search in this process.
+ *
+ * @since 0.1.0
+ */
+export * as SqlVectorIndex from "./SqlVectorIndex.js"
+
+/**
  * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and failures with each.
  *
  * @since 0.1.0
  */
 export * as SqliteClient from "./SqliteClient.js"
+
+/**
+ * Vectors in SQLite: exact search, in this process or by the extension `sqlite-vec`.
+ *
+ * @since 0.1.0
+ */
+export * as SqliteVectorIndex from "./SqliteVectorIndex.js"
