@@ -153,8 +153,9 @@ describe("layering", () => {
     })
   })
 
-  it("only the event sink may use timers, and nothing else that is forbidden", () => {
+  it("only what waits for a turn of the event loop may use timers, and nothing else that is forbidden", () => {
     accepts({ "internal/EventSink.ts": "export const wake = (f: () => void) => setImmediate(f)" })
+    accepts({ "internal/NextTurn.ts": "export const wake = (f: () => void) => setImmediate(f)" })
     refuses(
       { "internal/EventSink.ts": "console.log(1)" },
       "internal/EventSink.ts:1: uses console instead of Effect.log"

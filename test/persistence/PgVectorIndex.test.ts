@@ -126,7 +126,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
       assert.isTrue(recorder.texts.has(PgVectorSearch.settings))
       const text = [...recorder.texts].find((one) => one.includes("<=>")) as string
       const query = `[${vectorOf(3).join(",")}]`
-      const plan = yield* sql.unsafe(`EXPLAIN ${text}`, [query, "ann", 0, query, 22])
+      const plan = yield* sql.unsafe<Record<string, unknown>>(`EXPLAIN ${text}`, [query, "ann", 0, query, 22])
       const lines = plan.map((row) => String(row["QUERY PLAN"])).join("\n")
       assert.include(lines, `Index Scan using lex_pg_vectors_space_${space?.id}_single`)
     }).pipe(Effect.provide(layer))
@@ -147,7 +147,7 @@ TestServers.suite("pgvector", pgvector, ({ layer }) => {
         Effect.gen(function* () {
           yield* sql`SET LOCAL enable_seqscan = off`
           for (const text of asked) {
-            const plan = yield* sql.unsafe(`EXPLAIN (GENERIC_PLAN) ${text}`)
+            const plan = yield* sql.unsafe<Record<string, unknown>>(`EXPLAIN (GENERIC_PLAN) ${text}`)
             const lines = plan.map((row) => String(row["QUERY PLAN"])).join("\n")
             assert.notMatch(lines, /Seq Scan on lex_(pg_vectors|vector_owners)/, text)
           }

@@ -85,7 +85,7 @@ TestServers.suite("postgres", postgres, ({ layer }) => {
         Effect.gen(function* () {
           yield* sql`SET LOCAL enable_seqscan = off`
           for (const text of asked) {
-            const plan = yield* sql.unsafe(`EXPLAIN (GENERIC_PLAN) ${text}`)
+            const plan = yield* sql.unsafe<Record<string, unknown>>(`EXPLAIN (GENERIC_PLAN) ${text}`)
             const lines = plan.map((row) => String(row["QUERY PLAN"])).join("\n")
             assert.notMatch(lines, /Seq Scan on lex_vector(s|_owners)/, text)
           }

@@ -121,7 +121,7 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
         assert.isAbove(asked.length, 9)
         for (const text of asked) {
           const params = Array.from(text.matchAll(/\?/g), () => null)
-          const plan = yield* sql.unsafe(`EXPLAIN QUERY PLAN ${text}`, params)
+          const plan = yield* sql.unsafe<Record<string, unknown>>(`EXPLAIN QUERY PLAN ${text}`, params)
           for (const { detail } of plan) {
             assert.notMatch(String(detail), /^SCAN (?!(tag|json_each|CONSTANT|\(subquery|\d+ CONSTANT))/, text)
             if (!text.includes("AS distance")) assert.notMatch(String(detail), /TEMP B-TREE/, text)
