@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import * as Fs from "node:fs"
+import * as Os from "node:os"
 import * as Path from "node:path"
 import { root } from "./layout.js"
 
@@ -17,7 +18,13 @@ interface Outcome {
   readonly millis: number
 }
 
-const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$/.test(name)))
+/** What examples keep is gone with the run. */
+const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-examples-"))
+
+const env = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$/.test(name))),
+  LEXIGRAM_DEMO_FILE: Path.join(folder, "demo.db")
+}
 
 const run = async (file: string): Promise<Outcome> => {
   const started = performance.now()
@@ -71,6 +78,7 @@ const worker = async (): Promise<void> => {
   }
 }
 await Promise.all(Array.from({ length: atOnce }, worker))
+Fs.rmSync(folder, { recursive: true, force: true })
 
 console.log(`${files.length - failed} of ${files.length} examples ran.`)
 if (failed > 0 || files.length === 0) process.exitCode = 1

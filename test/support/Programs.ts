@@ -23,6 +23,7 @@ import * as ChildProcess from "node:child_process"
 import * as Readline from "node:readline"
 import { fileURLToPath } from "node:url"
 import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -38,6 +39,8 @@ export interface Program {
   readonly pid: number
   /** What it says next. Dies with what stood in its error output when it ends before. */
   readonly hear: Effect.Effect<any>
+  /** What it has said until its end and nobody has heard. */
+  readonly rest: Effect.Effect<ReadonlyArray<any>>
   readonly say: (value: unknown) => Effect.Effect<void>
   /** Sends it and waits for the end. */
   readonly kill: (signal?: NodeJS.Signals) => Effect.Effect<Ended>
@@ -47,7 +50,7 @@ export interface Program {
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const folder = fileURLToPath(new URL("./programs/", import.meta.url))
 
-/** A program of `test/support/programs`, by its name without the ending, or one by its path. */
+/** A program of `test/support/programs`, by its name without the ending, or one by its path, as those that `Bundle` makes. */
 export const start = (program: string, input: unknown): Effect.Effect<Program, never, Scope.Scope> =>
   Effect.gen(function* () {
     const file = program.includes("/") ? program : `${folder}${program}.ts`
@@ -56,7 +59,8 @@ export const start = (program: string, input: unknown): Effect.Effect<Program, n
     let errors = ""
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const child = ChildProcess.spawn(process.execPath, ["--import", "tsx", file, JSON.stringify(input)], {
+        const loader = file.endsWith(".ts") ? ["--import", "tsx"] : []
+        const child = ChildProcess.spawn(process.execPath, [...loader, file, JSON.stringify(input)], {
           cwd: root,
           stdio: ["pipe", "pipe", "pipe"]
         })
@@ -85,6 +89,10 @@ export const start = (program: string, input: unknown): Effect.Effect<Program, n
     return {
       pid: child.pid ?? -1,
       hear: Effect.catchAll(lines.take, () => Effect.dieMessage(`${program} has ended:\n${errors}`)),
+      rest: Effect.zipRight(
+        Deferred.await(ended),
+        Effect.map(lines.takeAll, ([said]) => Chunk.toReadonlyArray(said))
+      ),
       say: (value) => Effect.sync(() => void child.stdin.write(`${JSON.stringify(value)}\n`)),
       kill: (signal = "SIGKILL") =>
         Effect.zipRight(

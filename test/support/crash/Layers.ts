@@ -1,0 +1,35 @@
+/** The stores of the workload over the database of a URL. */
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as MemoryConsolidator from "../../../src/memory/MemoryConsolidator.js"
+import * as WorkingMemory from "../../../src/memory/WorkingMemory.js"
+import * as DatabaseUrl from "../../../src/persistence/DatabaseUrl.js"
+import * as PostgresClient from "../../../src/persistence/PostgresClient.js"
+import * as SqlCheckpointer from "../../../src/persistence/SqlCheckpointer.js"
+import * as SqlCostLedger from "../../../src/persistence/SqlCostLedger.js"
+import * as SqliteClient from "../../../src/persistence/SqliteClient.js"
+import * as SqlMemoryStore from "../../../src/persistence/SqlMemoryStore.js"
+import * as SqlRunLog from "../../../src/persistence/SqlRunLog.js"
+import * as SqlSessionStore from "../../../src/persistence/SqlSessionStore.js"
+import * as SessionManager from "../../../src/session/SessionManager.js"
+
+const clientOf = (url: string) => {
+  const parsed = Either.getOrThrow(DatabaseUrl.parse(url))
+  if (parsed._tag === "Sqlite") return SqliteClient.layer({ file: parsed.file, busyTimeout: "20 seconds" })
+  if (parsed._tag === "Postgres") return PostgresClient.layer({ url: parsed.url, maxConnections: 8 })
+  throw new Error(`no database for SQL: ${parsed._tag}`)
+}
+
+/** No checkpoint has to make room for another one. */
+const manager = SessionManager.layer({ maxCheckpointsPerSession: 1_000_000, maxTurnsPerSession: 1_000_000 }).pipe(
+  Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+)
+
+export const make = (url: string) =>
+  Layer.mergeAll(
+    Layer.provideMerge(manager, SqlSessionStore.layerMigrated),
+    SqlMemoryStore.layerMigrated(),
+    SqlCostLedger.layerMigrated(),
+    SqlCheckpointer.layerMigrated,
+    SqlRunLog.layerMigrated()
+  ).pipe(Layer.provideMerge(clientOf(url)))
