@@ -16,17 +16,17 @@ import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Pg from "pg"
-import type { Lease, PostgresPool } from "./PostgresPool.js"
+import * as PostgresPool from "./PostgresPool.js"
 import type { Library, Settings } from "./PostgresSettings.js"
 
-const leases = new WeakMap<object, Lease>()
+const leases = new WeakMap<object, PostgresPool.Lease>()
 
 /**
  * The lease of a connection that was reserved, if it is one of ours.
  *
  * @category accessors
  */
-export const leaseOf = (connection: Connection): Lease | undefined => leases.get(connection)
+export const leaseOf = (connection: Connection): PostgresPool.Lease | undefined => leases.get(connection)
 
 type Transform = (<A extends object>(row: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
 
@@ -36,7 +36,7 @@ const rowsOf = (result: Pg.QueryResult | ReadonlyArray<Pg.QueryResult>): Readonl
 const undone = () =>
   new SqlError({ message: "The transaction was undone: a statement of it had failed", cause: undefined })
 
-/** Adds a client of its own for each stream of notifications: it fails when its connection is lost, and ends with the stream. */
+/** A connection of its own for each stream of notifications, which fails when that is lost, and closes it when it ends. */
 const listening =
   (pg: Library, settings: Settings) =>
   (channel: string): Stream.Stream<string, SqlError> =>
@@ -44,7 +44,7 @@ const listening =
       Effect.acquireRelease(
         Effect.tryPromise({
           try: async () => {
-            const client = new pg.Client(settings.pool)
+            const client = new pg.Client({ ...settings.pool, query_timeout: settings.queryTimeoutMillis })
             const lost = (cause?: unknown) => emit.fail(new SqlError({ message: "Failed to listen", cause }))
             client.on("error", lost)
             client.on("end", lost)
@@ -55,14 +55,14 @@ const listening =
               await client.connect()
               await client.query(`listen ${pg.escapeIdentifier(channel)}`)
             } catch (error) {
-              await client.end()
+              await PostgresPool.end(client)
               throw error
             }
             return client
           },
           catch: (cause) => new SqlError({ message: "Failed to listen", cause })
         }),
-        (client) => Effect.promise(() => client.end())
+        (client) => Effect.promise(() => PostgresPool.end(client))
       )
     )
 
@@ -72,7 +72,7 @@ const listening =
 export const make = (
   modules: { readonly pg: Library; readonly sqlPg: typeof PgModule },
   settings: Settings,
-  pool: PostgresPool
+  pool: PostgresPool.PostgresPool
 ): Effect.Effect<PgModule.PgClient, SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
     const base = yield* modules.sqlPg.fromPool({ acquire: Effect.succeed(pool.pg) })
@@ -90,8 +90,8 @@ export const make = (
 
     // A class for each client: by it a client knows its own connections.
     class PostgresConnection implements Connection {
-      readonly #lease: Lease | undefined
-      constructor(lease: Lease | undefined) {
+      readonly #lease: PostgresPool.Lease | undefined
+      constructor(lease: PostgresPool.Lease | undefined) {
         this.#lease = lease
         if (lease !== undefined) leases.set(this, lease)
       }
@@ -136,6 +136,8 @@ export const make = (
     })
 
     const execute = (connection: Connection, text: string) => connection.executeRaw(text, [])
+    // Where it fails the connection is lost, and the transaction with it.
+    const rollback = (connection: Connection) => Effect.ignore(execute(connection, "ROLLBACK"))
     const withTransaction = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
       Effect.uninterruptibleMask((restore) =>
         Effect.suspend(() => {
@@ -152,14 +154,12 @@ export const make = (
               execute(connection, "COMMIT").pipe(
                 // What is committed after one of its statements failed is undone without an error.
                 Effect.filterOrFail((raw) => (raw as Pg.QueryResult).command !== "ROLLBACK", undone),
-                Effect.catchAll((error) =>
-                  Effect.sync(() => {
-                    failure = error
-                  })
-                )
+                Effect.catchAll((error) => {
+                  failure = error
+                  return rollback(connection)
+                })
               ),
-            // Where it fails the connection is lost, and the transaction with it.
-            rollback: (connection) => Effect.ignore(execute(connection, "ROLLBACK")),
+            rollback,
             rollbackSavepoint: (connection, id) =>
               Effect.ignore(execute(connection, `ROLLBACK TO SAVEPOINT lex_sql_${id}`))
           })

@@ -79,6 +79,16 @@ const destroyWhenSilent = (wire: Wire): (() => void) => {
   }
 }
 
+/**
+ * Closes a connection in order, or at least in time.
+ *
+ * @category finalizers
+ */
+export const end = (client: Pg.Client): Promise<void> => {
+  destroyWhenSilent(wireOf(client))
+  return client.end()
+}
+
 /** Asks the server, by a connection of its own, to stop what another one does. `done` comes when it has taken note. */
 const requestCancel = (pg: Library, client: Client, done: (reached: boolean) => void): void => {
   const { host, port, processID, secretKey, ssl } = client

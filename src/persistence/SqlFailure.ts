@@ -32,6 +32,15 @@ const messages: { readonly [R in Reason]: readonly [message: string, hint: strin
   other: ["The database failed", undefined]
 }
 
+/** Where a reason has too many causes to be told in the same words. */
+const byCode: { readonly [code: string]: readonly [message: string, hint: string] } = {
+  "53300": [
+    "All connections to the database are taken",
+    "Raise `maxConnections` or what the server allows, or hold connections for less time"
+  ],
+  "57014": ["A statement of the database took too long", "Try again, or give it more time"]
+}
+
 const sqliteReasons: ReadonlyArray<readonly [prefix: string, reason: Reason]> = [
   ["SQLITE_BUSY", "busy"],
   ["SQLITE_LOCKED", "busy"],
@@ -114,7 +123,8 @@ const reasonOf = (code: string | undefined, text: string): Reason => {
 export const describe = (error: unknown): Described => {
   const { code, text } = codeOf(error)
   const reason = reasonOf(code, text)
-  const [message, hint] = messages[reason]
+  const [message, hint] =
+    (code !== undefined && Object.hasOwn(byCode, code) ? byCode[code] : undefined) ?? messages[reason]
   return {
     reason,
     code,

@@ -220,10 +220,12 @@ TestServers.suite("postgres", server, (address) => {
     it.scopedLive("fail where the commit fails", () =>
       Effect.gen(function* () {
         const name = yield* table(`deferred_${process.pid}`)
-        const { postgres, sql } = yield* client(options("commit"))
+        const { postgres, sql } = yield* client(options("commit", { maxConnections: 1 }))
+        const before = yield* sql`select pg_backend_pid() as pid`
         const twice = sql.withTransaction(sql.unsafe(`insert into ${name} values (1), (1)`))
         assert.strictEqual(outcome(yield* Effect.exit(twice)), "data")
         assert.deepStrictEqual(yield* sql.unsafe(`select id from ${name}`), [])
+        assert.deepStrictEqual(yield* sql`select pg_backend_pid() as pid`, before)
         assert.deepInclude(yield* postgres.pool, { used: 0 })
       })
     )
@@ -319,6 +321,12 @@ TestServers.suite("postgres", server, (address) => {
             )
             assert.deepStrictEqual(exits.map(outcome), ["busy", "busy", "busy"])
             const health = yield* Effect.flip(postgres.health)
+            assert.deepStrictEqual(
+              exits.map((exit) =>
+                Exit.isFailure(exit) ? SqlFailure.describe(Cause.squash(exit.cause)).message : "success"
+              ),
+              exits.map(() => "All connections to the database are taken (53300)")
+            )
             assert.deepStrictEqual([health._tag, health.reason], ["DatabaseError", "busy"])
             assert.deepInclude(yield* postgres.pool, { size: 2, idle: 0, used: 2, waiting: 0, max: 2 })
           })
