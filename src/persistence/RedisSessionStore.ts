@@ -156,17 +156,16 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
   Effect.map(RedisClient, ({ command, evaluate, health }): SessionStore.Service => {
     const tag = RedisText.tag(options?.prefix ?? "lexigram-sessions")
 
-    const read = (script: Script, ...args: ReadonlyArray<Argument>) =>
+    const read = (script: Script, args: ReadonlyArray<Argument>) =>
       Effect.mapError(evaluate(script, [tag], args), failed)
     /** Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command. */
-    const write = (script: Script, ...args: ReadonlyArray<Argument>) =>
-      Effect.uninterruptible(read(script, ...args)) as Effect.Effect<readonly [string, unknown], SessionStorageError>
+    const write = (script: Script, args: ReadonlyArray<Argument>) =>
+      Effect.uninterruptible(read(script, args)) as Effect.Effect<readonly [string, unknown], SessionStorageError>
     const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)
 
     const create: SessionStore.Service["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }) {
       const text = yield* SessionCodec.session.encode(session)
-      const [outcome, kept] = yield* write(
-        Scripts.create,
+      const [outcome, kept] = yield* write(Scripts.create, [
         id(session.id),
         ...sessionArgs(session, text),
         session.head === undefined ? "" : id(session.head.sessionId),
@@ -174,7 +173,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         limit(limits?.perUser),
         limit(limits?.perParent),
         ...(yield* checkpointArgs(checkpoint))
-      )
+      ])
       switch (outcome) {
         case "kept":
           return { session: yield* decodeSession(kept), isNew: false }
@@ -194,15 +193,14 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
 
     const save: SessionStore.Service["save"] = Effect.fnUntraced(function* (change) {
       const { checkpoint, keepCheckpoints, limits, session } = change
-      const [outcome, revision] = yield* write(
-        Scripts.save,
+      const [outcome, revision] = yield* write(Scripts.save, [
         id(session.id),
         ...sessionArgs(session, yield* SessionCodec.session.encode(session)),
         session.revision - 1,
         limit(limits?.perUser),
         limit(limits?.perParent),
         ...(yield* checkpointArgs(checkpoint, keepCheckpoints))
-      )
+      ])
       if (outcome === "stale") return yield* conflict(session, revision)
       if (outcome === "taken") return yield* Refusals.checkpointTaken
       if (outcome === "user" || outcome === "parent") return yield* overLimit(session, limits, outcome)
@@ -210,8 +208,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
 
     const append: SessionStore.Service["append"] = Effect.fnUntraced(function* (addition) {
       const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
-      const [outcome, detail] = yield* write(
-        Scripts.append,
+      const [outcome, detail] = yield* write(Scripts.append, [
         id(session.id),
         ...sessionArgs(session, isStateChanged === true ? yield* SessionCodec.session.encode(session) : ""),
         yield* moving.encode(session),
@@ -219,7 +216,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
         turns.length,
         ...(yield* Effect.forEach(turns, (turn) => turnArgs(session, turn))).flat()
-      )
+      ])
       if (outcome === "stale") return yield* conflict(session, detail)
       if (outcome === "twice") return yield* Refusals.turnsTwice
       if (outcome === "taken") return yield* Refusals.checkpointTaken
@@ -232,7 +229,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       let at: readonly [string, string] | undefined = [id(head.sessionId), id(head.turnId)]
       while (at !== undefined && found.length < limit) {
         const left = most(limit - found.length)
-        const reply: unknown = yield* read(Scripts.turns, ...at, left, ...until, TURNS_PAGE, BYTES_PAGE)
+        const reply: unknown = yield* read(Scripts.turns, [...at, left, ...until, TURNS_PAGE, BYTES_PAGE])
         const [texts, session, turn] = reply as readonly [unknown, string?, string?]
         for (const one of yield* decodeTurns(texts)) found.push(one)
         at = session === undefined || turn === undefined ? undefined : [session, turn]
@@ -261,7 +258,16 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       while (after !== undefined && found.length < options.limit) {
         const left = Math.min(options.limit - found.length, PAGE)
         const looks = isFiltered ? PAGE : left
-        const reply: unknown = yield* read(Scripts.list, order, scope, root, ...wanted, ...after, left, looks, ...among)
+        const reply: unknown = yield* read(Scripts.list, [
+          order,
+          scope,
+          root,
+          ...wanted,
+          ...after,
+          left,
+          looks,
+          ...among
+        ])
         const [sessions, at, last] = reply as readonly [unknown, string?, string?]
         for (const one of yield* decodeSessions(sessions)) found.push(one)
         after = at === undefined || last === undefined ? undefined : [at, last]
@@ -274,7 +280,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       let behind: readonly [Argument, string] = after === undefined ? ["", ""] : [after.at, id(after.id)]
       while (found.length < limit) {
         const left = Math.min(limit - found.length, PAGE)
-        const page: ReadonlyArray<Session> = yield* decodeSessions(yield* read(Scripts.idle, since, ...behind, left))
+        const page: ReadonlyArray<Session> = yield* decodeSessions(yield* read(Scripts.idle, [since, ...behind, left]))
         for (const one of page) found.push(one)
         const last = page[page.length - 1]
         if (page.length < left || last === undefined) break
@@ -300,21 +306,23 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       list,
       idle,
       expire: ({ at, limit, since }) =>
-        limit <= 0 ? Effect.succeed([]) : Effect.flatMap(write(Scripts.expire, since, at, most(limit)), decodeSessions),
+        limit <= 0
+          ? Effect.succeed([])
+          : Effect.flatMap(write(Scripts.expire, [since, at, most(limit)]), decodeSessions),
       checkpoint: (checkpointId) =>
         Effect.flatMap(get("hget", `${tag}:c:${id(checkpointId)}`, "j"), (text) => optional(text, decodeCheckpoint)),
       checkpoints: (sessionId, { before, kinds: wanted, limit }) =>
         limit <= 0
           ? Effect.succeed([])
           : Effect.flatMap(
-              read(Scripts.listCheckpoints, id(sessionId), before ?? "", most(limit), ...new Set(wanted ?? kinds)),
+              read(Scripts.listCheckpoints, [id(sessionId), before ?? "", most(limit), ...new Set(wanted ?? kinds)]),
               (texts) => Effect.forEach(texts as ReadonlyArray<unknown>, decodeCheckpoint)
             ),
       lastMerge: (into, from) =>
-        Effect.flatMap(read(Scripts.lastMerge, id(into), id(from)), (text) => optional(text, decodeCheckpoint)),
+        Effect.flatMap(read(Scripts.lastMerge, [id(into), id(from)]), (text) => optional(text, decodeCheckpoint)),
       deleteCheckpoint: (checkpointId) =>
-        Effect.map(write(Scripts.deleteCheckpoint, id(checkpointId)), (count: unknown) => count === 1),
-      delete: (sessionId) => Effect.map(write(Scripts.remove, id(sessionId)), (count: unknown) => count === 1),
+        Effect.map(write(Scripts.deleteCheckpoint, [id(checkpointId)]), (count: unknown) => count === 1),
+      delete: (sessionId) => Effect.map(write(Scripts.remove, [id(sessionId)]), (count: unknown) => count === 1),
       health: Effect.mapError(health, failed)
     }
   })
