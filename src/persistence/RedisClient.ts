@@ -51,7 +51,7 @@ export type Argument = string | number | Uint8Array
  */
 export interface Service {
   readonly isCluster: boolean
-  /** Any command. What comes back is as Redis has it: texts, whole numbers, `null`, and lists of these. */
+  /** Any command. What comes back is as Redis has it: texts, whole numbers, `null`, and lists of these; of `hgetall` a record. */
   readonly command: (name: string, ...args: ReadonlyArray<Argument>) => Effect.Effect<unknown, DatabaseError>
   /** Runs a script, which is sent as a whole only to a server that does not know it. In a cluster all keys lie in one slot. */
   readonly evaluate: (

@@ -206,7 +206,8 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
         reading(ownerId, ({ entries }) => entries.read({ direction: -1, limit, selection, from: before })),
       page: (ownerId, { after, limit, selection }) =>
         reading(ownerId, ({ entries }) => entries.read({ direction: 1, limit, selection, from: after })),
-      lexical: (ownerId, search) => reading(ownerId, (decoded) => decoded.search(search)),
+      lexical: (ownerId, search) =>
+        reading(ownerId, (decoded) => (decoded.entries.size === 0 ? { hits: [], ceiling: 0 } : decoded.search(search))),
       around: (ownerId, id, around) =>
         reading(ownerId, ({ entries }) => {
           const item = entries.get(id)
