@@ -98,8 +98,9 @@ export const placeOf = (given: Given): Either.Either<Place, PersistenceConfigura
   Either.gen(function* () {
     const { url } = given
     const urls = url === undefined ? [] : Redacted.isRedacted(url) ? [url] : url
-    if (url !== undefined && given.host !== undefined) {
-      return yield* Either.left(wrong("Redis has both a URL and a host", "Give one of them"))
+    const { db, host, password, port, tls, username } = given
+    if (url !== undefined && [db, host, password, port, tls, username].some((one) => one !== undefined)) {
+      return yield* Either.left(wrong("Redis has both a URL and what stands in one", "Give one of them"))
     }
     const addresses: Array<Address> = []
     for (const one of urls) addresses.push(yield* parse(Redacted.value(one)))

@@ -84,7 +84,7 @@ export class RedisClient extends Context.Tag("effect-lexigram/persistence/RedisC
 export interface Options {
   /** `redis://user:password@host:port/0`, or `rediss://` for TLS. Several are nodes of one cluster, of which the first says user and password. */
   readonly url?: Redacted.Redacted<string> | ReadonlyArray<Redacted.Redacted<string>> | undefined
-  /** Instead of a URL; `localhost` unless set. */
+  /** Instead of a URL, as are port, user, password, database and `tls`; `localhost` unless set. */
   readonly host?: string | undefined
   /** 6379 unless set. */
   readonly port?: number | undefined
@@ -94,6 +94,8 @@ export interface Options {
   readonly db?: number | undefined
   /** With `host`: encrypted, with the certificate checked. Default false. */
   readonly tls?: boolean | undefined
+  /** Certificates (PEM) of who signs those of servers, where Node does not know them. */
+  readonly ca?: string | undefined
   /** Whether the node belongs to a cluster. Default: whether a list of URLs is given. */
   readonly cluster?: boolean | undefined
   /** What the connection is named in `CLIENT LIST`; `effect-lexigram` unless set. */

@@ -42,6 +42,9 @@ export interface Connection {
 /** How long a socket may take to close in good order. */
 const CLOSING_MS = 100
 
+/** After which a socket that takes nothing any more is known to be closed. */
+const CLOSED_MS = 5
+
 /** Keys that a server looks at in one step of a scan. */
 const SCANNED = 1000
 
@@ -80,7 +83,7 @@ const start = (library: Library, place: Place, options: Options, connectMs: numb
   const shared: RedisOptions = {
     ...(first.username === undefined ? {} : { username: first.username }),
     ...(first.password === undefined ? {} : { password: first.password }),
-    ...(first.tls ? { tls: { servername: first.host } } : {}),
+    ...(first.tls ? { tls: options.ca === undefined ? {} : { ca: options.ca } } : {}),
     connectionName: options.connectionName ?? "effect-lexigram",
     connectTimeout: connectMs,
     commandTimeout: commandMs,
@@ -167,12 +170,17 @@ const sender = (watch: Watch, isCluster: boolean, commandMs: number): Connection
         (error: unknown) => resume(Effect.fail(error))
       )
     })
-  const sent = <A>(command: (redis: Client) => Promise<A>): Effect.Effect<A, DatabaseError> =>
-    Effect.catchAll(once(command), (error) =>
-      RedisFailure.isUnsent(error) && redis.status !== "end"
-        ? within(Effect.zipRight(watch.ready, Effect.mapError(once(command), RedisFailure.fromError)), commandMs)
-        : Effect.fail(RedisFailure.fromError(error))
+  // "ready" with a socket that takes nothing any more: it is about to be told that it is closed.
+  const connected = Effect.suspend(() => (redis.status === "ready" ? Effect.sleep(CLOSED_MS) : watch.ready))
+  const later = <A>(command: (redis: Client) => Promise<A>): Effect.Effect<A, DatabaseError> =>
+    Effect.zipRight(
+      connected,
+      Effect.catchAll(once(command), (error) => (isWaiting(error) ? later(command) : failed(error)))
     )
+  const isWaiting = (error: unknown): boolean => RedisFailure.isUnsent(error) && redis.status !== "end"
+  const failed = (error: unknown) => Effect.fail(RedisFailure.fromError(error))
+  const sent = <A>(command: (redis: Client) => Promise<A>): Effect.Effect<A, DatabaseError> =>
+    Effect.catchAll(once(command), (error) => (isWaiting(error) ? within(later(command), commandMs) : failed(error)))
   // Redirections and their delays lie outside of the time that a node is given.
   return isCluster ? (command) => within(sent(command), commandMs) : sent
 }

@@ -84,4 +84,8 @@ export const of = (reason: Reason): DatabaseError => {
 /**
  * @category constructors
  */
-export const fromError = (error: unknown): DatabaseError => of(reasonOf(error))
+export const fromError = (error: unknown): DatabaseError => {
+  // Of a cluster that could not be reached: what the last of its nodes said.
+  const last = (error as { readonly lastNodeError?: unknown } | null)?.lastNodeError
+  return of(reasonOf(last ?? error))
+}

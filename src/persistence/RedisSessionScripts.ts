@@ -91,16 +91,19 @@ end
 
 -- One more or one less outside of its session that needs a turn. Of a deleted session what nobody needs goes, up to where somebody does.
 local function need(sid, tid, by)
+  local counts
   while true do
-    local counts = T .. ":n:" .. sid
-    if call("exists", counts) == 0 then
-      local outside = T .. ":x:" .. sid
-      if call("hincrby", outside, tid, by) <= 0 then call("hdel", outside, tid) end
-      return
+    if not counts then
+      counts = T .. ":n:" .. sid
+      if call("exists", counts) == 0 then
+        local outside = T .. ":x:" .. sid
+        if call("hincrby", outside, tid, by) <= 0 then call("hdel", outside, tid) end
+        return
+      end
     end
     if call("hincrby", counts, tid, by) > 0 then return end
-    call("hdel", counts, tid)
     local value = call("hget", T .. ":t:" .. sid, tid)
+    call("hdel", counts, tid)
     if not value then return end
     call("hdel", T .. ":t:" .. sid, tid)
     local psid, ptid = parse(value)
@@ -108,8 +111,7 @@ local function need(sid, tid, by)
     if psid ~= "" then
       if call("hdel", T .. ":o:" .. sid, tid) == 0 then return end
       sid = psid
-    elseif call("hexists", counts, ptid) == 0 then
-      return
+      counts = nil
     end
     tid = ptid
     by = -1
@@ -488,9 +490,18 @@ if next(kept) == nil then
   del(turns, others)
 else
   local all = call("hkeys", turns)
-  local gone = {}
+  local gone, stay = {}, {}
   for at, tid in ipairs(all) do
-    if kept[tid] then call("hset", T .. ":n:" .. id, tid, needs[tid]) else gone[#gone + 1] = tid end
+    if kept[tid] then
+      stay[#stay + 1] = tid
+      stay[#stay + 1] = needs[tid]
+    else
+      gone[#gone + 1] = tid
+    end
+    if #stay == 1000 or (at == #all and #stay > 0) then
+      call("hset", T .. ":n:" .. id, unpack(stay))
+      stay = {}
+    end
     if #gone == 1000 or (at == #all and #gone > 0) then
       call("hdel", turns, unpack(gone))
       gone = {}

@@ -3,9 +3,9 @@
  *
  * Each method that writes is one script: it compares the revision, counts the limits and writes in one step, so that no writer passes over
  * another, and nothing half is ever seen, by a replica or after a crash neither. What a turn costs does not grow with the conversation; a
- * window is read by pages of up to 500 turns, each in one round trip. The one step whose length follows the data is `delete`: of a session of
- * which branches need turns it looks at each turn it wrote (a hundred thousand take about a tenth of a second, in which Redis does nothing
- * else).
+ * window is read by pages of up to 500 turns, each in one round trip. The one step whose length follows the data is `delete`, where branches
+ * need some of the turns: it looks at each turn that stays and each that goes, some microseconds a turn in which Redis does nothing else.
+ * Without branches it is a handful of commands, whatever the number of turns.
  *
  * **Durability is that of the server.** With `appendonly yes` and `appendfsync always` a write that succeeded outlives a crash; with
  * `everysec`, the default of the append-only file, the last second may be lost; without the file all since the last snapshot. A replica that
@@ -59,7 +59,7 @@ const moving = SessionCodec.of(Schema.Struct({ head, depth, totalTokens, totalCo
 const failed = (cause: DatabaseError): SessionStorageError =>
   new SessionStorageError({ message: "The sessions in Redis could not be read or written", cause })
 
-const unreadable = SessionCodec.unreadable("the sessions in Redis")
+const unreadable = SessionCodec.unreadable("the key of a session in Redis")
 
 /** `j`, `v`, `st`, `t`, `rev`. */
 type Shown = readonly [string, string, string, string, string]
@@ -72,7 +72,7 @@ const isShown = (reply: unknown): reply is Shown =>
   Array.isArray(reply) && reply.every((one) => typeof one === "string")
 
 const decodeSession = (reply: unknown): Effect.Effect<Session, SessionStorageError> =>
-  isShown(reply) ? SessionCodec.session.decode("a session in Redis", textOf(reply)) : Effect.fail(unreadable)
+  isShown(reply) ? SessionCodec.session.decode("the key of a session in Redis", textOf(reply)) : Effect.fail(unreadable)
 
 const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
   Effect.forEach(replies as ReadonlyArray<unknown>, decodeSession)
@@ -80,14 +80,19 @@ const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>,
 /** As it is kept: behind its parent's session and the parent. */
 const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageError> => {
   const text = String(value)
-  return SessionCodec.turn.decode("a turn in Redis", text.slice(text.indexOf("\0", text.indexOf("\0") + 1) + 1))
+  return SessionCodec.turn.decode(
+    "the key of turns in Redis",
+    text.slice(text.indexOf("\0", text.indexOf("\0") + 1) + 1)
+  )
 }
 
 const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
-  Effect.forEach(texts as ReadonlyArray<string>, (text) => SessionCodec.turn.decode("a turn in Redis", text))
+  Effect.forEach(texts as ReadonlyArray<string>, (text) => SessionCodec.turn.decode("the key of turns in Redis", text))
 
 const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
-  typeof text === "string" ? SessionCodec.checkpoint.decode("a checkpoint in Redis", text) : Effect.fail(unreadable)
+  typeof text === "string"
+    ? SessionCodec.checkpoint.decode("the key of a checkpoint in Redis", text)
+    : Effect.fail(unreadable)
 
 const optional = <A>(
   text: unknown,
@@ -187,7 +192,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         case "parent":
           return yield* overLimit(session, limits, outcome)
         default:
-          return { session: yield* SessionCodec.session.decode("a session in Redis", text), isNew: true }
+          return { session: yield* SessionCodec.session.decode("the key of a session in Redis", text), isNew: true }
       }
     })
 

@@ -67,6 +67,13 @@ export * as RedisCacheBackend from "./RedisCacheBackend.js"
 export * as RedisClient from "./RedisClient.js"
 
 /**
+ * Memory in Redis, which any number of processes may write at once, for one owner too.
+ *
+ * @since 0.1.0
+ */
+export * as RedisMemoryStore from "./RedisMemoryStore.js"
+
+/**
  * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
  *
  * @since 0.1.0

@@ -1,52 +1,19 @@
-import { execFile } from "node:child_process"
-import * as Fs from "node:fs"
-import * as Os from "node:os"
-import * as Path from "node:path"
-import { fileURLToPath } from "node:url"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
-import * as Esbuild from "esbuild"
 import * as RedisClient from "../../src/persistence/RedisClient.js"
 import * as RedisMemoryStore from "../../src/persistence/RedisMemoryStore.js"
 import * as RedisRateLimitStore from "../../src/persistence/RedisRateLimitStore.js"
 import * as RedisSessionStore from "../../src/persistence/RedisSessionStore.js"
 import { isKept, ref, session, some, wayTo } from "../../src/testing/SessionStoreCase.js"
+import * as Bundle from "../support/Bundle.js"
+import * as Programs from "../support/Programs.js"
+import type { Done, Input } from "../support/programs/RedisWriter.js"
 import * as RedisTests from "../support/RedisTests.js"
 import * as RedisWriters from "../support/RedisWriters.js"
 import * as TestServers from "../support/TestServers.js"
 
 const available = await TestServers.redis()
 const names = ["a", "b", "c", "d"]
-
-/** As one file, so that four of them start in a moment. */
-const program: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "redis-writers-"))),
-  (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true }))
-).pipe(
-  Effect.tap((folder) =>
-    Effect.promise(() =>
-      Esbuild.build({
-        entryPoints: [fileURLToPath(new URL("../support/RedisWritersProgram.ts", import.meta.url))],
-        outfile: Path.join(folder, "program.cjs"),
-        bundle: true,
-        platform: "node",
-        format: "cjs",
-        target: "node20",
-        logLevel: "error"
-      })
-    )
-  ),
-  Effect.map((folder) => Path.join(folder, "program.cjs"))
-)
-
-const started = (...args: ReadonlyArray<string>): Effect.Effect<{ readonly allowed: number; readonly found: number }> =>
-  Effect.async((resume) => {
-    const child = execFile(process.execPath, args, (error, out, err) =>
-      resume(error === null ? Effect.sync(() => JSON.parse(out)) : Effect.dieMessage(err))
-    )
-    return Effect.sync(() => void child.kill("SIGKILL"))
-  })
 
 TestServers.suite("redis", available, (server) => {
   it.scopedLive(
@@ -61,8 +28,12 @@ TestServers.suite("redis", available, (server) => {
         const rates = yield* redis(RedisRateLimitStore.make({ prefix }))
         yield* sessions.create({ session: session(RedisWriters.sessionId) })
 
-        const file = yield* program
-        const done = yield* Effect.forEach(names, (name) => started(file, server.url, prefix, name), { concurrency: 4 })
+        const file = yield* Bundle.make("RedisWriter")
+        const processes = yield* Effect.forEach(names, (name) =>
+          Programs.start(file, { url: server.url, prefix, name } satisfies Input)
+        )
+        const done: Array<Done> = []
+        for (const { hear } of processes) done.push(yield* hear)
 
         const sum = done.reduce((total, { allowed }) => total + allowed, 0)
         assert.strictEqual(sum, 500)
@@ -70,17 +41,17 @@ TestServers.suite("redis", available, (server) => {
 
         const kept = some(yield* sessions.load(RedisWriters.sessionId), "the session")
         yield* isKept(sessions, kept)
-        assert.strictEqual(kept.depth, 200)
+        assert.strictEqual(kept.depth, 100)
         const turns = yield* wayTo(sessions, kept.head ?? ref("none", "none"))
-        const expected = names.flatMap((name) => Array.from({ length: 50 }, (_, n) => `${name}-${n}`))
+        const expected = names.flatMap((name) => Array.from({ length: 25 }, (_, n) => `${name}-${n}`))
         assert.deepStrictEqual([...turns].sort(), expected.sort())
 
         assert.deepStrictEqual(
           done.map(({ found }) => found),
-          [50, 50, 50, 50]
+          [25, 25, 25, 25]
         )
         const entries = yield* memory.count(RedisWriters.owner, {})
-        assert.strictEqual(entries, 200)
+        assert.strictEqual(entries, 100)
       }),
     90_000
   )
