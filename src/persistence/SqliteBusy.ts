@@ -13,7 +13,10 @@ import * as SqliteFailure from "./SqliteFailure.js"
 /** Another process goes by the time of the machine, whatever the clock of this fiber is. */
 const machine = Clock.make()
 
+/** Milliseconds: pauses grow up to the first; who has waited for so long looks more often than others, so that nobody is left behind. */
 const MAX_PAUSE = 25
+const LONG_WAIT = 500
+const OLD_PAUSE = 4
 
 const step = <A>(
   attempt: () => A,
@@ -27,15 +30,18 @@ const step = <A>(
   }
 }
 
-const again = <A>(attempt: () => A, until: number, count: number): Effect.Effect<A, SqlError> =>
-  Effect.flatMap(Random.nextIntBetween(1, Math.min(count + 2, MAX_PAUSE) + 1), (pause) =>
+const maxPause = (from: number, count: number): number =>
+  machine.unsafeCurrentTimeMillis() - from > LONG_WAIT ? OLD_PAUSE : Math.min(count + 2, MAX_PAUSE)
+
+const again = <A>(attempt: () => A, from: number, millis: number, count: number): Effect.Effect<A, SqlError> =>
+  Effect.flatMap(Random.nextIntBetween(1, maxPause(from, count) + 1), (pause) =>
     Effect.zipRight(
       Effect.withClock(Effect.sleep(pause), machine),
       Effect.suspend(() =>
         step(attempt, (failure) =>
-          machine.unsafeCurrentTimeMillis() >= until
+          machine.unsafeCurrentTimeMillis() - from >= millis
             ? Effect.fail(SqliteFailure.toSqlError(failure))
-            : again(attempt, until, count + 1)
+            : again(attempt, from, millis, count + 1)
         )
       )
     )
@@ -51,6 +57,6 @@ export const retry = <A>(attempt: () => A, millis: number): Effect.Effect<A, Sql
     step(attempt, (failure) =>
       millis <= 0
         ? Effect.fail(SqliteFailure.toSqlError(failure))
-        : again(attempt, machine.unsafeCurrentTimeMillis() + millis, 0)
+        : again(attempt, machine.unsafeCurrentTimeMillis(), millis, 0)
     )
   )

@@ -279,7 +279,7 @@ export const make = (
 
 /**
  * ```ts
- * import * as SqliteClient from "effect-lexigram/persistence/SqliteClient"
+ * import { SqliteClient } from "effect-lexigram/persistence"
  *
  * const layer = SqliteClient.layer({ file: "agents.db" })
  * ```

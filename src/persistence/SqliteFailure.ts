@@ -42,9 +42,12 @@ export class SqliteFailure extends Error {
   override readonly name = "SqliteFailure"
   /** `SQLITE_CONSTRAINT_UNIQUE`. */
   readonly code: string
-  constructor(code: string, message: string) {
+  /** A part of it was done: it must not be tried again. */
+  readonly isPartial: boolean
+  constructor(code: string, message: string, isPartial = false) {
     super(message)
     this.code = code
+    this.isPartial = isPartial
   }
 }
 
@@ -91,22 +94,27 @@ export const from = (error: unknown, params: ReadonlyArray<unknown>, fallback = 
 export const toSqlError = (cause: SqliteFailure): SqlError =>
   new SqlError({ cause, message: "Failed to execute statement" })
 
-/**
- * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`, `SQLITE_CONSTRAINT_UNIQUE`.
- *
- * @category accessors
- */
-export const codeOf = (error: unknown): string | undefined => {
+const find = (error: unknown): SqliteFailure | undefined => {
   for (let depth = 0, at = error; depth < 5 && typeof at === "object" && at !== null; depth++) {
-    if (at instanceof SqliteFailure) return at.code
+    if (at instanceof SqliteFailure) return at
     at = (at as { readonly cause?: unknown }).cause
   }
   return undefined
 }
 
 /**
- * Somebody else holds a lock.
+ * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`, `SQLITE_CONSTRAINT_UNIQUE`.
+ *
+ * @category accessors
+ */
+export const codeOf = (error: unknown): string | undefined => find(error)?.code
+
+/**
+ * Somebody else holds a lock, and nothing was done.
  *
  * @category predicates
  */
-export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_BUSY") === true
+export const isBusy = (error: unknown): boolean => {
+  const failure = find(error)
+  return failure?.isPartial === false && failure.code.startsWith("SQLITE_BUSY")
+}

@@ -138,7 +138,8 @@ export class Session {
     if (!shape.isRead) this.synchronize(level)
     if (shape.statements > 1 || shape.isTrigger || shape.transaction !== undefined) {
       if (params.length > 0) throw misuse("Several statements, or none that rows come from, take no parameters")
-      this.exec(sql, shape.statements > 1 || shape.changesSchema)
+      if (shape.statements > 1) this.script(sql)
+      else this.exec(sql, shape.changesSchema)
       return none
     }
     const bound = this.fitting(shape, params)
@@ -221,6 +222,19 @@ export class Session {
     if (this.schema === this.shared.schema) return
     this.schema = this.shared.schema
     this.known.clear()
+  }
+
+  /** What comes after its first statement cannot wait for a lock: so that must be free before. */
+  private script(sql: string): void {
+    if (!this.handle.isInTransaction() && !this.shared.readonly) {
+      this.guarded(none, () => this.handle.exec("BEGIN IMMEDIATE; ROLLBACK"))
+    }
+    try {
+      this.exec(sql, true)
+    } catch (error) {
+      const { code, message } = SqliteFailure.from(error, none)
+      throw new SqliteFailure.SqliteFailure(code, message, true)
+    }
   }
 
   private exec(sql: string, changesSchema: boolean): void {

@@ -73,6 +73,22 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
     })
   )
 
+  it.scoped("scripts wait before they begin, and are run once", () =>
+    Effect.gen(function* () {
+      const sql = yield* kept()
+      const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "hold")
+      yield* other.line
+      const script = sql.unsafe("PRAGMA user_version = 3; CREATE TABLE a (id INTEGER); CREATE TABLE b (id INTEGER)")
+      const waiting = yield* Effect.fork(script.unprepared)
+      yield* pause(40)
+      assert.isNull(waiting.unsafePoll())
+      yield* other.tell("commit")
+      yield* Fiber.join(waiting)
+      assert.deepStrictEqual(yield* sql`SELECT * FROM a, b`, [])
+      assert.strictEqual(SqliteFailure.codeOf(yield* Effect.flip(script.unprepared)), "SQLITE_ERROR")
+    })
+  )
+
   it.scoped("does not wait when it shall not", () =>
     Effect.gen(function* () {
       const sql = yield* kept({ busyTimeout: 0 })
