@@ -168,7 +168,11 @@ const services = (
       Context.add(SqlClient.SqlClient, client),
       Context.add(PostgresClient, {
         pool: Effect.sync(pool.figures),
-        health: Effect.mapError(Effect.asVoid(client.unsafe("select 1")), PostgresFailure.toDatabaseError)
+        // By a connection of its own, whatever transaction the caller is in.
+        health: Effect.scoped(Effect.flatMap(pool.reserve, (lease) => pool.query(lease, { text: "select 1" }))).pipe(
+          Effect.mapError(PostgresFailure.toDatabaseError),
+          Effect.asVoid
+        )
       })
     )
   })

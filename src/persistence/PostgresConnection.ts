@@ -116,7 +116,7 @@ export const make = (
       executeStream(text: string, values: ReadonlyArray<unknown>, transform: Transform) {
         return this.#lease === undefined
           ? Stream.unwrapScoped(Effect.map(reserve, (connection) => connection.executeStream(text, values, transform)))
-          : new Cursors(this.#lease.client).executeStream(text, values, transform)
+          : new Cursors(pool.forCursors(this.#lease)).executeStream(text, values, transform)
       }
     }
 
@@ -180,10 +180,10 @@ export const make = (
       )
 
     const compiler = modules.sqlPg.makeCompiler()
-    const { database, host, port } = settings.pool
+    const { database, host, port, user } = settings.pool
     const spanAttributes: ReadonlyArray<readonly [string, unknown]> = [
       ["db.system.name", "postgresql"],
-      ["db.namespace", database ?? ""],
+      ["db.namespace", database ?? user ?? ""],
       ["server.address", host ?? ""],
       ["server.port", port]
     ]

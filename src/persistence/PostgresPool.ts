@@ -14,12 +14,14 @@ import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import type * as Pg from "pg"
 import * as PoolMetrics from "./PoolMetrics.js"
+import * as PostgresCursors from "./PostgresCursors.js"
 import * as PostgresFailure from "./PostgresFailure.js"
 import type { Library, Settings } from "./PostgresSettings.js"
 
 /** What `pg` has and its types do not tell. */
 interface Wire {
   readonly stream: {
+    readonly destroyed: boolean
     readonly destroy: () => void
     readonly setTimeout: (millis: number) => void
     readonly once: (event: "timeout", listener: () => void) => void
@@ -29,6 +31,7 @@ interface Wire {
   readonly requestSsl: () => void
   readonly cancel: (processID: number, secretKey: number) => void
   readonly on: (event: "connect" | "sslconnect" | "error" | "end", listener: () => void) => void
+  readonly off: (event: "end", listener: () => void) => void
 }
 
 type Client = Pg.PoolClient & {
@@ -58,6 +61,8 @@ export interface PostgresPool {
   readonly reserve: Effect.Effect<Lease, SqlError, Scope.Scope>
   /** When it is interrupted the server is told to stop, and the end comes when it has. */
   readonly query: (lease: Lease, config: Pg.QueryConfig) => Effect.Effect<Pg.QueryResult, SqlError>
+  /** The client of a lease, for cursors. */
+  readonly forCursors: (lease: Lease) => Pg.PoolClient
   readonly figures: () => PoolMetrics.PoolFigures
   /** Returns when the last connection is closed. What is not given back in time is taken away. */
   readonly close: Effect.Effect<void>
@@ -217,9 +222,11 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
         if (settings.session === "" || ready.has(client)) return take(client)
         const onError = () => undefined
         client.on("error", onError)
-        client.query(settings.session, (error) => {
+        const config = { text: settings.session, query_timeout: settings.pool.connectionTimeoutMillis }
+        client.query(config, (error: Error | null) => {
           client.off("error", onError)
           if (error) {
+            client.connection.stream.destroy()
             client.release(error)
             return refuse(error)
           }
@@ -273,6 +280,29 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
       })
     })
 
+  const forCursors = (lease: Lease): Pg.PoolClient => {
+    const client = lease.client as Client
+    const wire = client.connection
+    return PostgresCursors.clientFor(client, {
+      isLost: () => wire.stream.destroyed,
+      onLost: (listener) => {
+        const release = destroyWhenSilent(wire)
+        wire.on("end", listener)
+        return () => {
+          wire.off("end", listener)
+          release()
+        }
+      },
+      cancel: () =>
+        new Promise((resolve) =>
+          requestCancel(pg, client, (reached) => {
+            if (!reached) wire.stream.destroy()
+            resolve()
+          })
+        )
+    })
+  }
+
   const closed = Effect.async<void>((resume) => {
     if (open.size === 0) return resume(Effect.void)
     onEmpty = () => resume(Effect.void)
@@ -283,6 +313,7 @@ export const make = (pg: Library, settings: Settings): PostgresPool => {
     acquire,
     reserve,
     query,
+    forCursors,
     figures,
     close: Effect.gen(function* () {
       void pool.end()

@@ -63,17 +63,6 @@ const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
   return failure.value instanceof SqlError ? SqlFailure.describe(failure.value).reason : "another error"
 }
 
-/** Until the server shows one that does this. */
-const running = (connectionString: string, name: string, text: string) =>
-  Effect.repeat(
-    aside(
-      connectionString,
-      `select count(*)::int as n from pg_stat_activity
-       where application_name = '${name}' and state = 'active' and query like '%${text}%'`
-    ),
-    { until: ([row]) => row.n > 0 }
-  )
-
 TestServers.suite("postgres", server, (address) => {
   const options = (applicationName: string, more: PostgresClient.Options = {}): PostgresClient.Options => ({
     ...more,
@@ -373,11 +362,9 @@ TestServers.suite("postgres", server, (address) => {
         const { pg, sql } = yield* client(options("notify"))
         const channel = `odd "channel" ${process.pid}`
         const heard = yield* Effect.fork(Stream.runCollect(Stream.take(pg.listen(channel), 2)))
-        yield* running(address.url, "notify", "listen").pipe(
-          Effect.timeoutOption("100 millis"),
-          Effect.zipRight(Effect.repeat(connectionsOf(address.url, "notify"), { until: (n) => n >= 2 })),
-          Effect.zipRight(Effect.sleep("50 millis"))
-        )
+        const listening = `select 1 from pg_stat_activity
+          where application_name = 'notify' and query like 'listen%' and state = 'idle'`
+        yield* Effect.repeat(aside(address.url, listening), { until: (rows) => rows.length === 1 })
         yield* pg.notify(channel, "it's one")
         yield* sql.withTransaction(sql`select pg_notify(${channel}, 'two')`)
         assert.deepStrictEqual(Chunk.toArray(yield* Fiber.join(heard)), ["it's one", "two"])
@@ -386,7 +373,7 @@ TestServers.suite("postgres", server, (address) => {
 
     it.scopedLive("end in time, and the connection goes on", () =>
       Effect.gen(function* () {
-        const { postgres, sql } = yield* client(options("timeout", { queryTimeout: "100 millis", maxConnections: 1 }))
+        const { postgres, sql } = yield* client(options("timeout", { queryTimeout: "400 millis", maxConnections: 1 }))
         const before = yield* sql`select pg_backend_pid() as pid`
         assert.strictEqual(reasonOf(yield* Effect.exit(sql`select pg_sleep(20)`)), "busy")
         assert.deepStrictEqual(yield* sql`select pg_backend_pid() as pid`, before)
@@ -396,13 +383,13 @@ TestServers.suite("postgres", server, (address) => {
 
     it.scopedLive("have another time in a transaction that says so", () =>
       Effect.gen(function* () {
-        const { context, sql } = yield* client(options("timeout", { queryTimeout: "100 millis", maxConnections: 1 }))
-        const slow = sql`select pg_sleep(0.3)`
+        const { context, sql } = yield* client(options("timeout", { queryTimeout: "400 millis", maxConnections: 1 }))
+        const slow = sql`select pg_sleep(0.8)`
         assert.strictEqual(reasonOf(yield* Effect.exit(slow)), "busy")
         yield* Effect.provide(PostgresClient.withStatementTimeout(slow, Duration.infinity), context)
         const short = Effect.provide(PostgresClient.withStatementTimeout(slow, "20 millis"), context)
         assert.strictEqual(reasonOf(yield* Effect.exit(short)), "busy")
-        assert.deepStrictEqual(yield* sql`select current_setting('statement_timeout') as at`, [{ at: "100ms" }])
+        assert.deepStrictEqual(yield* sql`select current_setting('statement_timeout') as at`, [{ at: "400ms" }])
       })
     )
 
