@@ -60,3 +60,50 @@ export const retry = <A>(attempt: () => A, millis: number): Effect.Effect<A, Sql
         : again(attempt, machine.unsafeCurrentTimeMillis(), millis, 0)
     )
   )
+
+/** Milliseconds that a process which is not alone goes on writing, and after which it takes itself to be alone. */
+const SPELL = 20
+const MEMORY = 1000
+
+/**
+ * A process that writes all the time would leave others only the moments between two transactions. One that has found another one in its way lately
+ * stands back for a moment now and then.
+ *
+ * @category models
+ */
+export interface Courtesy {
+  readonly met: () => void
+  readonly isDue: () => boolean
+  readonly standBack: Effect.Effect<void>
+}
+
+/**
+ * @category constructors
+ */
+export const courtesy = (): Courtesy => {
+  let met = Number.NEGATIVE_INFINITY
+  let stoodBack = Number.NEGATIVE_INFINITY
+  const isDue = (): boolean => {
+    if (met < 0) return false
+    const now = machine.unsafeCurrentTimeMillis()
+    if (now - met <= MEMORY) return now - stoodBack >= SPELL
+    met = Number.NEGATIVE_INFINITY
+    return false
+  }
+  return {
+    isDue,
+    met: () => {
+      met = machine.unsafeCurrentTimeMillis()
+    },
+    standBack: Effect.suspend(() =>
+      isDue()
+        ? Effect.zipRight(
+            Effect.withClock(Effect.sleep(OLD_PAUSE), machine),
+            Effect.sync(() => {
+              stoodBack = machine.unsafeCurrentTimeMillis()
+            })
+          )
+        : Effect.void
+    )
+  }
+}

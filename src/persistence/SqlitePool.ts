@@ -165,7 +165,9 @@ export class Lease extends Executor {
       try {
         return Effect.succeed(attempt())
       } catch (error) {
-        return this.isWorthWaiting(error) ? SqliteBusy.retry(attempt, this.pool.busyTimeout) : failed(error)
+        if (!this.isWorthWaiting(error)) return failed(error)
+        this.pool.courtesy.met()
+        return SqliteBusy.retry(attempt, this.pool.busyTimeout)
       }
     })
   }
@@ -202,14 +204,17 @@ class Direct extends Executor {
 
   protected run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
     return Effect.withFiberRuntime((fiber) => {
-      const { isMemory, main, turns } = this.pool
+      const { courtesy, isMemory, main, turns } = this.pool
       const level = levelOf(fiber)
-      if (turns.isTaken() && (isMemory || !main.isRead(sql))) return this.inLine(operation, level, fiber)
+      if ((turns.isTaken() || courtesy.isDue()) && (isMemory || !main.isRead(sql))) {
+        return this.inLine(operation, level, fiber)
+      }
       try {
         return Effect.succeed(operation(main, level))
       } catch (error) {
         if (!SqliteFailure.isBusy(error)) return failed(error)
         // Not in line: the transaction that is open here may be waiting for this read.
+        courtesy.met()
         return main.isRead(sql) ? this.waiting(operation, level) : this.inLine(operation, level, fiber)
       }
     })
@@ -253,7 +258,8 @@ class Direct extends Executor {
     fiber: Fiber.RuntimeFiber<any, any>
   ): Effect.Effect<A, SqlError> {
     if (this.pool.leaseOf(fiber.currentContext) !== undefined) return failed(itself())
-    return this.pool.turns.withTurn(this.waiting(operation, level))
+    const { courtesy, turns } = this.pool
+    return turns.withTurn(Effect.zipRight(courtesy.standBack, this.waiting(operation, level)))
   }
 }
 
@@ -280,6 +286,7 @@ export class Pool {
   readonly isMemory: boolean
   readonly busyTimeout: number
   readonly turns: SqliteTurns.Turns = SqliteTurns.make()
+  readonly courtesy: SqliteBusy.Courtesy = SqliteBusy.courtesy()
   readonly main: Session
   readonly direct: Connection
   private readonly shared: Shared
@@ -323,16 +330,18 @@ export class Pool {
   /** To be called where nobody can interrupt; `restore` is for the wait. */
   lease(restore: Restore): Effect.Effect<Lease, SqlError> {
     return Effect.suspend(() => {
-      const free = !this.turns.isTaken()
+      const free = !this.turns.isTaken() && !this.courtesy.isDue()
       const turn = this.turns.ask()
       if (free && this.writer !== undefined) return Effect.succeed(new this.leased(this, this.writer, turn))
       return Effect.onError(
         Effect.map(
           restore(
-            Effect.zipRight(
-              turn.come(),
-              SqliteBusy.retry(() => this.writing(), this.busyTimeout)
-            )
+            turn
+              .come()
+              .pipe(
+                Effect.zipRight(this.courtesy.standBack),
+                Effect.zipRight(SqliteBusy.retry(() => this.writing(), this.busyTimeout))
+              )
           ),
           (session) => new this.leased(this, session, turn)
         ),
