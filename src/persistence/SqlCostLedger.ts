@@ -88,16 +88,20 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   const holdTtl = Duration.toMillis(options?.holdTtl ?? CostLedger.HOLD_TTL)
   const spendTtl = Math.max(holdTtl, Duration.toMillis(options?.spendTtl ?? CostLedger.SPEND_TTL))
   const book = Book.make(database.dialect)
-  let operations = 0
+  let sinceSweep = 0
 
-  const sweepsNext = (): boolean => operations % SWEEP_EVERY === SWEEP_EVERY - 1
+  const sweep = (tx: Database.Access, now: number) =>
+    Effect.suspend(() => {
+      if (sinceSweep < SWEEP_EVERY) return Effect.void
+      sinceSweep = 0
+      return book.sweep(tx, now)
+    })
 
   /** One step. What the body fails with that is no `SqlError` leaves nothing behind. */
   const step = <A, E = never>(body: (tx: Database.Access, now: number) => Effect.Effect<A, E | SqlError>) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      const sweeps = sweepsNext()
-      operations++
-      return database.transaction((tx) => (sweeps ? Effect.zipLeft(body(tx, now), book.sweep(tx, now)) : body(tx, now)))
+      sinceSweep++
+      return database.transaction((tx) => Effect.zipLeft(body(tx, now), sweep(tx, now)))
     })
 
   const hold: CostLedger.Service["hold"] = (request) => {
@@ -175,8 +179,8 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   /** One account with no hold that is over is one statement, and needs no transaction. */
   const bookOne = (account: string, given: CostLedger.Amount) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      if (sweepsNext()) return bookAll([account], given)
-      operations++
+      if (sinceSweep >= SWEEP_EVERY - 1) return bookAll([account], given)
+      sinceSweep++
       const changes = Book.changes()
       changes.spend([account], bounded(given), now + spendTtl)
       return Effect.flatMap(book.writeAlone(database, changes, now), (standings) =>

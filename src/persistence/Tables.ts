@@ -16,6 +16,7 @@ import type { Dialect } from "./Dialect.js"
 import * as FactTables from "./FactTables.js"
 import * as MemoryTables from "./MemoryTables.js"
 import * as Payloads from "./Payloads.js"
+import * as RateTables from "./RateTables.js"
 import * as RunLogTables from "./RunLogTables.js"
 import * as SessionTables from "./SessionTables.js"
 import * as VectorTables from "./VectorTables.js"
@@ -34,5 +35,6 @@ export const initial = (dialect: Dialect): ReadonlyArray<string> => [
   ...MemoryTables.tables(dialect),
   ...SessionTables.tables(dialect),
   ...FactTables.tables(dialect),
-  ...VectorTables.tables(dialect)
+  ...VectorTables.tables(dialect),
+  ...RateTables.tables(dialect)
 ]

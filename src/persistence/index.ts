@@ -141,6 +141,14 @@ export * as SqlFactStore from "./SqlFactStore.js"
 export * as SqlMemoryStore from "./SqlMemoryStore.js"
 
 /**
+ * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same database share their limits, and
+ * together never pass one.
+ *
+ * @since 0.1.0
+ */
+export * as SqlRateLimitStore from "./SqlRateLimitStore.js"
+
+/**
  * The events of runs in a database.
  *
  * @since 0.1.0

@@ -16,11 +16,10 @@ import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import { suite } from "../governance/CostLedgerSuite.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as QueryPlans from "../support/QueryPlans.js"
-import * as SqliteFile from "../support/SqliteFile.js"
+import * as SqlBackends from "../support/SqlBackends.js"
 import * as TcpProxy from "../support/servers/TcpProxy.js"
 import * as TestServers from "../support/TestServers.js"
 
-const sqlite = await SqliteFile.database({ setup: Migrations.run })
 const postgres = await PostgresServer.database({ setup: Migrations.run })
 
 const of = (nanoUsd: number, tokens = 0): CostLedger.Amount => ({ nanoUsd, tokens })
@@ -42,13 +41,11 @@ const consistent = Effect.gen(function* () {
   for (const { account, held, reserved } of rows) assert.strictEqual(Number(reserved), Number(held), account)
 })
 
-const more = (
-  dialect: Dialect.Dialect,
-  database: {
-    readonly layer: Layer.Layer<SqlClient.SqlClient, unknown>
-    readonly kept: Layer.Layer<SqlClient.SqlClient>
-  }
-): void => {
+SqlBackends.suite("SqlCostLedger", (database) => {
+  const dialect = database.dialect === "sqlite" ? Dialect.sqlite : Dialect.postgres
+  const numRuns = dialect.name === "sqlite" ? 60 : 20
+  suite(dialect.name, Layer.provide(SqlCostLedger.layer(), database.layer), { numRuns })
+
   const both = Layer.provideMerge(SqlCostLedger.layer(), database.layer)
   const again = Effect.provide(SqlCostLedger.make(), database.kept)
   const test = (fact: string, body: Effect.Effect<void, unknown, CostLedger.CostLedger | SqlClient.SqlClient>) =>
@@ -341,12 +338,9 @@ const more = (
       }
     })
   )
-}
+})
 
-describe("sqlite", () => {
-  suite("SqlCostLedger", Layer.provide(SqlCostLedger.layer(), sqlite.layer), { numRuns: 60 })
-  more(Dialect.sqlite, sqlite)
-
+describe("SqlCostLedger", () => {
   it.effect("a database without tables is refused, or gets them", () =>
     Effect.gen(function* () {
       const client = SqliteClient.layer({ file: ":memory:" })
@@ -364,9 +358,6 @@ describe("sqlite", () => {
 })
 
 TestServers.suite("postgres", postgres, (database) => {
-  suite("SqlCostLedger", Layer.provide(SqlCostLedger.layer(), database.layer), { numRuns: 20 })
-  more(Dialect.postgres, database)
-
   it.scopedLive("a connection that is cut while a hold is settled is a failure, and it is booked once in the end", () =>
     Effect.gen(function* () {
       const { host, port } = database.address

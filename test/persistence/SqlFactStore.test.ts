@@ -21,13 +21,8 @@ import * as SqlFactStore from "../../src/persistence/SqlFactStore.js"
 import * as SqlFactTerms from "../../src/persistence/SqlFactTerms.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as FactStoreSuite from "../../src/testing/FactStoreSuite.js"
-import * as PostgresServer from "../support/PostgresServer.js"
 import * as QueryPlans from "../support/QueryPlans.js"
-import * as SqliteFile from "../support/SqliteFile.js"
-import * as TestServers from "../support/TestServers.js"
-
-const sqlite = await SqliteFile.database({ setup: Migrations.run })
-const postgres = await PostgresServer.database({ setup: Migrations.run })
+import * as SqlBackends from "../support/SqlBackends.js"
 
 const said = (object: string, validFrom: number, more?: Partial<NewFact>): NewFact => ({
   subject: "Anna",
@@ -154,14 +149,9 @@ const agree = (
     }
   })
 
-const more = (
-  dialect: Dialect.Dialect,
-  database: {
-    readonly layer: Layer.Layer<SqlClient.SqlClient, unknown>
-    readonly kept: Layer.Layer<SqlClient.SqlClient>
-  },
-  numRuns: number
-): void => {
+SqlBackends.suite("SqlFactStore", (database) => {
+  const dialect = database.dialect === "sqlite" ? Dialect.sqlite : Dialect.postgres
+  const numRuns = dialect.name === "sqlite" ? 60 : 15
   const layer = Layer.provideMerge(SqlFactStore.layer(), database.layer)
   const test = (fact: string, body: Effect.Effect<void, unknown, FactStore.FactStore | SqlClient.SqlClient>) =>
     it.effect(fact, () => Effect.provide(body, layer))
@@ -449,11 +439,9 @@ const more = (
       }
     })
   )
-}
+})
 
-describe("sqlite", () => {
-  more(Dialect.sqlite, sqlite, 60)
-
+describe("SqlFactStore", () => {
   it.effect("a database without tables is refused, or gets them", () =>
     Effect.gen(function* () {
       const client = SqliteClient.layer({ file: ":memory:" })
@@ -486,5 +474,3 @@ describe("sqlite", () => {
     )
   )
 })
-
-TestServers.suite("postgres", postgres, (database) => more(Dialect.postgres, database, 15))
