@@ -28,14 +28,28 @@ export interface EntryVectors {
 /** Milliseconds a call that has failed waits for what it has to put right. */
 const PATIENCE = 5_000
 
-/** Never within a character. */
-const cut = (text: string, limit: number): string => {
+/**
+ * Characters of an entry that its vector is made from.
+ *
+ * @category constants
+ */
+export const defaultMaxCharacters = 8_000
+
+/**
+ * Never within a character.
+ *
+ * @category conversions
+ */
+export const cut = (text: string, limit: number): string => {
   if (text.length <= limit) return text
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
 
-const itemOf = (entry: MemoryEntry, vector: Vector): VectorItem => ({
+/**
+ * @category conversions
+ */
+export const itemOf = (entry: MemoryEntry, vector: Vector): VectorItem => ({
   id: entry.id,
   vector,
   timestamp: entry.timestamp,
@@ -53,7 +67,7 @@ export const make = (
   options: { readonly embedder: Embedder; readonly index: VectorIndex; readonly maxCharacters?: number | undefined }
 ): EntryVectors => {
   const { embedder, index } = options
-  const limit = Count.count(options.maxCharacters, 8_000, 2)
+  const limit = Count.count(options.maxCharacters, defaultMaxCharacters, 2)
 
   const embedded = (
     entries: ReadonlyArray<MemoryEntry>
