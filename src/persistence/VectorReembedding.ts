@@ -15,10 +15,10 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
-import type { EntryId } from "../domain/Ids.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
+import type { EntryId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
-import { Embedder, type EmbeddingError, type Service as EmbedderService } from "../llm/Embedder.js"
+import { Embedder, type Service as EmbedderService, type EmbeddingError } from "../llm/Embedder.js"
 import * as EntryVectors from "../memory/EntryVectors.js"
 import type { MemoryBackend, Position } from "../memory/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
@@ -158,7 +158,9 @@ const make = Effect.fnUntraced(function* (
         message: "The embedder gave another number of vectors than texts"
       })
     }
-    const items = missing.map((entry, at) => EntryVectors.itemOf(entry, vectors[at] as VectorIndex.VectorItem["vector"]))
+    const items = missing.map((entry, at) =>
+      EntryVectors.itemOf(entry, vectors[at] as VectorIndex.VectorItem["vector"])
+    )
     yield* rows.guarded(
       database.transaction((tx) =>
         Effect.zipRight(held(tx, place), items.length === 0 ? Effect.void : rows.fill(tx, ownerId, items))

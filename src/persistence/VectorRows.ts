@@ -184,12 +184,9 @@ export const make = (database: Database.Database, options: Options): VectorRows 
       (error) => Effect.fail(new StorageError(SqlFailure.fields(error)))
     ) as Effect.Effect<A, Exclude<E, SqlError> | StorageError>
 
-  /** Spaces of this index, ascending; this one is among them. */
-  const spaces = (tx: Database.Access): Effect.Effect<ReadonlyArray<number>, SqlError | MemoryStoreError> =>
-    Effect.flatMap(tx.rows(sql.spaces, [kind, KeyText.encode(space.name)]), (rows) => {
-      const ids = rows.map(({ id }) => Number(id))
-      return ids.includes(space.id) ? Effect.succeed(ids) : Effect.fail(gone())
-    })
+  /** Spaces of this index, ascending. Who deletes does so in all of them, also when its own is gone. */
+  const spaces = (tx: Database.Access): Effect.Effect<ReadonlyArray<number>, SqlError> =>
+    Effect.map(tx.rows(sql.spaces, [kind, KeyText.encode(space.name)]), (rows) => rows.map(({ id }) => Number(id)))
 
   const remove = (tx: Database.Access, id: number, owner: string, ids: ReadonlyArray<string>) =>
     Effect.gen(function* () {
@@ -241,7 +238,9 @@ export const make = (database: Database.Database, options: Options): VectorRows 
   ) =>
     Effect.gen(function* () {
       const owner = KeyText.encode(ownerId)
-      for (const id of yield* spaces(tx)) {
+      const all = yield* spaces(tx)
+      if (!all.includes(space.id)) return yield* gone()
+      for (const id of all) {
         if (id === space.id) {
           const row = yield* tx.first(sql.touch, [id, owner])
           yield* tx.insert(insert, rowsOf(owner, Number(row?.revision), items, vectors))

@@ -271,6 +271,7 @@ export const make = (
         if (query instanceof MemoryStoreError) return yield* query
         const now = yield* Clock.currentTimeMillis
         const state = yield* rows().state(ownerId)
+        if (state === undefined) release(ownerId)
         if (state === undefined || !(limit >= 1)) return []
         const accepts = selection === undefined ? undefined : predicate(selection)
         const asked = { limit: Math.floor(limit), now, accepts }

@@ -125,6 +125,7 @@ export const remove = ({ dialect }: Pick<Database, "dialect">, table: string) =>
     Effect.gen(function* () {
       yield* tx.rows(lock, [id])
       for (const sql of statements) yield* tx.run(sql, [id])
+      if (dialect.name === "sqlite") return
       for (const name of indexes(id)) yield* tx.run(`DROP INDEX IF EXISTS ${name}`)
     })
 }

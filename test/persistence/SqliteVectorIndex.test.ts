@@ -208,6 +208,13 @@ SqliteDrivers.suite("SqliteVectorIndex", (driver) => {
       assert.include(gone.message, "has gone over to another model than m")
       assert.strictEqual((yield* Effect.flip(first.search("ann", vectorOf(1), { limit: 1 })))._tag, "MemoryStoreError")
       assert.strictEqual((yield* Effect.flip(first.health))._tag, "MemoryStoreError")
+      // What is deleted is deleted all the same.
+      yield* index.upsert("ann", [item("b", 1, { vector: vectorOf(1, 4) })])
+      yield* first.delete("ann", ids("b"))
+      assert.strictEqual(yield* index.count("ann"), 0)
+      yield* index.upsert("ann", [item("b", 1, { vector: vectorOf(1, 4) })])
+      yield* first.clear("ann")
+      assert.strictEqual(yield* index.count("ann"), 0)
       yield* index.upsert("ann", [item("a", 1, { vector: vectorOf(1, 4) })])
       for (const other of [model, { model: "n", dimensions: 8 }, { model: "o", dimensions: 4 }]) {
         const error = yield* Effect.flip(SqliteVectorIndex.make(other))

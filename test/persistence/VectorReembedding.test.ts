@@ -89,7 +89,10 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
       assert.deepStrictEqual([...new Set(texts(counting))].length, 40)
       const [hit] = yield* index.search("ann", CountingEmbedder.vectorOf("ann said 7"), { limit: 1 })
       assert.strictEqual(hit?.id, "e7")
-      assert.strictEqual((yield* Effect.flip(before.count("ann").pipe(Effect.zipRight(before.health))))._tag, "MemoryStoreError")
+      assert.strictEqual(
+        (yield* Effect.flip(before.count("ann").pipe(Effect.zipRight(before.health))))._tag,
+        "MemoryStoreError"
+      )
       const rows = yield* sql`SELECT model, active, position, claim FROM lex_vector_indexes`
       assert.deepStrictEqual(rows, [{ model: "counting", active: 1, position: null, claim: null }])
       // Nothing is left to be done, and the old model is the other one now.
@@ -155,7 +158,9 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
                 ])
               )
       })
-      const entries = (yield* Effect.forEach(owners, (owner) => backend.page(owner, { limit: 100, selection: {} }))).flat()
+      const entries = (yield* Effect.forEach(owners, (owner) =>
+        backend.page(owner, { limit: 100, selection: {} })
+      )).flat()
       assert.lengthOf(entries, 38)
       assert.deepStrictEqual(yield* countsOf(index), [28, 3, 7])
       for (const { content, id, ownerId } of entries) {
