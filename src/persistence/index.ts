@@ -190,3 +190,10 @@ export * as SqliteClient from "./SqliteClient.js"
  * @since 0.1.0
  */
 export * as SqliteVectorIndex from "./SqliteVectorIndex.js"
+
+/**
+ * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
+ *
+ * @since 0.1.0
+ */
+export * as VectorReembedding from "./VectorReembedding.js"
