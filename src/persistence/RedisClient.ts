@@ -1,5 +1,5 @@
 /**
- * A connection to Redis (6.2 or later, Valkey, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
  *
  * Every command ends within `commandTimeout`, whatever the server does. While the connection is down a command waits for it to come back, as
  * long as its time allows, and nothing is kept in a queue beyond that. A command that was sent and not answered fails, and is never sent
@@ -43,7 +43,7 @@ export const script = (lua: string): Script => ({ lua, sha: createHash("sha1").u
  * @since 0.1.0
  * @category models
  */
-export type Argument = string | number | Uint8Array
+export type Argument = string | number
 
 /**
  * @since 0.1.0
@@ -119,7 +119,7 @@ export const make = (
     const { send } = connection
     return {
       isCluster: connection.isCluster,
-      command: (name, ...args) => send((redis) => redis.call(name, args as Array<string | Buffer | number>)),
+      command: (name, ...args) => send((redis) => redis.call(name, args as Array<string | number>)),
       evaluate: (script, keys, args) => connection.evaluate(script, keys, args),
       scan: connection.scan,
       health: Effect.asVoid(send((redis) => redis.ping()))

@@ -208,7 +208,7 @@ export const open = (
 
     const evaluate: Connection["evaluate"] = (script, keys, args) =>
       send((redis) => {
-        const rest = [keys.length, ...keys, ...args] as Array<string | number | Buffer>
+        const rest = [keys.length, ...keys, ...args] as Array<string | number>
         return redis.call("evalsha", [script.sha, ...rest]).catch((error: unknown) => {
           if (RedisFailure.isMissingScript(error)) return redis.call("eval", [script.lua, ...rest])
           throw error

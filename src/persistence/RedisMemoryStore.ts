@@ -8,7 +8,8 @@
  * Entries expire by Effect's `Clock`; a change of the owner and `expire` remove what has. Redis itself removes nothing, so it must not evict
  * (`maxmemory-policy noeviction` or `volatile-lru`), and what is durable is what its append-only file makes durable (`appendfsync`).
  *
- * In a cluster all of an owner lies on one node, and owners are spread over sixteen places by their names.
+ * In a cluster all of an owner lies on one node, and owners are spread over sixteen slots by their names. Move these to other nodes only while
+ * nobody writes.
  *
  * @since 0.1.0
  */

@@ -102,6 +102,13 @@ const peeking = RedisClient.script(`${passing}
 return total
 `)
 
+const prefixOf = (options: Options | undefined): string => options?.prefix ?? "lexigram-rates"
+
+const keysOf = (prefix: string, key: string): readonly [string, string] => {
+  const name = RedisText.tag(`${prefix}:${key}`)
+  return [`${name}:s`, `${name}:a`]
+}
+
 const failed = (cause: DatabaseError): GovernancePersistenceError =>
   new GovernancePersistenceError({ message: "The rates in Redis could not be read or written", cause })
 
@@ -111,17 +118,16 @@ const failed = (cause: DatabaseError): GovernancePersistenceError =>
  */
 export const make = (options?: Options | undefined): Effect.Effect<Service, never, RedisClient.RedisClient> =>
   Effect.map(RedisClient.RedisClient, ({ evaluate }): Service => {
-    const prefix = options?.prefix ?? "lexigram-rates"
+    const prefix = prefixOf(options)
     const run = (
       script: RedisClient.Script,
       key: string,
       windowMs: number,
       ...args: ReadonlyArray<number>
     ): Effect.Effect<unknown, GovernancePersistenceError> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        const name = RedisText.tag(`${prefix}:${key}`)
-        return Effect.mapError(evaluate(script, [`${name}:s`, `${name}:a`], [now, windowMs, ...args]), failed)
-      })
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.mapError(evaluate(script, keysOf(prefix, key), [now, windowMs, ...args]), failed)
+      )
     return {
       take: ({ amount, key, limit, windowMs }) => {
         const slotMs = windowMs <= EXACT_MS ? 1 : Math.ceil(windowMs / SLOTS)
@@ -142,3 +148,20 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
  */
 export const layer = (options?: Options | undefined): Layer.Layer<RateLimitStore, never, RedisClient.RedisClient> =>
   Layer.effect(RateLimitStore, make(options))
+
+/**
+ * Deletes what was taken under a key, as when a user is erased; it would go by itself once it has left its window. Whether there was anything.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const forget = (
+  key: string,
+  options?: Options | undefined
+): Effect.Effect<boolean, GovernancePersistenceError, RedisClient.RedisClient> =>
+  Effect.flatMap(RedisClient.RedisClient, ({ command }) =>
+    Effect.mapBoth(command("unlink", ...keysOf(prefixOf(options), key)), {
+      onFailure: failed,
+      onSuccess: (count) => Number(count) > 0
+    })
+  )

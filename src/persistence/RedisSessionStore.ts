@@ -14,7 +14,8 @@
  *
  * **In a cluster** all keys of a store carry one hash tag, its prefix: they lie on one node, because a session, its branches, the limits of its
  * user and the lists belong together. To spread sessions over the nodes, give each tenant, or each of a number of groups of users, a
- * store with a prefix of its own.
+ * store with a prefix of its own. Move such a slot to another node only while nobody writes: until all of its keys have moved, a script finds
+ * some of them on neither side, and fails or takes them for absent.
  *
  * @since 0.1.0
  */

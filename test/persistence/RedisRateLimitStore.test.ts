@@ -106,6 +106,20 @@ TestServers.suite("redis", available, (server) => {
       })
     )
 
+    test(
+      "what was taken under a key can be forgotten, and nothing else with it",
+      Effect.gen(function* () {
+        const options = { prefix: "forgotten {" }
+        const store = yield* RedisRateLimitStore.make(options)
+        const windowMs = 60_000
+        for (const key of ["ann", "ann}"]) yield* store.take({ key, amount: 3, limit: 10, windowMs })
+        assert.isTrue(yield* RedisRateLimitStore.forget("ann", options))
+        assert.isFalse(yield* RedisRateLimitStore.forget("ann", options))
+        assert.strictEqual(yield* store.peek({ key: "ann", windowMs }), 0)
+        assert.strictEqual(yield* store.peek({ key: "ann}", windowMs }), 3)
+      })
+    )
+
     it.live("of 64 fibers no more take than there is room for, whatever the hour", () =>
       Effect.gen(function* () {
         const store = yield* RateLimitStore

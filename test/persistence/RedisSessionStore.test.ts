@@ -2,6 +2,7 @@ import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -271,6 +272,36 @@ TestServers.suite("redis", available, (server) => {
         assert.deepStrictEqual(yield* wayTo(store, kept.head), confirmed)
         assert.isAbove(confirmed.length, 10)
         assert.isAbove(failures, 0)
+      }))
+
+    test("a server without room refuses a write as a whole", () =>
+      Effect.gen(function* () {
+        const own = yield* TestServers.ownRedis({
+          durable: false,
+          settings: { maxmemory: "4mb", "maxmemory-policy": "noeviction" }
+        })
+        const client = yield* RedisClient.make({ url: RedisTests.urlOf(own) })
+        const store = yield* Effect.provideService(RedisSessionStore.make(), RedisClient.RedisClient, client)
+        let one = yield* created(store, session("s"))
+        const confirmed: Array<string> = []
+        let refusal: unknown
+        while (refusal === undefined) {
+          const id = `t${confirmed.length}`
+          const turns = turnsOf(one, [id]).map((turn) => ({ ...turn, content: "x".repeat(100_000) }))
+          const next = behind(one, turns)
+          const result = yield* Effect.either(store.append({ session: next, turns }))
+          if (Either.isLeft(result)) refusal = result.left.cause
+          else {
+            one = next
+            confirmed.push(id)
+          }
+          assert.isBelow(confirmed.length, 100)
+        }
+        assert.strictEqual((refusal as { readonly reason?: unknown }).reason, "full")
+        yield* isKept(store, one)
+        assert.deepStrictEqual(yield* wayTo(store, one.head), confirmed)
+        assert.isTrue(yield* store.delete(one.id))
+        yield* created(store, session("s"))
       }))
 
     test("says nothing of what is kept when it fails", (store, client, prefix) =>
