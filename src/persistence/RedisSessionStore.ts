@@ -22,7 +22,6 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import * as Schema from "effect/Schema"
 import type { Session, SessionCheckpoint, SessionTurn } from "../session/Session.js"
 import * as SessionCodec from "../session/SessionCodec.js"
 import { SessionStorageError } from "../session/SessionError.js"
@@ -33,6 +32,7 @@ import type { DatabaseError } from "./PersistenceError.js"
 import type { Argument, Script } from "./RedisClient.js"
 import { RedisClient } from "./RedisClient.js"
 import * as Scripts from "./RedisSessionScripts.js"
+import * as RedisSessionText from "./RedisSessionText.js"
 import * as RedisText from "./RedisText.js"
 
 /**
@@ -52,11 +52,6 @@ const BYTES_PAGE = 4_000_000
 const statuses = ["active", "suspended", "closed", "expired"] as const
 const kinds = ["manual", "auto", "fork", "merge"] as const
 
-const { checkpointId, depth, head, totalCost, totalTokens } = SessionCodec.sessionFields
-
-/** What turns change of a session; its revision and time are fields of their own. */
-const moving = SessionCodec.of(Schema.Struct({ head, depth, totalTokens, totalCost, checkpointId }))
-
 const failed = (cause: DatabaseError): SessionStorageError =>
   new SessionStorageError({ message: "The sessions in Redis could not be read or written", cause })
 
@@ -73,7 +68,9 @@ const isShown = (reply: unknown): reply is Shown =>
   Array.isArray(reply) && reply.every((one) => typeof one === "string")
 
 const decodeSession = (reply: unknown): Effect.Effect<Session, SessionStorageError> =>
-  isShown(reply) ? SessionCodec.session.decode("the key of a session in Redis", textOf(reply)) : Effect.fail(unreadable)
+  isShown(reply)
+    ? RedisSessionText.session.decode("the key of a session in Redis", textOf(reply))
+    : Effect.fail(unreadable)
 
 const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
   Effect.forEach(replies as ReadonlyArray<unknown>, decodeSession)
@@ -81,14 +78,16 @@ const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>,
 /** As it is kept: behind its parent's session and the parent. */
 const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageError> => {
   const text = String(value)
-  return SessionCodec.turn.decode(
+  return RedisSessionText.turn.decode(
     "the key of turns in Redis",
     text.slice(text.indexOf("\0", text.indexOf("\0") + 1) + 1)
   )
 }
 
 const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
-  Effect.forEach(texts as ReadonlyArray<string>, (text) => SessionCodec.turn.decode("the key of turns in Redis", text))
+  Effect.forEach(texts as ReadonlyArray<string>, (text) =>
+    RedisSessionText.turn.decode("the key of turns in Redis", text)
+  )
 
 const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
   typeof text === "string"
@@ -135,7 +134,7 @@ const checkpointArgs = (
       ])
 
 const turnArgs = (session: Session, turn: SessionTurn): Effect.Effect<ReadonlyArray<Argument>, SessionStorageError> =>
-  Effect.map(SessionCodec.turn.encode(turn), (text) => [
+  Effect.map(RedisSessionText.turn.encode(turn), (text) => [
     id(turn.id),
     turn.parent === undefined || turn.parent.sessionId === session.id ? "" : id(turn.parent.sessionId),
     turn.parent === undefined ? "" : id(turn.parent.turnId),
@@ -170,7 +169,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
     const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)
 
     const create: SessionStore.Service["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }) {
-      const text = yield* SessionCodec.session.encode(session)
+      const text = yield* RedisSessionText.session.encode(session)
       const [outcome, kept] = yield* write(Scripts.create, [
         id(session.id),
         ...sessionArgs(session, text),
@@ -193,7 +192,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         case "parent":
           return yield* overLimit(session, limits, outcome)
         default:
-          return { session: yield* SessionCodec.session.decode("the key of a session in Redis", text), isNew: true }
+          return { session: yield* RedisSessionText.session.decode("the key of a session in Redis", text), isNew: true }
       }
     })
 
@@ -201,7 +200,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       const { checkpoint, keepCheckpoints, limits, session } = change
       const [outcome, revision] = yield* write(Scripts.save, [
         id(session.id),
-        ...sessionArgs(session, yield* SessionCodec.session.encode(session)),
+        ...sessionArgs(session, yield* RedisSessionText.session.encode(session)),
         session.revision - 1,
         limit(limits?.perUser),
         limit(limits?.perParent),
@@ -216,8 +215,8 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
       const [outcome, detail] = yield* write(Scripts.append, [
         id(session.id),
-        ...sessionArgs(session, isStateChanged === true ? yield* SessionCodec.session.encode(session) : ""),
-        yield* moving.encode(session),
+        ...sessionArgs(session, isStateChanged === true ? yield* RedisSessionText.session.encode(session) : ""),
+        yield* RedisSessionText.encodePlace(session),
         session.revision - 1,
         ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
         turns.length,
