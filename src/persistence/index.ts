@@ -60,7 +60,7 @@ export * as PostgresClient from "./PostgresClient.js"
 export * as RedisCacheBackend from "./RedisCacheBackend.js"
 
 /**
- * A connection to Redis (6.2 or later, Valkey, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
  *
  * @since 0.1.0
  */
