@@ -52,7 +52,7 @@ TestServers.suite("redis", available, (server) => {
 
   describe("sessions in Redis", () => {
     for (const one of SessionStoreSuite.cases) {
-      it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 60_000)
+      it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 180_000)
     }
   })
 
@@ -331,7 +331,7 @@ TestServers.suite("redisCluster", cluster, (nodes) => {
 
   describe("sessions in a cluster of Redis", () => {
     for (const one of SessionStoreSuite.cases) {
-      if (!long.includes(one.name)) it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 60_000)
+      if (!long.includes(one.name)) it.effect(one.name, () => SessionStoreSuite.check(one, fresh), 180_000)
     }
   })
 })
