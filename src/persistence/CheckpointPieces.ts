@@ -26,6 +26,8 @@ const page = 500
 /** A part of the JSON of a state: as it is, or by the ref of a rope. */
 type Part = string | readonly [ref: string]
 
+type Body = readonly [rest: Omit<Checkpoint, "state" | "metadata">, parts: ReadonlyArray<Part>]
+
 /**
  * @category models
  */
@@ -44,6 +46,14 @@ export type CheckpointRow = {
   readonly body: string | null
   readonly ref: string | null
   readonly metadata: string
+}
+
+const attempt = <A>(f: () => A): A | undefined => {
+  try {
+    return f()
+  } catch {
+    return undefined
+  }
 }
 
 const isPlain = (state: Json): state is { readonly [key: string]: Json } => {
@@ -130,7 +140,7 @@ export interface CheckpointPieces {
     ropes: ReadonlyArray<Rope.Rope>,
     plan: Plan
   ) => Effect.Effect<void, SqlError>
-  /** `undefined` where pieces are not there: the thread was deleted meanwhile, or what is kept is broken. */
+  /** `undefined` where something is not there or no JSON: the thread was deleted meanwhile, or what is kept is broken. */
   readonly read: (
     thread: string,
     rows: ReadonlyArray<CheckpointRow>
@@ -235,19 +245,23 @@ export const make = (database: Database.Database): CheckpointPieces => {
         known
       )
       if (bodies === undefined) return undefined
-      const parsed = rows.map(({ body, metadata, ref }) => {
-        const [rest, parts] = JSON.parse(body ?? (bodies.get(ref as string) as string)) as [object, ReadonlyArray<Part>]
-        return { rest, parts, metadata }
-      })
+      const begun = attempt(() =>
+        rows.map(({ body, metadata, ref }) => {
+          const [rest, parts] = JSON.parse(body ?? (bodies.get(ref as string) as string)) as Body
+          return { rest, parts, metadata: JSON.parse(metadata) as Checkpoint["metadata"] }
+        })
+      )
+      if (begun === undefined) return undefined
       const refs = new Set(
-        parsed.flatMap(({ parts }) => parts.flatMap((part) => (typeof part === "string" ? [] : part)))
+        begun.flatMap(({ parts }) => parts.flatMap((part) => (typeof part === "string" ? [] : part)))
       )
       const states = yield* texts(thread, refs, known)
       if (states === undefined) return undefined
-      return parsed.map(({ metadata, parts, rest }) => {
-        const state = parts.map((part) => (typeof part === "string" ? part : (states.get(part[0]) as string))).join("")
-        return { ...rest, state: JSON.parse(state), metadata: JSON.parse(metadata) } as Checkpoint
-      })
+      const stateOf = (parts: ReadonlyArray<Part>): Json =>
+        JSON.parse(parts.map((part) => (typeof part === "string" ? part : (states.get(part[0]) as string))).join(""))
+      return attempt(() =>
+        begun.map(({ metadata, parts, rest }) => ({ ...rest, state: stateOf(parts), metadata }) as Checkpoint)
+      )
     })
   }
 }

@@ -82,23 +82,30 @@ const consistently = <A, E>(
     return left > 1 ? consistently(operation, read, left - 1) : Effect.fail(unreadable(operation))
   })
 
-/** The test of a metadata text: as texts of equal values are. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The test of a metadata text: by the texts that equal values have. What is broken is passed on to whoever reads it. */
 const accepting = (filter: Checkpointer.ListOptions["filter"]): ((metadata: string) => boolean) => {
   if (filter === undefined) return () => true
   const wanted = Object.keys(filter).map((key) => [key, CanonicalJson.stringify(filter[key])] as const)
   return (text) => {
-    const metadata = JSON.parse(text) as Checkpointer.Checkpoint["metadata"]
-    return wanted.every(
-      ([key, value]) => Object.hasOwn(metadata, key) && CanonicalJson.stringify(metadata[key]) === value
+    const metadata = parse(text) as Checkpointer.Checkpoint["metadata"] | undefined
+    return (
+      metadata === undefined ||
+      wanted.every(([key, value]) => Object.hasOwn(metadata, key) && CanonicalJson.stringify(metadata[key]) === value)
     )
   }
 }
 
 const nodeWritesOf = (row: WritesRow): Checkpointer.NodeWrites | undefined => {
-  const text = Payloads.unpack(row)
-  if (text === undefined) return undefined
-  const [node, writes] = JSON.parse(text) as [string, Checkpointer.Writes]
-  return { node, writes }
+  const parsed = parse(Payloads.unpack(row) ?? "") as readonly [string, Checkpointer.Writes] | undefined
+  return parsed === undefined ? undefined : { node: parsed[0], writes: parsed[1] }
 }
 
 const over = (database: Database): Checkpointer.Service => {
@@ -170,7 +177,7 @@ const over = (database: Database): Checkpointer.Service => {
         const id = IndexKey.of(checkpointId)
         return database.transaction(
           Effect.fnUntraced(function* (tx) {
-            yield* tx.rows(sql.lock, [thread])
+            if ((yield* tx.first(sql.lock, [thread])) === undefined) return
             const found = yield* tx.first<{ readonly number: number }>(sql.number, [thread, id])
             if (found === undefined) return
             const number = Number(found.number)
@@ -202,9 +209,11 @@ const over = (database: Database): Checkpointer.Service => {
       return database
         .transaction(
           (tx) =>
-            Effect.zipRight(
-              tx.rows(sql.lock, [thread]),
-              Effect.forEach(sql.deletes, (text) => tx.run(text, [thread]), { discard: true })
+            Effect.flatMap(tx.first(sql.lock, [thread]), (there) =>
+              // What is not there cannot be locked: whoever begins it now has begun it afterwards.
+              there === undefined
+                ? Effect.void
+                : Effect.forEach(sql.deletes, (text) => tx.run(text, [thread]), { discard: true })
             ),
           { durable: true }
         )
