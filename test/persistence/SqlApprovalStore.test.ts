@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
 import * as SqlApprovalStore from "../../src/persistence/SqlApprovalStore.js"
+import type { ApprovalError } from "../../src/tool/ApprovalError.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import type * as ApprovalStore from "../../src/tool/ApprovalStore.js"
 import * as SqlBackends from "../support/SqlBackends.js"
@@ -99,27 +100,23 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
                   added.filter(({ added }) => added),
                   1
                 )
+                const settle = (n: number): Effect.Effect<string, ApprovalError> =>
+                  n === 15
+                    ? Effect.map(mine.withdraw(id), (taken) => (Option.isSome(taken) ? "withdrawn" : "late"))
+                    : Effect.map((n % 2 === 0 ? mine : theirs).settle(id, settlement(2000 + n)), (result) =>
+                        Option.isSome(result) && result.value.settled ? `settled at ${2000 + n}` : "late"
+                      )
                 const settled = yield* Effect.forEach(
                   Array.from({ length: 16 }, (_, n) => n),
-                  (n) =>
-                    n === 15
-                      ? Effect.map(
-                          mine.withdraw(id),
-                          Option.map(() => "withdrawn")
-                        )
-                      : Effect.map(
-                          (n % 2 === 0 ? mine : theirs).settle(id, settlement(2000 + n)),
-                          Option.map(({ record, settled }) => (settled ? (record.settlement?.at ?? -1) : "late"))
-                        ),
+                  settle,
                   { concurrency: "unbounded" }
                 )
-                const winners = settled.filter((one) => Option.isSome(one) && one.value !== "late")
-                assert.lengthOf(winners, 1)
-                const kept = Option.map(yield* mine.get(id), ({ settlement }) => settlement?.at ?? -1)
-                assert.deepStrictEqual(
-                  Option.getOrElse(kept, () => "withdrawn"),
-                  Option.getOrNull(winners[0]!)
-                )
+                const winners = settled.filter((one) => one !== "late")
+                const kept = Option.match(yield* mine.get(id), {
+                  onNone: () => "withdrawn",
+                  onSome: ({ settlement }) => `settled at ${settlement?.at}`
+                })
+                assert.deepStrictEqual(winners, [kept])
               }),
             { discard: true }
           )

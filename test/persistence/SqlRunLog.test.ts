@@ -181,7 +181,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
     return Effect.gen(function* () {
       const log = yield* SqlRunLog.make()
       const newer = { ...event("a", 1), _tag: "Unheard" } as unknown as AgentEvent
-      const richer = { ...event("a", 2), more: [1] } as AgentEvent
+      const richer: AgentEvent = Object.assign(event("a", 2), { more: [1] })
       const changed = { ...event("a", 3), text: { parts: ["secret"] } } as unknown as AgentEvent
       yield* log.append([event("a", 0), newer, richer, changed, event("a", 4)])
       assert.deepStrictEqual(yield* log.read(RunId.make("a")), [event("a", 0), richer, event("a", 4)])

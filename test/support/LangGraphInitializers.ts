@@ -2,15 +2,21 @@
  * What LangGraph's validation is run on: for each of its rounds a saver over a store of its own.
  */
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import type * as SqlClient from "@effect/sql/SqlClient"
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint"
 import type { CheckpointSaverTestInitializer } from "@langchain/langgraph-checkpoint-validation"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as Redacted from "effect/Redacted"
 import * as Checkpointer from "../../src/graph/Checkpointer.js"
+import * as PostgresClient from "../../src/persistence/PostgresClient.js"
+import * as SqlCheckpointer from "../../src/persistence/SqlCheckpointer.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as LangGraphGraphs from "./LangGraphGraphs.js"
 import * as LangGraphSessions from "./LangGraphSessions.js"
+import * as SqlTables from "./SqlTables.js"
 
 type Initializer = CheckpointSaverTestInitializer<BaseCheckpointSaver>
 
@@ -57,6 +63,45 @@ export const sessionsByKey: Initializer = initializer(
 export const graphsInMemory: Initializer = initializer(
   "graphs in memory",
   Checkpointer.layerMemory(),
+  LangGraphGraphs.make
+)
+
+/** One database for all rounds, emptied at the beginning of each. */
+const inDatabase = <I>(
+  checkpointerName: string,
+  client: () => Layer.Layer<SqlClient.SqlClient>,
+  store: Layer.Layer<I, unknown, SqlClient.SqlClient>,
+  make: (runtime: ManagedRuntime.ManagedRuntime<I, never>) => BaseCheckpointSaver
+): Initializer => {
+  const opened = Layer.suspend(() => Layer.orDie(Layer.provideMerge(store, client())))
+  const runtime = ManagedRuntime.make(opened)
+  return {
+    checkpointerName,
+    createCheckpointer: async () => {
+      await runtime.runPromise(SqlTables.empty)
+      return make(runtime)
+    },
+    afterAll: () => runtime.dispose()
+  }
+}
+
+const sqlite = () => Layer.orDie(SqliteClient.layer({ file: "validation.db" }))
+
+/** Where `DATABASE_URL` says. */
+const postgres = () =>
+  Layer.orDie(PostgresClient.layer({ url: Redacted.make(process.env["DATABASE_URL"] ?? ""), maxConnections: 4 }))
+
+export const graphsInSqlite: Initializer = inDatabase(
+  "graphs in SQLite",
+  sqlite,
+  SqlCheckpointer.layerMigrated,
+  LangGraphGraphs.make
+)
+
+export const graphsInPostgres: Initializer = inDatabase(
+  "graphs in Postgres",
+  postgres,
+  SqlCheckpointer.layerMigrated,
   LangGraphGraphs.make
 )
 

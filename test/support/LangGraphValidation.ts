@@ -68,12 +68,16 @@ export default {
 const tail = 20_000
 
 /** Ends with the process; interrupted, it ends the process and all that this has started. */
-const node = (args: ReadonlyArray<string>, cwd: string): Effect.Effect<Pick<Outcome, "code" | "printed">> =>
+const node = (
+  args: ReadonlyArray<string>,
+  cwd: string,
+  variables: { readonly [name: string]: string }
+): Effect.Effect<Pick<Outcome, "code" | "printed">> =>
   Effect.async((resume) => {
     // Nothing of the process that runs the tests: its variables tell vitest that it is within vitest.
     const child = spawn(process.execPath, args, {
       cwd,
-      env: { PATH: process.env["PATH"] ?? "", TMPDIR: cwd, HOME: cwd, CI: "1", NO_COLOR: "1" },
+      env: { PATH: process.env["PATH"] ?? "", TMPDIR: cwd, HOME: cwd, CI: "1", NO_COLOR: "1", ...variables },
       detached: true,
       stdio: ["ignore", "pipe", "pipe"]
     })
@@ -94,8 +98,11 @@ const node = (args: ReadonlyArray<string>, cwd: string): Effect.Effect<Pick<Outc
     })
   })
 
-/** The outcome for one of the initializers, by its name. */
-export const validate = (initializer: keyof typeof LangGraphInitializers): Effect.Effect<Outcome> =>
+/** The outcome for one of the initializers, by its name; `variables` are added to the environment of its process. */
+export const validate = (
+  initializer: keyof typeof LangGraphInitializers,
+  variables: { readonly [name: string]: string } = {}
+): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
     const cwd = yield* folder
     const report = Path.join(cwd, "report.json")
@@ -112,7 +119,7 @@ export const validate = (initializer: keyof typeof LangGraphInitializers): Effec
       export default initializer`
     )
     const cli = Path.join(home, "bin", "cli.js")
-    const { code, printed } = yield* node(["--experimental-vm-modules", cli, entry], cwd)
+    const { code, printed } = yield* node(["--experimental-vm-modules", cli, entry], cwd, variables)
     if (!Fs.existsSync(report)) return yield* Effect.dieMessage(`The validation made no report: ${printed}`)
     const { testResults } = yield* Effect.orDie(Schema.decode(Report)(Fs.readFileSync(report, "utf8")))
     const results = testResults.flatMap(({ assertionResults }) => assertionResults)

@@ -19,6 +19,7 @@ import * as PostgresClient from "../../src/persistence/PostgresClient.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as PostgresServer from "./PostgresServer.js"
 import * as SqliteDrivers from "./SqliteDrivers.js"
+import * as SqlTables from "./SqlTables.js"
 import * as TestServers from "./TestServers.js"
 
 export interface SqlBackend {
@@ -48,15 +49,7 @@ const sqlite = (driver: SqliteClient.Driver): SqlBackend => {
       return opened
     })
   )
-  const empty = Effect.orDie(
-    Effect.flatMap(SqlClient.SqlClient, (sql) =>
-      sql.withTransaction(
-        Effect.flatMap(tables, (names) =>
-          Effect.forEach(names, (name) => sql.unsafe(`DELETE FROM ${name}`), { discard: true })
-        )
-      )
-    )
-  )
+  const empty = Effect.orDie(SqlTables.empty)
   afterAll(async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     if (folder !== undefined) Fs.rmSync(folder, { recursive: true, force: true })
@@ -75,21 +68,6 @@ const server = await PostgresServer.database({ setup: Migrations.run })
 
 /** Another database, of another client, without tables. */
 export const elsewhere: Layer.Layer<SqlClient.SqlClient> = Layer.orDie(SqliteClient.layer({ file: ":memory:" }))
-
-/** The tables there are, those of migrations apart. */
-export const tables: Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) =>
-    Effect.map(
-      sql.unsafe<{ readonly name: string }>(
-        sql.onDialectOrElse({
-          sqlite: () => "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
-          orElse: () => "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
-        })
-      ),
-      (rows) => rows.map(({ name }) => name).filter((name) => /^(?:lex|gone)_/.test(name) && name !== "lex_migrations")
-    )
-)
 
 /** The cases on each of them. */
 export const suite = (name: string, cases: (backend: SqlBackend) => void): void => {
@@ -120,10 +98,11 @@ const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.Sql
         get: (target, property) => {
           const value: unknown = Reflect.get(target, property)
           if ((property !== "execute" && property !== "executeRaw") || typeof value !== "function") return value
-          return (sql: string, params: ReadonlyArray<unknown>, ...rest: ReadonlyArray<unknown>) => {
-            seen.push({ sql, params })
-            return value.call(target, sql, params, ...rest)
-          }
+          return (sql: string, params: ReadonlyArray<unknown>, ...rest: ReadonlyArray<unknown>) =>
+            Effect.suspend(() => {
+              seen.push({ sql, params })
+              return value.call(target, sql, params, ...rest)
+            })
         }
       })
       connections.set(connection, watched)

@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as SqlBackends from "./SqlBackends.js"
+import * as SqlTables from "./SqlTables.js"
 
 export interface Store<S> {
   /** Builds it over the client in the context. */
@@ -126,7 +127,7 @@ export const suite = <S>(backend: SqlBackends.SqlBackend, store: Store<S>): void
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           const rename = (from: string, to: string) =>
-            Effect.flatMap(SqlBackends.tables, (tables) =>
+            Effect.flatMap(SqlTables.names, (tables) =>
               Effect.forEach(tables, (name) =>
                 name.startsWith(from)
                   ? sql.unsafe(`ALTER TABLE ${name} RENAME TO ${to}${name.slice(from.length)}`)

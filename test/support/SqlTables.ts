@@ -1,0 +1,28 @@
+/** The tables of a database that stores of SQL use. */
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Effect from "effect/Effect"
+
+/** Those there are, the one of migrations apart; also those that a test has renamed. */
+export const names: Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) =>
+    Effect.map(
+      sql.unsafe<{ readonly name: string }>(
+        sql.onDialectOrElse({
+          sqlite: () => "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+          orElse: () => "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
+        })
+      ),
+      (rows) => rows.map(({ name }) => name).filter((name) => /^(?:lex|gone)_/.test(name) && name !== "lex_migrations")
+    )
+)
+
+/** Deletes all rows. */
+export const empty: Effect.Effect<void, SqlError, SqlClient.SqlClient> = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  sql.withTransaction(
+    Effect.flatMap(names, (tables) =>
+      Effect.forEach(tables, (name) => sql.unsafe(`DELETE FROM ${name}`), { discard: true })
+    )
+  )
+)
