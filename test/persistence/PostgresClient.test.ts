@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process"
+import { fileURLToPath } from "node:url"
 import * as Util from "node:util"
 import * as SqlClient from "@effect/sql/SqlClient"
 import { SqlError } from "@effect/sql/SqlError"
@@ -62,6 +64,39 @@ const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
   if (Option.isNone(failure)) return Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "defect"
   return failure.value instanceof SqlError ? SqlFailure.describe(failure.value).reason : "another error"
 }
+
+describe("without its packages", () => {
+  for (const missing of ["pg", "@effect/sql-pg/PgClient"]) {
+    it.live(
+      `says which to install when ${missing} is not there`,
+      () =>
+        Effect.gen(function* () {
+          const hooks = `export const resolve = (specifier, context, next) => {
+          if (specifier !== ${JSON.stringify(missing)}) return next(specifier, context)
+          throw Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" })
+        }`
+          const program = `import { register } from "node:module"
+          import * as Effect from "effect/Effect"
+          import * as Layer from "effect/Layer"
+          import * as PostgresClient from "./src/persistence/PostgresClient.ts"
+          register(${JSON.stringify(`data:text/javascript,${encodeURIComponent(hooks)}`)})
+          const error = await Effect.runPromise(Effect.flip(Effect.scoped(Layer.build(PostgresClient.layer({})))))
+          process.stdout.write(JSON.stringify({ tag: error._tag, message: error.message, hint: error.hint }))`
+          const { stdout } = yield* Effect.promise(() =>
+            Util.promisify(execFile)(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", program], {
+              cwd: fileURLToPath(new URL("../..", import.meta.url))
+            })
+          )
+          assert.deepStrictEqual(JSON.parse(stdout), {
+            tag: "PersistenceConfigurationError",
+            message: "Postgres needs the packages pg and @effect/sql-pg, of which one is not installed",
+            hint: "npm install pg @effect/sql @effect/sql-pg"
+          })
+        }),
+      60_000
+    )
+  }
+})
 
 TestServers.suite("postgres", server, (address) => {
   const options = (applicationName: string, more: PostgresClient.Options = {}): PostgresClient.Options => ({
