@@ -60,8 +60,8 @@ export const tables = (dialect: Dialect): ReadonlyArray<string> => {
     )`,
     "CREATE UNIQUE INDEX lex_memories_by_id ON lex_memories (owner, id)",
     "CREATE INDEX lex_memories_by_time ON lex_memories (owner, timestamp, id)",
-    // An id beside that of a session could be too long for an index of Postgres.
-    "CREATE INDEX lex_memories_by_session ON lex_memories (owner, session_id, timestamp)",
+    // Beside the id of a session another one could be too long for an index of Postgres, which sorts the few of one time by itself.
+    `CREATE INDEX lex_memories_by_session ON lex_memories (owner, session_id, timestamp${dialect.name === "sqlite" ? ", id" : ""})`,
     "CREATE INDEX lex_memories_by_expiry ON lex_memories (owner, expires_at)",
     `CREATE TABLE lex_memory_bodies (
       serial ${dialect.name === "sqlite" ? "INTEGER" : "BIGINT"} PRIMARY KEY,
