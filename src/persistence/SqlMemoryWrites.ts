@@ -11,7 +11,7 @@ import type { EntryId } from "../domain/Ids.js"
 import { StorageError } from "../memory/MemoryError.js"
 import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
 import * as Database from "./Database.js"
-import type { Dialect } from "./Dialect.js"
+import type { Dialect, Param } from "./Dialect.js"
 import { maxRows } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
 import type * as SqlFullText from "./SqlFullText.js"
@@ -159,6 +159,20 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
     return text
   }
 
+  /** An entry with all that belongs to it and the row of its owner in one statement: each one is a way to the server and back. */
+  const one =
+    dialect.name === "postgres"
+      ? dialect.sql(
+          `WITH m AS (INSERT INTO lex_memories (${Rows.columns.join(", ")}) VALUES` +
+            ` (${Rows.columns.map(() => "?").join(", ")}) RETURNING serial),` +
+            " b AS (INSERT INTO lex_memory_bodies (serial, body, data, embedding)" +
+            " SELECT m.serial, ?::text, ?::bytea, ?::bytea FROM m)," +
+            " w AS (INSERT INTO lex_memory_words (serial, owner, words, often)" +
+            " SELECT m.serial, ?::integer, ?::tsvector, ?::jsonb FROM m)" +
+            " UPDATE lex_memory_owners SET analyzer = ?, entries = ?, words = ?, next_expiry = ? WHERE serial = ?"
+        )
+      : undefined
+
   const lock = (tx: Database.Access, ownerId: string): Effect.Effect<Owner | undefined, SqlError> =>
     Effect.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) => (row === undefined ? undefined : ownerOf(row)))
 
@@ -169,10 +183,16 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
       return Effect.zipRight(tx.run(sql.add, [KeyText.encode(ownerId), name]), lockOrAdd(tx, ownerId, attempt + 1))
     })
 
+  const kept = (owner: Owner): ReadonlyArray<Param> => [
+    KeyText.encode(owner.analyzer),
+    owner.entries,
+    owner.words,
+    owner.nextExpiry,
+    owner.serial
+  ]
+
   const keep = (tx: Database.Access, owner: Owner): Effect.Effect<unknown, SqlError> =>
-    owner.entries === 0
-      ? tx.run(sql.drop, [owner.serial])
-      : tx.run(sql.keep, [KeyText.encode(owner.analyzer), owner.entries, owner.words, owner.nextExpiry, owner.serial])
+    owner.entries === 0 ? tx.run(sql.drop, [owner.serial]) : tx.run(sql.keep, kept(owner))
 
   const remove = Effect.fnUntraced(function* (tx: Database.Access, serials: ReadonlyArray<number>) {
     for (let at = 0; at < serials.length; at += CHUNK) {
@@ -250,13 +270,24 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
         else before.set(id, figuresOf(row))
       }
       yield* remove(tx, found.map(serialOf))
-      yield* insert(tx, owner.serial, prepared, before)
-      yield* keep(tx, {
+      const after: Owner = {
         ...owner,
         entries: owner.entries - found.length + prepared.length,
         words: owner.words - wordsIn(found) + prepared.reduce((sum, { words }) => sum + words.length, 0),
         nextExpiry: prepared.reduce((next, { entry }) => earlier(next, entry.expiresAt ?? null), owner.nextExpiry)
-      })
+      }
+      const [first] = prepared
+      if (one !== undefined && first !== undefined && prepared.length === 1) {
+        yield* tx.run(one, [
+          ...Rows.row(owner.serial, first, before.get(first.entry.id)),
+          ...Rows.bodyRow(0, first).slice(1),
+          ...full.row(0, owner.serial, first.words).slice(1),
+          ...kept(after)
+        ])
+        return count
+      }
+      yield* insert(tx, owner.serial, prepared, before)
+      yield* keep(tx, after)
       return count
     }),
 

@@ -1,14 +1,20 @@
+import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as TestContext from "effect/TestContext"
 import type { EntryId, SessionId } from "../../src/domain/Ids.js"
 import * as InMemoryBackend from "../../src/memory/InMemoryBackend.js"
 import type { MemoryBackend } from "../../src/memory/MemoryBackend.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
+import { StorageError } from "../../src/memory/MemoryError.js"
 import type { Selection } from "../../src/memory/Selection.js"
 import * as TextAnalyzer from "../../src/memory/TextAnalyzer.js"
+import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as SqlMemoryStore from "../../src/persistence/SqlMemoryStore.js"
 import * as SqlDatabases from "../support/SqlDatabases.js"
 
@@ -53,7 +59,7 @@ const vocabulary = [
   "\\"
 ]
 
-SqlDatabases.suite("SqlMemoryBackend", ({ layer, name }) => {
+SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
   const test = (
     fact: string,
     body: (backend: MemoryBackend) => Effect.Effect<void, unknown>,
@@ -184,4 +190,220 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name }) => {
       )
     )
   })
+
+  test("64 fibers that write for one owner lose nothing, and search knows of all", (backend) =>
+    Effect.gen(function* () {
+      const fibers = Array.from({ length: 64 }, (_, fiber) => fiber)
+      yield* Effect.forEach(
+        fibers,
+        (fiber) =>
+          Effect.gen(function* () {
+            const own = [0, 1, 2].map((at) => entry(`${fiber}-${at}`, { content: `zebra number${fiber}` }))
+            yield* backend.apply("o", { store: own.slice(0, 1) })
+            yield* backend.apply("o", { store: own.slice(1).concat(entry("shared", { content: "quagga" })) })
+            yield* backend.recordAccess("o", [id("shared")], fiber)
+            yield* backend.apply("o", { delete: [id(`${fiber}-0`)] })
+          }),
+        { concurrency: "unbounded", discard: true }
+      )
+      const model = yield* InMemoryBackend.make()
+      const expected = fibers.flatMap((fiber) =>
+        [1, 2].map((at) => entry(`${fiber}-${at}`, { content: `zebra number${fiber}` }))
+      )
+      yield* model.apply("o", { store: [...expected, entry("shared", { content: "quagga" })] })
+      assert.strictEqual(yield* backend.count("o", {}), 129)
+      assert.deepStrictEqual(yield* all(backend), yield* all(model))
+      for (const text of ["zebra", "quagga zebra number7"]) {
+        const query = { text, limit: 200, selection: {} }
+        const { ceiling, hits } = yield* backend.lexical("o", query)
+        const wanted = yield* model.lexical("o", query)
+        assert.strictEqual(ceiling, wanted.ceiling)
+        assert.deepStrictEqual(
+          hits.map(({ entry, score }) => [entry.id, score]),
+          wanted.hits.map(({ entry, score }) => [entry.id, score])
+        )
+      }
+      const [shared] = yield* backend.get("o", [id("shared")])
+      assert.strictEqual(shared?.accessCount, 64)
+      assert.strictEqual(shared?.lastAccessedAt, 63)
+    }))
+
+  it.effect("two clients of one database see and keep what the other does", () =>
+    Effect.gen(function* () {
+      const again = yield* second
+      const first = yield* SqlMemoryStore.makeBackend()
+      const other = yield* Effect.provideService(SqlMemoryStore.makeBackend(), SqlClient.SqlClient, again)
+      yield* Effect.forEach(
+        Array.from({ length: 40 }, (_, at) => at),
+        (at) =>
+          (at % 2 === 0 ? first : other).apply("o", {
+            store: [entry(`e${at}`, { content: "zebra" })],
+            delete: [id(`e${at - 20}`)]
+          }),
+        { concurrency: 8, discard: true }
+      )
+      yield* first.apply("o", { delete: Array.from({ length: 20 }, (_, at) => id(`e${at}`)) })
+      const expected = Array.from({ length: 20 }, (_, at) => `e${at + 20}`)
+      for (const backend of [first, other]) {
+        assert.sameMembers([...(yield* all(backend))], expected)
+        assert.strictEqual(yield* backend.count("o", {}), 20)
+        assert.sameMembers([...(yield* found(backend, "zebra"))], expected)
+      }
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  )
+
+  it.effect("what is done in the caller's transaction is undone with it, and in that of another database is not", () =>
+    Effect.gen(function* () {
+      const client = yield* SqlClient.SqlClient
+      const backend = yield* SqlMemoryStore.makeBackend()
+      yield* backend.apply("o", { store: [entry("kept", { content: "zebra" })] })
+      const body = Effect.gen(function* () {
+        yield* backend.apply("o", { store: [entry("undone", { content: "zebra" })], delete: [id("kept")] })
+        assert.deepStrictEqual(yield* all(backend), ["undone"])
+        assert.deepStrictEqual(yield* found(backend, "zebra"), ["undone"])
+        return yield* Effect.fail("no")
+      })
+      assert.strictEqual(yield* Effect.flip(client.withTransaction(body)), "no")
+      assert.deepStrictEqual(yield* all(backend), ["kept"])
+      assert.deepStrictEqual(yield* found(backend, "zebra"), ["kept"])
+      assert.strictEqual(yield* backend.count("o", {}), 1)
+      const elsewhere = yield* Effect.map(Layer.build(SqliteClient.layer({ file: ":memory:" })), (context) =>
+        Context.get(context, SqlClient.SqlClient)
+      )
+      const outside = Effect.zipRight(backend.apply("o", { store: [entry("stays")] }), Effect.fail("no"))
+      assert.strictEqual(yield* Effect.flip(elsewhere.withTransaction(outside)), "no")
+      assert.deepStrictEqual(yield* all(backend), ["kept", "stays"])
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  )
+
+  test("a write that is interrupted is there as a whole or not at all", (backend) =>
+    Effect.gen(function* () {
+      const store = Array.from({ length: 300 }, (_, at) => entry(`e${at}`, { content: "zebra" }))
+      for (const turns of [1, 5, 20, 60, 200]) {
+        const fiber = yield* Effect.fork(backend.apply("o", { store }))
+        for (let turn = 0; turn < turns; turn++) yield* Effect.yieldNow()
+        yield* Fiber.interrupt(fiber)
+        const count = yield* backend.count("o", {})
+        assert.include([0, 300], count)
+        assert.strictEqual((yield* all(backend)).length, count)
+        const { hits } = yield* backend.lexical("o", { text: "zebra", limit: 500, selection: {} })
+        assert.strictEqual(hits.length, count)
+        yield* backend.clear("o")
+      }
+    }))
+
+  test("ten thousand entries are deleted in one step", (backend) =>
+    Effect.gen(function* () {
+      const store = Array.from({ length: 10_010 }, (_, at) => entry(`e${at}`, { content: "zebra" }))
+      yield* backend.apply("o", { store })
+      const gone = store.slice(0, 10_000).map((one) => one.id)
+      assert.strictEqual(yield* backend.apply("o", { delete: [...gone, id("none")] }), 10_000)
+      assert.strictEqual(yield* backend.count("o", {}), 10)
+      assert.strictEqual((yield* found(backend, "zebra")).length, 10)
+    }))
+
+  test("expire removes thousands, of all owners, and leaves what lives", (backend) =>
+    Effect.gen(function* () {
+      for (const owner of ["o", "p", "q"]) {
+        const store = Array.from({ length: 1_200 }, (_, at) =>
+          entry(`e${at}`, { ownerId: owner, expiresAt: owner === "q" ? 10_000 : 1_000 + at })
+        )
+        yield* backend.apply(owner, { store })
+      }
+      yield* TestClock.setTime(2_099)
+      assert.strictEqual(yield* backend.count("o", {}), 100)
+      assert.deepStrictEqual(yield* backend.owners({ limit: 9 }), ["o", "p", "q"])
+      assert.strictEqual(yield* backend.expire, 2_200)
+      assert.strictEqual(yield* backend.expire, 0)
+      assert.strictEqual(yield* backend.count("o", {}), 100)
+      yield* TestClock.setTime(9_999)
+      assert.deepStrictEqual(yield* backend.owners({ limit: 9 }), ["q"])
+      assert.strictEqual(yield* backend.expire, 200)
+      assert.strictEqual(yield* backend.count("q", {}), 1_200)
+      assert.strictEqual(yield* backend.clear("q"), 1_200)
+      assert.deepStrictEqual(yield* backend.owners({ limit: 9 }), [])
+    }))
+
+  test("entries come out as they went in, whatever they hold", (backend) =>
+    Effect.gen(function* () {
+      const longest = "\ud7ff".repeat(256)
+      const metadata = JSON.parse('{"__proto__": {"a": [1]}, "constructor": "x", "a.b": "\\u0000\\ud800"}')
+      const kept = [
+        entry("full", {
+          content: "\u0000\ud800 😀",
+          metadata,
+          embedding: [0.1, -0, 1e-310, Number.MAX_VALUE, 3],
+          importance: 0.123456789012345,
+          timestamp: 1_700_000_000_000.123,
+          sessionId: longest as SessionId,
+          runId: "run" as never,
+          turnId: "turn" as never,
+          expiresAt: Number.MAX_VALUE,
+          accessCount: 3,
+          lastAccessedAt: -5.5
+        }),
+        entry(longest, { content: "long", embedding: [] }),
+        entry("large", { content: "word ".repeat(100_000), metadata: { text: "y".repeat(50_000) } })
+      ]
+      const owner = longest
+      const store = kept.map((one) => ({ ...one, ownerId: owner }))
+      yield* backend.apply(owner, { store })
+      assert.deepStrictEqual(
+        yield* backend.get(
+          owner,
+          store.map((one) => one.id)
+        ),
+        store
+      )
+      assert.deepStrictEqual(yield* backend.owners({ limit: 5 }), [owner])
+      const selection = { sessionIds: [longest as SessionId] }
+      assert.deepStrictEqual(names(yield* backend.recent(owner, { limit: 5, selection })), ["full"])
+    }))
+
+  test("a text of a million characters is found by its first words, and counts in its length", (backend) =>
+    Effect.gen(function* () {
+      const words = Array.from({ length: 120_000 }, (_, at) => `w${at.toString(36)}`)
+      const content = `zebra ${"again ".repeat(400)}${words.join(" ")}`.slice(0, 1_000_000)
+      const store = [entry("long", { content }), entry("short", { content: "zebra again" })]
+      yield* backend.apply("o", { store })
+      assert.deepStrictEqual(yield* backend.get("o", [id("long")]), store.slice(0, 1))
+      const model = yield* InMemoryBackend.make()
+      yield* model.apply("o", { store })
+      for (const text of ["zebra", "again", "w7"]) {
+        const query = { text, limit: 5, selection: {} }
+        assert.deepStrictEqual(yield* backend.lexical("o", query), yield* model.lexical("o", query))
+      }
+    }))
+
+  it.effect("another analyzer reads anew what was stored, once", () =>
+    Effect.gen(function* () {
+      const english = yield* SqlMemoryStore.makeBackend()
+      const plain = yield* SqlMemoryStore.makeBackend({ analyzer: TextAnalyzer.plain })
+      const store = Array.from({ length: 250 }, (_, at) => entry(`e${at}`, { content: "the dogs", metadata: { at } }))
+      yield* english.apply("o", { store })
+      assert.strictEqual((yield* found(english, "dog")).length, 50)
+      assert.deepStrictEqual(yield* found(plain, "dog"), [])
+      const query = { text: "the dogs", limit: 3, selection: {} }
+      const model = yield* InMemoryBackend.make({ analyzer: TextAnalyzer.plain })
+      yield* model.apply("o", { store })
+      assert.deepStrictEqual(yield* plain.lexical("o", query), yield* model.lexical("o", query))
+      assert.deepStrictEqual(yield* found(plain, "dogs", { filters: { at: 7 } }), ["e7"])
+      yield* english.apply("o", { store: [entry("new", { content: "a dog" })] })
+      assert.strictEqual((yield* english.lexical("o", { text: "dog", limit: 500, selection: {} })).hits.length, 251)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("what fails says nothing of what it was about", () =>
+    Effect.gen(function* () {
+      const client = yield* SqlClient.SqlClient
+      const backend = yield* SqlMemoryStore.makeBackend()
+      const broken = Effect.gen(function* () {
+        yield* client.unsafe("DROP TABLE lex_memory_bodies")
+        return yield* Effect.flip(backend.apply("secret", { store: [entry("secret", { ownerId: "secret" })] }))
+      })
+      const failure = yield* Effect.flip(client.withTransaction(Effect.flip(broken)))
+      assert.instanceOf(failure, StorageError)
+      assert.notInclude(`${failure} ${JSON.stringify(failure)}`, "secret")
+    }).pipe(Effect.provide(layer))
+  )
 })

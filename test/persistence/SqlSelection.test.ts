@@ -82,8 +82,9 @@ const start = FastCheck.oneof(time, time, FastCheck.constantFrom("1", null))
 const metadata = FastCheck.tuple(
   FastCheck.array(FastCheck.tuple(key, FastCheck.oneof(scalar, scalar, nested)), { maxLength: 4 }),
   FastCheck.option(start, { nil: undefined })
-).map(([entries, start]): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(start === undefined ? entries : [...entries, ["timeRange", { start }]])
+).map(
+  ([entries, start]): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(start === undefined ? entries : [...entries, ["timeRange", { start }]])
 )
 const fields = FastCheck.record({
   timestamp: time,
@@ -122,7 +123,9 @@ const mixed: FastCheck.Arbitrary<Selection> = FastCheck.record(
 )
 const selection = FastCheck.oneof(
   mixed,
-  FastCheck.tuple(key, condition).map(([name, wanted]): Selection => ({ filters: Object.fromEntries([[name, wanted]]) }))
+  FastCheck.tuple(key, condition).map(
+    ([name, wanted]): Selection => ({ filters: Object.fromEntries([[name, wanted]]) })
+  )
 )
 
 SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
@@ -221,7 +224,10 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
         assert.strictEqual(yield* backend.count("o", selection), expected.length)
         assert.deepStrictEqual(
           (yield* backend.recent("o", { limit: 3, selection })).map(({ id }) => id),
-          expected.slice(-3).map(({ id }) => id).reverse()
+          expected
+            .slice(-3)
+            .map(({ id }) => id)
+            .reverse()
         )
       }
     }).pipe(Effect.provide(layer))

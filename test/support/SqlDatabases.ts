@@ -1,9 +1,13 @@
 /** Both databases with their tables, empty for each test: SQLite in a file of its own, Postgres in a schema of the test file. */
-import type * as SqlClient from "@effect/sql/SqlClient"
+import * as SqlClient from "@effect/sql/SqlClient"
 import { describe } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
 import * as Migrations from "../../src/persistence/Migrations.js"
+import * as PostgresClient from "../../src/persistence/PostgresClient.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as PostgresServer from "./PostgresServer.js"
 import * as SqliteDrivers from "./SqliteDrivers.js"
@@ -12,7 +16,12 @@ import * as TestServers from "./TestServers.js"
 export interface Place {
   readonly name: "sqlite" | "postgres"
   readonly layer: Layer.Layer<SqlClient.SqlClient, unknown>
+  /** Another client of the same database, as another process has one. */
+  readonly second: Effect.Effect<SqlClient.SqlClient, unknown, SqlClient.SqlClient | Scope.Scope>
 }
+
+const built = <E>(layer: Layer.Layer<SqlClient.SqlClient, E>) =>
+  Effect.map(Layer.build(layer), (context) => Context.get(context, SqlClient.SqlClient))
 
 const sqlite: Layer.Layer<SqlClient.SqlClient, unknown> = Migrations.layer.pipe(
   Layer.provideMerge(
@@ -24,7 +33,16 @@ const postgres = await PostgresServer.database({ setup: Migrations.run })
 
 /** Registers the cases for each. */
 export const suite = (name: string, cases: (place: Place) => void): void => {
-  describe(`${name} on SQLite`, () => cases({ name: "sqlite", layer: sqlite }))
+  describe(`${name} on SQLite`, () =>
+    cases({
+      name: "sqlite",
+      layer: sqlite,
+      second: Effect.flatMap(SqlClient.SqlClient, (client) =>
+        built(SqliteClient.layer({ file: (client as SqliteClient.Service).file, driver: "libsql" }))
+      )
+    }))
   describe(`${name} on Postgres`, () =>
-    TestServers.suite("postgres", postgres, ({ layer }) => cases({ name: "postgres", layer })))
+    TestServers.suite("postgres", postgres, ({ layer, url }) =>
+      cases({ name: "postgres", layer, second: built(PostgresClient.layer({ url: Redacted.make(url) })) })
+    ))
 }
