@@ -23,6 +23,7 @@ const words: { readonly [D in Dialect["name"]]: (dialect: Dialect) => ReadonlyAr
     `CREATE TABLE lex_memory_words (
       serial BIGINT PRIMARY KEY,
       owner ${types.integer} NOT NULL,
+      length ${types.number} NOT NULL,
       words TSVECTOR NOT NULL,
       often JSONB
     )`,

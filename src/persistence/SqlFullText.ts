@@ -99,41 +99,85 @@ export interface FullText {
   /** The same of what has expired. */
   readonly expiredHolders: string
   readonly expiredHoldersParams: (words: ReadonlyArray<string>, owner: number, now: number) => Array<Param>
-  /** `h.place`, `h.weight`, `h.serial` and `h.frequency` for each word and each entry that has it. */
+  /** `place`, `weight`, `serial` and `frequency` for each word and each entry that has it. */
   readonly postings: string
   readonly postingsParams: (words: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Array<Param>
+  /**
+   * The best entries by the sum of what `share` gives of each word: `serial`, `id`, `timestamp` and `length`, with `place` and
+   * `frequency` in a row for each word. `conditions` are about `m` and begin with ` AND `. `all` says that they hold for every entry that
+   * has a word, so that the best ones are known before they are looked at.
+   */
+  readonly best: (options: { readonly conditions: string; readonly share: Share; readonly all: boolean }) => string
+  readonly bestParams: (options: {
+    readonly words: ReadonlyArray<string>
+    readonly weights: ReadonlyArray<number>
+    readonly average: number
+    readonly conditions: ReadonlyArray<Param>
+    readonly limit: number
+    readonly all: boolean
+  }) => Array<Param>
 }
+
+/**
+ * What a word counts, as an expression of its weight, its frequency and the length of the entry; one parameter is the average length.
+ *
+ * @category models
+ */
+export type Share = (weight: string, frequency: string, length: string) => string
 
 const expired = "(SELECT e.serial FROM lex_memories e WHERE e.owner = ? AND e.expires_at <= ?)"
 
-const sqlite = (dialect: Dialect): FullText => ({
-  insert: insertInto("lex_memory_words", ["rowid", "words"]),
-  row: (serial, owner, { attributes, terms }) => {
-    const all = attributes.map((word) => attributeOf(owner, word))
-    for (const [term, times] of terms) {
-      const word = `${owner}x${term}`
-      for (let n = 0; n < times; n++) all.push(word)
-    }
-    return [serial, all.join(" ")]
-  },
-  remove: "DELETE FROM lex_memory_words WHERE rowid IN (SELECT value FROM json_each(?))",
-  having: {
-    sql: "SELECT DISTINCT p.doc AS serial FROM json_each(?) q CROSS JOIN lex_memory_places p WHERE p.term = q.value LIMIT ?",
-    params: (words, limit) => [dialect.list(words), limit]
-  },
-  holders:
-    "SELECT q.key AS place, (SELECT c.doc FROM lex_memory_counts c WHERE c.term = q.value) AS holders FROM json_each(?) q",
-  holdersParams: (words) => [dialect.list(words)],
-  expiredHolders:
-    "SELECT q.key AS place, COUNT(DISTINCT p.doc) AS holders FROM json_each(?) q CROSS JOIN lex_memory_places p" +
-    ` WHERE p.term = q.value AND p.doc IN ${expired} GROUP BY q.key`,
-  expiredHoldersParams: (words, owner, now) => [dialect.list(words), owner, now],
-  postings:
+const order = "ORDER BY score DESC, m.timestamp DESC, m.id DESC LIMIT ?"
+
+const chosen =
+  " SELECT best.serial, best.id, best.timestamp, best.length, h.place, h.frequency" +
+  " FROM best JOIN h ON h.serial = best.serial"
+
+const sqlite = (dialect: Dialect): FullText => {
+  const postings =
     "SELECT q.place, q.weight, p.doc AS serial, COUNT(*) AS frequency FROM" +
     " (SELECT key AS place, value ->> 0 AS word, value ->> 1 AS weight FROM json_each(?) LIMIT -1) q" +
-    " CROSS JOIN lex_memory_places p WHERE p.term = q.word GROUP BY q.place, p.doc",
-  postingsParams: (words, weights) => [JSON.stringify(words.map((word, at) => [word, weights[at]]))]
-})
+    " CROSS JOIN lex_memory_places p WHERE p.term = q.word GROUP BY q.place, p.doc"
+  const postingsParams: FullText["postingsParams"] = (words, weights) => [
+    JSON.stringify(words.map((word, at) => [word, weights[at]]))
+  ]
+  return {
+    insert: insertInto("lex_memory_words", ["rowid", "words"]),
+    row: (serial, owner, { attributes, terms }) => {
+      const all = attributes.map((word) => attributeOf(owner, word))
+      for (const [term, times] of terms) {
+        const word = `${owner}x${term}`
+        for (let n = 0; n < times; n++) all.push(word)
+      }
+      return [serial, all.join(" ")]
+    },
+    remove: "DELETE FROM lex_memory_words WHERE rowid IN (SELECT value FROM json_each(?))",
+    having: {
+      sql: "SELECT DISTINCT p.doc AS serial FROM json_each(?) q CROSS JOIN lex_memory_places p WHERE p.term = q.value LIMIT ?",
+      params: (words, limit) => [dialect.list(words), limit]
+    },
+    holders:
+      "SELECT q.key AS place, (SELECT c.doc FROM lex_memory_counts c WHERE c.term = q.value) AS holders FROM json_each(?) q",
+    holdersParams: (words) => [dialect.list(words)],
+    expiredHolders:
+      "SELECT q.key AS place, COUNT(DISTINCT p.doc) AS holders FROM json_each(?) q CROSS JOIN lex_memory_places p" +
+      ` WHERE p.term = q.value AND p.doc IN ${expired} GROUP BY q.key`,
+    expiredHoldersParams: (words, owner, now) => [dialect.list(words), owner, now],
+    postings,
+    postingsParams,
+    // A row is found by its number at once: little is won by leaving some of them out.
+    best: ({ conditions, share }) =>
+      `WITH h AS MATERIALIZED (${postings}), best AS MATERIALIZED (SELECT m.serial, m.id, m.timestamp, m.words AS length,` +
+      ` SUM(${share("h.weight", "h.frequency", "m.words")}) AS score FROM h CROSS JOIN lex_memories m` +
+      ` WHERE m.serial = h.serial${conditions} GROUP BY m.serial ${order})${chosen}`,
+    bestParams: ({ average, conditions, limit, weights, words }) => [
+      ...postingsParams(words, weights),
+      average,
+      ...conditions,
+      limit
+    ]
+  }
+}
 
 /** What `ts_rank` gives at least for 1, 2, … places of a single word, all of weight 1. */
 const thresholds = (): string => {
@@ -153,9 +197,18 @@ const postgres = (dialect: Dialect): FullText => {
   const holders = (condition: string) =>
     "SELECT q.place - 1 AS place, (SELECT COUNT(*) FROM lex_memory_words w WHERE w.words @@ q.word::tsquery" +
     `${condition}) AS holders FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place)`
+  const postings =
+    "SELECT q.place - 1 AS place, q.weight::float8 AS weight, w.serial, w.length, CASE WHEN w.often IS NULL THEN" +
+    ` ${places} ELSE COALESCE((w.often ->> trim(q.word, ''''))::float8, ${places}) END AS frequency` +
+    " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS q(word, weight, place)" +
+    " JOIN lex_memory_words w ON w.words @@ q.word::tsquery"
+  const postingsParams: FullText["postingsParams"] = (words, weights) => [
+    dialect.list(query(words)),
+    dialect.list(weights.map(String))
+  ]
   return {
-    insert: insertInto("lex_memory_words", ["serial", "owner", "words", "often"]),
-    row: (serial, owner, { attributes, terms }) => {
+    insert: insertInto("lex_memory_words", ["serial", "owner", "length", "words", "often"]),
+    row: (serial, owner, { attributes, length, terms }) => {
       const all = attributes.map((word) => `'${attributeOf(owner, word)}'`)
       let bytes = all.length * 40
       const often: Array<[string, number]> = []
@@ -169,7 +222,13 @@ const postgres = (dialect: Dialect): FullText => {
           count === 1 ? `'${word}':1` : `'${word}':${Array.from({ length: count }, (_, at) => at + 1).join(",")}`
         )
       }
-      return [serial, owner, all.join(" "), often.length === 0 ? null : JSON.stringify(Object.fromEntries(often))]
+      return [
+        serial,
+        owner,
+        length,
+        all.join(" "),
+        often.length === 0 ? null : JSON.stringify(Object.fromEntries(often))
+      ]
     },
     remove: "DELETE FROM lex_memory_words WHERE serial = ANY(?::bigint[])",
     having: {
@@ -180,12 +239,23 @@ const postgres = (dialect: Dialect): FullText => {
     holdersParams: (words) => [dialect.list(query(words))],
     expiredHolders: holders(` AND w.serial IN ${expired}`),
     expiredHoldersParams: (words, owner, now) => [owner, now, dialect.list(query(words))],
-    postings:
-      "SELECT q.place - 1 AS place, q.weight::float8 AS weight, w.serial, CASE WHEN w.often IS NULL THEN" +
-      ` ${places} ELSE COALESCE((w.often ->> trim(q.word, ''''))::float8, ${places}) END AS frequency` +
-      " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS q(word, weight, place)" +
-      " JOIN lex_memory_words w ON w.words @@ q.word::tsquery",
-    postingsParams: (words, weights) => [dialect.list(query(words)), dialect.list(weights.map(String))]
+    postings,
+    postingsParams,
+    // Each row by its number, whatever the planner believes: joined as a whole, the rows of all owners would be read.
+    best: ({ all, conditions, share }) =>
+      `WITH h AS MATERIALIZED (${postings}), scored AS MATERIALIZED (SELECT h.serial,` +
+      ` SUM(${share("h.weight", "h.frequency", "h.length")}) AS score FROM h GROUP BY h.serial),` +
+      " best AS MATERIALIZED (SELECT m.serial, m.id, m.timestamp, m.words AS length, s.score" +
+      ` FROM scored s CROSS JOIN LATERAL (SELECT * FROM lex_memories m WHERE m.serial = s.serial${conditions} OFFSET 0) m` +
+      `${all ? " WHERE s.score >= COALESCE((SELECT score FROM scored ORDER BY score DESC OFFSET ? LIMIT 1), 0)" : ""}` +
+      ` ${order})${chosen}`,
+    bestParams: ({ all, average, conditions, limit, weights, words }) => [
+      ...postingsParams(words, weights),
+      average,
+      ...conditions,
+      ...(all ? [limit - 1] : []),
+      limit
+    ]
   }
 }
 

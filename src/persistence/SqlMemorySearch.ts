@@ -69,18 +69,16 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
   const holders = dialect.sql(full.holders)
   const expiredHolders = dialect.sql(full.expiredHolders)
   const { B, K1 } = LexicalIndex
-  const score = `SUM(h.weight * h.frequency * ${K1 + 1} / (h.frequency + ${K1} * (${1 - B} + ${B} * m.words / ?)))`
-  const best = StatementTexts.make((where) =>
-    dialect.sql(
-      `WITH h AS MATERIALIZED (${full.postings}), best AS MATERIALIZED (` +
-        `SELECT m.serial, m.id, m.timestamp, m.words AS length, ${score} AS score` +
-        " FROM h CROSS JOIN lex_memories m WHERE m.serial = h.serial AND m.owner = ?" +
-        ` AND (m.expires_at IS NULL OR m.expires_at > ?)${where}` +
-        " GROUP BY m.serial ORDER BY score DESC, m.timestamp DESC, m.id DESC LIMIT ?)" +
-        " SELECT best.serial, best.id, best.timestamp, best.length, h.place, h.frequency" +
-        " FROM best JOIN h ON h.serial = best.serial"
+  const share: SqlFullText.Share = (weight, frequency, length) =>
+    `${weight} * ${frequency} * ${K1 + 1} / (${frequency} + ${K1} * (${1 - B} + ${B} * ${length} / ?))`
+  const texts = (all: boolean) =>
+    StatementTexts.make((where) =>
+      dialect.sql(
+        full.best({ conditions: ` AND m.owner = ? AND (m.expires_at IS NULL OR m.expires_at > ?)${where}`, share, all })
+      )
     )
-  )
+  const ofAll = texts(true)
+  const ofSome = texts(false)
 
   const counts = (rows: ReadonlyArray<Database.Row>, words: number): ReadonlyArray<number> => {
     const byPlace = new Array<number>(words).fill(0)
@@ -97,29 +95,30 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
     if (words.length === 0) return none
     const total = owner.words - Number(gone?.["words"] ?? 0)
     const average = Math.max(1, total / live)
-    const all = counts(yield* db.rows(holders, full.holdersParams(words)), words.length)
+    const everywhere = counts(yield* db.rows(holders, full.holdersParams(words)), words.length)
     const out =
       Number(gone?.["entries"] ?? 0) === 0
         ? undefined
         : counts(yield* db.rows(expiredHolders, full.expiredHoldersParams(words, owner.serial, now)), words.length)
-    const having = all.map((count, at) => Math.max(0, count - (out?.[at] ?? 0)))
+    const having = everywhere.map((count, at) => Math.max(0, count - (out?.[at] ?? 0)))
     // Somebody may have stored more since the owner was read.
     const weights = having.map((count) => LexicalIndex.idf(Math.max(live, count), count))
     const ceiling = weights.reduce((sum, weight) => sum + weight * (K1 + 1), 0)
     const held = words.flatMap((word, place) => (having[place] === 0 ? [] : [{ word, place }]))
     if (limit <= 0 || held.length === 0) return { hits: [], ceiling }
     const where = SqlSelection.where(dialect, selection)
-    const rows = yield* db.rows(best(where.sql), [
-      ...full.postingsParams(
-        held.map(({ word }) => word),
-        held.map(({ place }) => weights[place] as number)
-      ),
-      average,
-      owner.serial,
-      now,
-      ...where.params,
-      limit + SLACK
-    ])
+    const all = where.sql === "" && gone === undefined
+    const rows = yield* db.rows(
+      (all ? ofAll : ofSome)(where.sql),
+      full.bestParams({
+        words: held.map(({ word }) => word),
+        weights: held.map(({ place }) => weights[place] as number),
+        average,
+        conditions: [owner.serial, now, ...where.params],
+        limit: limit + SLACK,
+        all
+      })
+    )
     const candidates = new Map<number, Candidate>()
     for (const row of rows) {
       const serial = Number(row["serial"])

@@ -167,8 +167,8 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
             ` (${Rows.columns.map(() => "?").join(", ")}) RETURNING serial),` +
             " b AS (INSERT INTO lex_memory_bodies (serial, body, data, embedding)" +
             " SELECT m.serial, ?::text, ?::bytea, ?::bytea FROM m)," +
-            " w AS (INSERT INTO lex_memory_words (serial, owner, words, often)" +
-            " SELECT m.serial, ?::integer, ?::tsvector, ?::jsonb FROM m)" +
+            " w AS (INSERT INTO lex_memory_words (serial, owner, length, words, often)" +
+            " SELECT m.serial, ?::integer, ?::float8, ?::tsvector, ?::jsonb FROM m)" +
             " UPDATE lex_memory_owners SET analyzer = ?, entries = ?, words = ?, next_expiry = ? WHERE serial = ?"
         )
       : undefined

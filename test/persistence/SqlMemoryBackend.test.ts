@@ -186,7 +186,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
         FastCheck.asyncProperty(FastCheck.array(step, { minLength: 15, maxLength: 30 }), (steps) =>
           Effect.runPromise(run(steps) as Effect.Effect<void>)
         ),
-        { numRuns: name === "sqlite" ? 25 : 8 }
+        { numRuns: name === "sqlite" ? 10 : 4 }
       )
     )
   })

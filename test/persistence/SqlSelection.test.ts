@@ -171,7 +171,7 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
             FastCheck.array(selection, { minLength: 10, maxLength: 15 }),
             (all, selections) => Effect.runPromise(check(all, selections))
           ),
-          { numRuns: name === "sqlite" ? 25 : 10 }
+          { numRuns: name === "sqlite" ? 15 : 5 }
         )
       )
     }).pipe(Effect.provide(layer))
