@@ -90,6 +90,14 @@ const unreadable = () =>
     operation: "get"
   })
 
+const valueOf = (entry: Entry): string | undefined => {
+  try {
+    return JSON.parse(Payloads.unpack(entry) ?? "") as string
+  } catch {
+    return undefined
+  }
+}
+
 const over = (database: Database, options: Options | undefined): CacheBackend.Service => {
   const name = IndexKey.of(options?.name ?? defaults.name)
   const capacity = count(options?.capacity, defaults.capacity, 0)
@@ -118,9 +126,9 @@ const over = (database: Database, options: Options | undefined): CacheBackend.Se
         return Effect.mapError(database.first<Entry>(sql.get, [name, entry, now]), failure("get")).pipe(
           Effect.flatMap((found) => {
             if (found === undefined) return Effect.succeed(Option.none<string>())
-            const text = Payloads.unpack(found)
-            if (text === undefined) return Effect.fail(unreadable())
-            const value = Option.some(JSON.parse(text) as string)
+            const kept = valueOf(found)
+            if (kept === undefined) return Effect.fail(unreadable())
+            const value = Option.some(kept)
             const before = now - useEvery
             return Number(found.used_at) > before
               ? Effect.succeed(value)

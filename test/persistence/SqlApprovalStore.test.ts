@@ -42,6 +42,7 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
 
   SqlStoreCases.suite(backend, {
     make: SqlApprovalStore.make({ maxRemembered: 20 }),
+    migrated: SqlApprovalStore.layerMigrated(),
     write: (store, name) => store.add(record(name, { params: params(name) })),
     has: (store, name) =>
       Effect.map(store.get(name), (found) => {

@@ -23,6 +23,7 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
 
   SqlStoreCases.suite(backend, {
     make: SqlAuditLog.make({ retain: "1 day" }),
+    migrated: SqlAuditLog.layerMigrated(),
     write: (log, name) => log.record({ eventType: "llm_call", agent: name, metadata: { text: name.repeat(3000) } }),
     has: (log, name) =>
       Effect.map(

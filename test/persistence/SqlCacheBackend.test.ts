@@ -23,6 +23,7 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
   SqlStoreCases.suite(backend, {
     // Every write is followed by all that may follow it.
     make: SqlCacheBackend.make({ capacity: 100 }),
+    migrated: SqlCacheBackend.layerMigrated(),
     write: (cache, name) => cache.set(name, name.repeat(2000), { ttl: "1 day" }),
     has: (cache, name) => Effect.map(cache.get(name), (value) => Option.getOrUndefined(value) === name.repeat(2000)),
     everything: (cache) =>
@@ -123,6 +124,22 @@ SqlBackends.suite("SqlCacheBackend", (backend) => {
         }
         assert.deepStrictEqual(yield* two.get("a"), Option.some("of two"))
         assert.deepStrictEqual(yield* present(one, ["a", "b", "c"]), ["b", "c"])
+      })
+    )
+  )
+
+  it.effect("what is broken is an error that does not quote it, until it is set again", () =>
+    withClient(
+      Effect.gen(function* () {
+        const cache = yield* SqlCacheBackend.make()
+        const sql = yield* SqlClient.SqlClient
+        yield* cache.set("key", "x")
+        yield* sql`UPDATE lex_cache SET body = 'secret'`
+        const error = yield* Effect.flip(cache.get("key"))
+        assert.deepStrictEqual([error._tag, error.operation], ["CacheBackendError", "get"])
+        assert.notInclude(JSON.stringify(error) + String(error), "secret")
+        yield* cache.set("key", "y")
+        assert.deepStrictEqual(yield* cache.get("key"), Option.some("y"))
       })
     )
   )

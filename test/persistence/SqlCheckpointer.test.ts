@@ -53,6 +53,7 @@ SqlBackends.suite("SqlCheckpointer", (backend) => {
 
   SqlStoreCases.suite(backend, {
     make: SqlCheckpointer.make,
+    migrated: SqlCheckpointer.layerMigrated,
     write: (store, name) =>
       Effect.zipRight(
         store.put(checkpoint(name, { state: state(name) })),

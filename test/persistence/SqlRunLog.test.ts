@@ -42,6 +42,7 @@ SqlBackends.suite("SqlRunLog", (backend) => {
 
   SqlStoreCases.suite(backend, {
     make: SqlRunLog.make({ retain: 1 }),
+    migrated: SqlRunLog.layerMigrated(),
     write: (log, name) => log.append([at(name, 0, 9e9), { ...at(name, 1, 9e9), text: large } as AgentEvent]),
     has: (log, name) => Effect.map(log.read(RunId.make(name)), (events) => events.length === 2),
     everything: (log) =>

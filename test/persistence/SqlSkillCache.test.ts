@@ -1,11 +1,13 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as SqlCacheBackend from "../../src/persistence/SqlCacheBackend.js"
 import * as SqlSkillCache from "../../src/persistence/SqlSkillCache.js"
 import * as Skill from "../../src/skill/Skill.js"
+import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
 import * as SkillResultCacheSuite from "../skill/SkillResultCacheSuite.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 
@@ -52,5 +54,18 @@ SqlBackends.suite("SqlSkillCache", (backend) => {
       yield* theirs.invalidateSkill("look_up")
       assert.deepStrictEqual((yield* mine.get(slot)).output, Option.none())
     }).pipe(Effect.provide(backend.layer))
+  )
+
+  it.effect("makes its tables where it may", () =>
+    Effect.gen(function* () {
+      const error: any = yield* Effect.flip(SqlSkillCache.make())
+      assert.strictEqual(error.reason, "absent")
+      const migrated = yield* Layer.build(SqlSkillCache.layerMigrated({ capacity: 8 }))
+      const skills = Context.get(migrated, SkillResultCache.SkillResultCache)
+      const slot = skills.slot({ definition, params: {} })
+      assert(slot !== undefined)
+      yield* skills.set(slot, "result", yield* skills.get(slot))
+      assert.deepStrictEqual((yield* skills.get(slot)).output, Option.some("result"))
+    }).pipe(Effect.scoped, Effect.provide(SqlBackends.elsewhere))
   )
 })

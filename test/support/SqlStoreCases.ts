@@ -4,12 +4,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as SqlBackends from "./SqlBackends.js"
 import * as SqlTables from "./SqlTables.js"
 
 export interface Store<S> {
   /** Builds it over the client in the context. */
   readonly make: Effect.Effect<S, unknown, SqlClient.SqlClient>
+  /** Makes its tables first. */
+  readonly migrated: Layer.Layer<any, unknown, SqlClient.SqlClient>
   /** Keeps something under a name. */
   readonly write: (store: S, name: string) => Effect.Effect<unknown, unknown>
   /** Whether it is there, whole. */
@@ -149,12 +152,16 @@ export const suite = <S>(backend: SqlBackends.SqlBackend, store: Store<S>): void
       )
     )
 
-    it.effect("is not built on a database without tables", () =>
+    it.effect("is not built on a database without tables, unless it may make them", () =>
       Effect.gen(function* () {
         const error: any = yield* Effect.flip(make)
         assert.strictEqual(error._tag, "MigrationError")
         assert.strictEqual(error.reason, "absent")
-      }).pipe(Effect.provide(SqlBackends.elsewhere), Effect.asVoid)
+        yield* Layer.build(store.migrated)
+        const made = yield* make
+        yield* write(made, "a")
+        assert.isTrue(yield* has(made, "a"))
+      }).pipe(Effect.scoped, Effect.provide(SqlBackends.elsewhere))
     )
   })
 }
