@@ -97,7 +97,7 @@ export const suite = <S>(backend: SqlBackends.SqlBackend, store: Store<S>): void
       )
     )
 
-    it.effect("is whole or not there at all where a write is interrupted, and goes on", () =>
+    it.effect("goes on where a write was interrupted, wherever that was", () =>
       built((mine) =>
         Effect.gen(function* () {
           for (let steps = 0; steps < 12; steps++) {
