@@ -21,13 +21,13 @@ import * as TestServers from "../support/TestServers.js"
 const available = await TestServers.redis()
 const cluster = await TestServers.redisCluster()
 
-const stores = (redis: Layer.Layer<RedisClient.RedisClient>, more?: RedisMemoryStore.Options) => {
-  let count = 0
-  return Layer.provide(
-    Layer.suspend(() => RedisMemoryStore.layer({ prefix: `memory ${process.pid} ${count++}`, ...more })),
+let made = 0
+
+const stores = (redis: Layer.Layer<RedisClient.RedisClient>, more?: RedisMemoryStore.Options) =>
+  Layer.provide(
+    Layer.suspend(() => RedisMemoryStore.layer({ prefix: `memory ${process.pid} ${made++}`, ...more })),
     redis
   )
-}
 
 const ids = (from: number, to: number): ReadonlyArray<string> =>
   Array.from({ length: to - from + 1 }, (_, at) => `n${from + at}`)
