@@ -1,5 +1,6 @@
 /**
- * An order-support agent at work: `npm run demo -- "Where is my order 1042?"`, or `npm run demo` for a conversation.
+ * An order-support agent at work: `npm run demo -- "Where is my order 1042?"`, or `npm run demo` for a conversation. What is said is kept in a file
+ * of SQLite (`.lexigram/demo.db`, or what `LEXIGRAM_DEMO_FILE` names), so that the next run goes on with it; `npm run demo -- --forget` erases it.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Effect from "effect/Effect"
@@ -7,7 +8,8 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import { Agents, ApprovalGate, OfflineModel } from "effect-lexigram"
+import { ApprovalGate, Ids, OfflineModel, SessionManager } from "effect-lexigram"
+import { Lexigram, OwnerData } from "effect-lexigram/persistence"
 import * as Chat from "./demo/Chat.js"
 import * as Models from "./demo/Models.js"
 import * as OrderStore from "./demo/OrderStore.js"
@@ -15,7 +17,12 @@ import * as Printer from "./demo/Printer.js"
 import * as SupportAgent from "./demo/SupportAgent.js"
 import * as Terminal from "./demo/Terminal.js"
 
-const question = process.argv.slice(2).join(" ").trim()
+const asked = process.argv.slice(2).join(" ").trim()
+const forgets = asked === "--forget"
+const question = forgets ? "" : asked
+
+const file = process.env.LEXIGRAM_DEMO_FILE ?? ".lexigram/demo.db"
+const conversation: Chat.Conversation = { userId: Ids.UserId.make("customer"), sessionId: "support" }
 
 /** Returns are asked about where somebody can answer; elsewhere they go through, since they change nothing but this process. */
 const approvals = (terminal: Terminal.Terminal, shown: Queue.Dequeue<void>) => {
@@ -33,9 +40,20 @@ const approvals = (terminal: Terminal.Terminal, shown: Queue.Dequeue<void>) => {
   )
 }
 
+/** What was asked last, by whoever ran this before. */
+const lastTime = Effect.gen(function* () {
+  const sessions = yield* SessionManager.SessionManager
+  const { sessionId, userId } = conversation
+  const id = Ids.SessionId.make(sessionId)
+  if (Option.isNone(yield* sessions.get(id, { userId }))) return undefined
+  return (yield* sessions.turns(id, { last: 20, userId })).findLast(({ role }) => role === "user")?.content
+})
+
+const forget = Effect.flatMap(OwnerData.OwnerData, (data) => data.erase(conversation.userId))
+
 /** Gives back the exit code. */
 const program = Effect.gen(function* () {
-  const terminal = yield* Terminal.make({ reads: question === "" })
+  const terminal = yield* Terminal.make({ reads: question === "" && !forgets })
   const chosen = yield* Models.choose()
   const shown = yield* Queue.unbounded<void>()
   const printer = Printer.make({
@@ -49,15 +67,27 @@ const program = Effect.gen(function* () {
 
   terminal.write(`${shop.shop}, support. Model: ${chosen.model} (${chosen.provider}).\n`)
   if (chosen.embedded) terminal.write(`${OfflineModel.notice}\n`)
-  if (question === "" && terminal.interactive) {
+  if (question === "" && !forgets && terminal.interactive) {
     terminal.write('Ask about orders 1031 to 1047, parcels, products or policies; "exit" ends.\n')
   }
 
-  const work =
-    question === "" ? Chat.converse({ agent, printer, terminal }) : Effect.as(Chat.ask({ agent, printer, question }), 0)
+  const work = Effect.gen(function* () {
+    if (forgets) {
+      yield* forget
+      terminal.write("Everything of you is erased.\n")
+      return 0
+    }
+    const before = yield* lastTime
+    if (before !== undefined) terminal.write(`Welcome back. Last time you asked: ${Printer.plain(before)}\n`)
+    return question === ""
+      ? yield* Chat.converse({ agent, conversation, printer, terminal })
+      : yield* Effect.as(Chat.ask({ agent, conversation, printer, question }), 0)
+  })
   const services = Layer.merge(
     OrderStore.layer,
-    Agents.layerWith({ approvals: approvals(terminal, shown) }).pipe(Layer.provide(chosen.layer))
+    Lexigram.layerSqlite({ file, createDirectories: true, approvals: approvals(terminal, shown) }).pipe(
+      Layer.provide(chosen.layer)
+    )
   )
   const outcome = yield* work.pipe(
     Effect.provide(services),

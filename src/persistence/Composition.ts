@@ -56,11 +56,18 @@ export type Composed =
 
 type Of<Out> = Layer.Layer<Out, any, any>
 
-/** How memory keeps its entries; `undefined`: as its configuration says, without a database. */
-export type EntriesOf = (
-  backend: MemoryConfig.Backend,
-  options: MemoryStore.Options
-) => Of<MemoryStore.MemoryStore> | undefined
+/**
+ * What a backend keeps. Memory, facts and sessions are asked for by the name that their configuration has for where they are kept; `undefined`:
+ * in this process.
+ */
+export interface Backend {
+  readonly ports: Of<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>>
+  readonly entries: (
+    backend: MemoryConfig.Backend
+  ) => ((options: MemoryStore.Options) => Of<MemoryStore.MemoryStore>) | undefined
+  readonly facts: (backend: MemoryConfig.Backend) => Of<FactStore.FactStore> | undefined
+  readonly sessions: (backend: SessionConfig.Backend) => Of<SessionStore.SessionStore> | undefined
+}
 
 /** Collaborators that are given, of any types. */
 export interface Given
@@ -84,17 +91,16 @@ export interface Configured {
 const same = <I, S>(tag: Context.Tag<I, S>): Layer.Layer<I, never, I> => Layer.effect(tag, tag)
 
 /** All ports in the memory of this process. */
-export const portsInMemory: Layer.Layer<Ports> = Layer.mergeAll(
-  SessionStore.layerMemory,
-  FactStore.layerMemory(),
-  Checkpointer.layerMemory(),
-  CostLedger.layerMemory(),
-  RateLimitStore.layerMemory(),
-  AuditLog.layerMemory(),
-  ApprovalStore.layerMemory(),
-  RunLog.layerMemory(),
-  SkillResultCache.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
-)
+export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>> =
+  Layer.mergeAll(
+    Checkpointer.layerMemory(),
+    CostLedger.layerMemory(),
+    RateLimitStore.layerMemory(),
+    AuditLog.layerMemory(),
+    ApprovalStore.layerMemory(),
+    RunLog.layerMemory(),
+    SkillResultCache.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
+  )
 
 const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecutor.AgentExecutor> => {
   const collaborators: Agents.Replaceable & Agents.WithStages = {
@@ -109,18 +115,13 @@ const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecu
     : Agents.layerWith<Agents.Replaceable>({ ...collaborators, config: configured.options })
 }
 
-/** Everything over the ports in context, with the ports. */
-export const compose = (
-  ports: Of<Ports>,
-  entries: EntriesOf,
-  configured: Configured,
-  given: Given
-): Of<Ports | Composed> => {
+/** Everything over a backend, with its ports. */
+export const compose = (backend: Backend, configured: Configured, given: Given): Of<Ports | Composed> => {
+  const { defaultBackend } = configured.memory
+  const entries = backend.entries(defaultBackend)
   const memory = Memory.layer<Memory.Collaborators & { readonly config: MemoryConfig.Options }>({
     config: configured.memory,
-    ...(entries(configured.memory.defaultBackend, {}) === undefined
-      ? {}
-      : { store: (options) => entries(configured.memory.defaultBackend, options) as Of<MemoryStore.MemoryStore> }),
+    store: entries,
     facts: same(FactStore.FactStore),
     lastConsolidation: LastConsolidation.layerCache(),
     extractor: given.extractor,
@@ -129,7 +130,7 @@ export const compose = (
   })
   const sessions = Sessions.layer<Sessions.Collaborators & { readonly config: SessionConfig.Options }>({
     config: configured.sessions,
-    ...(configured.sessions.backend === "in_memory" ? {} : { store: same(SessionStore.SessionStore) }),
+    store: same(SessionStore.SessionStore),
     memory: Layer.merge(same(WorkingMemory.WorkingMemory), same(MemoryConsolidator.MemoryConsolidator))
   })
   const governance = Governance.layerWith<Governance.Replaceable>({
@@ -139,9 +140,13 @@ export const compose = (
     audit: same(AuditLog.AuditLog),
     policies: given.policies
   })
+  const stores = Layer.merge(
+    backend.facts(defaultBackend) ?? FactStore.layerMemory(),
+    backend.sessions(configured.sessions.backend) ?? SessionStore.layerMemory
+  )
   return agentsOf(configured.agents, given).pipe(
     Layer.provideMerge(sessions),
     Layer.provideMerge(Layer.merge(memory, governance)),
-    Layer.provideMerge(ports)
+    Layer.provideMerge(Layer.merge(stores, backend.ports))
   )
 }

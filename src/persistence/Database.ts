@@ -203,8 +203,9 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
       (raw) => (raw as { readonly command?: unknown } | undefined)?.command !== "ROLLBACK",
       () => new SqlError({ cause: undefined, message: "The transaction was undone: a statement of it had failed" })
     )
+    const begin = execute(sql.begin)
     return Effect.zipRight(
-      execute(sql.begin),
+      direct === undefined ? begin : restore(begin),
       Effect.flatMap(
         Effect.exit(restore(body(accessTo((f) => f(connection), dialect)))),
         (exit): Effect.Effect<A, E | SqlError> =>
@@ -231,7 +232,11 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
   const own = <A, E, R>(body: (tx: Access) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(Scope.make(), (scope) =>
-        Scope.extend(client.reserve, scope).pipe(
+        // The clients of `@effect/sql` lose a connection when the wait for it is interrupted; ours do not.
+        (direct === undefined
+          ? Scope.extend(client.reserve, scope)
+          : restore(Scope.extend(client.reserve, scope))
+        ).pipe(
           Effect.flatMap((connection) => bracket(connection, whole, body, restore)),
           Effect.onExit((exit) => Scope.close(scope, exit))
         )

@@ -4,9 +4,13 @@
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Config from "effect/Config"
+import type * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type * as AgentConfig from "../agent/AgentConfig.js"
 import * as GovernanceConfig from "../governance/GovernanceConfig.js"
 import type { GovernanceConfigurationError } from "../governance/GovernanceError.js"
@@ -21,6 +25,25 @@ import type { SessionConfigurationError } from "../session/SessionError.js"
 import type * as SessionManager from "../session/SessionManager.js"
 import * as Sessions from "../session/Sessions.js"
 import * as Composition from "./Composition.js"
+import * as DatabaseUrl from "./DatabaseUrl.js"
+import type { MigrationFailure } from "./Migrations.js"
+import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
+import * as OwnerData from "./OwnerData.js"
+import * as PgVectorIndex from "./PgVectorIndex.js"
+import * as PostgresClient from "./PostgresClient.js"
+import * as RedisClient from "./RedisClient.js"
+import * as SqliteClient from "./SqliteClient.js"
+import * as SqliteVectorIndex from "./SqliteVectorIndex.js"
+import * as SqlPorts from "./SqlPorts.js"
+import * as SqlVectorIndex from "./SqlVectorIndex.js"
+
+/**
+ * Prefix of the environment variables, as in `LEX_AI_DATABASE__URL`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const ENV_PREFIX = "LEX_AI_DATABASE__"
 
 /**
  * @since 0.1.0
@@ -120,13 +143,41 @@ const configured = (
     }
   })
 
-/** How the parts are, the database before all. */
-const told = (backend: string, checks: ReadonlyArray<Health.Check>) =>
+/** As `configured`, from the environment: what it does not say about where memory and sessions are kept is the database. */
+const fromEnvironment: Effect.Effect<Composition.Configured, ConfigError.ConfigError> = Effect.gen(function* () {
+  return {
+    memory: yield* MemoryConfig.config,
+    sessions: yield* SessionConfig.config,
+    governance: yield* GovernanceConfig.config,
+    agents: "environment" as const
+  }
+})
+
+const inDatabase = ConfigProvider.fromMap(
+  new Map([
+    [`${MemoryConfig.ENV_PREFIX}DEFAULT_BACKEND`, "database"],
+    [`${SessionConfig.ENV_PREFIX}BACKEND`, "database"]
+  ])
+)
+
+/** How the parts are, the databases before all. */
+const told = (backend: string) =>
   Layer.effect(
     Lexigram,
     Effect.gen(function* () {
       const { health: memory } = yield* Memory.Memory
       const { health: sessions } = yield* Sessions.Sessions
+      const databases = yield* Effect.all({
+        sqlite: Effect.serviceOption(SqliteClient.SqliteClient),
+        postgres: Effect.serviceOption(PostgresClient.PostgresClient),
+        redis: Effect.serviceOption(RedisClient.RedisClient)
+      })
+      const checks = Object.entries(databases).flatMap(([name, client]) =>
+        Option.match(client as Option.Option<{ readonly health: Effect.Effect<void, DatabaseError> }>, {
+          onNone: () => [],
+          onSome: ({ health }) => [{ name, check: health }]
+        })
+      )
       return {
         backend,
         health: Effect.map(Effect.all([Health.sum(checks), memory, sessions]), (reports) => ({
@@ -139,14 +190,34 @@ const told = (backend: string, checks: ReadonlyArray<Health.Check>) =>
 
 type Of<Out> = Layer.Layer<Out, any, any>
 
-const inMemory = (settings: Settings & Replaceable): Of<Out> =>
+/** A system over a backend: what is not given in code comes from `configured`. */
+const system = (
+  name: string,
+  parts: Effect.Effect<Composition.Configured, any>,
+  backend: Composition.Backend,
+  given: Replaceable
+): Of<Out> =>
   Layer.unwrapEffect(
-    Effect.map(configured(settings, { memory: "in_memory", sessions: "in_memory" }), (parts) =>
-      told("memory", []).pipe(
-        Layer.provideMerge(Composition.compose(Composition.portsInMemory, () => undefined, parts, settings))
-      )
-    )
+    Effect.map(parts, (parts) => told(name).pipe(Layer.provideMerge(Composition.compose(backend, parts, given))))
   )
+
+const sql = (
+  name: string,
+  parts: Effect.Effect<Composition.Configured, any>,
+  databases: SqlPorts.Databases,
+  given: Replaceable
+): Of<Out | OwnerData.OwnerData | SqlClient.SqlClient> =>
+  OwnerData.layer.pipe(
+    Layer.provideMerge(system(name, parts, SqlPorts.make(databases, given), given)),
+    Layer.provideMerge(SqlPorts.clients(databases))
+  )
+
+const inMemory: Composition.Backend = {
+  ports: Composition.portsInMemory,
+  entries: () => undefined,
+  facts: () => undefined,
+  sessions: () => undefined
+}
 
 /**
  * Everything in the memory of this process, and gone with it: for tests and for trying things out.
@@ -156,4 +227,182 @@ const inMemory = (settings: Settings & Replaceable): Of<Out> =>
  */
 export const layerMemory = <const L extends Replaceable & Settings = {}>(
   options?: (L & NothingElse<L, never>) | undefined
-): Layer.Layer<Out, ConfigurationFailure | ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> => inMemory(options ?? {})
+): Layer.Layer<Out, ConfigurationFailure | ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
+  system("memory", configured(options ?? {}, { memory: "in_memory", sessions: "in_memory" }), inMemory, options ?? {})
+
+/**
+ * What the systems over a database have in common.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface DatabaseSettings {
+  /** Keeps caches and rates, and what is to be kept in a cache (`defaultBackend` or `backend` `"cache"`). Default: the database does. */
+  readonly redis?: RedisClient.Options | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SqliteSettings extends SqliteClient.Options, DatabaseSettings {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PostgresSettings extends PostgresClient.Options, DatabaseSettings {
+  /**
+   * How vectors are searched with `defaultBackend: "vector"`: by the extension pgvector, or by comparing all of an owner's in this process.
+   * Default: `pgvector`; a server that has not got it is a failure.
+   */
+  readonly vectors?: "pgvector" | "scan" | undefined
+}
+
+/**
+ * How a database cannot be had.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type DatabaseFailure = MigrationFailure
+
+const inTables = { memory: "database", sessions: "database" } as const
+
+/** The one layer of a client: what is built of it twice is the same. */
+const redisOf = (options: RedisClient.Options | undefined) =>
+  options === undefined ? undefined : RedisClient.layer(options)
+
+/**
+ * Everything in one file of SQLite: agents, their runs and approvals, memory, sessions, caches, costs. The file is made if it is not there, with
+ * its tables; a process that comes later goes on with what it holds, and several may use it at once.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { Agent, AgentExecutor, Ids, OfflineModel } from "effect-lexigram"
+ * import { Lexigram } from "effect-lexigram/persistence"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const helper = Agent.make("helper", { system: "You help." })
+ *
+ * const system = Lexigram.layerSqlite({ file: "agents.db" }).pipe(Layer.provide(OfflineModel.layer()))
+ *
+ * const program = AgentExecutor.run(helper, {
+ *   input: "What did I ask you yesterday?",
+ *   sessionId: "chat",
+ *   userId: Ids.UserId.make("ada")
+ * }).pipe(Effect.provide(system))
+ * ```
+ */
+export const layerSqlite = <const L extends Replaceable & Settings>(
+  options: L & SqliteSettings & NothingElse<L, keyof SqliteSettings>
+): Layer.Layer<
+  Out | OwnerData.OwnerData | SqlClient.SqlClient | SqliteClient.SqliteClient,
+  ConfigurationFailure | DatabaseFailure | ErrorOf<L>,
+  LlmClient.LlmClient | ContextOf<L>
+> =>
+  sql(
+    "sqlite",
+    configured(options, inTables),
+    {
+      client: SqliteClient.layer(options),
+      vectors: SqliteVectorIndex.layer(),
+      redis: redisOf(options.redis)
+    },
+    options
+  ) as Of<any>
+
+/**
+ * Everything in one database of Postgres, which any number of processes may use at once.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerPostgres = <const L extends Replaceable & Settings>(
+  options: L & PostgresSettings & NothingElse<L, keyof PostgresSettings>
+): Layer.Layer<
+  Out | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient,
+  ConfigurationFailure | DatabaseFailure | ErrorOf<L>,
+  LlmClient.LlmClient | ContextOf<L>
+> =>
+  sql(
+    "postgres",
+    configured(options, inTables),
+    {
+      client: PostgresClient.layer(options),
+      vectors: options.vectors === "scan" ? SqlVectorIndex.layer() : PgVectorIndex.layerMigrated(),
+      redis: redisOf(options.redis)
+    },
+    options
+  ) as Of<any>
+
+const redisAsDatabase: PersistenceConfigurationError = new PersistenceConfigurationError({
+  message: "Redis cannot be the database of a whole system: it keeps memory, sessions, caches and rates",
+  hint: `Name it in ${ENV_PREFIX}REDIS_URL, and a \`sqlite:\` file or a \`postgres://\` server in ${ENV_PREFIX}URL`
+})
+
+const noCache: PersistenceConfigurationError = new PersistenceConfigurationError({
+  message: `${ENV_PREFIX}REDIS_URL is no URL of Redis`,
+  hint: "Begin it with `redis://` or `rediss://`"
+})
+
+/** The databases that the environment names. */
+const named = Effect.gen(function* () {
+  const url = yield* Effect.flatMap(Config.redacted(`${ENV_PREFIX}URL`), DatabaseUrl.parse)
+  const redis = yield* Config.option(Config.redacted(`${ENV_PREFIX}REDIS_URL`))
+  if (url._tag === "Redis") return yield* redisAsDatabase
+  if (Option.isNone(redis)) return { url, redis: undefined }
+  const cache = yield* DatabaseUrl.parse(redis.value)
+  return cache._tag === "Redis" ? { url, redis: { url: cache.url } } : yield* noCache
+})
+
+/**
+ * Over the database that `LEX_AI_DATABASE__URL` names: `sqlite:` with a file, `postgres://` or `memory:`; with caches and rates in Redis where
+ * `LEX_AI_DATABASE__REDIS_URL` does. Everything else is configured as the parts are by themselves (`LEX_AI_MEMORY__*`, `LEX_AI_SESSION__*`,
+ * `LEX_AI_GOVERNANCE__*`, `LEX_AI_AGENTS__*`), but that memory and sessions are kept in the database unless the environment says otherwise. What is
+ * named and cannot be had is a failure, never something else.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <const L extends Replaceable = {}>(
+  options?: (L & { readonly [K in Exclude<keyof L, keyof Replaceable>]: never }) | undefined
+): Layer.Layer<
+  Out,
+  ConfigurationFailure | DatabaseFailure | ConfigError.ConfigError | ErrorOf<L>,
+  LlmClient.LlmClient | ContextOf<L>
+> =>
+  Layer.unwrapEffect(
+    Effect.gen(function* () {
+      const given: Replaceable = options ?? {}
+      const { redis, url } = yield* named
+      if (url._tag === "Memory") return system("memory", fromEnvironment, inMemory, given)
+      const parts = Effect.flatMap(Effect.configProviderWith(Effect.succeed), (provider) =>
+        Effect.withConfigProvider(
+          fromEnvironment,
+          ConfigProvider.orElse(provider, () => inDatabase)
+        )
+      )
+      const cache = redisOf(redis)
+      return url._tag === "Sqlite"
+        ? sql(
+            "sqlite",
+            parts,
+            {
+              client: SqliteClient.layer({ file: url.file, createDirectories: true }),
+              vectors: SqliteVectorIndex.layer(),
+              redis: cache
+            },
+            given
+          )
+        : sql(
+            "postgres",
+            parts,
+            { client: PostgresClient.layer({ url: url.url }), vectors: PgVectorIndex.layerMigrated(), redis: cache },
+            given
+          )
+    })
+  ) as Of<any>

@@ -11,9 +11,11 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Embedder } from "../llm/Embedder.js"
 import type { MemoryBackend } from "../memory/MemoryBackend.js"
 import * as MemoryStore from "../memory/MemoryStore.js"
 import * as TextAnalyzer from "../memory/TextAnalyzer.js"
+import { VectorIndex } from "../memory/VectorIndex.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
 import * as SqlMemoryBackend from "./SqlMemoryBackend.js"
@@ -78,4 +80,23 @@ export const layerMigrated = (
   Layer.effect(
     MemoryStore.MemoryStore,
     Effect.map(backendOf(options, true), (backend) => MemoryStore.fromBackend(backend, options))
+  )
+
+/**
+ * As `layer`, found by their words and by their vectors, which `PgVectorIndex`, `SqliteVectorIndex` or `SqlVectorIndex` keeps.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerVectors = (
+  options: Options & Pick<MemoryStore.VectorOptions, "maxCharacters"> = {}
+): Layer.Layer<MemoryStore.MemoryStore, MigrationFailure, SqlClient.SqlClient | Embedder | VectorIndex> =>
+  Layer.effect(
+    MemoryStore.MemoryStore,
+    Effect.map(Effect.all([makeBackend(options), Embedder, VectorIndex]), ([backend, embedder, index]) =>
+      MemoryStore.fromBackend(backend, {
+        ...options,
+        vectors: { embedder, index, maxCharacters: options.maxCharacters }
+      })
+    )
   )

@@ -21,6 +21,13 @@ export * as Lexigram from "./Lexigram.js"
 export * as Migrations from "./Migrations.js"
 
 /**
+ * Everything that is kept of a user: given out, taken in by another database, erased.
+ *
+ * @since 0.1.0
+ */
+export * as OwnerData from "./OwnerData.js"
+
+/**
  * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a database fails with the
  * port's own errors.
  *

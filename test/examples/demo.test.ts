@@ -17,7 +17,8 @@ import * as Printer from "../../examples/demo/Printer.js"
 import * as SupportAgent from "../../examples/demo/SupportAgent.js"
 import type { Terminal } from "../../examples/demo/Terminal.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
-import * as Agents from "../../src/agent/Agents.js"
+import * as Ids from "../../src/domain/Ids.js"
+import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmError from "../../src/llm/LlmError.js"
 import type * as LlmTimeout from "../../src/llm/LlmTimeout.js"
@@ -41,7 +42,7 @@ const demo = (args: ReadonlyArray<string>, options?: { readonly input?: string; 
     const inherited = Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$|COLOR/.test(name))
     const child = spawn(process.execPath, ["--import", "tsx", "examples/demo.ts", ...args], {
       cwd: root,
-      env: { ...Object.fromEntries(inherited), ...options?.env }
+      env: { ...Object.fromEntries(inherited), LEXIGRAM_DEMO_FILE: ":memory:", ...options?.env }
     })
     const [stdout, stderr]: [Array<Buffer>, Array<Buffer>] = [[], []]
     child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
@@ -108,10 +109,12 @@ const printerTo = (out: Output, chosen: Models.Chosen) => Printer.make({ write: 
 const services = (model: Models.Chosen["layer"]) =>
   Layer.merge(
     OrderStore.layer,
-    Agents.layerWith({ approvals: ApprovalGate.layerAutoApprove }).pipe(Layer.provide(model))
+    Lexigram.layerMemory({ approvals: ApprovalGate.layerAutoApprove }).pipe(Layer.provide(model))
   )
 
 const agent = Effect.map(OrderStore.shop, SupportAgent.make)
+
+const conversation: Chat.Conversation = { userId: Ids.UserId.make("customer"), sessionId: "support" }
 
 describe("the demo over a server of chat completions", () => {
   const key = "sk-secret-0123456789"
@@ -161,7 +164,8 @@ describe("the demo over a server of chat completions", () => {
     const ask = (timeout?: LlmTimeout.Options) =>
       over(
         (chosen) =>
-          Effect.flatMap(agent, (support) => Chat.ask({ agent: support, printer: printerTo(out, chosen), question })),
+          Effect.flatMap(agent, (support) => Chat.ask({ agent: support, conversation, printer: printerTo(out, chosen), question })
+          ),
         timeout
       )
     return { server, ask, over, out }
@@ -418,9 +422,12 @@ describe("the demo's agent", () => {
         })
       ).pipe(Layer.provide(OfflineModel.layer()))
       lines.unshift("Where is order 1031?")
-      const failures = yield* Chat.converse({ agent: yield* agent, printer: printerTo(out, embedded), terminal }).pipe(
-        Effect.provide(services(flaky))
-      )
+      const failures = yield* Chat.converse({
+        agent: yield* agent,
+        conversation,
+        printer: printerTo(out, embedded),
+        terminal
+      }).pipe(Effect.provide(services(flaky)))
       assert.strictEqual(failures, 1)
       assert.include(out.text, "LlmQuotaError (LEX_ERR_LLM_102): no credit\n  Top it up")
       assert.deepStrictEqual(

@@ -1,38 +1,207 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
+import * as CostLedger from "../../src/governance/CostLedger.js"
+import * as Governance from "../../src/governance/Governance.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
+import * as SessionStore from "../../src/session/SessionStore.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalStore from "../../src/tool/ApprovalStore.js"
+import * as PostgresServer from "../support/PostgresServer.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
+import * as TestServers from "../support/TestServers.js"
 
 const agent = Agent.make("helper", { system: "You help." })
 const userId = UserId.make("ada")
 const sessionId = SessionId.make("chat")
 
+/** Everything that a system has of its own, looked at from outside. */
+const lived = Effect.gen(function* () {
+  const { output, runId } = yield* AgentExecutor.run(agent, { input: "my cat is called Tom", sessionId, userId })
+  assert.strictEqual(output, "nice")
+  return runId
+})
+
+const remembered = (runId: Effect.Effect.Success<typeof lived>) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionManager.SessionManager
+    assert.deepStrictEqual(
+      (yield* sessions.turns(sessionId, { last: 10, userId })).map(({ content }) => content),
+      ["my cat is called Tom", "nice"]
+    )
+    const memory = yield* MemoryStore.MemoryStore
+    const [found] = yield* memory.retrieve({ ownerId: "ada", query: "cat" })
+    assert.strictEqual(found?.entry.content, "my cat is called Tom")
+    const log = yield* RunLog.RunLog
+    assert.isAbove((yield* log.read(runId)).length, 2)
+    const audit = yield* AuditLog.AuditLog
+    assert.isAbove((yield* audit.read({ userId })).length, 0)
+    const governance = yield* Governance.Governance
+    assert.isAbove((yield* governance.getBudget(userId)).spent, -1)
+    const { health } = yield* Lexigram.Lexigram
+    assert.strictEqual((yield* health).status, "healthy")
+  })
+
+const model = TestModel.layer([{ text: "nice" }])
+
 describe("a system in memory", () => {
   it.effect("remembers, keeps the session, the run and what was done", () =>
+    Effect.flatMap(lived, remembered).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(model))))
+  )
+})
+
+type System = Layer.Layer<Lexigram.Out, unknown>
+
+const suite = (
+  name: string,
+  system: (options: Lexigram.Settings) => Effect.Effect<System, unknown, import("effect/Scope").Scope>
+) =>
+  describe(`a system over ${name}`, () => {
+    it.scoped("goes on in the next process with all it had", () =>
+      Effect.gen(function* () {
+        const one = yield* system({})
+        const runId = yield* Effect.provide(lived, one)
+        yield* Effect.provide(remembered(runId), Layer.fresh(one))
+      })
+    )
+
+    it.scoped("keeps every port in the database", () =>
+      Effect.gen(function* () {
+        const one = yield* system({})
+        yield* Effect.gen(function* () {
+          assert.strictEqual((yield* SessionStore.SessionStore).name, name)
+          assert.strictEqual((yield* MemoryStore.MemoryStore).name, name)
+          assert.strictEqual((yield* CostLedger.CostLedger).backend, name)
+          assert.strictEqual((yield* Lexigram.Lexigram).backend, name)
+          const approvals = yield* ApprovalStore.ApprovalStore
+          assert.deepStrictEqual(yield* approvals.pending({}), [])
+          const { health } = yield* Lexigram.Lexigram
+          assert.deepStrictEqual(
+            (yield* health).parts.map(({ name }) => name),
+            [name, "entries", "facts", "ai-session"]
+          )
+        }).pipe(Effect.provide(one))
+      })
+    )
+
+    it.scoped("keeps in memory what is configured so", () =>
+      Effect.gen(function* () {
+        const one = yield* system({ memory: { defaultBackend: "in_memory" }, sessions: { backend: "in_memory" } })
+        yield* Effect.gen(function* () {
+          assert.strictEqual((yield* SessionStore.SessionStore).name, "in_memory")
+          assert.strictEqual((yield* MemoryStore.MemoryStore).name, "in_memory")
+        }).pipe(Effect.provide(one))
+      })
+    )
+
+    it.scoped("finds by meaning where memory is to be kept by vectors", () =>
+      Effect.gen(function* () {
+        const one = yield* system({ memory: { defaultBackend: "vector" } })
+        const runId = yield* Effect.provide(lived, one)
+        yield* Effect.gen(function* () {
+          const memory = yield* MemoryStore.MemoryStore
+          const [found] = yield* memory.retrieve({ ownerId: "ada", query: "cats", explain: true })
+          assert.isDefined(found?.explanation?.vector)
+          yield* remembered(runId)
+        }).pipe(Effect.provide(Layer.fresh(one)))
+      })
+    )
+
+    it.scoped("does not take something else for a cache that is not there", () =>
+      Effect.gen(function* () {
+        for (const settings of [{ memory: { defaultBackend: "cache" } }, { sessions: { backend: "cache" } }] as const) {
+          const one = yield* system(settings)
+          const built = yield* Effect.either(Effect.provide(Effect.void, one))
+          assert.strictEqual(
+            (Either.getOrThrow(Either.flip(built)) as { readonly _tag: string })._tag,
+            "PersistenceConfigurationError"
+          )
+        }
+      })
+    )
+  })
+
+suite("sqlite", (settings) =>
+  Effect.map(SqliteDrivers.file, (file) => Lexigram.layerSqlite({ file, ...settings }).pipe(Layer.provide(model))))
+
+const postgres = await PostgresServer.database()
+
+TestServers.suite("postgres", postgres, ({ empty, url }) => {
+  suite("postgres", (settings) =>
+    Effect.as(
+      Effect.ignore(empty),
+      Lexigram.layerPostgres({ url: Redacted.make(url), vectors: "scan", ...settings }).pipe(Layer.provide(model))
+    ))
+})
+
+describe("a system that the environment names", () => {
+  const over = (variables: Record<string, string>) =>
+    Lexigram.layerConfig().pipe(
+      Layer.provide(model),
+      Layer.provide(Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables)))))
+    )
+  const failure = (variables: Record<string, string>) => Effect.flip(Effect.provide(Effect.void, over(variables)))
+
+  it.scoped("is over the file of its URL, and keeps everything there", () =>
     Effect.gen(function* () {
-      const { output, runId } = yield* AgentExecutor.run(agent, { input: "my cat is called Tom", sessionId, userId })
-      assert.strictEqual(output, "nice")
-      const sessions = yield* SessionManager.SessionManager
-      assert.strictEqual((yield* sessions.turns(sessionId, { last: 10, userId })).length, 2)
-      const memory = yield* MemoryStore.MemoryStore
-      assert.strictEqual(
-        (yield* memory.retrieve({ ownerId: "ada", query: "cat" }))[0]?.entry.content,
-        "my cat is called Tom"
+      const file = yield* SqliteDrivers.file
+      yield* Effect.gen(function* () {
+        yield* remembered(yield* lived)
+        assert.strictEqual((yield* SessionStore.SessionStore).name, "sqlite")
+        assert.strictEqual((yield* MemoryStore.MemoryStore).name, "sqlite")
+      }).pipe(Effect.provide(over({ LEX_AI_DATABASE__URL: `sqlite:${file}` })))
+    })
+  )
+
+  it.scoped("keeps sessions and memory where their own variables say", () =>
+    Effect.gen(function* () {
+      const file = yield* SqliteDrivers.file
+      yield* Effect.gen(function* () {
+        assert.strictEqual((yield* SessionStore.SessionStore).name, "in_memory")
+        assert.strictEqual((yield* MemoryStore.MemoryStore).name, "in_memory")
+      }).pipe(
+        Effect.provide(
+          over({
+            LEX_AI_DATABASE__URL: `sqlite:${file}`,
+            LEX_AI_MEMORY__DEFAULT_BACKEND: "in_memory",
+            LEX_AI_SESSION__BACKEND: "in_memory"
+          })
+        )
       )
-      const log = yield* RunLog.RunLog
-      assert.isAbove((yield* log.read(runId)).length, 2)
-      const audit = yield* AuditLog.AuditLog
-      assert.isAbove((yield* audit.read({ userId })).length, 0)
-      const { health } = yield* Lexigram.Lexigram
-      assert.strictEqual((yield* health).status, "healthy")
-    }).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(TestModel.layer([{ text: "nice" }])))))
+    })
+  )
+
+  it.scoped("is in memory when that is named", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* Lexigram.Lexigram).backend, "memory")
+    }).pipe(Effect.provide(over({ LEX_AI_DATABASE__URL: "memory:" })))
+  )
+
+  it.effect("is refused where nothing, something unknown or Redis is named", () =>
+    Effect.gen(function* () {
+      for (const [variables, tag] of [
+        [{}, undefined],
+        [{ LEX_AI_DATABASE__URL: "mysql://localhost/agents" }, "PersistenceConfigurationError"],
+        [{ LEX_AI_DATABASE__URL: "redis://localhost" }, "PersistenceConfigurationError"],
+        [
+          { LEX_AI_DATABASE__URL: "sqlite::memory:", LEX_AI_DATABASE__REDIS_URL: "sqlite:x" },
+          "PersistenceConfigurationError"
+        ],
+        [{ LEX_AI_DATABASE__URL: "sqlite::memory:", LEX_AI_MEMORY__DEFAULT_BACKEND: "disk" }, undefined]
+      ] as const) {
+        const error = yield* failure(variables as Record<string, string>)
+        if (tag !== undefined) assert.strictEqual((error as { readonly _tag: string })._tag, tag)
+      }
+    })
   )
 })

@@ -1,0 +1,292 @@
+/**
+ * Which rows of which tables are a user's: by what they are exported, imported and erased.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { Access } from "./Database.js"
+import type { Dialect, Param } from "./Dialect.js"
+import * as IndexKey from "./IndexKey.js"
+import * as KeyText from "./KeyText.js"
+import * as Rows from "./SqlSessionRows.js"
+
+/**
+ * Under which names things are a user's.
+ *
+ * @category models
+ */
+export interface Names {
+  readonly user: string
+  /** Whose entries and facts are the user's. */
+  readonly owners: ReadonlyArray<string>
+  /** The user's sessions, and those that still have turns of theirs. */
+  readonly sessions: ReadonlyArray<string>
+  readonly runs: ReadonlyArray<string>
+  readonly threads: ReadonlyArray<string>
+}
+
+interface Condition {
+  readonly text: string
+  readonly params: (names: Names) => ReadonlyArray<Param>
+}
+
+/**
+ * @category models
+ */
+export interface OwnedTable {
+  readonly part: string
+  readonly table: string
+  /** That are exported; the others are given anew. None: the rows are only erased. */
+  readonly columns: ReadonlyArray<string>
+  /** What the rows are read by, page by page. */
+  readonly key: ReadonlyArray<string>
+  readonly owned: Condition
+  /** Rows of it make an owner one that has data. */
+  readonly isMain?: boolean | undefined
+}
+
+/** How the columns of keys were written. */
+const encoded = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(KeyText.encode)
+const indexed = (texts: ReadonlyArray<string>): ReadonlyArray<string> => texts.map(IndexKey.of)
+
+/** `user:<id>:` and a month: the account of another user who is called alike is longer. */
+const monthOf = "2000-01"
+
+/** The last character that a prefix may be followed by is below it. */
+const behind = (prefix: string): string => `${prefix}\u{10ffff}`
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
+  const oneOf = (column: string, pick: (names: Names) => ReadonlyArray<string>): Condition => ({
+    text: dialect.oneOf(column),
+    params: (names) => [dialect.list(pick(names))]
+  })
+  const any = (...conditions: ReadonlyArray<Condition>): Condition => ({
+    text: `(${conditions.map(({ text }) => text).join(" OR ")})`,
+    params: (names) => conditions.flatMap(({ params }) => params(names))
+  })
+  const ofUser = (column: string): Condition => ({
+    text: `${column} = ?`,
+    params: ({ user }) => [IndexKey.of(user)]
+  })
+  const ofSession = oneOf("session_id", ({ sessions }) => encoded(sessions))
+  const ofOwner = oneOf("owner_id", ({ owners }) => encoded(owners))
+  const ofAccount: Condition = {
+    text: "account >= ? AND account < ? AND LENGTH(account) = ?",
+    params: ({ user }) => {
+      const prefix = KeyText.encode(`user:${user}:`)
+      return [prefix, behind(prefix), Array.from(prefix).length + monthOf.length]
+    }
+  }
+  const ofRates: Condition = oneOf("rate_key", ({ user }) => encoded([`rpm:user:${user}`, `tpm:user:${user}`]))
+  const ofThread = oneOf("thread_id", ({ threads }) => indexed(threads))
+  return [
+    {
+      part: "sessions",
+      table: "lex_sessions",
+      columns: [
+        ...["id", "user_id", "parent_id", "root_id", "status", "created_at", "updated_at", "revision", "fence"],
+        ...["head_session", "head_turn", "depth", "total_tokens", "total_cost", "checkpoint_id", "turns", "run"],
+        ...["is_tip", "is_heavy", "base_session", "base_run", "base_place"]
+      ],
+      key: ["id"],
+      owned: oneOf("id", ({ sessions }) => encoded(sessions)),
+      isMain: true
+    },
+    {
+      part: "sessions",
+      table: "lex_session_states",
+      columns: ["session_id", "body", "ref", "state", "state_ref"],
+      key: ["session_id"],
+      owned: ofSession
+    },
+    {
+      part: "sessions",
+      table: "lex_session_checkpoints",
+      columns: ["id", "session_id", "revision", "kind", "merged_id", "body", "ref", "state", "state_ref"],
+      key: ["id"],
+      owned: ofSession
+    },
+    {
+      part: "sessions",
+      table: "lex_session_turns",
+      columns: [
+        ...["session_id", "place", "run", "turn_id", "parent_session", "parent_run", "parent_place", "body", "ref"]
+      ],
+      key: ["session_id", "place"],
+      owned: ofSession
+    },
+    {
+      part: "sessions",
+      table: "lex_payloads",
+      columns: ["scope", "hash", "data"],
+      key: ["scope", "hash"],
+      owned: oneOf("scope", ({ sessions }) =>
+        encoded(sessions).flatMap((id) => [Rows.scopes.turns + id, Rows.scopes.states + id])
+      )
+    },
+    {
+      part: "facts",
+      table: "lex_fact_owners",
+      columns: ["owner_id", "revision", "facts", "terms", "analyzer"],
+      key: ["owner_id"],
+      owned: ofOwner,
+      isMain: true
+    },
+    {
+      part: "facts",
+      table: "lex_facts",
+      columns: [
+        ...["owner_id", "id", "subject", "subject_key", "predicate_key", "object_key", "subject_words"],
+        ...["object_words", "text", "confidence", "valid_from", "valid_to", "replaces_from", "doubt", "age", "terms"],
+        "body"
+      ],
+      key: ["owner_id", "id"],
+      owned: ofOwner
+    },
+    {
+      part: "facts",
+      table: "lex_fact_terms",
+      columns: ["owner_id", "kind", "term", "fact_id", "frequency"],
+      key: ["owner_id", "kind", "term", "fact_id"],
+      owned: ofOwner
+    },
+    {
+      part: "runs",
+      table: "lex_runs",
+      columns: ["run_id", "parent_run_id", "agent", "session_id", "user_id", "last_at"],
+      key: ["run_id"],
+      owned: oneOf("run_id", ({ runs }) => runs),
+      isMain: true
+    },
+    {
+      part: "runs",
+      table: "lex_run_events",
+      columns: ["run_id", "seq", "body", "data"],
+      key: ["run_id", "seq"],
+      owned: oneOf("run_id", ({ runs }) => runs)
+    },
+    {
+      part: "approvals",
+      table: "lex_approvals",
+      columns: [
+        ...["id", "run_id", "root_run_id", "session_id", "user_id", "agent", "tool", "requested_at", "expires_at"],
+        ...["body", "data", "settled_at", "settlement"]
+      ],
+      key: ["number"],
+      owned: any(
+        ofUser("user_id"),
+        oneOf("session_id", ({ sessions }) => indexed(sessions))
+      ),
+      isMain: true
+    },
+    {
+      part: "approvals",
+      table: "lex_decisions",
+      columns: ["entry", "scope", "scope_id", "agent", "tool", "at", "body", "data"],
+      key: ["entry"],
+      owned: any(
+        { text: "(scope = 'user' AND scope_id = ?)", params: ({ user }) => [IndexKey.of(user)] },
+        {
+          text: `(scope = 'session' AND ${dialect.oneOf("scope_id")})`,
+          params: ({ sessions }) => [dialect.list(indexed(sessions))]
+        },
+        {
+          text: `(scope = 'run' AND ${dialect.oneOf("scope_id")})`,
+          params: ({ runs }) => [dialect.list(runs)]
+        }
+      )
+    },
+    {
+      part: "audit",
+      table: "lex_audit",
+      columns: ["at", "event_type", "status", "user_id", "agent", "run_id", "model", "body", "data"],
+      key: ["number"],
+      owned: any(
+        ofUser("user_id"),
+        oneOf("run_id", ({ runs }) => runs)
+      ),
+      isMain: true
+    },
+    {
+      part: "costs",
+      table: "lex_ledger_holds",
+      columns: [],
+      key: ["hold_id", "place"],
+      owned: ofAccount
+    },
+    {
+      part: "costs",
+      table: "lex_ledger_accounts",
+      columns: [
+        ...["account", "spent_usd", "spent_tokens", "reserved_usd", "reserved_tokens", "holds_until", "changed_at"],
+        "expires_at"
+      ],
+      key: ["account"],
+      owned: ofAccount,
+      isMain: true
+    },
+    { part: "rates", table: "lex_rate_slots", columns: [], key: ["rate_key", "leaves_at"], owned: ofRates },
+    { part: "rates", table: "lex_rates", columns: [], key: ["rate_key"], owned: ofRates },
+    ...["lex_checkpoint_writes", "lex_checkpoint_pieces", "lex_checkpoints", "lex_threads"].map(
+      (table): OwnedTable => ({ part: "threads", table, columns: [], key: ["thread_id"], owned: ofThread })
+    ),
+    { part: "vectors", table: "lex_vectors", columns: [], key: ["owner_id"], owned: ofOwner },
+    { part: "vectors", table: "lex_vector_owners", columns: [], key: ["owner_id"], owned: ofOwner },
+    // What is cached says by a hash alone whose it is.
+    { part: "caches", table: "lex_cache", columns: [], key: ["name"], owned: { text: "1 = 1", params: () => [] } }
+  ]
+}
+
+/**
+ * The user's sessions, and all that have turns on the way to one of them.
+ *
+ * @category queries
+ */
+export const sessionsOf = (dialect: Dialect) => {
+  const ofUser = dialect.sql("SELECT id FROM lex_sessions WHERE user_id = ? AND status IN (0, 1, 2, 3, 4)")
+  const before = dialect.sql(
+    `SELECT base_session AS id FROM lex_sessions WHERE ${dialect.oneOf("id")} AND base_session IS NOT NULL
+    UNION SELECT parent_session FROM lex_session_turns WHERE ${dialect.oneOf("session_id")} AND parent_session IS NOT NULL`
+  )
+  return Effect.fnUntraced(function* (access: Access, user: string) {
+    const known = new Set<string>()
+    let found = (yield* access.rows<{ readonly id: string }>(ofUser, [Rows.userKey(user)])).map(({ id }) => id)
+    while (found.length > 0) {
+      for (const id of found) known.add(id)
+      const list = dialect.list(found)
+      const more = yield* access.rows<{ readonly id: string }>(before, [list, list])
+      found = more.map(({ id }) => id).filter((id) => !known.has(id))
+    }
+    return Array.from(known, KeyText.decode)
+  })
+}
+
+/**
+ * The runs of the user, those in the user's sessions, and the ones that these began.
+ *
+ * @category queries
+ */
+export const runsOf = (dialect: Dialect) => {
+  const ofUser = dialect.sql(
+    `SELECT run_id FROM lex_runs WHERE user_id = ? UNION SELECT run_id FROM lex_runs WHERE ${dialect.oneOf("session_id")}`
+  )
+  const below = dialect.sql(`SELECT run_id FROM lex_runs WHERE ${dialect.oneOf("parent_run_id")}`)
+  return Effect.fnUntraced(function* (access: Access, user: string, sessions: ReadonlyArray<string>) {
+    const known = new Set<string>()
+    const first = yield* access.rows<{ readonly run_id: string }>(ofUser, [
+      IndexKey.of(user),
+      dialect.list(indexed(sessions))
+    ])
+    let found = first.map(({ run_id }) => run_id)
+    while (found.length > 0) {
+      for (const id of found) known.add(id)
+      const more = yield* access.rows<{ readonly run_id: string }>(below, [dialect.list(found)])
+      found = more.map(({ run_id }) => run_id).filter((id) => !known.has(id))
+    }
+    return Array.from(known)
+  })
+}

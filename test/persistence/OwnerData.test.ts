@@ -1,0 +1,247 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as CostLedger from "../../src/governance/CostLedger.js"
+import * as RateLimitStore from "../../src/governance/RateLimitStore.js"
+import * as Checkpointer from "../../src/graph/Checkpointer.js"
+import * as CacheBackend from "../../src/llm/CacheBackend.js"
+import { NewFact } from "../../src/memory/Fact.js"
+import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
+import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
+import * as Database from "../../src/persistence/Database.js"
+import * as Lexigram from "../../src/persistence/Lexigram.js"
+import * as OwnerData from "../../src/persistence/OwnerData.js"
+import { DataTransferError } from "../../src/persistence/PersistenceError.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
+import { NewTurn } from "../../src/session/Session.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as ApprovalStore from "../../src/tool/ApprovalStore.js"
+import * as PostgresServer from "../support/PostgresServer.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
+import * as TestServers from "../support/TestServers.js"
+
+const agent = Agent.make("helper", { system: "You help." })
+const model = TestModel.layer(() => ({ text: "I see" }))
+
+const ada = UserId.make("ada")
+const adam = UserId.make("ada:2")
+
+type Services = Layer.Layer.Success<ReturnType<typeof Lexigram.layerSqlite>>
+
+/** Something of everything that is kept. */
+const live = (userId: UserId) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionManager.SessionManager
+    const branches = yield* BranchManager.BranchManager
+    const id = SessionId.make(`chat of ${userId}`)
+    yield* AgentExecutor.run(agent, { input: `I am ${userId} and live in Porto`, sessionId: id, userId })
+    yield* sessions.update(id, { userId, variables: { note: "long ".repeat(5_000) } })
+    const checkpoint = yield* sessions.checkpoint(id, { userId })
+    const turn = NewTurn.make({ id: TurnId.make("long"), role: "user", content: "words ".repeat(5_000), timestamp: 5 })
+    yield* sessions.addTurn(id, turn, { userId })
+    yield* sessions.restore(checkpoint.id, { userId })
+    const branch = yield* branches.fork(id, { userId })
+    yield* AgentExecutor.run(agent, { input: "and on a branch?", sessionId: branch.id, userId })
+    yield* sessions.create({ id: SessionId.make(`gone of ${userId}`), userId })
+    const gone = yield* branches.fork(id, { userId })
+    yield* AgentExecutor.run(agent, { input: "and what is gone?", sessionId: gone.id, userId })
+    yield* branches.fork(gone.id, { userId })
+    yield* sessions.delete(gone.id, { userId })
+    const facts = yield* SemanticMemory.SemanticMemory
+    yield* facts.storeFact(userId, NewFact.make({ subject: "I", predicate: "lives_in", object: "Porto" }))
+    const procedures = yield* ProceduralMemory.ProceduralMemory
+    yield* procedures.learn({
+      ownerId: userId,
+      task: "book a train ticket",
+      steps: [{ tool: "search", parameters: [] }, { tool: "book", parameters: ["to"] }],
+      success: true
+    })
+    const ledger = yield* CostLedger.CostLedger
+    yield* ledger.book([`user:${userId}:2031-04`], { nanoUsd: 5, tokens: 5 })
+    yield* ledger.hold({
+      id: `hold of ${userId}`,
+      amount: { nanoUsd: 1, tokens: 1 },
+      accounts: [{ account: `user:${userId}:2031-05` }]
+    })
+    const rates = yield* RateLimitStore.RateLimitStore
+    yield* rates.take({ key: `rpm:user:${userId}`, amount: 1, limit: 9, windowMs: 60_000 })
+    const approvals = yield* ApprovalStore.ApprovalStore
+    yield* approvals.remember({
+      key: `always ${userId}`,
+      scope: "user",
+      scopeId: userId,
+      agent: "helper",
+      tool: "pay",
+      exact: false,
+      decision: ApprovalGate.approve(),
+      at: 1
+    })
+    const threads = yield* Checkpointer.Checkpointer
+    yield* threads.put({
+      threadId: `thread of ${userId}`,
+      namespace: "",
+      id: "first",
+      step: 0,
+      state: { text: "long ".repeat(5_000) },
+      next: [],
+      reached: [],
+      finished: [],
+      waiting: [],
+      answers: [],
+      pins: [],
+      at: 0,
+      metadata: {}
+    })
+  })
+
+/** How many rows each of our tables has. */
+const sizes = Effect.gen(function* () {
+  const database = yield* Database.open
+  const tables = yield* database.rows(
+    database.dialect.name === "sqlite"
+      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'lex_%' AND name NOT LIKE 'lex_memory_%'"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'lex_memory_words'"
+  )
+  const found: Record<string, number> = {}
+  for (const { name } of tables) {
+    // One row of the owners of facts counts for all of them, and is nobody's.
+    const where = name === "lex_fact_owners" ? " WHERE facts > 0" : ""
+    const row = yield* database.first(`SELECT COUNT(*) AS count FROM ${name}${where}`)
+    found[String(name)] = Number(row?.["count"])
+  }
+  return found
+})
+
+const exportOf = (userId: UserId) =>
+  Effect.flatMap(OwnerData.OwnerData, (data) =>
+    Effect.map(Stream.runCollect(data.export(userId)), (lines) => [...lines])
+  )
+
+const importOf = (lines: ReadonlyArray<string>) =>
+  Effect.flatMap(OwnerData.OwnerData, (data) => data.import(Stream.fromIterable(lines)))
+
+/** But for the head, which says when it was made. */
+const bodyOf = (lines: ReadonlyArray<string>) => lines.slice(1)
+
+type Open = Effect.Effect<Layer.Layer<Services | SqlClient.SqlClient, unknown>, unknown, Scope.Scope>
+
+const sqlite: Open = Effect.map(SqliteDrivers.file, (file) =>
+  Layer.provide(Lexigram.layerSqlite({ file }), model)
+) as Open
+
+const suite = (name: string, open: Open, other: Open) =>
+  describe(name, () => {
+    it.scoped(
+      "an export is taken in by another database, and is the same there",
+      () =>
+        Effect.gen(function* () {
+          const lines = yield* Effect.provide(Effect.zipRight(live(ada), exportOf(ada)), yield* open)
+          const again = yield* Effect.gen(function* () {
+            const { counts, userId } = yield* importOf(lines)
+            assert.strictEqual(userId, ada)
+            assert.hasAllKeys(counts, ["sessions", "facts", "runs", "approvals", "audit", "costs", "memory"])
+            const sessions = yield* SessionManager.SessionManager
+            const turns = yield* sessions.turns(SessionId.make("chat of ada"), { last: 9, userId: ada })
+            assert.deepStrictEqual(
+              turns.map(({ content }) => content),
+              ["I am ada and live in Porto", "I see"]
+            )
+            yield* sessions.addTurn(
+              SessionId.make("chat of ada"),
+              NewTurn.make({ id: TurnId.make("next"), role: "user", content: "and on", timestamp: 9 }),
+              { userId: ada }
+            )
+            const facts = yield* SemanticMemory.SemanticMemory
+            assert.isAbove((yield* facts.recall("ada", "Porto")).length, 0)
+            yield* sessions.delete(SessionId.make("chat of ada"), { userId: ada })
+            return yield* Effect.provide(Effect.zipRight(importOf(lines), exportOf(ada)), yield* open)
+          }).pipe(Effect.provide(yield* other))
+          assert.sameMembers(bodyOf(again) as Array<string>, bodyOf(lines) as Array<string>)
+        }),
+      60_000
+    )
+
+    it.scoped(
+      "what is erased leaves nothing behind, and nobody else's goes with it",
+      () =>
+        Effect.gen(function* () {
+          yield* live(adam)
+          const cache = yield* CacheBackend.CacheBackend
+          yield* cache.set("something of somebody", "value")
+          const before = yield* sizes
+          const others = yield* exportOf(adam)
+          yield* live(ada)
+          const { erase } = yield* OwnerData.OwnerData
+          const counts = yield* erase(ada, { threads: ["thread of ada"] })
+          assert.includeMembers(Object.keys(counts), ["sessions", "memory", "facts", "runs", "approvals", "audit"])
+          assert.deepStrictEqual(yield* sizes, { ...before, lex_cache: 0 })
+          assert.deepStrictEqual(bodyOf(yield* exportOf(adam)), bodyOf(others))
+          assert.deepStrictEqual(bodyOf(yield* exportOf(ada)), [JSON.stringify({ end: 0 })])
+          assert.deepStrictEqual(yield* erase(ada), {})
+        }).pipe((test) => Effect.flatMap(open, (layer) => Effect.provide(test, layer))),
+      60_000
+    )
+
+    it.scoped(
+      "what is not a whole export of one user is refused, and nothing of it is kept",
+      () =>
+        Effect.gen(function* () {
+          const lines = yield* Effect.provide(Effect.zipRight(live(ada), exportOf(ada)), yield* other)
+          const [head = "", ...rest] = lines
+          const end = rest.at(-1) as string
+          const swapped = (text: string) => text.replaceAll('"ada"', '"eve"')
+          const row = rest.find((line) => line.includes('"lex_runs"')) as string
+          const stranger = row.replace('"ada"', '"eve"').replace(/"row":\["[^"]*"/, '"row":["of eve"')
+          const more = (line: string) => [head, line, ...rest.slice(0, -1), JSON.stringify({ end: rest.length })]
+          const refusals: ReadonlyArray<readonly [what: string, lines: ReadonlyArray<string>]> = [
+            ["nothing", []],
+            ["no head", rest],
+            ["a head of something else", ["{}", ...rest]],
+            ["a newer version", [head.replace(/"tables":\d+/, '"tables":1000'), ...rest]],
+            ["no end", lines.slice(0, -1)],
+            ["a line less", [head, ...rest.slice(1)]],
+            ["lines behind the end", [...lines, end]],
+            ["no JSON", more("{")],
+            ["a table that is none of ours", more(JSON.stringify({ table: "pg_user", row: ["a"] }))],
+            ["a table by another name", more(JSON.stringify({ table: "__proto__", row: ["a"] }))],
+            ["a row that is too short", more(JSON.stringify({ table: "lex_runs", row: ["a"] }))],
+            ["a run of somebody else", more(stranger)],
+            ["everything of somebody else", [head, ...rest.map(swapped)]],
+            ["the same twice", more(row)]
+          ]
+          yield* Effect.gen(function* () {
+            const before = yield* sizes
+            for (const [what, lines] of refusals) {
+              const error = yield* Effect.flip(importOf(lines)).pipe(Effect.orDieWith(() => new Error(what)))
+              assert.instanceOf(error, DataTransferError, what)
+              assert.deepStrictEqual(yield* sizes, before, what)
+            }
+            yield* importOf(lines)
+            const taken = yield* Effect.flip(importOf(lines))
+            assert.match(taken.message, /kept already/)
+          }).pipe(Effect.provide(yield* open))
+        }),
+      60_000
+    )
+  })
+
+suite("the data of users in SQLite", sqlite, sqlite)
+
+const postgres = await PostgresServer.database()
+
+TestServers.suite("postgres", postgres, ({ empty, url }) => {
+  const open: Open = Effect.as(
+    Effect.ignore(empty),
+    Layer.provide(Lexigram.layerPostgres({ url: Redacted.make(url) }), model)
+  ) as Open
+  suite("the data of users in Postgres", open, sqlite)
+})
