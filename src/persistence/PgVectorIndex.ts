@@ -160,6 +160,16 @@ export const layer = (
 /**
  * As `layer`, and migrates the database first: creates the extension, where its user may, and the table.
  *
+ * ```ts
+ * import { PgVectorIndex } from "effect-lexigram/persistence"
+ * import { PgClient } from "@effect/sql-pg"
+ * import * as Layer from "effect/Layer"
+ * import * as Redacted from "effect/Redacted"
+ *
+ * const client = PgClient.layer({ url: Redacted.make("postgres://localhost/agents") })
+ * const index = PgVectorIndex.layerMigrated().pipe(Layer.provide(client))
+ * ```
+ *
  * @since 0.1.0
  * @category layers
  */

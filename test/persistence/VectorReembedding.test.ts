@@ -21,6 +21,7 @@ import * as CountingEmbedder from "../support/CountingEmbedder.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
+import * as Vectors from "../support/VectorIndexes.js"
 
 const old = HashingEmbedder.make({ dimensions: 8 })
 
@@ -200,6 +201,24 @@ const pgvector = await PostgresServer.vectorDatabase({
   setup: Effect.scoped(Layer.build(Layer.provide(PgVectorIndex.layerMigrated(), Embedder.layer(old))))
 })
 TestServers.suite("pgvector", pgvector, ({ layer }) => tests("pgvector", layer, PgVectorIndex.make))
+
+it.effect("what is looked for is found by indexes", () =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const recorder = yield* Vectors.recording
+    yield* Effect.gen(function* () {
+      const { run } = yield* opened(SqlVectorIndex.make, CountingEmbedder.make())
+      yield* run()
+    }).pipe(Effect.provideService(SqlClient.SqlClient, recorder.client))
+    const asked = [...recorder.texts].filter((text) => text.includes("lex_vectors"))
+    assert.isTrue(asked.some((text) => text.includes("NOT EXISTS")))
+    for (const text of asked) {
+      const params = Array.from(text.matchAll(/\?/g), () => null)
+      const plan = yield* sql.unsafe<Record<string, unknown>>(`EXPLAIN QUERY PLAN ${text}`, params)
+      for (const { detail } of plan) assert.notMatch(String(detail), /^SCAN (o|n|lex_vectors)|TEMP B-TREE/, text)
+    }
+  }).pipe(Effect.provide(sqlite))
+)
 
 it.effect("in the background it fills the index, and tries again what failed", () =>
   Effect.gen(function* () {
