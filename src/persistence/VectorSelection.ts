@@ -7,7 +7,7 @@
  * @internal
  * @since 0.1.0
  */
-import type { Condition, Selectable, Selection } from "../memory/Selection.js"
+import { type Condition, type Selectable, type Selection, treeKey } from "../memory/Selection.js"
 import type { Dialect, Param } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
 
@@ -54,6 +54,17 @@ const wanted = (key: string, condition: Condition): ReadonlyArray<string> | unde
   return found.every((tag) => tag !== undefined) ? [...found, ANY] : undefined
 }
 
+/** That an item lies in one of the stretches, however many there are: they are one parameter. */
+const stretch = {
+  sqlite: (row: string) =>
+    `EXISTS (SELECT 1 FROM json_each(?) way WHERE json_extract(way.value, '$.s') = ${row}.session_id
+       AND ${row}.timestamp <= coalesce(json_extract(way.value, '$.u'), ${row}.timestamp)
+       AND ${row}.beginning >= coalesce(json_extract(way.value, '$.f'), ${row}.beginning))`,
+  postgres: (row: string) =>
+    `EXISTS (SELECT 1 FROM jsonb_to_recordset(?::jsonb) AS way (s text, f float8, u float8) WHERE way.s = ${row}.session_id
+       AND ${row}.timestamp <= coalesce(way.u, ${row}.timestamp) AND ${row}.beginning >= coalesce(way.f, ${row}.beginning))`
+} as const
+
 /**
  * @category models
  */
@@ -87,12 +98,29 @@ export const conditions = (dialect: Dialect, row: string, selection: Selection):
     sql.push(dialect.oneOf(`${row}.session_id`))
     params.push(dialect.list(sessionIds.map(KeyText.encode)))
   }
+  const hasTag = (not: string): string =>
+    dialect.name === "sqlite"
+      ? `${not}EXISTS (SELECT 1 FROM json_each(${row}.tags) tag WHERE ${dialect.oneOf("tag.value")})`
+      : `${not}(${row}.tags && ?::text[])`
   if (lineage !== undefined) {
-    const named = dialect.list(lineage.map(({ sessionId }) => KeyText.encode(sessionId)))
-    const isOther = `${row}.session_id IS NULL${tree === undefined ? "" : ` OR ${row}.session_id <> ?`}`
-    sql.push(`(${isOther} OR ${dialect.oneOf(`${row}.session_id`)})`)
-    params.push(...(tree === undefined ? [] : [KeyText.encode(tree)]), named)
-    isPartial = tree !== undefined || lineage.some(({ from, until }) => from !== undefined || until !== undefined)
+    const named = [...new Set(lineage.map(({ sessionId }) => KeyText.encode(sessionId)))]
+    const stretches = lineage.map(({ from, sessionId, until }) => ({ s: KeyText.encode(sessionId), f: from, u: until }))
+    let elsewhere = `${row}.session_id IS NULL`
+    const other: Array<Param> = []
+    let tagged = ""
+    if (tree !== undefined) {
+      elsewhere += ` OR (${row}.session_id <> ? AND NOT ${dialect.oneOf(`${row}.session_id`)})`
+      other.push(KeyText.encode(tree), dialect.list(named))
+      const tag = tagOf(treeKey, tree)
+      if (tag === undefined) {
+        isPartial = true
+      } else {
+        tagged = ` AND ${hasTag("NOT ")}`
+        other.push(dialect.list([tag]))
+      }
+    }
+    sql.push(`(${stretch[dialect.name](row)} OR ((${elsewhere})${tagged}))`)
+    params.push(JSON.stringify(stretches), ...other)
   }
   let count = 0
   for (const [key, condition] of Object.entries(filters ?? {})) {
@@ -102,11 +130,7 @@ export const conditions = (dialect: Dialect, row: string, selection: Selection):
       continue
     }
     count++
-    sql.push(
-      dialect.name === "sqlite"
-        ? `EXISTS (SELECT 1 FROM json_each(${row}.tags) tag WHERE ${dialect.oneOf("tag.value")})`
-        : `${row}.tags && ?::text[]`
-    )
+    sql.push(hasTag(""))
     params.push(dialect.list(anyOf))
   }
   return { sql: sql.map((one) => ` AND ${one}`).join(""), params, isPartial }

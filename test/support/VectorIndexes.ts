@@ -87,6 +87,9 @@ const metadata = FastCheck.oneof(
   FastCheck.array(FastCheck.tuple(key, FastCheck.oneof(scalar, FastCheck.array(scalar, { maxLength: 3 }))), {
     maxLength: 3
   }).map(own),
+  FastCheck.tuple(FastCheck.constantFrom("one", "else", ["else"]), FastCheck.integer({ min: -1, max: 6 })).map(
+    ([sessionTree, start]) => ({ sessionTree, timeRange: { start } })
+  ),
   // More than one row has equalities of.
   FastCheck.constant({ many: Array.from({ length: 100 }, (_, n) => n), k: "a" })
 )
@@ -124,10 +127,14 @@ const selection: FastCheck.Arbitrary<Selection.Selection> = FastCheck.record(
     }),
     lineage: FastCheck.array(
       FastCheck.record(
-        { sessionId: FastCheck.constantFrom(SessionId.make("one"), SessionId.make("two")), until: FastCheck.nat(5) },
+        {
+          sessionId: FastCheck.constantFrom(SessionId.make("one"), SessionId.make("two")),
+          until: FastCheck.nat(5),
+          from: FastCheck.nat(5)
+        },
         { requiredKeys: ["sessionId"] }
       ),
-      { maxLength: 2 }
+      { maxLength: 3 }
     ),
     tree: FastCheck.constantFrom(SessionId.make("one"), SessionId.make("else"))
   },
