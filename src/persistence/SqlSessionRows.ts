@@ -30,11 +30,11 @@ const {
   activeTools,
   branchName,
   checkpointId,
+  createdAt,
   cuts,
   depth,
   head,
-  lineage,
-  metadata,
+  id,
   parentSessionId,
   revision,
   rootSessionId,
@@ -43,17 +43,22 @@ const {
   totalCost,
   totalTokens,
   updatedAt,
-  userId,
-  variables,
-  ...others
+  userId
 } = SessionCodec.sessionFields
 
 const place = { head, depth, totalTokens, totalCost }
 const moving = { ...place, updatedAt, revision, checkpointId }
-const state = { activeSkills, activeTools, cuts, metadata, systemPrompt, variables }
+/** As it stands in the text: a schema of records loses a field that is named `__proto__`. */
+const Data = Schema.declare(
+  (value): value is { readonly [key: string]: unknown } =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+)
+/** These are always written, so that another text is not taken for one where all is left out. */
+const state = { activeSkills, activeTools, cuts, systemPrompt, metadata: Data, variables: Data }
+const lineage = Schema.Array(Session.Ancestor)
 
 const Moving = Schema.Struct(moving)
-const Standing = Schema.Struct({ ...moving, ...others, status })
+const Standing = Schema.Struct({ ...moving, id, createdAt, status })
 const State = Schema.Struct(state)
 /** Of a session, beside its columns. */
 const Profile = Schema.Struct({ userId, parentSessionId, rootSessionId, branchName, lineage })
@@ -62,7 +67,7 @@ const WholeState = Schema.Struct({ ...state, ...place, status })
 const Facts = Schema.Struct({
   ...Session.SessionCheckpoint.fields,
   state: Schema.Struct({ ...place, status }),
-  metadata,
+  metadata: Data,
   merge: Schema.optional(Schema.Struct({ ...Session.MergeRecord.fields, state: WholeState }))
 })
 
