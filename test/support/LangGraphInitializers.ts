@@ -5,31 +5,19 @@ import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint"
 import type { CheckpointSaverTestInitializer } from "@langchain/langgraph-checkpoint-validation"
-import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
-<<<<<<< HEAD
 import * as Checkpointer from "../../src/graph/Checkpointer.js"
 import * as PostgresClient from "../../src/persistence/PostgresClient.js"
 import * as SqlCheckpointer from "../../src/persistence/SqlCheckpointer.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
-=======
-import * as Scope from "effect/Scope"
-import * as Checkpointer from "../../src/graph/Checkpointer.js"
-import * as PostgresClient from "../../src/persistence/PostgresClient.js"
-import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import * as SqlSessionStore from "../../src/persistence/SqlSessionStore.js"
->>>>>>> daeb790 (Race sessions from two clients, and run LangGraph's validation on databases)
 import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as LangGraphGraphs from "./LangGraphGraphs.js"
 import * as LangGraphSessions from "./LangGraphSessions.js"
-<<<<<<< HEAD
 import * as SqlTables from "./SqlTables.js"
-=======
-import * as SessionRows from "./SessionRows.js"
->>>>>>> daeb790 (Race sessions from two clients, and run LangGraph's validation on databases)
 
 type Initializer = CheckpointSaverTestInitializer<BaseCheckpointSaver>
 
@@ -79,7 +67,6 @@ export const graphsInMemory: Initializer = initializer(
   LangGraphGraphs.make
 )
 
-<<<<<<< HEAD
 /** One database for all rounds, emptied at the beginning of each. */
 const inDatabase = <I>(
   checkpointerName: string,
@@ -117,32 +104,20 @@ export const graphsInPostgres: Initializer = inDatabase(
   postgres,
   SqlCheckpointer.layerMigrated,
   LangGraphGraphs.make
-=======
-/** The database that the environment names, emptied for each saver: opening one for each would take longer than what is tried on it. */
-const sql = (client: Layer.Layer<SqlClient.SqlClient, unknown>): Layer.Layer<SessionStore.SessionStore> => {
-  const opened = Effect.runSync(Effect.cached(Layer.buildWithScope(client, Effect.runSync(Scope.make()))))
-  const context = Layer.effectContext(Effect.orDie(opened))
-  const emptied = Layer.effectDiscard(Effect.orDie(SessionRows.empty))
-  return Layer.orDie(SqlSessionStore.layer).pipe(Layer.provide(emptied), Layer.provide(context))
-}
+)
 
-const required = (name: string): string => {
-  const value = process.env[name]
-  if (value === undefined) throw new TypeError(`${name} is not set`)
-  return value
-}
-
-export const sessionsInSqlite: Initializer = initializer(
+export const sessionsInSqlite: Initializer = inDatabase(
   "sessions in SQLite",
-  sql(Layer.suspend(() => SqliteClient.layer({ file: required("LANGGRAPH_DATABASE") }))),
+  sqlite,
+  SqlSessionStore.layerMigrated,
   LangGraphSessions.make
 )
 
-export const sessionsInPostgres: Initializer = initializer(
+export const sessionsInPostgres: Initializer = inDatabase(
   "sessions in Postgres",
-  sql(Layer.suspend(() => PostgresClient.layer({ url: Redacted.make(required("LANGGRAPH_DATABASE")) }))),
+  postgres,
+  SqlSessionStore.layerMigrated,
   LangGraphSessions.make
->>>>>>> daeb790 (Race sessions from two clients, and run LangGraph's validation on databases)
 )
 
 /** Must fail. */

@@ -98,11 +98,7 @@ const node = (
     })
   })
 
-<<<<<<< HEAD
 /** The outcome for one of the initializers, by its name; `variables` are added to the environment of its process. */
-=======
-/** The outcome for one of the initializers, by its name; with variables of the environment that it needs. */
->>>>>>> daeb790 (Race sessions from two clients, and run LangGraph's validation on databases)
 export const validate = (
   initializer: keyof typeof LangGraphInitializers,
   variables: { readonly [name: string]: string } = {}

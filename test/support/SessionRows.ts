@@ -19,7 +19,3 @@ export const left: Effect.Effect<number, unknown, SqlClient.SqlClient> = Effect.
   Effect.forEach(tables, count),
   (counts) => counts.reduce((a, b) => a + b, 0)
 )
-
-export const empty: Effect.Effect<void, unknown, SqlClient.SqlClient> = Effect.flatMap(SqlClient.SqlClient, (client) =>
-  client.withTransaction(Effect.forEach(tables, (table) => client.unsafe(`DELETE FROM ${table}`), { discard: true }))
-)
