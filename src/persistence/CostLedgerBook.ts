@@ -95,11 +95,19 @@ export const accountsOf = (rows: ReadonlyArray<HeldRow>): ReadonlyArray<string> 
     .map(({ account }) => account)
 
 /**
- * How many holds these are rows of.
+ * @category models
+ */
+export interface LockedRow extends HeldRow {
+  readonly expires_at: number
+}
+
+/**
+ * How many holds stand in the account.
  *
  * @category getters
  */
-export const holdsOf = (rows: ReadonlyArray<HeldRow>): number => new Set(rows.map(({ hold_id }) => hold_id)).size
+export const holdsIn = (rows: ReadonlyArray<LockedRow>, account: string, now: number): number =>
+  rows.filter((row) => row.account === account && Number(row.expires_at) > now).length
 
 interface Change {
   spentUsd: number
@@ -233,13 +241,13 @@ export const statements = (dialect: Dialect.Dialect) => {
       GROUP BY a.account, a.spent_usd, a.spent_tokens, a.reserved_usd, a.reserved_tokens`
     ),
     lockHoldsIn: sql(
-      `SELECT hold_id, place, account, usd, tokens FROM lex_ledger_holds
-      WHERE hold_id IN (SELECT hold_id FROM lex_ledger_holds WHERE account = ? AND expires_at > ?)
+      `SELECT hold_id, place, account, usd, tokens, expires_at FROM lex_ledger_holds
+      WHERE hold_id IN (SELECT hold_id FROM lex_ledger_holds WHERE account = ?)
       ORDER BY hold_id, place${forUpdate}`
     ),
     removeAll: sql(`DELETE FROM lex_ledger_holds WHERE ${oneOf("hold_id")}`),
     forgetAccount: sql("DELETE FROM lex_ledger_accounts WHERE account = ?"),
-    forgetHolds: sql("DELETE FROM lex_ledger_holds WHERE account = ? RETURNING expires_at"),
+    heldIn: sql("SELECT hold_id FROM lex_ledger_holds WHERE account = ? LIMIT 1"),
     ofUser: sql(`SELECT ${standing} FROM lex_ledger_accounts WHERE account >= ? AND account < ? ORDER BY account`),
     accountsOver: sql(
       `SELECT h.account FROM lex_ledger_holds h JOIN lex_ledger_accounts a ON a.account = h.account
@@ -349,19 +357,15 @@ export const make = (dialect: Dialect.Dialect) => {
     remove: (tx: Database.Access, id: string, now: number) => tx.rows<HeldRow>(texts.remove, [id, now]),
     /** Those of one whose time is over. */
     removeOver: (tx: Database.Access, id: string, now: number) => tx.rows<HeldRow>(texts.removeOver, [id, now]),
-    /** All rows of the holds that stand in the account. */
-    lockHoldsIn: (tx: Database.Access, account: string, now: number) =>
-      tx.rows<HeldRow>(texts.lockHoldsIn, [account, now]),
+    /** All rows of the holds of the account, those that are over as well. */
+    lockHoldsIn: (tx: Database.Access, account: string) => tx.rows<LockedRow>(texts.lockHoldsIn, [account]),
     removeAll: (tx: Database.Access, rows: ReadonlyArray<HeldRow>) =>
       tx.run(texts.removeAll, [dialect.list(Array.from(new Set(rows.map(({ hold_id }) => hold_id))))]),
-    /** The account and its holds. How many of these were not over. */
-    forget: (tx: Database.Access, account: string, now: number) =>
+    /** The account. False if something is held in it, whose rows are not locked: waiting for them could be waiting for each other. */
+    forget: (tx: Database.Access, account: string) =>
       Effect.zipRight(
         tx.run(texts.forgetAccount, [account]),
-        Effect.map(
-          tx.rows<{ readonly expires_at: number }>(texts.forgetHolds, [account]),
-          (rows) => rows.filter(({ expires_at }) => Number(expires_at) > now).length
-        )
+        Effect.map(tx.first(texts.heldIn, [account]), (row) => row === undefined)
       ),
     read: (access: Database.Access, account: string, now: number): Effect.Effect<Balance, SqlError> =>
       Effect.map(access.first<AccountRow>(texts.read, [now, account, now]), (row) =>

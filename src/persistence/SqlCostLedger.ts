@@ -191,16 +191,15 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   const closeOnce = (account: string) =>
     step<number, "again">(
       Effect.fnUntraced(function* (tx, now) {
-        const shared = yield* book.lockHoldsIn(tx, account, now)
+        const shared = yield* book.lockHoldsIn(tx, account)
         if (shared.length > 0) {
           const changes = Book.changes()
           changes.giveBack(shared)
           yield* book.removeAll(tx, shared)
           yield* book.write(tx, changes, now)
         }
-        const left = yield* book.forget(tx, account, now)
-        // It was held by somebody else in between: their other accounts were not locked.
-        return left > 0 ? yield* Effect.fail("again" as const) : Book.holdsOf(shared)
+        if (yield* book.forget(tx, account)) return Book.holdsIn(shared, account, now)
+        return yield* Effect.fail("again" as const)
       })
     )
 

@@ -318,10 +318,10 @@ SqlBackends.suite("SqlCostLedger", (database) => {
         ["removeOverIn", texts.removeOverIn, [list, 1]],
         ["lower", texts.lower, [1, 1, "a"]],
         ["read", texts.read, [1, "a", 1]],
-        ["lockHoldsIn", texts.lockHoldsIn, ["a", 1]],
+        ["lockHoldsIn", texts.lockHoldsIn, ["a"]],
         ["removeAll", texts.removeAll, [list]],
         ["forgetAccount", texts.forgetAccount, ["a"]],
-        ["forgetHolds", texts.forgetHolds, ["a"]],
+        ["heldIn", texts.heldIn, ["a"]],
         ["ofUser", texts.ofUser, ["a", "b"]],
         ["accountsOver", texts.accountsOver, [1]],
         ["sweepAccounts", texts.sweepAccounts, [1]]
