@@ -28,11 +28,15 @@ const env = {
 
 const run = async (file: string): Promise<Outcome> => {
   const started = performance.now()
-  const child = spawn(process.execPath, ["--import", "tsx", Path.join("examples", file)], {
-    cwd: root,
-    env,
-    stdio: ["ignore", "pipe", "pipe"]
-  })
+  const child = spawn(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", "--import", "tsx", Path.join("examples", file)],
+    {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "pipe"]
+    }
+  )
   const chunks: Array<Buffer> = []
   let printed = false
   child.stdout.on("data", (chunk: Buffer) => {

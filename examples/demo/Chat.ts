@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { type Agent, AgentExecutor, AgentResponse, type Ids } from "effect-lexigram"
+import { type Agent, AgentExecutor, AgentResponse, type Ids, type LlmClient } from "effect-lexigram"
 import type { Printer } from "./Printer.js"
 import type { Terminal } from "./Terminal.js"
 
@@ -15,12 +15,50 @@ export interface Conversation {
   readonly sessionId: string
 }
 
+/** Messages with what tools have shown that go along with a question. */
+const maxShown = 40
+
+/**
+ * What the tools of an answer have shown: a later question may be about it. Sessions keep what was said; this is known as long as the conversation
+ * lasts.
+ */
+export const shownIn = (response: AgentResponse.AgentResponse<unknown>): ReadonlyArray<LlmClient.Message> =>
+  response.steps.flatMap((step): ReadonlyArray<LlmClient.Message> => {
+    const calls = step.toolCalls.filter((call) => call.isFailure !== undefined)
+    if (calls.length === 0) return []
+    return [
+      {
+        role: "assistant",
+        content: calls.map(({ id, name, params }) => ({
+          type: "tool-call" as const,
+          id,
+          name,
+          params,
+          providerExecuted: false
+        }))
+      },
+      {
+        role: "tool",
+        content: calls.map(({ id, isFailure, name, result }) => ({
+          type: "tool-result" as const,
+          id,
+          name,
+          isFailure: isFailure === true,
+          result,
+          providerExecuted: false
+        }))
+      }
+    ]
+  })
+
 /** Asks once and shows what happens. */
 export const ask = <O, E, R>(options: {
   readonly agent: Agent.Agent<O, E, R>
   readonly printer: Printer
   readonly question: string
   readonly conversation: Conversation
+  /** What tools have shown before. */
+  readonly shown?: ReadonlyArray<LlmClient.Message> | undefined
 }): Effect.Effect<
   AgentResponse.AgentResponse<unknown>,
   E | AgentExecutor.ExecutorError,
@@ -28,7 +66,11 @@ export const ask = <O, E, R>(options: {
 > =>
   Effect.suspend(() => {
     const fold = AgentResponse.fold()
-    return AgentExecutor.stream(options.agent, { input: options.question, ...options.conversation }).pipe(
+    return AgentExecutor.stream(options.agent, {
+      input: options.question,
+      ...options.conversation,
+      history: options.shown
+    }).pipe(
       Stream.runForEach((event) =>
         Effect.sync(() => {
           fold.push(event)
@@ -49,6 +91,7 @@ export const converse = <O, E, R>(options: {
 }): Effect.Effect<number, never, R | AgentExecutor.AgentExecutor> =>
   Effect.gen(function* () {
     const { agent, conversation, printer, terminal } = options
+    let shown: ReadonlyArray<LlmClient.Message> = []
     let failures = 0
     while (true) {
       const line = yield* terminal.readLine("\nyou> ")
@@ -57,9 +100,12 @@ export const converse = <O, E, R>(options: {
       if (question === "") continue
       if (/^(exit|quit)$/i.test(question)) return failures
       if (!terminal.interactive) terminal.write(`\nyou> ${question}\n`)
-      const answered = yield* Effect.either(ask({ agent, printer, question, conversation }))
-      if (Either.isRight(answered)) continue
-      failures++
-      printer.error(answered.left)
+      const answered = yield* Effect.either(ask({ agent, printer, question, conversation, shown }))
+      // A call and its result stand together: one without the other is refused by most providers.
+      if (Either.isRight(answered)) shown = [...shown, ...shownIn(answered.right)].slice(-maxShown)
+      else {
+        failures++
+        printer.error(answered.left)
+      }
     }
   })

@@ -18,14 +18,15 @@ import * as SupportAgent from "../../examples/demo/SupportAgent.js"
 import type { Terminal } from "../../examples/demo/Terminal.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Ids from "../../src/domain/Ids.js"
-import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmError from "../../src/llm/LlmError.js"
 import type * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
+import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import * as ChatServer from "../support/ChatServer.js"
 import * as ErrorRenderings from "../support/ErrorRenderings.js"
+import * as SqliteDrivers from "../support/SqliteDrivers.js"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const question = "Where is my order 1042?"
@@ -40,10 +41,14 @@ interface Ended {
 const demo = (args: ReadonlyArray<string>, options?: { readonly input?: string; readonly env?: object }) =>
   Effect.async<Ended>((resume) => {
     const inherited = Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$|COLOR/.test(name))
-    const child = spawn(process.execPath, ["--import", "tsx", "examples/demo.ts", ...args], {
-      cwd: root,
-      env: { ...Object.fromEntries(inherited), LEXIGRAM_DEMO_FILE: ":memory:", ...options?.env }
-    })
+    const child = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", "--import", "tsx", "examples/demo.ts", ...args],
+      {
+        cwd: root,
+        env: { ...Object.fromEntries(inherited), LEXIGRAM_DEMO_FILE: ":memory:", ...options?.env }
+      }
+    )
     const [stdout, stderr]: [Array<Buffer>, Array<Buffer>] = [[], []]
     child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
     child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk))
@@ -82,6 +87,24 @@ describe("the demo's process", () => {
       assert.include(stdout, "Padborg")
       assert.notInclude(stdout, "1043")
     })
+  )
+
+  it.live(
+    "goes on where the last process ended, until it is told to forget",
+    () =>
+      Effect.gen(function* () {
+        const env = { LEXIGRAM_DEMO_FILE: yield* SqliteDrivers.file }
+        const first = yield* demo([question], { env })
+        assert.notInclude(first.stdout, "Welcome back")
+        const second = yield* demo(["Which carrier has it?"], { env })
+        assert.include(second.stdout, `Welcome back. Last time you asked: ${question}`)
+        assert.include(second.stdout, "DHL")
+        const forgotten = yield* demo(["--forget"], { env })
+        assert.include(forgotten.stdout, "Everything of you is erased.")
+        const third = yield* demo([question], { env })
+        assert.notInclude(third.stdout, "Welcome back")
+      }).pipe(Effect.scoped),
+    80_000
   )
 
   it.live("ends with 1 and says what to do when the provider is misspelt", () =>
@@ -164,7 +187,8 @@ describe("the demo over a server of chat completions", () => {
     const ask = (timeout?: LlmTimeout.Options) =>
       over(
         (chosen) =>
-          Effect.flatMap(agent, (support) => Chat.ask({ agent: support, conversation, printer: printerTo(out, chosen), question })
+          Effect.flatMap(agent, (support) =>
+            Chat.ask({ agent: support, conversation, printer: printerTo(out, chosen), question })
           ),
         timeout
       )
@@ -432,7 +456,7 @@ describe("the demo's agent", () => {
       assert.include(out.text, "LlmQuotaError (LEX_ERR_LLM_102): no credit\n  Top it up")
       assert.deepStrictEqual(
         requests.at(-2)?.messages.map((message) => message.role),
-        ["system", "user", "assistant", "tool", "assistant", "user"]
+        ["system", "user", "assistant", "user", "assistant", "assistant", "tool", "user"]
       )
       assert.include(out.text, '→ track_shipment {"tracking_number":"JD014600423"}')
     })
