@@ -8,13 +8,13 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { EntryId } from "../domain/Ids.js"
-import type { MemoryBackend, Position } from "../memory/MemoryBackend.js"
+import type { LexicalMatches, MemoryBackend, Position } from "../memory/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import { StorageError } from "../memory/MemoryError.js"
 import type { Selection } from "../memory/Selection.js"
 import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
 import type * as Database from "./Database.js"
-import type { Dialect, Param } from "./Dialect.js"
+import type { Param } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
 import * as SqlFailure from "./SqlFailure.js"
 import * as SqlFullText from "./SqlFullText.js"
@@ -26,6 +26,9 @@ import * as StatementTexts from "./StatementTexts.js"
 
 /** Entries with what a filter asks for: as many or fewer are looked at by themselves, without walking through all of the owner. */
 const few = 2_000
+
+/** How often what was found may be gone when it is read. */
+const MAX_SEARCHES = 3
 
 /** Another owner has another number, so a statement finds nothing for one that is not there. */
 const OWNER = "(SELECT o.serial FROM lex_memory_owners o WHERE o.owner_id = ?)"
@@ -42,13 +45,10 @@ interface Source {
 
 const everything: Source = { from: "FROM lex_memories m WHERE", params: [] }
 
-const narrowed = (dialect: Dialect, serials: ReadonlyArray<number>): Source => ({
-  // SQLite takes the tables of a cross join in this order, whatever it thinks of their sizes.
-  from:
-    dialect.name === "sqlite"
-      ? "FROM json_each(?) n CROSS JOIN lex_memories m WHERE m.serial = n.value AND"
-      : "FROM unnest(?::bigint[]) n(value) CROSS JOIN lex_memories m WHERE m.serial = n.value AND",
-  params: [Rows.serials(dialect, serials)]
+/** In one statement: an entry that is replaced meanwhile is there before and after. SQLite takes the tables of a cross join in this order. */
+const narrowed = (full: SqlFullText.FullText, words: ReadonlyArray<string>): Source => ({
+  from: `FROM (${full.having.sql}) n CROSS JOIN lex_memories m WHERE m.serial = n.serial AND`,
+  params: full.having.params(words, Number.MAX_SAFE_INTEGER)
 })
 
 const storage = <A, E>(effect: Effect.Effect<A, E | SqlError>): Effect.Effect<A, Exclude<E, SqlError> | StorageError> =>
@@ -135,15 +135,10 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
     const wanted = SqlSelection.wordsOf(selection)
     if (wanted === undefined) return Effect.succeed(everything)
     return Effect.flatMap(ownerOf(ownerId), (owner) => {
-      if (owner === undefined) return Effect.succeed(narrowed(dialect, []))
+      if (owner === undefined) return Effect.succeed(everything)
       const words = [...wanted, Rows.anyAttribute].map((word) => SqlFullText.attributeOf(owner.serial, word))
       return Effect.map(database.rows(sql.having, full.having.params(words, few + 1)), (rows) =>
-        rows.length > few
-          ? everything
-          : narrowed(
-              dialect,
-              rows.map((row) => Number(row["serial"]))
-            )
+        rows.length > few ? everything : narrowed(full, words)
       )
     })
   }
@@ -217,6 +212,46 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
     ])
   })
 
+  const lexical = (
+    ownerId: string,
+    options: { readonly text: string; readonly limit: number; readonly selection: Selection },
+    now: number,
+    searches: number
+  ): Effect.Effect<LexicalMatches, SqlError | StorageError> =>
+    Effect.gen(function* () {
+      let owner = yield* ownerOf(ownerId)
+      if (owner === undefined) return { hits: [], ceiling: 0 }
+      if (owner.analyzer !== analyzer.name) {
+        yield* database.transaction((tx) => writes.reread(tx, ownerId))
+        owner = (yield* ownerOf(ownerId)) ?? owner
+      }
+      const { limit, selection, text } = options
+      const { ceiling, hits } = yield* search(database, owner, {
+        terms: analyzer.analyze(text),
+        limit,
+        selection,
+        now
+      })
+      if (hits.length === 0) return { hits: [], ceiling }
+      const rows = yield* database.rows(sql.bySerial, [
+        Rows.serials(
+          dialect,
+          hits.map(({ serial }) => serial)
+        )
+      ])
+      // Somebody has replaced what was found: it may be found again.
+      if (rows.length < hits.length && searches > 1) return yield* lexical(ownerId, options, now, searches - 1)
+      const entries = yield* decoded(ownerId, rows)
+      const bySerial = new Map(rows.map((row, at) => [Number(row["serial"]), entries[at] as MemoryEntry]))
+      return {
+        hits: hits.flatMap(({ score, serial }) => {
+          const entry = bySerial.get(serial)
+          return entry === undefined ? [] : [{ entry, score }]
+        }),
+        ceiling
+      }
+    })
+
   return {
     name: dialect.name,
     apply: (ownerId, change) =>
@@ -246,32 +281,8 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
       ),
     recent: (ownerId, { before, limit, selection }) => read(ownerId, "DESC", { limit, selection, from: before }),
     page: (ownerId, { after, limit, selection }) => read(ownerId, "ASC", { limit, selection, from: after }),
-    lexical: (ownerId, { limit, selection, text }) =>
-      storage(
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          let owner = yield* ownerOf(ownerId)
-          if (owner === undefined) return { hits: [], ceiling: 0 }
-          if (owner.analyzer !== analyzer.name) {
-            yield* database.transaction((tx) => writes.reread(tx, ownerId))
-            owner = (yield* ownerOf(ownerId)) ?? owner
-          }
-          const terms = analyzer.analyze(text)
-          const found = yield* search(database, owner, { terms, limit, selection, now })
-          if (found.hits.length === 0) return { hits: [], ceiling: found.ceiling }
-          const serials = found.hits.map(({ serial }) => serial)
-          const rows = yield* database.rows(sql.bySerial, [Rows.serials(dialect, serials)])
-          const entries = yield* decoded(ownerId, rows)
-          const bySerial = new Map(rows.map((row, at) => [Number(row["serial"]), entries[at] as MemoryEntry]))
-          return {
-            hits: found.hits.flatMap(({ score, serial }) => {
-              const entry = bySerial.get(serial)
-              return entry === undefined ? [] : [{ entry, score }]
-            }),
-            ceiling: found.ceiling
-          }
-        })
-      ),
+    lexical: (ownerId, options) =>
+      storage(Effect.flatMap(Clock.currentTimeMillis, (now) => lexical(ownerId, options, now, MAX_SEARCHES))),
     around: (ownerId, id, { after, before, selection }) =>
       storage(
         Effect.gen(function* () {

@@ -87,6 +87,12 @@ export const unreadable = (): StorageError =>
     hint: "It was written by something else or by a later version"
   })
 
+const vanishing = (): StorageError =>
+  new StorageError({
+    message: "The owner was cleared again and again while something was to be stored",
+    hint: "Try again"
+  })
+
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null ? b : b === null ? a : Math.min(a, b)
 
@@ -176,10 +182,14 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   const lock = (tx: Database.Access, ownerId: string): Effect.Effect<Owner | undefined, SqlError> =>
     Effect.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) => (row === undefined ? undefined : ownerOf(row)))
 
-  const lockOrAdd = (tx: Database.Access, ownerId: string, attempt = 1): Effect.Effect<Owner, SqlError> =>
+  const lockOrAdd = (
+    tx: Database.Access,
+    ownerId: string,
+    attempt = 1
+  ): Effect.Effect<Owner, SqlError | StorageError> =>
     Effect.flatMap(lock(tx, ownerId), (owner) => {
       if (owner !== undefined) return Effect.succeed(owner)
-      if (attempt > MAX_ATTEMPTS) return Effect.dieMessage("An owner of memory vanishes whenever it is added")
+      if (attempt > MAX_ATTEMPTS) return Effect.fail(vanishing())
       return Effect.zipRight(tx.run(sql.add, [KeyText.encode(ownerId), name]), lockOrAdd(tx, ownerId, attempt + 1))
     })
 

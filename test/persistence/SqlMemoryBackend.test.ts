@@ -60,11 +60,8 @@ const vocabulary = [
 ]
 
 SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
-  const test = (
-    fact: string,
-    body: (backend: MemoryBackend) => Effect.Effect<void, unknown>,
-    options?: SqlMemoryStore.BackendOptions
-  ) => it.effect(fact, () => Effect.flatMap(SqlMemoryStore.makeBackend(options), body).pipe(Effect.provide(layer)))
+  const test = (fact: string, body: (backend: MemoryBackend) => Effect.Effect<void, unknown>, timeout?: number) =>
+    it.effect(fact, () => Effect.flatMap(SqlMemoryStore.makeBackend(), body).pipe(Effect.provide(layer)), timeout)
 
   test("answers as the backend in memory does, scores to the last digit", (backend) => {
     const ids = FastCheck.constantFrom(..."abcdefghij".split(""), "__proto__", "é", "E", "😀", "\uffff", "\ud7ff")
@@ -189,7 +186,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
         { numRuns: name === "sqlite" ? 10 : 4 }
       )
     )
-  })
+  }, 60_000)
 
   test("64 fibers that write for one owner lose nothing, and search knows of all", (backend) =>
     Effect.gen(function* () {

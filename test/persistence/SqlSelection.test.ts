@@ -129,52 +129,55 @@ const selection = FastCheck.oneof(
 )
 
 SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
-  it.effect("selects what the predicate does, whatever the metadata are", () =>
-    Effect.gen(function* () {
-      const backend = yield* SqlMemoryStore.makeBackend()
-      const check = (
-        all: ReadonlyArray<typeof fields extends FastCheck.Arbitrary<infer F> ? F : never>,
-        selections: ReadonlyArray<Selection>
-      ) =>
-        Effect.gen(function* () {
-          const store = all.map(
-            ({ metadata, role, sessionId, timestamp }, at): MemoryEntry => ({
-              id: `e${at}` as EntryId,
-              ownerId: "o",
-              content: "zebra",
-              importance: 0.5,
-              role,
-              timestamp,
-              metadata,
-              ...(sessionId === undefined ? {} : { sessionId })
-            })
+  it.effect(
+    "selects what the predicate does, whatever the metadata are",
+    () =>
+      Effect.gen(function* () {
+        const backend = yield* SqlMemoryStore.makeBackend()
+        const check = (
+          all: ReadonlyArray<typeof fields extends FastCheck.Arbitrary<infer F> ? F : never>,
+          selections: ReadonlyArray<Selection>
+        ) =>
+          Effect.gen(function* () {
+            const store = all.map(
+              ({ metadata, role, sessionId, timestamp }, at): MemoryEntry => ({
+                id: `e${at}` as EntryId,
+                ownerId: "o",
+                content: "zebra",
+                importance: 0.5,
+                role,
+                timestamp,
+                metadata,
+                ...(sessionId === undefined ? {} : { sessionId })
+              })
+            )
+            yield* backend.clear("o")
+            yield* backend.apply("o", { store })
+            for (const selection of selections) {
+              const wanted = Selections.predicate(selection) ?? (() => true)
+              const expected = store
+                .filter(wanted)
+                .map(({ id }) => id)
+                .sort()
+              const page = yield* backend.page("o", { limit: 100, selection })
+              assert.deepStrictEqual(page.map(({ id }) => id).sort(), expected)
+              assert.strictEqual(yield* backend.count("o", selection), expected.length)
+              const { hits } = yield* backend.lexical("o", { text: "zebra", limit: 100, selection })
+              assert.deepStrictEqual(hits.map(({ entry }) => entry.id).sort(), expected)
+            }
+          })
+        yield* Effect.promise(() =>
+          FastCheck.assert(
+            FastCheck.asyncProperty(
+              FastCheck.array(fields, { minLength: 20, maxLength: 40 }),
+              FastCheck.array(selection, { minLength: 10, maxLength: 15 }),
+              (all, selections) => Effect.runPromise(check(all, selections))
+            ),
+            { numRuns: name === "sqlite" ? 15 : 5 }
           )
-          yield* backend.clear("o")
-          yield* backend.apply("o", { store })
-          for (const selection of selections) {
-            const wanted = Selections.predicate(selection) ?? (() => true)
-            const expected = store
-              .filter(wanted)
-              .map(({ id }) => id)
-              .sort()
-            const page = yield* backend.page("o", { limit: 100, selection })
-            assert.deepStrictEqual(page.map(({ id }) => id).sort(), expected)
-            assert.strictEqual(yield* backend.count("o", selection), expected.length)
-            const { hits } = yield* backend.lexical("o", { text: "zebra", limit: 100, selection })
-            assert.deepStrictEqual(hits.map(({ entry }) => entry.id).sort(), expected)
-          }
-        })
-      yield* Effect.promise(() =>
-        FastCheck.assert(
-          FastCheck.asyncProperty(
-            FastCheck.array(fields, { minLength: 20, maxLength: 40 }),
-            FastCheck.array(selection, { minLength: 10, maxLength: 15 }),
-            (all, selections) => Effect.runPromise(check(all, selections))
-          ),
-          { numRuns: name === "sqlite" ? 15 : 5 }
         )
-      )
-    }).pipe(Effect.provide(layer))
+      }).pipe(Effect.provide(layer)),
+    60_000
   )
 
   it.effect("entries with more attributes than are looked for are selected by any of them", () =>
