@@ -104,18 +104,19 @@ export interface FullText {
   readonly postingsParams: (words: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Array<Param>
   /**
    * The best entries by the sum of what `share` gives of each word: `serial`, `id`, `timestamp` and `length`, with `place` and
-   * `frequency` in a row for each word. `conditions` are about `m` and begin with ` AND `. `all` says that they hold for every entry that
-   * has a word, so that the best ones are known before they are looked at.
+   * `frequency` in a row for each word. `conditions` are about `m` and begin with ` AND `. With `among` it looks at so many of
+   * the best ones and at those that are as good as the last of them, at nothing else; only where `narrows` says that this is worth it.
    */
-  readonly best: (options: { readonly conditions: string; readonly share: Share; readonly all: boolean }) => string
+  readonly best: (options: { readonly conditions: string; readonly share: Share; readonly narrows: boolean }) => string
   readonly bestParams: (options: {
     readonly words: ReadonlyArray<string>
     readonly weights: ReadonlyArray<number>
     readonly average: number
     readonly conditions: ReadonlyArray<Param>
     readonly limit: number
-    readonly all: boolean
+    readonly among: number | undefined
   }) => Array<Param>
+  readonly narrows: boolean
 }
 
 /**
@@ -175,7 +176,8 @@ const sqlite = (dialect: Dialect): FullText => {
       average,
       ...conditions,
       limit
-    ]
+    ],
+    narrows: false
   }
 }
 
@@ -242,20 +244,21 @@ const postgres = (dialect: Dialect): FullText => {
     postings,
     postingsParams,
     // Each row by its number, whatever the planner believes: joined as a whole, the rows of all owners would be read.
-    best: ({ all, conditions, share }) =>
+    best: ({ conditions, narrows, share }) =>
       `WITH h AS MATERIALIZED (${postings}), scored AS MATERIALIZED (SELECT h.serial,` +
       ` SUM(${share("h.weight", "h.frequency", "h.length")}) AS score FROM h GROUP BY h.serial),` +
       " best AS MATERIALIZED (SELECT m.serial, m.id, m.timestamp, m.words AS length, s.score" +
       ` FROM scored s CROSS JOIN LATERAL (SELECT * FROM lex_memories m WHERE m.serial = s.serial${conditions} OFFSET 0) m` +
-      `${all ? " WHERE s.score >= COALESCE((SELECT score FROM scored ORDER BY score DESC OFFSET ? LIMIT 1), 0)" : ""}` +
+      `${narrows ? " WHERE s.score >= COALESCE((SELECT score FROM scored ORDER BY score DESC OFFSET ? LIMIT 1), 0)" : ""}` +
       ` ${order})${chosen}`,
-    bestParams: ({ all, average, conditions, limit, weights, words }) => [
+    bestParams: ({ among, average, conditions, limit, weights, words }) => [
       ...postingsParams(words, weights),
       average,
       ...conditions,
-      ...(all ? [limit - 1] : []),
+      ...(among === undefined ? [] : [among - 1]),
       limit
-    ]
+    ],
+    narrows: true
   }
 }
 

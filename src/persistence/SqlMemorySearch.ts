@@ -43,6 +43,9 @@ export type Search = (
 /** A sum that is added up in another order may be off by its last digit: so many more are given their scores here. */
 const SLACK = 16
 
+/** So many of the best ones are looked at before all of them are. */
+const BEST = 2_000
+
 interface Candidate {
   readonly serial: number
   readonly id: string
@@ -71,14 +74,18 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
   const { B, K1 } = LexicalIndex
   const share: SqlFullText.Share = (weight, frequency, length) =>
     `${weight} * ${frequency} * ${K1 + 1} / (${frequency} + ${K1} * (${1 - B} + ${B} * ${length} / ?))`
-  const texts = (all: boolean) =>
+  const texts = (narrows: boolean) =>
     StatementTexts.make((where) =>
       dialect.sql(
-        full.best({ conditions: ` AND m.owner = ? AND (m.expires_at IS NULL OR m.expires_at > ?)${where}`, share, all })
+        full.best({
+          conditions: ` AND m.owner = ? AND (m.expires_at IS NULL OR m.expires_at > ?)${where}`,
+          share,
+          narrows
+        })
       )
     )
-  const ofAll = texts(true)
-  const ofSome = texts(false)
+  const ofBest = texts(true)
+  const ofAll = texts(false)
 
   const counts = (rows: ReadonlyArray<Database.Row>, words: number): ReadonlyArray<number> => {
     const byPlace = new Array<number>(words).fill(0)
@@ -107,18 +114,25 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
     const held = words.flatMap((word, place) => (having[place] === 0 ? [] : [{ word, place }]))
     if (limit <= 0 || held.length === 0) return { hits: [], ceiling }
     const where = SqlSelection.where(dialect, selection)
-    const all = where.sql === "" && gone === undefined
-    const rows = yield* db.rows(
-      (all ? ofAll : ofSome)(where.sql),
-      full.bestParams({
-        words: held.map(({ word }) => word),
-        weights: held.map(({ place }) => weights[place] as number),
-        average,
-        conditions: [owner.serial, now, ...where.params],
-        limit: limit + SLACK,
-        all
-      })
-    )
+    const read = (among: number | undefined) =>
+      db.rows(
+        (among === undefined ? ofAll : ofBest)(where.sql),
+        full.bestParams({
+          words: held.map(({ word }) => word),
+          weights: held.map(({ place }) => weights[place] as number),
+          average,
+          conditions: [owner.serial, now, ...where.params],
+          limit: limit + SLACK,
+          among
+        })
+      )
+    const isEach = where.sql === "" && gone === undefined
+    const among = isEach ? limit + SLACK : Math.max(BEST, (limit + SLACK) * 4)
+    const narrows = full.narrows && held.reduce((sum, { place }) => sum + (having[place] as number), 0) > among
+    let rows = yield* read(narrows ? among : undefined)
+    // The best ones are the best of all that are wanted only if enough of them are.
+    if (narrows && !isEach && new Set(rows.map(({ serial }) => serial)).size < limit + SLACK)
+      rows = yield* read(undefined)
     const candidates = new Map<number, Candidate>()
     for (const row of rows) {
       const serial = Number(row["serial"])

@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type { EntryId, SessionId } from "../../src/domain/Ids.js"
+import * as InMemoryBackend from "../../src/memory/InMemoryBackend.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
 import type { Condition, MemoryRole, Scalar, Selection } from "../../src/memory/Selection.js"
 import * as Selections from "../../src/memory/Selection.js"
@@ -213,7 +214,7 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
         (_, at): MemoryEntry => ({
           id: `e${at}` as EntryId,
           ownerId: "o",
-          content: "",
+          content: `zebra${" quagga".repeat(at % 50)}`,
           importance: 0.5,
           role: "user",
           timestamp: at,
@@ -221,10 +222,14 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
         })
       )
       yield* backend.apply("o", { store })
+      const model = yield* InMemoryBackend.make()
+      yield* model.apply("o", { store })
       for (const type of ["rare", "turn"]) {
         const selection = { filters: { type } }
         const expected = store.filter(({ metadata }) => metadata["type"] === type)
         assert.strictEqual(yield* backend.count("o", selection), expected.length)
+        const query = { text: "zebra", limit: 20, selection }
+        assert.deepStrictEqual(yield* backend.lexical("o", query), yield* model.lexical("o", query))
         assert.deepStrictEqual(
           (yield* backend.recent("o", { limit: 3, selection })).map(({ id }) => id),
           expected
