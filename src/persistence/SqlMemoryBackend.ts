@@ -93,9 +93,8 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
 
   /** Rows of the columns are ordered twice: those that are read are few, and the join with their bodies may mix them up. */
   const walk = (owner: string, direction: Direction) =>
-    StatementTexts.make((condition) => {
+    StatementTexts.make((from: string, where: string) => {
       const order = `ORDER BY m.timestamp ${direction}, m.id ${direction}`
-      const [from, where] = condition.split("|") as [string, string]
       return dialect.sql(
         `SELECT ${Rows.read} FROM (SELECT m.serial, m.id, m.timestamp, m.role, m.session_id, m.expires_at, m.access_count,` +
           ` m.accessed_at ${from} m.owner = ${owner} AND ${LIVE}${where} ${order} LIMIT ?) m` +
@@ -104,10 +103,9 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
     })
   const walks = { ASC: walk(OWNER, "ASC"), DESC: walk(OWNER, "DESC") }
   const sessionWalks = { ASC: walk("?", "ASC"), DESC: walk("?", "DESC") }
-  const counting = StatementTexts.make((condition) => {
-    const [from, where] = condition.split("|") as [string, string]
-    return dialect.sql(`SELECT COUNT(*) AS count ${from} m.owner = ${OWNER} AND ${LIVE}${where}`)
-  })
+  const counting = StatementTexts.make((from: string, where: string) =>
+    dialect.sql(`SELECT COUNT(*) AS count ${from} m.owner = ${OWNER} AND ${LIVE}${where}`)
+  )
 
   const beyond = { ASC: " AND (m.timestamp, m.id) > (?, ?)", DESC: " AND (m.timestamp, m.id) < (?, ?)" }
 
@@ -156,8 +154,8 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
         const source = yield* sourceOf(ownerId, selection)
         const where = SqlSelection.where(dialect, selection)
         const position = from === undefined ? [] : [from.timestamp, KeyText.encode(from.id)]
-        const condition = `${source.from}|${from === undefined ? "" : beyond[direction]}${where.sql}`
-        const rows = yield* database.rows(walks[direction](condition), [
+        const conditions = `${from === undefined ? "" : beyond[direction]}${where.sql}`
+        const rows = yield* database.rows(walks[direction](source.from, conditions), [
           ...source.params,
           KeyText.encode(ownerId),
           now,
@@ -181,7 +179,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
           if (owner.nextExpiry === null || owner.nextExpiry > now) return owner.entries
         }
         const source = yield* sourceOf(ownerId, selection)
-        const row = yield* database.first(counting(`${source.from}|${where.sql}`), [
+        const row = yield* database.first(counting(source.from, where.sql), [
           ...source.params,
           KeyText.encode(ownerId),
           now,
@@ -200,8 +198,8 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
   ) {
     if (limit <= 0) return []
     const where = SqlSelection.where(dialect, selection)
-    const condition = `${everything.from}| AND m.session_id = ?${beyond[direction]}${where.sql}`
-    return yield* database.rows(sessionWalks[direction](condition), [
+    const conditions = ` AND m.session_id = ?${beyond[direction]}${where.sql}`
+    return yield* database.rows(sessionWalks[direction](everything.from, conditions), [
       Number(place["owner"]),
       now,
       place["session_id"],

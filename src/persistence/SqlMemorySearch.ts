@@ -75,7 +75,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
   const share: SqlFullText.Share = (weight, frequency, length) =>
     `${weight} * ${frequency} * ${K1 + 1} / (${frequency} + ${K1} * (${1 - B} + ${B} * ${length} / ?))`
   const texts = (narrows: boolean) =>
-    StatementTexts.make((where) =>
+    StatementTexts.make((where: string) =>
       dialect.sql(
         full.best({
           conditions: ` AND m.owner = ? AND (m.expires_at IS NULL OR m.expires_at > ?)${where}`,

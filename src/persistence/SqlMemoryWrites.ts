@@ -36,7 +36,10 @@ export interface Owner {
  * @category models
  */
 export interface Writes {
-  /** Deletes `ids`, then stores; gives how many there were that had not expired. `kept` are ids whose access figures stay. */
+  /**
+   * Removes what has one of `ids`, which are those of all that is deleted or stored, then stores. Of what is not among `deleted` the access
+   * figures stay. Gives how many of those there were.
+   */
   readonly apply: (
     tx: Database.Access,
     ownerId: string,

@@ -73,7 +73,9 @@ export const make = ({ redis, vectors }: Omit<Databases, "client">, given: Given
       case "in_memory":
         return undefined
       case "cache":
-        return redis === undefined ? () => none<MemoryStore.MemoryStore>("Entries of memory") : (options) => RedisMemoryStore.layer(options)
+        return redis === undefined
+          ? () => none<MemoryStore.MemoryStore>("Entries of memory")
+          : (options) => RedisMemoryStore.layer(options)
       case "database":
         return (options) => SqlMemoryStore.layer(options)
       case "vector":
