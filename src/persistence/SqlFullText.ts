@@ -195,15 +195,17 @@ const thresholds = (): string => {
 
 const postgres = (dialect: Dialect): FullText => {
   const query = (words: ReadonlyArray<string>) => words.map((word) => `'${word}'`)
-  const places = `width_bucket(ts_rank('{1,1,1,1}', w.words, q.word::tsquery)::float8, ${thresholds()})`
+  const places = `width_bucket(ts_rank('{1,1,1,1}', w.words, q.query)::float8, ${thresholds()})`
   const holders = (condition: string) =>
     "SELECT q.place - 1 AS place, (SELECT COUNT(*) FROM lex_memory_words w WHERE w.words @@ q.word::tsquery" +
     `${condition}) AS holders FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place)`
   const postings =
-    "SELECT q.place - 1 AS place, q.weight::float8 AS weight, w.serial, w.length, CASE WHEN w.often IS NULL THEN" +
+    "SELECT q.place, q.weight, w.serial, w.length, CASE WHEN w.often IS NULL THEN" +
     ` ${places} ELSE COALESCE((w.often ->> trim(q.word, ''''))::float8, ${places}) END AS frequency` +
-    " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS q(word, weight, place)" +
-    " JOIN lex_memory_words w ON w.words @@ q.word::tsquery"
+    // Read once, not for each entry.
+    " FROM (SELECT u.place - 1 AS place, u.word, u.word::tsquery AS query, u.weight::float8 AS weight" +
+    " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS u(word, weight, place) OFFSET 0) q" +
+    " JOIN lex_memory_words w ON w.words @@ q.query"
   const postingsParams: FullText["postingsParams"] = (words, weights) => [
     dialect.list(query(words)),
     dialect.list(weights.map(String))
