@@ -27,8 +27,8 @@ import * as Sessions from "../session/Sessions.js"
 import * as Composition from "./Composition.js"
 import * as DatabaseUrl from "./DatabaseUrl.js"
 import type { MigrationFailure } from "./Migrations.js"
-import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as OwnerData from "./OwnerData.js"
+import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as PgVectorIndex from "./PgVectorIndex.js"
 import * as PostgresClient from "./PostgresClient.js"
 import * as RedisClient from "./RedisClient.js"
@@ -297,8 +297,8 @@ const redisOf = (options: RedisClient.Options | undefined) =>
  * }).pipe(Effect.provide(system))
  * ```
  */
-export const layerSqlite = <const L extends Replaceable & Settings>(
-  options: L & SqliteSettings & NothingElse<L, keyof SqliteSettings>
+export const layerSqlite = <const L extends Replaceable & Settings & SqliteSettings>(
+  options: L & NothingElse<L, keyof SqliteSettings>
 ): Layer.Layer<
   Out | OwnerData.OwnerData | SqlClient.SqlClient | SqliteClient.SqliteClient,
   ConfigurationFailure | DatabaseFailure | ErrorOf<L>,
@@ -321,8 +321,8 @@ export const layerSqlite = <const L extends Replaceable & Settings>(
  * @since 0.1.0
  * @category layers
  */
-export const layerPostgres = <const L extends Replaceable & Settings>(
-  options: L & PostgresSettings & NothingElse<L, keyof PostgresSettings>
+export const layerPostgres = <const L extends Replaceable & Settings & PostgresSettings>(
+  options: L & NothingElse<L, keyof PostgresSettings>
 ): Layer.Layer<
   Out | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient,
   ConfigurationFailure | DatabaseFailure | ErrorOf<L>,

@@ -114,9 +114,12 @@ suite(
 
 const postgres = await PostgresServer.database()
 
-TestServers.suite("Postgres", postgres, ({ schema, kept, url }) => {
+TestServers.suite("postgres", postgres, ({ schema, kept, url }) => {
   const again = Effect.flatMap(SqlClient.SqlClient, (client) =>
     client.unsafe(`DROP SCHEMA ${schema} CASCADE; CREATE SCHEMA ${schema}`)
   ).pipe(Effect.provide(kept))
-  suite("as a database of migrations", Effect.as(again, PgClient.layer({ url: Redacted.make(url), maxConnections: 2 })))
+  suite(
+    "Postgres as a database of migrations",
+    Effect.as(again, PgClient.layer({ url: Redacted.make(url), maxConnections: 2 }))
+  )
 })

@@ -35,7 +35,7 @@ const model = TestModel.layer(() => ({ text: "I see" }))
 const ada = UserId.make("ada")
 const adam = UserId.make("ada:2")
 
-type Services = Layer.Layer.Success<ReturnType<typeof Lexigram.layerSqlite>>
+type Services = Lexigram.Out | OwnerData.OwnerData | SqlClient.SqlClient
 
 /** Something of everything that is kept. */
 const live = (userId: UserId) =>
@@ -62,7 +62,10 @@ const live = (userId: UserId) =>
     yield* procedures.learn({
       ownerId: userId,
       task: "book a train ticket",
-      steps: [{ tool: "search", parameters: [] }, { tool: "book", parameters: ["to"] }],
+      steps: [
+        { tool: "search", parameters: [] },
+        { tool: "book", parameters: ["to"] }
+      ],
       success: true
     })
     const ledger = yield* CostLedger.CostLedger
@@ -132,11 +135,9 @@ const importOf = (lines: ReadonlyArray<string>) =>
 /** But for the head, which says when it was made. */
 const bodyOf = (lines: ReadonlyArray<string>) => lines.slice(1)
 
-type Open = Effect.Effect<Layer.Layer<Services | SqlClient.SqlClient, unknown>, unknown, Scope.Scope>
+type Open = Effect.Effect<Layer.Layer<Services, unknown>, unknown, Scope.Scope>
 
-const sqlite: Open = Effect.map(SqliteDrivers.file, (file) =>
-  Layer.provide(Lexigram.layerSqlite({ file }), model)
-) as Open
+const sqlite: Open = Effect.map(SqliteDrivers.file, (file) => Layer.provide(Lexigram.layerSqlite({ file }), model))
 
 const suite = (name: string, open: Open, other: Open) =>
   describe(name, () => {
@@ -242,6 +243,6 @@ TestServers.suite("postgres", postgres, ({ empty, url }) => {
   const open: Open = Effect.as(
     Effect.ignore(empty),
     Layer.provide(Lexigram.layerPostgres({ url: Redacted.make(url) }), model)
-  ) as Open
+  )
   suite("the data of users in Postgres", open, sqlite)
 })

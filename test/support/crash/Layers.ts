@@ -1,9 +1,11 @@
 /** The stores of the workload over the database of a URL. */
+import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as MemoryConsolidator from "../../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/WorkingMemory.js"
 import * as DatabaseUrl from "../../../src/persistence/DatabaseUrl.js"
+import type { DatabaseError, PersistenceConfigurationError } from "../../../src/persistence/PersistenceError.js"
 import * as PostgresClient from "../../../src/persistence/PostgresClient.js"
 import * as SqlCheckpointer from "../../../src/persistence/SqlCheckpointer.js"
 import * as SqlCostLedger from "../../../src/persistence/SqlCostLedger.js"
@@ -13,7 +15,7 @@ import * as SqlRunLog from "../../../src/persistence/SqlRunLog.js"
 import * as SqlSessionStore from "../../../src/persistence/SqlSessionStore.js"
 import * as SessionManager from "../../../src/session/SessionManager.js"
 
-const clientOf = (url: string) => {
+const clientOf = (url: string): Layer.Layer<SqlClient.SqlClient, DatabaseError | PersistenceConfigurationError> => {
   const parsed = Either.getOrThrow(DatabaseUrl.parse(url))
   if (parsed._tag === "Sqlite") return SqliteClient.layer({ file: parsed.file, busyTimeout: "20 seconds" })
   if (parsed._tag === "Postgres") return PostgresClient.layer({ url: parsed.url, maxConnections: 8 })

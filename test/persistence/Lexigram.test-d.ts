@@ -1,0 +1,61 @@
+import type * as SqlClient from "@effect/sql/SqlClient"
+import { describe, expectTypeOf, it } from "@effect/vitest"
+import type * as ConfigError from "effect/ConfigError"
+import type * as Layer from "effect/Layer"
+import type { LlmClient } from "../../src/llm/LlmClient.js"
+import type { StorageError } from "../../src/memory/MemoryError.js"
+import * as Lexigram from "../../src/persistence/Lexigram.js"
+import type * as OwnerData from "../../src/persistence/OwnerData.js"
+import type * as PostgresClient from "../../src/persistence/PostgresClient.js"
+import type * as SqliteClient from "../../src/persistence/SqliteClient.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as PendingApprovals from "../../src/tool/PendingApprovals.js"
+import type * as Tool from "../../src/tool/ToolRunner.js"
+
+declare const approvals: Layer.Layer<ApprovalGate.ApprovalGate, StorageError, Tool.ToolRunner>
+
+type InSqlite = Lexigram.Out | OwnerData.OwnerData | SqlClient.SqlClient | SqliteClient.SqliteClient
+type InPostgres = Lexigram.Out | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient
+
+describe("Lexigram", () => {
+  it("needs a model and nothing else", () => {
+    expectTypeOf(Lexigram.layerMemory()).toEqualTypeOf<
+      Layer.Layer<Lexigram.Out, Lexigram.ConfigurationFailure, LlmClient>
+    >()
+    expectTypeOf(Lexigram.layerSqlite({ file: "agents.db" })).toEqualTypeOf<
+      Layer.Layer<InSqlite, Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure, LlmClient>
+    >()
+    expectTypeOf(Lexigram.layerPostgres({ host: "localhost", sessions: { sessionTtl: 0 } })).toEqualTypeOf<
+      Layer.Layer<InPostgres, Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure, LlmClient>
+    >()
+    expectTypeOf(Lexigram.layerConfig()).toEqualTypeOf<
+      Layer.Layer<
+        Lexigram.Out,
+        Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure | ConfigError.ConfigError,
+        LlmClient
+      >
+    >()
+  })
+
+  it("has the failures and requirements of what it is given, but for its own ports", () => {
+    expectTypeOf(Lexigram.layerSqlite({ file: "agents.db", approvals })).toEqualTypeOf<
+      Layer.Layer<
+        InSqlite,
+        Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure | StorageError,
+        LlmClient | Tool.ToolRunner
+      >
+    >()
+    expectTypeOf(Lexigram.layerSqlite({ file: "agents.db", approvals: PendingApprovals.layer() })).toEqualTypeOf<
+      Layer.Layer<InSqlite, Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure, LlmClient>
+    >()
+  })
+
+  it("refuses names it does not know", () => {
+    // @ts-expect-error
+    Lexigram.layerSqlite({ file: "agents.db", approval: ApprovalGate.layerDeny })
+    // @ts-expect-error
+    Lexigram.layerSqlite({})
+    // @ts-expect-error
+    Lexigram.layerConfig({ file: "agents.db" })
+  })
+})
