@@ -174,6 +174,16 @@ export const keyOf = (unit: Unit, tenantId: string, now: number): string =>
     ? `${prefixOf(unit)}${DateTime.formatIsoDateUtc(monthOf(now)).slice(0, 7)}:${tenantId}`
     : `${prefixOf(unit)}${tenantId}`
 
+const quotaKey = /^quota:[^:]+:[^:]+:(?:month:\d{4}-\d{2}|[^:]+):(.*)$/s
+
+/**
+ * Whose quota is counted there; `undefined` for a key of something else.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const tenantOf = (key: string): string | undefined => quotaKey.exec(key)?.[1]
+
 /**
  * True when the key is one of this unit as it counts now.
  *

@@ -24,10 +24,3 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   "CREATE INDEX lex_cache_used ON lex_cache (name, used_at, entry)",
   "CREATE INDEX lex_cache_expires ON lex_cache (expires_at) WHERE expires_at IS NOT NULL"
 ]
-
-/**
- * Empties a cache; its parameter is the name.
- *
- * @category constants
- */
-export const clear = "DELETE FROM lex_cache WHERE name = ?"

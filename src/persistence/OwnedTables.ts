@@ -39,6 +39,8 @@ export interface OwnedTable {
   readonly table: string
   /** That are exported; the others are given anew. None: the rows are only erased. */
   readonly columns: ReadonlyArray<string>
+  /** Columns that an import gives these values. */
+  readonly fixed?: ReadonlyArray<readonly [column: string, value: number]> | undefined
   /** What the rows are read by, page by page. */
   readonly key: ReadonlyArray<string>
   readonly owned: Condition
@@ -81,7 +83,6 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
       return [prefix, behind(prefix), Array.from(prefix).length + monthOf.length]
     }
   }
-  const ofRates: Condition = oneOf("rate_key", ({ user }) => encoded([`rpm:user:${user}`, `tpm:user:${user}`]))
   const ofThread = oneOf("thread_id", ({ threads }) => indexed(threads))
   return [
     {
@@ -213,29 +214,20 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     },
     {
       part: "costs",
-      table: "lex_ledger_holds",
-      columns: [],
-      key: ["hold_id", "place"],
-      owned: ofAccount
-    },
-    {
-      part: "costs",
       table: "lex_ledger_accounts",
-      columns: [
-        ...["account", "spent_usd", "spent_tokens", "reserved_usd", "reserved_tokens", "holds_until", "changed_at"],
-        "expires_at"
+      columns: ["account", "spent_usd", "spent_tokens", "changed_at", "expires_at"],
+      // What is held is settled where it was held.
+      fixed: [
+        ["reserved_usd", 0],
+        ["reserved_tokens", 0]
       ],
       key: ["account"],
       owned: ofAccount,
       isMain: true
     },
-    { part: "rates", table: "lex_rate_slots", columns: [], key: ["rate_key", "leaves_at"], owned: ofRates },
-    { part: "rates", table: "lex_rates", columns: [], key: ["rate_key"], owned: ofRates },
     ...["lex_checkpoint_writes", "lex_checkpoint_pieces", "lex_checkpoints", "lex_threads"].map(
       (table): OwnedTable => ({ part: "threads", table, columns: [], key: ["thread_id"], owned: ofThread })
     ),
-    { part: "vectors", table: "lex_vectors", columns: [], key: ["owner_id"], owned: ofOwner },
-    { part: "vectors", table: "lex_vector_owners", columns: [], key: ["owner_id"], owned: ofOwner },
     // What is cached says by a hash alone whose it is.
     { part: "caches", table: "lex_cache", columns: [], key: ["name"], owned: { text: "1 = 1", params: () => [] } }
   ]

@@ -20,6 +20,8 @@ import * as Schema from "effect/Schema"
 import * as Sink from "effect/Sink"
 import * as Stream from "effect/Stream"
 import { UserId } from "../domain/Ids.js"
+import type * as CostLedger from "../governance/CostLedger.js"
+import * as QuotaUnits from "../governance/QuotaUnits.js"
 import * as FactStore from "../memory/FactStore.js"
 import type { MemoryBackend } from "../memory/MemoryBackend.js"
 import * as MemoryEntry from "../memory/MemoryEntry.js"
@@ -27,6 +29,7 @@ import * as MemoryStore from "../memory/MemoryStore.js"
 import * as OwnerNamespace from "../memory/OwnerNamespace.js"
 import * as SessionMemory from "../session/SessionMemory.js"
 import * as SessionStore from "../session/SessionStore.js"
+import * as CostLedgerBook from "./CostLedgerBook.js"
 import * as Database from "./Database.js"
 import type { Param } from "./Dialect.js"
 import * as IndexKey from "./IndexKey.js"
@@ -37,9 +40,13 @@ import * as OwnedTables from "./OwnedTables.js"
 import { DataTransferError } from "./PersistenceError.js"
 import * as RedisCacheBackend from "./RedisCacheBackend.js"
 import { RedisClient } from "./RedisClient.js"
+import * as RedisRateLimitStore from "./RedisRateLimitStore.js"
+import * as SqlCostLedger from "./SqlCostLedger.js"
 import * as SqlFailure from "./SqlFailure.js"
 import * as SqlMemoryStore from "./SqlMemoryStore.js"
+import * as SqlRates from "./SqlRates.js"
 import * as SqlSessionStore from "./SqlSessionStore.js"
+import * as VectorErasure from "./VectorErasure.js"
 
 /**
  * How many things of each part there were: sessions, entries of `memory`, and rows of the others.
@@ -150,7 +157,11 @@ interface Parts {
   readonly facts: FactStore.Service
   readonly sessions: SessionStore.Service
   /** Of the database, also where the system keeps its sessions and entries elsewhere now. */
-  readonly kept: { readonly sessions: SessionStore.Service; readonly memory: MemoryBackend }
+  readonly kept: {
+    readonly sessions: SessionStore.Service
+    readonly memory: MemoryBackend
+    readonly ledger: CostLedger.Service
+  }
   readonly redis: Option.Option<RedisClient["Type"]>
 }
 
@@ -164,7 +175,7 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
 
   const statements = new Map(
     tables.map((owned) => {
-      const { columns, key, owned: condition, table } = owned
+      const { columns, fixed, key, owned: condition, table } = owned
       const names = [...key.map((column, i) => `${column} AS key_${i}`), ...columns].join(", ")
       const place = `(${key.join(", ")}) > (${key.map(() => "?").join(", ")})`
       const page = (where: string) =>
@@ -181,7 +192,7 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
             `SELECT COUNT(*) AS count FROM ${table} WHERE ${condition.text} AND (user_id IS NULL OR user_id = ?)`
           ),
           erase: dialect.sql(`DELETE FROM ${table} WHERE ${condition.text}`),
-          insert: Database.insertInto(table, columns)
+          insert: Database.insertInto(table, [...columns, ...(fixed ?? []).map(([column]) => column)])
         }
       ] as const
     })
@@ -194,7 +205,12 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
   const raised = `INSERT INTO lex_fact_owners (owner_id, revision, facts, terms, analyzer)
     SELECT '\u0001', COALESCE(MAX(revision), 0), 0, 0, '' FROM lex_fact_owners WHERE true
     ON CONFLICT (owner_id) DO UPDATE SET revision = excluded.revision`
-  const pgVectors = "SELECT to_regclass('lex_pg_vectors') AS found"
+  const eraseVectors = VectorErasure.erase(database)
+  const present = dialect.sql(`SELECT rate_key FROM lex_rates WHERE ${dialect.oneOf("rate_key")}`)
+  const book = CostLedgerBook.make(dialect)
+  const quotas = dialect.sql(
+    `SELECT rate_key FROM lex_rates WHERE rate_key > ? AND rate_key < ? ORDER BY rate_key LIMIT ${PAGE}`
+  )
 
   const namesOf = Effect.fnUntraced(function* (userId: UserId, options?: EraseOptions) {
     const ids = yield* sessionsOf(database, userId)
@@ -328,7 +344,7 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
               const table = byName.get(line.table)
               if (table === undefined || line.row.length !== table.columns.length) return yield* unknown(number)
               const written = batch.get(table) ?? []
-              written.push(line.row.map(toParam))
+              written.push([...line.row.map(toParam), ...(table.fixed ?? []).map(([, value]) => value)])
               batch.set(table, written)
               if (table.table === "lex_sessions") ids.push(String(line.row[0]))
             }
@@ -392,6 +408,30 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
     }
   })
 
+  /** What is held there is given back in all accounts that it is held in. */
+  const eraseCosts = Effect.fnUntraced(function* (userId: UserId, counts: Map<string, number>) {
+    for (const { account } of yield* book.ofUser(database, userId)) {
+      yield* kept.ledger.close(account)
+      add(counts, "costs", 1)
+    }
+  })
+
+  /** What is counted for the user: rates, and quotas, whose tenant is the user where there is no other. */
+  const ratesOf = Effect.fnUntraced(function* (userId: UserId) {
+    const keys = [...governed(userId)]
+    for (let after = "quota:"; ; ) {
+      const rows = yield* database.rows<{ readonly rate_key: string }>(quotas, [after, "quota;"])
+      keys.push(
+        ...rows.map(({ rate_key }) => KeyText.decode(rate_key)).filter((key) => QuotaUnits.tenantOf(key) === userId)
+      )
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < PAGE) break
+      after = last.rate_key
+    }
+    const there = yield* database.rows<{ readonly rate_key: string }>(present, [dialect.list(keys.map(KeyText.encode))])
+    return there.map(({ rate_key }) => KeyText.decode(rate_key))
+  })
+
   const erase = Effect.fnUntraced(function* (userId: UserId, options?: EraseOptions) {
     const counts = new Map<string, number>()
     // Before the sessions go: runs and approvals are found by them, too.
@@ -405,24 +445,28 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
     add(counts, "sessions", yield* eraseSessions(sessions, userId))
     if (!isHere(sessions.name)) add(counts, "sessions", yield* eraseSessions(kept.sessions, userId))
     for (const table of tables) {
-      if (table.part === "sessions") continue
+      if (table.part === "sessions" || table.part === "costs") continue
       const erased = yield* Effect.mapError(
         database.run(of(table).erase, table.owned.params(names)),
         because(table.part, "Erasing")
       )
       add(counts, table.part, erased)
     }
-    if (dialect.name === "postgres") {
-      const found = yield* Effect.mapError(database.first(pgVectors), because("vectors", "Erasing"))
-      if (found?.["found"] !== null) {
-        const statement = dialect.sql(`DELETE FROM lex_pg_vectors WHERE ${dialect.oneOf("owner_id")}`)
-        const erased = database.run(statement, [dialect.list(names.owners.map(KeyText.encode))])
-        add(counts, "vectors", yield* Effect.mapError(erased, because("vectors", "Erasing")))
-      }
+    for (const owner of names.owners) {
+      const erased = database.transaction((tx) => eraseVectors(tx, owner))
+      add(counts, "vectors", yield* Effect.mapError(erased, because("vectors", "Erasing")))
     }
+    yield* Effect.mapError(eraseCosts(userId, counts), because("costs", "Erasing"))
+    const keys = yield* Effect.mapError(ratesOf(userId), because("rates", "Reading"))
+    add(counts, "rates", keys.length)
+    yield* Effect.mapError(SqlRates.forget(database, keys), because("rates", "Erasing"))
     if (Option.isSome(redis)) {
       const erased = Effect.provideService(RedisCacheBackend.clear(), RedisClient, redis.value)
       add(counts, "caches", yield* Effect.mapError(erased, because("caches", "Erasing")))
+      for (const key of governed(userId)) {
+        const forgotten = Effect.provideService(RedisRateLimitStore.forget(key), RedisClient, redis.value)
+        if (yield* Effect.mapError(forgotten, because("rates", "Erasing"))) add(counts, "rates", 1)
+      }
     }
     return Object.fromEntries(counts) as Counts
   })
@@ -431,6 +475,8 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
 }
 
 const noPlace: ReadonlyArray<Param> | undefined = undefined as ReadonlyArray<Param> | undefined
+
+const governed = (userId: UserId): ReadonlyArray<string> => ["rpm", "tpm"].map((kind) => `${kind}:user:${userId}`)
 
 const isSqlError = (error: unknown): error is SqlError => error instanceof SqlError
 
@@ -462,7 +508,11 @@ export const layer: Layer.Layer<
       memory: yield* MemoryStore.MemoryStore,
       facts: yield* FactStore.FactStore,
       sessions: yield* SessionStore.SessionStore,
-      kept: { sessions: yield* SqlSessionStore.make, memory: yield* SqlMemoryStore.makeBackend() },
+      kept: {
+        sessions: yield* SqlSessionStore.make,
+        memory: yield* SqlMemoryStore.makeBackend(),
+        ledger: yield* SqlCostLedger.make()
+      },
       redis: yield* Effect.serviceOption(RedisClient)
     })
   })

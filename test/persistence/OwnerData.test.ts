@@ -77,6 +77,7 @@ const live = (userId: UserId) =>
     })
     const rates = yield* RateLimitStore.RateLimitStore
     yield* rates.take({ key: `rpm:user:${userId}`, amount: 1, limit: 9, windowMs: 60_000 })
+    yield* rates.take({ key: `quota:search:requests:month:2031-04:${userId}`, amount: 1, limit: 9, windowMs: 60_000 })
     const approvals = yield* ApprovalStore.ApprovalStore
     yield* approvals.remember({
       key: `always ${userId}`,
