@@ -13,6 +13,11 @@ import * as SqliteFailure from "./SqliteFailure.js"
 /** Another process goes by the time of the machine, whatever the clock of this fiber is. */
 const machine = Clock.make()
 
+/**
+ * @category getters
+ */
+export const now = (): number => machine.unsafeCurrentTimeMillis()
+
 /** Milliseconds: pauses grow up to the first; who has waited for so long looks more often than others, so that nobody is left behind. */
 const MAX_PAUSE = 25
 const LONG_WAIT = 500
@@ -31,7 +36,7 @@ const step = <A>(
 }
 
 const maxPause = (from: number, count: number): number =>
-  machine.unsafeCurrentTimeMillis() - from > LONG_WAIT ? OLD_PAUSE : Math.min(count + 2, MAX_PAUSE)
+  now() - from > LONG_WAIT ? OLD_PAUSE : Math.min(count + 2, MAX_PAUSE)
 
 const again = <A>(attempt: () => A, from: number, millis: number, count: number): Effect.Effect<A, SqlError> =>
   Effect.flatMap(Random.nextIntBetween(1, maxPause(from, count) + 1), (pause) =>
@@ -39,7 +44,7 @@ const again = <A>(attempt: () => A, from: number, millis: number, count: number)
       Effect.withClock(Effect.sleep(pause), machine),
       Effect.suspend(() =>
         step(attempt, (failure) =>
-          machine.unsafeCurrentTimeMillis() - from >= millis
+          now() - from >= millis
             ? Effect.fail(SqliteFailure.toSqlError(failure))
             : again(attempt, from, millis, count + 1)
         )
@@ -48,17 +53,17 @@ const again = <A>(attempt: () => A, from: number, millis: number, count: number)
   )
 
 /**
- * What is tried holds nothing after it has failed. A failure for another reason ends it at once. `millis` from now on; 0 tries once.
+ * What is tried holds nothing after it has failed. A failure for another reason ends it at once. `millis` from when `since` says, which is asked
+ * where there is something to wait for: from then on unless given; 0 tries once.
  *
  * @category combinators
  */
-export const retry = <A>(attempt: () => A, millis: number): Effect.Effect<A, SqlError> =>
+export const retry = <A>(attempt: () => A, millis: number, since: () => number = now): Effect.Effect<A, SqlError> =>
   Effect.suspend(() =>
-    step(attempt, (failure) =>
-      millis <= 0
-        ? Effect.fail(SqliteFailure.toSqlError(failure))
-        : again(attempt, machine.unsafeCurrentTimeMillis(), millis, 0)
-    )
+    step(attempt, (failure) => {
+      const from = since()
+      return now() - from >= millis ? Effect.fail(SqliteFailure.toSqlError(failure)) : again(attempt, from, millis, 0)
+    })
   )
 
 /** Milliseconds that a process which is not alone goes on writing, and after which it takes itself to be alone. */
@@ -85,22 +90,22 @@ export const courtesy = (): Courtesy => {
   let stoodBack = Number.NEGATIVE_INFINITY
   const isDue = (): boolean => {
     if (met < 0) return false
-    const now = machine.unsafeCurrentTimeMillis()
-    if (now - met <= MEMORY) return now - stoodBack >= SPELL
+    const time = now()
+    if (time - met <= MEMORY) return time - stoodBack >= SPELL
     met = Number.NEGATIVE_INFINITY
     return false
   }
   return {
     isDue,
     met: () => {
-      met = machine.unsafeCurrentTimeMillis()
+      met = now()
     },
     standBack: Effect.suspend(() =>
       isDue()
         ? Effect.zipRight(
             Effect.withClock(Effect.sleep(OLD_PAUSE), machine),
             Effect.sync(() => {
-              stoodBack = machine.unsafeCurrentTimeMillis()
+              stoodBack = now()
             })
           )
         : Effect.void

@@ -138,12 +138,14 @@ export class Lease extends Executor {
   readonly pool: Pool
   private readonly session: Session
   private readonly turn: SqliteTurns.Turn
+  private readonly asked: number
   private isOpen = true
-  constructor(pool: Pool, session: Session, turn: SqliteTurns.Turn) {
+  constructor(pool: Pool, session: Session, turn: SqliteTurns.Turn, asked: number) {
     super()
     this.pool = pool
     this.session = session
     this.turn = turn
+    this.asked = asked
     session.lease()
   }
 
@@ -160,14 +162,16 @@ export class Lease extends Executor {
       const level = levelOf(fiber)
       const attempt = () => {
         if (!this.isOpen) throw ended()
-        return operation(this.session, level)
+        const value = operation(this.session, level)
+        this.pool.free()
+        return value
       }
       try {
         return Effect.succeed(attempt())
       } catch (error) {
         if (!this.isWorthWaiting(error)) return failed(error)
         this.pool.courtesy.met()
-        return SqliteBusy.retry(attempt, this.pool.busyTimeout)
+        return this.pool.patiently(attempt, this.asked)
       }
     })
   }
@@ -258,8 +262,14 @@ class Direct extends Executor {
     fiber: Fiber.RuntimeFiber<any, any>
   ): Effect.Effect<A, SqlError> {
     if (this.pool.leaseOf(fiber.currentContext) !== undefined) return failed(itself())
-    const { courtesy, turns } = this.pool
-    return turns.withTurn(Effect.zipRight(courtesy.standBack, this.waiting(operation, level)))
+    const { courtesy, main, turns } = this.pool
+    const asked = SqliteBusy.now()
+    const attempt = () => {
+      const value = operation(main, level)
+      this.pool.free()
+      return value
+    }
+    return turns.withTurn(Effect.zipRight(courtesy.standBack, this.pool.patiently(attempt, asked)))
   }
 }
 
@@ -293,12 +303,15 @@ export class Pool {
   private readonly leased: new (
     pool: Pool,
     session: Session,
-    turn: SqliteTurns.Turn
+    turn: SqliteTurns.Turn,
+    asked: number
   ) => Lease
   private writer: Session | undefined
   private readonly idle: Array<Session> = []
   private readonly reading = new Set<Session>()
   private isClosed = false
+  /** Since when nobody here has got through to write, if somebody tried. */
+  private lockedSince: number | undefined
 
   /** Throws a `SqliteFailure`. */
   constructor(shared: Shared, busyTimeout: number) {
@@ -332,7 +345,8 @@ export class Pool {
     return Effect.suspend(() => {
       const free = !this.turns.isTaken() && !this.courtesy.isDue()
       const turn = this.turns.ask()
-      if (free && this.writer !== undefined) return Effect.succeed(new this.leased(this, this.writer, turn))
+      const asked = SqliteBusy.now()
+      if (free && this.writer !== undefined) return Effect.succeed(new this.leased(this, this.writer, turn, asked))
       return Effect.onError(
         Effect.map(
           restore(
@@ -340,13 +354,29 @@ export class Pool {
               .come()
               .pipe(
                 Effect.zipRight(this.courtesy.standBack),
-                Effect.zipRight(SqliteBusy.retry(() => this.writing(), this.busyTimeout))
+                Effect.zipRight(this.patiently(() => this.writing(), asked))
               )
           ),
-          (session) => new this.leased(this, session, turn)
+          (session) => new this.leased(this, session, turn, asked)
         ),
         () => Effect.sync(() => turn.end())
       )
+    })
+  }
+
+  /** Somebody here has got through. */
+  free(): void {
+    this.lockedSince = undefined
+  }
+
+  /**
+   * Waits for other processes no longer than it may since it was asked for: what it has waited here behind others that met the same lock counts,
+   * so that a process that stands still does not hold up each of a line for all of the time. To be used by whoever has the turn.
+   */
+  patiently<A>(attempt: () => A, asked: number): Effect.Effect<A, SqlError> {
+    return SqliteBusy.retry(attempt, this.busyTimeout, () => {
+      this.lockedSince ??= SqliteBusy.now()
+      return Math.max(asked, this.lockedSince)
     })
   }
 
