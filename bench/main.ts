@@ -2,7 +2,8 @@
  * `npm run bench`: what the library costs, beside a bare Effect loop with the same telemetry in the same process.
  *
  * `--json` prints one array of rows, `--quick` takes fewer runs,
- * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session` one group of rows.
+ * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session|persistence` one group of rows; `--strict` makes
+ * what is above its limit in `persistence` a failure.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -22,6 +23,7 @@ import * as Floor from "./Floor.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
 import * as Memory from "./Memory.js"
+import * as Persistence from "./Persistence.js"
 import * as Recall from "./Recall.js"
 import * as Sessions from "./Sessions.js"
 import * as Skills from "./Skills.js"
@@ -423,6 +425,10 @@ const sessionRows = async () => {
   rows.push(...(await Sessions.rows({ warmup, runs, quick })))
 }
 
+const persistenceRows = async () => {
+  rows.push(...(await Persistence.rows({ quick, strict: process.argv.includes("--strict") })))
+}
+
 const print = () => {
   if (json) {
     console.log(JSON.stringify(rows))
@@ -446,7 +452,8 @@ for (const [name, measureRow] of Object.entries({
   working: workingRows,
   recall: recallRows,
   vectors: vectorRows,
-  session: sessionRows
+  session: sessionRows,
+  persistence: persistenceRows
 })) {
   if (only === undefined || only === name) await measureRow()
 }

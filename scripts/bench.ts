@@ -4,11 +4,12 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
 import { build } from "esbuild"
 import { root } from "./layout.js"
 
-const outfile = Path.join(root, "node_modules", ".cache", "bench.mjs")
+const outfile = Path.join(root, "node_modules", ".cache", `bench-${process.pid}.mjs`)
 await build({
   entryPoints: [Path.join(root, "bench", "main.ts")],
   outfile,
@@ -18,6 +19,10 @@ await build({
   packages: "external",
   logLevel: "error"
 })
-const child = spawn(process.execPath, ["--expose-gc", outfile, ...process.argv.slice(2)], { stdio: "inherit" })
+const child = spawn(process.execPath, ["--expose-gc", outfile, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  cwd: root
+})
 const [code] = (await once(child, "exit")) as [number | null]
+await Fs.rm(outfile, { force: true })
 process.exitCode = code ?? 1

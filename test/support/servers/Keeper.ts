@@ -13,9 +13,11 @@ export interface Keeper {
   readonly end: () => Promise<void>
 }
 
-export const start = (env: NodeJS.ProcessEnv = process.env): Keeper => {
+export const start = (
+  env: NodeJS.ProcessEnv = process.env,
+  program: string = fileURLToPath(new URL("./KeeperProgram.ts", import.meta.url))
+): Keeper => {
   const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href
-  const program = fileURLToPath(new URL("./KeeperProgram.ts", import.meta.url))
   // In a process group of its own: an interrupt from the terminal is for the run, which ends it.
   const child = ChildProcess.spawn(process.execPath, ["--import", tsx, program], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -36,6 +38,8 @@ export const start = (env: NodeJS.ProcessEnv = process.env): Keeper => {
     port,
     ended,
     end: async () => {
+      // Whoever waits for its end stays until then.
+      child.ref()
       child.stdin.end()
       await ended
     }

@@ -1,0 +1,163 @@
+/**
+ * What stores in databases cost: beside the driver alone that sends the same statements and writes and reads the same JSON, with the length of
+ * what is kept, and searched among many entries. What is above its limit is told, and ends the bench with code 1 where `--strict` is given.
+ */
+import * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Databases from "./Databases.js"
+import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"
+import * as PersistenceRedis from "./PersistenceRedis.js"
+import * as PersistenceSearch from "./PersistenceSearch.js"
+import * as PersistenceSizes from "./PersistenceSizes.js"
+import * as Servers from "./Servers.js"
+import * as Statements from "./Statements.js"
+import { type Operation, sqlOperations } from "./StoreOperations.js"
+
+export interface Options {
+  readonly quick: boolean
+  readonly strict: boolean
+}
+
+/** So many times as long as the driver alone may a store take. */
+const most = 2
+
+export type Above = (what: string, value: number, limit: number) => void
+
+const count = async (opened: Databases.Opened, table: string): Promise<number> => {
+  const rows = await Effect.runPromise(opened.client.unsafe(`SELECT COUNT(*) AS kept FROM ${table}`))
+  return Number((rows[0] as { readonly kept: unknown }).kept)
+}
+
+/** A store and what does the same without it. */
+export interface Rivals {
+  /** In rounds of so many. */
+  readonly times: number
+  /** From one number on. */
+  readonly store: (from: number) => Promise<unknown>
+  readonly driver: (from: number) => unknown
+  /** This process does all of the work, so that its own time counts, whatever else the machine does. */
+  readonly inProcess: boolean
+}
+
+/** Round by round; the best round of each counts, which others disturbed least. */
+export const compare = async (
+  row: string,
+  rivals: Rivals,
+  options: { readonly rounds: number; readonly warmup: number; readonly above: Above }
+): Promise<ReadonlyArray<Row>> => {
+  const rates: { readonly store: Array<Sample>; readonly driver: Array<Sample> } = { store: [], driver: [] }
+  const micros: { readonly store: Array<number>; readonly driver: Array<number> } = { store: [], driver: [] }
+  for (let round = 0; round < options.warmup + options.rounds; round++) {
+    for (const subject of round % 2 === 0 ? (["driver", "store"] as const) : (["store", "driver"] as const)) {
+      const cpu = cpuMicros()
+      const wall = performance.now()
+      await rivals[subject](round * rivals.times)
+      const wallMicros = (performance.now() - wall) * 1000
+      const cpuTime = cpuMicros() - cpu
+      if (round < options.warmup) continue
+      rates[subject].push({ value: (rivals.times / wallMicros) * 1e6, counts: {} })
+      micros[subject].push((rivals.inProcess ? cpuTime : wallMicros) / rivals.times)
+    }
+  }
+  const best = { store: Math.min(...micros.store), driver: Math.min(...micros.driver) }
+  const ratio = best.store / best.driver
+  options.above(row, ratio, most)
+  const unit = rivals.inProcess ? "µs CPU, best" : "µs, best"
+  return [
+    makeRow(row, "effect-lexigram", "a second", rates.store, {}),
+    makeRow(row, "the driver alone", "a second", rates.driver, {}),
+    makeRow(row, "effect-lexigram", unit, [{ value: best.store, counts: {} }], {}),
+    makeRow(row, "the driver alone", unit, [{ value: best.driver, counts: {} }], {}),
+    makeRow(row, "effect-lexigram to the driver", "ratio", [{ value: ratio, counts: {} }], {})
+  ]
+}
+
+const repeated = (act: (n: number) => Effect.Effect<unknown, unknown>, from: number, times: number) =>
+  Effect.runPromise(
+    Effect.forEach(
+      Array.from({ length: times }, (_, at) => from + at),
+      act,
+      { discard: true }
+    )
+  )
+
+const operation = async (
+  place: Databases.Place,
+  { durable, make, name, table, times }: Operation,
+  options: { readonly rounds: number; readonly warmup: number; readonly above: Above }
+): Promise<ReadonlyArray<Row>> => {
+  const opened = [await place.open(), await place.open(), await place.open()] as const
+  const [written, ours, theirs] = opened
+  try {
+    const total = (options.warmup + options.rounds) * times
+    const recorder = Statements.recorder(written.client)
+    const recorded = await Effect.runPromise(
+      Effect.provideService(make, SqlClient.SqlClient, recorder.client) as Effect.Effect<
+        (n: number) => Effect.Effect<unknown, unknown>
+      >
+    )
+    recorder.take()
+    const operations: Array<ReadonlyArray<Statements.Prepared>> = []
+    for (let n = 0; n < total; n++) {
+      await Effect.runPromise(recorded(n))
+      operations.push(recorder.take().map(Statements.prepare))
+    }
+    const act = await ours.run(make)
+    // What the operations begin with.
+    await theirs.run(make)
+    const driver = await theirs.driver({ durable })
+    const rows = await compare(
+      `${place.name} ${name}`,
+      {
+        times,
+        inProcess: place.name === "SQLite",
+        store: (from) => repeated(act, from, times),
+        driver: (from) => driver.run(operations.slice(from, from + times))
+      },
+      options
+    )
+    await driver.close()
+    if (table !== undefined) {
+      const [kept, expected] = [await count(ours, table), await count(theirs, table)]
+      if (kept !== expected || kept === 0)
+        throw new Error(`${name} is void: ${kept} rows, and ${expected} by the driver`)
+    }
+    return rows
+  } finally {
+    for (const one of opened) await one.close()
+  }
+}
+
+export const rows = async (options: Options): Promise<ReadonlyArray<Row>> => {
+  const rows: Array<Row> = []
+  const above: Above = (what, value, limit) => {
+    if (value <= limit) return
+    console.error(`above its limit: ${what}: ${value.toPrecision(3)}, more than ${limit}`)
+    if (options.strict) process.exitCode = 1
+  }
+  const servers = Servers.make()
+  const missing = (name: string, reason: string): void =>
+    console.error(`not measured: ${name}, which is not there: ${reason}`)
+  try {
+    const postgres = await servers.url("postgres")
+    if ("missing" in postgres) missing("Postgres", postgres.missing)
+    const places: ReadonlyArray<Databases.Place> = [
+      Databases.sqlite,
+      ...("url" in postgres ? [Databases.postgres(postgres.url)] : [])
+    ]
+    const rounds = { warmup: options.quick ? 4 : 10, rounds: options.quick ? 8 : 30, above }
+    for (const place of places) {
+      for (const one of sqlOperations) rows.push(...(await operation(place, one, rounds)))
+    }
+    const redis = await servers.url("redis")
+    if ("missing" in redis) missing("Redis", redis.missing)
+    else rows.push(...(await PersistenceRedis.rows(redis.url, rounds)))
+    for (const place of places) {
+      rows.push(...(await PersistenceSizes.rows(place, { quick: options.quick, above })))
+      rows.push(...(await PersistenceSearch.rows(place, { quick: options.quick, above })))
+    }
+  } finally {
+    await servers.end()
+  }
+  return rows
+}
