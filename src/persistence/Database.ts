@@ -13,12 +13,13 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import { SqlError } from "@effect/sql/SqlError"
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Param } from "./Dialect.js"
 import * as Dialect from "./Dialect.js"
+import * as Leases from "./Leases.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
 import { Synchronous } from "./SqlitePool.js"
@@ -109,12 +110,12 @@ const tuple = (columns: number): string => `(${new Array(columns).fill("?").join
 
 const none: ReadonlyArray<Param> = []
 
-const accessTo = (
-  use: <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
-  dialect: Dialect.Dialect
-): Access => {
+/** The statement that inserts so many rows. */
+type InsertText = (insert: Insert, rows: number) => string
+
+const insertTexts = (dialect: Dialect.Dialect): InsertText => {
   const texts = new WeakMap<Insert, Map<number, string>>()
-  const textOf = (insert: Insert, rows: number): string => {
+  return (insert, rows) => {
     let bySize = texts.get(insert)
     if (bySize === undefined) {
       bySize = new Map()
@@ -127,6 +128,13 @@ const accessTo = (
     }
     return text
   }
+}
+
+const accessTo = (
+  use: <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
+  dialect: Dialect.Dialect,
+  textOf: InsertText
+): Access => {
   const rows = <R extends Row = Row>(sql: string, params: ReadonlyArray<Param> = none) =>
     use((connection) => connection.execute(sql, params, undefined)) as Effect.Effect<ReadonlyArray<R>, SqlError>
   const run = (sql: string, params: ReadonlyArray<Param> = none) =>
@@ -141,11 +149,11 @@ const accessTo = (
       Effect.map(rows<R>(sql, params), (found) => found[0]),
     insert: (insert, all) => {
       const size = Math.max(1, Math.min(Dialect.maxRows, Math.floor(dialect.maxParams / insert.columns)))
+      const part = (chunk: ReadonlyArray<ReadonlyArray<Param>>) => run(textOf(insert, chunk.length), chunk.flat())
+      if (all.length > 0 && all.length <= size) return part(all)
       const chunks: Array<ReadonlyArray<ReadonlyArray<Param>>> = []
       for (let at = 0; at < all.length; at += size) chunks.push(all.slice(at, at + size))
-      return Effect.reduce(chunks, 0, (added, chunk) =>
-        Effect.map(run(textOf(insert, chunk.length), chunk.flat()), (more) => added + more)
-      )
+      return Effect.reduce(chunks, 0, (added, chunk) => Effect.map(part(chunk), (more) => added + more))
     }
   }
 }
@@ -153,9 +161,10 @@ const accessTo = (
 /** How often a transaction begins anew that others were in the way of. */
 const MAX_ATTEMPTS = 8
 
-const isConflict = (error: unknown): boolean => error instanceof SqlError && SqlFailure.describe(error).isConflict
+const undone = () =>
+  new SqlError({ cause: undefined, message: "The transaction was undone: a statement of it had failed" })
 
-const ambient = Effect.map(Effect.context<never>(), Context.getOption(SqlClient.TransactionConnection))
+const isConflict = (error: unknown): boolean => error instanceof SqlError && SqlFailure.describe(error).isConflict
 
 /** What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a class each. */
 const originOf = (connection: Connection): object =>
@@ -177,14 +186,20 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     Effect.mapError(SqlFailure.toDatabaseError(dialect.name))
   )
 
+  const textOf = insertTexts(dialect)
+
   /** The caller's connection and how deep its transaction is nested, if it is one of this client's. */
-  const shared = Effect.map(ambient, (found) =>
-    found._tag === "Some" && originOf(found.value[0]) === origin ? found.value : undefined
-  )
+  const callerOf = (fiber: Fiber.RuntimeFiber<any, any>): readonly [Connection, number] | undefined => {
+    const found = fiber.currentContext.unsafeMap.get(SqlClient.TransactionConnection.key) as
+      | readonly [Connection, number]
+      | undefined
+    return found !== undefined && originOf(found[0]) === origin ? found : undefined
+  }
 
   const direct = (client as { readonly connection?: Connection }).connection
   const single = <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.flatMap(shared, (caller) => {
+    Effect.withFiberRuntime((fiber) => {
+      const caller = callerOf(fiber)
       if (caller !== undefined) return f(caller[0])
       return direct !== undefined ? f(direct) : Effect.scoped(Effect.flatMap(client.reserve, f))
     })
@@ -195,26 +210,24 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     body: (tx: Access) => Effect.Effect<A, E, R>,
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   ): Effect.Effect<A, E | SqlError, R> => {
-    const execute = (text: string) => connection.executeUnprepared(text, [], undefined)
-    const undo = Effect.ignore(execute(sql.rollback))
-    // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
-    const commit = Effect.filterOrFail(
-      connection.executeRaw(sql.commit, []),
-      (raw) => (raw as { readonly command?: unknown } | undefined)?.command !== "ROLLBACK",
-      () => new SqlError({ cause: undefined, message: "The transaction was undone: a statement of it had failed" })
-    )
-    const begin = execute(sql.begin)
+    const undo = () => Effect.ignore(connection.executeUnprepared(sql.rollback, [], undefined))
+    const commit = (value: A) =>
+      Effect.catchAll(
+        Effect.flatMap(connection.executeRaw(sql.commit, []), (raw) =>
+          // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
+          (raw as { readonly command?: unknown } | undefined)?.command === "ROLLBACK"
+            ? Effect.fail(undone())
+            : Effect.succeed(value)
+        ),
+        (error) => Effect.zipRight(undo(), Effect.fail(error))
+      )
+    const begin = connection.executeUnprepared(sql.begin, [], undefined)
     return Effect.zipRight(
       direct === undefined ? begin : restore(begin),
       Effect.flatMap(
-        Effect.exit(restore(body(accessTo((f) => f(connection), dialect)))),
+        Effect.exit(restore(body(accessTo((f) => f(connection), dialect, textOf)))),
         (exit): Effect.Effect<A, E | SqlError> =>
-          Exit.isSuccess(exit)
-            ? Effect.as(
-                Effect.tapError(commit, () => undo),
-                exit.value
-              )
-            : Effect.zipRight(undo, Effect.failCause(exit.cause))
+          Exit.isSuccess(exit) ? commit(exit.value) : Effect.zipRight(undo(), Effect.failCause(exit.cause))
       )
     )
   }
@@ -229,9 +242,18 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     }
   }
 
+  const lend = Leases.of(client)
   const own = <A, E, R>(body: (tx: Access) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(Scope.make(), (scope) =>
+    Effect.uninterruptibleMask((restore) => {
+      if (lend !== undefined) {
+        return Effect.flatMap(lend(restore), (connection) =>
+          Effect.flatMap(Effect.exit(bracket(connection, whole, body, restore)), (exit) => {
+            connection.release()
+            return exit
+          })
+        )
+      }
+      return Effect.flatMap(Scope.make(), (scope) =>
         // The clients of `@effect/sql` lose a connection when the wait for it is interrupted; ours do not.
         (direct === undefined
           ? Scope.extend(client.reserve, scope)
@@ -241,7 +263,7 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
           Effect.onExit((exit) => Scope.close(scope, exit))
         )
       )
-    )
+    })
 
   const attempted = <A, E, R>(
     body: (tx: Access) => Effect.Effect<A, E, R>,
@@ -256,19 +278,21 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
             : Effect.failCause(cause)
         })
 
-  const access = accessTo(single, dialect)
+  const access = accessTo(single, dialect, textOf)
   const database: Database = {
     ...access,
     client,
     dialect,
     transaction: (body, options) =>
-      Effect.flatMap(shared, (caller) =>
-        caller === undefined
-          ? options?.durable === true
-            ? Effect.provideService(attempted(body, 1), Synchronous, "full")
-            : attempted(body, 1)
-          : Effect.uninterruptibleMask((restore) => bracket(caller[0], part(caller[1] + 1), body, restore))
-      )
+      Effect.withFiberRuntime((fiber) => {
+        const caller = callerOf(fiber)
+        if (caller !== undefined) {
+          return Effect.uninterruptibleMask((restore) => bracket(caller[0], part(caller[1] + 1), body, restore))
+        }
+        return options?.durable === true
+          ? Effect.provideService(attempted(body, 1), Synchronous, "full")
+          : attempted(body, 1)
+      })
   }
   return database
 })

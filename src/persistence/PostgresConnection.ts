@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type * as Pg from "pg"
+import * as Leases from "./Leases.js"
 import * as PostgresPool from "./PostgresPool.js"
 import type { Library, Settings } from "./PostgresSettings.js"
 
@@ -94,6 +95,9 @@ export const make = (
       constructor(lease: PostgresPool.Lease | undefined) {
         this.#lease = lease
         if (lease !== undefined) leases.set(this, lease)
+      }
+      release() {
+        this.#lease?.release()
       }
       #run(config: Pg.QueryConfig) {
         return this.#lease === undefined ? pooled(config) : pool.query(this.#lease, config)
@@ -210,5 +214,6 @@ export const make = (
           Effect.asVoid(direct.executeRaw("select pg_notify($1, $2)", [channel, payload]))
       }
     ) as unknown as PgModule.PgClient
+    Leases.provide(client, (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease)))
     return Object.assign(client, { safe: client })
   })

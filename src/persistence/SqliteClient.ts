@@ -25,6 +25,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
+import * as Leases from "./Leases.js"
 import { DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
 import * as SqliteBusy from "./SqliteBusy.js"
@@ -274,6 +275,7 @@ export const make = (
       checkpoint: checkpoint(pool)
     })
     ;(client as { safe: unknown }).safe = client
+    Leases.provide(client, (restore) => pool.lease(restore))
     return client
   }).pipe(Effect.provide(Reactivity.layer))
 
