@@ -16,6 +16,8 @@ import { type Operation, sqlOperations } from "./StoreOperations.js"
 export interface Options {
   readonly quick: boolean
   readonly strict: boolean
+  /** Of the operations only those whose names have this, and nothing else. */
+  readonly match: string | undefined
 }
 
 /** So many times as long as the driver alone may a store take. */
@@ -147,8 +149,10 @@ export const rows = async (options: Options): Promise<ReadonlyArray<Row>> => {
     ]
     const rounds = { warmup: options.quick ? 4 : 10, rounds: options.quick ? 8 : 30, above }
     for (const place of places) {
-      for (const one of sqlOperations) rows.push(...(await operation(place, one, rounds)))
+      for (const one of sqlOperations.filter(({ name }) => name.includes(options.match ?? "")))
+        rows.push(...(await operation(place, one, rounds)))
     }
+    if (options.match !== undefined) return rows
     const redis = await servers.url("redis")
     if ("missing" in redis) missing("Redis", redis.missing)
     else rows.push(...(await PersistenceRedis.rows(redis.url, rounds)))

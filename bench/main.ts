@@ -3,7 +3,7 @@
  *
  * `--json` prints one array of rows, `--quick` takes fewer runs,
  * `--only=step|delta|concurrent|held|skill|memory|working|recall|vectors|session|persistence` one group of rows; `--strict` makes
- * what is above its limit in `persistence` a failure.
+ * what is above its limit in `persistence` a failure, and `--match=append` takes those of its operations whose names have that.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -36,6 +36,8 @@ const quick = process.argv.includes("--quick")
 const runs = quick ? 3 : 9
 const warmup = quick ? 1 : 3
 const rows: Array<Row> = []
+const argument = (name: string): string | undefined =>
+  process.argv.find((given) => given.startsWith(`--${name}=`))?.slice(name.length + 3)
 
 /** A model that calls `add` until `steps` calls stand in the conversation, then answers; free of state, so that runs can share it. */
 const makeModel = (steps: number, counts: { model: number }, sleep?: number): LlmClient.Service => {
@@ -426,7 +428,7 @@ const sessionRows = async () => {
 }
 
 const persistenceRows = async () => {
-  rows.push(...(await Persistence.rows({ quick, strict: process.argv.includes("--strict") })))
+  rows.push(...(await Persistence.rows({ quick, strict: process.argv.includes("--strict"), match: argument("match") })))
 }
 
 const print = () => {
@@ -441,7 +443,7 @@ const print = () => {
   }
 }
 
-const only = process.argv.find((argument) => argument.startsWith("--only="))?.slice("--only=".length)
+const only = argument("only")
 for (const [name, measureRow] of Object.entries({
   step: stepRow,
   delta: deltaRows,
