@@ -56,6 +56,32 @@ const attempt = <A>(f: () => A): A | undefined => {
   }
 }
 
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isPart = (part: unknown): part is Part =>
+  typeof part === "string" || (Array.isArray(part) && part.length === 1 && typeof part[0] === "string")
+
+/** Throws where it is none. */
+const bodyOf = (text: string): Body => {
+  const body: unknown = JSON.parse(text)
+  if (Array.isArray(body) && isRecord(body[0]) && Array.isArray(body[1]) && body[1].every(isPart)) {
+    return body as unknown as Body
+  }
+  throw new TypeError("No checkpoint")
+}
+
+/**
+ * Of a checkpoint; throws where it is none.
+ *
+ * @category conversions
+ */
+export const metadataOf = (text: string): Checkpoint["metadata"] => {
+  const metadata: unknown = JSON.parse(text)
+  if (isRecord(metadata)) return metadata as Checkpoint["metadata"]
+  throw new TypeError("No metadata")
+}
+
 const isPlain = (state: Json): state is { readonly [key: string]: Json } => {
   if (typeof state !== "object" || state === null || Array.isArray(state)) return false
   const prototype: unknown = Object.getPrototypeOf(state)
@@ -247,8 +273,8 @@ export const make = (database: Database.Database): CheckpointPieces => {
       if (bodies === undefined) return undefined
       const begun = attempt(() =>
         rows.map(({ body, metadata, ref }) => {
-          const [rest, parts] = JSON.parse(body ?? (bodies.get(ref as string) as string)) as Body
-          return { rest, parts, metadata: JSON.parse(metadata) as Checkpoint["metadata"] }
+          const [rest, parts] = bodyOf(body ?? (bodies.get(ref as string) as string))
+          return { rest, parts, metadata: metadataOf(metadata) }
         })
       )
       if (begun === undefined) return undefined

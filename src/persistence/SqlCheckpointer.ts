@@ -82,9 +82,9 @@ const consistently = <A, E>(
     return left > 1 ? consistently(operation, read, left - 1) : Effect.fail(unreadable(operation))
   })
 
-const parse = (text: string): unknown => {
+const attempt = <A>(read: () => A): A | undefined => {
   try {
-    return JSON.parse(text)
+    return read()
   } catch {
     return undefined
   }
@@ -95,7 +95,7 @@ const accepting = (filter: Checkpointer.ListOptions["filter"]): ((metadata: stri
   if (filter === undefined) return () => true
   const wanted = Object.keys(filter).map((key) => [key, CanonicalJson.stringify(filter[key])] as const)
   return (text) => {
-    const metadata = parse(text) as Checkpointer.Checkpoint["metadata"] | undefined
+    const metadata = attempt(() => CheckpointPieces.metadataOf(text))
     return (
       metadata === undefined ||
       wanted.every(([key, value]) => Object.hasOwn(metadata, key) && CanonicalJson.stringify(metadata[key]) === value)
@@ -103,9 +103,14 @@ const accepting = (filter: Checkpointer.ListOptions["filter"]): ((metadata: stri
   }
 }
 
+const isWrite = (write: unknown): write is Checkpointer.Writes[number] =>
+  Array.isArray(write) && typeof write[0] === "string"
+
 const nodeWritesOf = (row: WritesRow): Checkpointer.NodeWrites | undefined => {
-  const parsed = parse(Payloads.unpack(row) ?? "") as readonly [string, Checkpointer.Writes] | undefined
-  return parsed === undefined ? undefined : { node: parsed[0], writes: parsed[1] }
+  const parsed: unknown = attempt(() => JSON.parse(Payloads.unpack(row) ?? ""))
+  return Array.isArray(parsed) && typeof parsed[0] === "string" && Array.isArray(parsed[1]) && parsed[1].every(isWrite)
+    ? { node: parsed[0], writes: parsed[1] }
+    : undefined
 }
 
 const over = (database: Database): Checkpointer.Service => {

@@ -163,11 +163,27 @@ interface Body {
   readonly turnId?: MemoryEntry["turnId"]
 }
 
+const isTextOrNone = (value: unknown): boolean => value === undefined || typeof value === "string"
+
+const isBody = (parsed: unknown): parsed is Body => {
+  if (typeof parsed !== "object" || parsed === null) return false
+  const { content, importance, metadata, runId, turnId } = parsed as { readonly [K in keyof Body]?: unknown }
+  return (
+    typeof content === "string" &&
+    typeof importance === "number" &&
+    typeof metadata === "object" &&
+    metadata !== null &&
+    isTextOrNone(runId) &&
+    isTextOrNone(turnId)
+  )
+}
+
 const bodyOf = (found: Row): Body | undefined => {
   const text = Payloads.unpack({ body: found["body"], data: found["data"] })
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text) as Body
+    const parsed: unknown = JSON.parse(text)
+    return isBody(parsed) ? parsed : undefined
   } catch {
     return undefined
   }
