@@ -63,8 +63,8 @@ const crowd = (url: string) =>
     const ledger = yield* CostLedger.CostLedger
     const programs = yield* started(url, ["1", "2", "3", "4"])
     for (const many of [2, 4]) {
-      const [session, account, fibers, turns] = [SessionId.make(`of ${many}`), `of ${many}`, 64 / many, 3]
-      const limit = 100 * COST
+      const [session, account, fibers, turns] = [SessionId.make(`of ${many}`), `of ${many}`, 64 / many, many / 2]
+      const limit = Math.floor(64 * turns * 0.6) * COST
       yield* sessions.create({ id: session })
       const done = yield* all(programs.slice(0, many), { _tag: "Write", session, account, fibers, turns, limit })
 

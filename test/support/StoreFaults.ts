@@ -1,0 +1,216 @@
+/** Stores over a database that fails, what they keep, and how their failures look. */
+import { inspect } from "node:util"
+import type * as SqlClient from "@effect/sql/SqlClient"
+import { assert } from "@effect/vitest"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { EntryId, RunId, SessionId, TurnId } from "../../src/domain/Ids.js"
+import * as CostLedger from "../../src/governance/CostLedger.js"
+import * as Checkpointer from "../../src/graph/Checkpointer.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
+import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as RunLog from "../../src/observability/RunLog.js"
+import * as SqlCheckpointer from "../../src/persistence/SqlCheckpointer.js"
+import * as SqlCostLedger from "../../src/persistence/SqlCostLedger.js"
+import * as SqlMemoryStore from "../../src/persistence/SqlMemoryStore.js"
+import * as SqlRunLog from "../../src/persistence/SqlRunLog.js"
+import * as SqlSessionStore from "../../src/persistence/SqlSessionStore.js"
+import { NewTurn } from "../../src/session/Session.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+
+const manager = SessionManager.layer({ autoCheckpointInterval: null }).pipe(
+  Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+)
+
+/** The stores, and the client that they are over. Their tables must be there. */
+export const over = <E, Out extends SqlClient.SqlClient>(client: Layer.Layer<Out, E>) =>
+  Layer.mergeAll(
+    Layer.provideMerge(manager, SqlSessionStore.layer),
+    SqlMemoryStore.layer(),
+    SqlCostLedger.layer(),
+    SqlCheckpointer.layer,
+    SqlRunLog.layer()
+  ).pipe(Layer.provideMerge(client))
+
+export type Services =
+  | SessionManager.SessionManager
+  | MemoryStore.MemoryStore
+  | CostLedger.CostLedger
+  | Checkpointer.Checkpointer
+  | RunLog.RunLog
+
+/** What stands in everything that is kept, and may stand nowhere else. */
+export const secret = "hunter2 drinks 北京 tea"
+
+export const session = SessionId.make("kept")
+export const account = "account"
+const owner = "owner"
+const run = RunId.make("run")
+
+const body = (name: string): string => `${name}: ${secret}`
+/** Too large for its row. */
+const heavy = (name: string): string => body(name).repeat(600)
+
+export const addTurn = (name: string) =>
+  Effect.flatMap(SessionManager.SessionManager, (sessions) =>
+    sessions.addTurn(
+      session,
+      NewTurn.make({ id: TurnId.make(name), role: "user", content: heavy(name), timestamp: 0, tokensUsed: 1 })
+    )
+  )
+
+const remember = (name: string) =>
+  Effect.flatMap(MemoryStore.MemoryStore, (memory) =>
+    memory.apply(owner, {
+      store: [0, 1].map((part) =>
+        MemoryEntry.make({
+          id: EntryId.make(`${name}-${part}`),
+          ownerId: owner,
+          content: part === 0 ? body(name) : heavy(name),
+          role: "user",
+          timestamp: 0
+        })
+      )
+    })
+  )
+
+const amount = { nanoUsd: 5, tokens: 5 }
+
+export const hold = (name: string) =>
+  Effect.flatMap(CostLedger.CostLedger, (ledger) => ledger.hold({ id: name, amount, accounts: [{ account }] }))
+
+export const settle = (name: string) => Effect.flatMap(CostLedger.CostLedger, (ledger) => ledger.settle(name, amount))
+
+const save = (name: string) =>
+  Effect.flatMap(Checkpointer.Checkpointer, (checkpointer) =>
+    checkpointer.put({
+      threadId: "thread",
+      namespace: "",
+      id: name,
+      step: 0,
+      state: { body: body(name), heavy: heavy(name) },
+      next: [],
+      reached: [],
+      finished: [],
+      waiting: [],
+      answers: [],
+      pins: [],
+      at: 0,
+      metadata: {}
+    })
+  )
+
+const tell = (name: string) =>
+  Effect.flatMap(RunLog.RunLog, (log) =>
+    log.append(
+      [0, 1].map((seq) => ({
+        _tag: "TextDelta" as const,
+        runId: RunId.make(`${run} ${name}`),
+        agent: "agent",
+        seq,
+        at: Date.now(),
+        text: seq === 0 ? body(name) : heavy(name)
+      }))
+    )
+  )
+
+/** A write of each store, by the tag of the error that it fails with. */
+export const writes = {
+  SessionStorageError: addTurn,
+  StorageError: remember,
+  GovernancePersistenceError: hold,
+  CheckpointerError: save,
+  RunLogError: tell
+} satisfies { readonly [tag: string]: (name: string) => Effect.Effect<unknown, { readonly _tag: string }, any> }
+
+/** How much of what was written under a name can be read: each store has all of it, or nothing. */
+export const found = (name: string) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionManager.SessionManager
+    const memory = yield* MemoryStore.MemoryStore
+    const checkpointer = yield* Checkpointer.Checkpointer
+    const log = yield* RunLog.RunLog
+    const turns = yield* sessions.turns(session, { last: 1_000 })
+    const { depth, totalTokens } = Option.getOrThrow(yield* sessions.get(session))
+    assert.deepStrictEqual({ depth, totalTokens }, { depth: turns.length, totalTokens: turns.length })
+    const mine = turns.filter(({ id }) => id === name)
+    for (const turn of mine) assert.strictEqual(turn.content, heavy(name))
+    const entries = yield* memory.getMany(owner, [EntryId.make(`${name}-0`), EntryId.make(`${name}-1`)])
+    assert.include([0, 2], entries.length)
+    for (const { content, id } of entries) assert.strictEqual(content, id.endsWith("0") ? body(name) : heavy(name))
+    const saved = yield* checkpointer.get("thread", { id: name })
+    if (Option.isSome(saved)) {
+      assert.deepStrictEqual(saved.value.checkpoint.state, { body: body(name), heavy: heavy(name) })
+    }
+    const events = yield* log.read(RunId.make(`${run} ${name}`))
+    assert.include([0, 2], events.length)
+    return {
+      turns: mine.length,
+      entries: entries.length,
+      checkpoints: Option.isSome(saved) ? 1 : 0,
+      events: events.length
+    }
+  })
+
+export const readTurns = Effect.flatMap(SessionManager.SessionManager, (sessions) =>
+  sessions.turns(session, { last: 9 })
+)
+export const readEntries = Effect.flatMap(MemoryStore.MemoryStore, (memory) => memory.get(owner, EntryId.make("a-0")))
+/** Adds them where there is such a checkpoint. */
+export const saveWrites = (name: string) =>
+  Effect.flatMap(Checkpointer.Checkpointer, (checkpointer) =>
+    checkpointer.putWrites("thread", name, "node", [["text", body(name)]])
+  )
+export const listCheckpoints = (filter?: { readonly n: number }) =>
+  Effect.flatMap(Checkpointer.Checkpointer, (checkpointer) => checkpointer.list("thread", { filter }))
+export const readCheckpoint = Effect.flatMap(Checkpointer.Checkpointer, (checkpointer) => checkpointer.get("thread"))
+export const readEvents = Effect.flatMap(RunLog.RunLog, (log) => log.read(RunId.make(`${run} a`)))
+
+export const nothing = { turns: 0, entries: 0, checkpoints: 0, events: 0 }
+export const everything = { turns: 1, entries: 2, checkpoints: 1, events: 2 }
+
+export const balance = Effect.map(
+  Effect.flatMap(CostLedger.CostLedger, (ledger) => ledger.read(account)),
+  ({ reserved, spent }) => ({ reserved: reserved.nanoUsd, spent: spent.nanoUsd })
+)
+
+export const begin = Effect.flatMap(SessionManager.SessionManager, (sessions) => sessions.create({ id: session }))
+
+export const writeAll = (name: string) =>
+  Effect.forEach(Object.values(writes), (write): Effect.Effect<unknown, unknown, any> => write(name), { discard: true })
+
+export interface Shown {
+  readonly _tag: string
+  readonly message: string
+}
+
+/** Every way in which a failure is shown says nothing of what is kept, nor of how the database is reached. */
+export const saysNothing = <E extends Shown>(error: E, more: ReadonlyArray<string> = []): E => {
+  const shown = [
+    error.message,
+    String(error),
+    JSON.stringify(error),
+    inspect(error, { depth: 20, showHidden: true }),
+    Cause.pretty(Cause.fail(error), { renderErrorCause: true }),
+    inspect((error as { readonly cause?: unknown }).cause, { depth: 20, showHidden: true })
+  ].join("\n")
+  for (const word of ["hunter2", "drinks", "北京", ...more]) assert.notInclude(shown, word)
+  assert.notMatch(shown, /postgres:\/\/|INSERT INTO|UPDATE lex_/)
+  return error
+}
+
+/** Each of the writes fails with the error of its port, which begins with these words. */
+export const allFail = (name: string, words: RegExp, more: ReadonlyArray<string> = []) =>
+  Effect.forEach(
+    Object.entries(writes),
+    ([tag, write]: readonly [string, (name: string) => Effect.Effect<unknown, any, any>]) =>
+      Effect.map(Effect.flip(write(name)), (error) => {
+        assert.strictEqual(error._tag, tag)
+        assert.match(saysNothing(error, more).message, words)
+      }),
+    { discard: true }
+  )
