@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
@@ -17,6 +18,9 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: "forks",
+    // One more than by default, which leaves a core to the runner: it has little to do.
+    maxWorkers: availableParallelism(),
+    minWorkers: 1,
     sequence: { concurrent: false }
   }
 })

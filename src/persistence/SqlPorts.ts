@@ -14,6 +14,7 @@ import type * as VectorIndex from "../memory/VectorIndex.js"
 import type * as SessionStore from "../session/SessionStore.js"
 import * as SkillResultCache from "../skill/SkillResultCache.js"
 import type { Backend, Given } from "./Composition.js"
+import type { MigrationFailure } from "./Migrations.js"
 import * as Migrations from "./Migrations.js"
 import { PersistenceConfigurationError } from "./PersistenceError.js"
 import * as RedisCacheBackend from "./RedisCacheBackend.js"
@@ -50,7 +51,11 @@ const none = <Out>(what: string): Of<Out> =>
     })
   )
 
-const cached = (redis: Databases["redis"]): Of<CacheBackend.CacheBackend | SkillResultCache.SkillResultCache> =>
+type Cached = CacheBackend.CacheBackend | SkillResultCache.SkillResultCache
+
+const cached = (
+  redis: Databases["redis"]
+): Layer.Layer<Cached, MigrationFailure, SqlClient.SqlClient | RedisClient.RedisClient> =>
   redis === undefined
     ? Layer.merge(SqlCacheBackend.layer(), SqlSkillCache.layer())
     : SkillResultCache.layer().pipe(Layer.provideMerge(RedisCacheBackend.layer()))

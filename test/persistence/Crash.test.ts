@@ -53,7 +53,7 @@ const survived = (url: string, check: Effect.Effect<void, unknown, SqlClient.Sql
       const isWhole = life % 10 === 9 || life === lives - 1
       const looked = yield* Effect.zipRight(check, Workload.verify(isWhole ? said : lines)).pipe(
         Effect.provide(Layers.make(url)),
-        Effect.mapError((error) => new Error(`seed ${seed}, life ${life}, ${after} heard: ${error}`))
+        Effect.mapError((error) => `seed ${seed}, life ${life}, ${after} heard: ${error}`)
       )
       assert.strictEqual(looked, isWhole ? said.length : lines.length)
     }

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { SessionId } from "../../src/domain/Ids.js"
 import * as Database from "../../src/persistence/Database.js"
 import * as SqlSessionStore from "../../src/persistence/SqlSessionStore.js"
@@ -120,8 +121,7 @@ SqlBackends.suite("statements of sessions", ({ layer }) => {
     Effect.gen(function* () {
       const seen: Array<Seen> = []
       yield* Effect.flatMap(SessionStore.SessionStore, everything).pipe(
-        Effect.provide(SqlSessionStore.layer),
-        Effect.provide(SqlBackends.watched(seen))
+        Effect.provide(Layer.provide(SqlSessionStore.layer, SqlBackends.watched(seen)))
       )
       const explained = yield* plans(
         // Whether there is a row at all is no question for an index.

@@ -153,8 +153,7 @@ export const write = (round: string, ack: Acknowledge): Effect.Effect<never, unk
     { concurrency: "unbounded", discard: true }
   ).pipe(Effect.zipRight(Effect.never))
 
-const claim = (holds: boolean, what: string): Effect.Effect<void, Error> =>
-  holds ? Effect.void : Effect.fail(new Error(what))
+const claim = (holds: boolean, what: string): Effect.Effect<void, string> => (holds ? Effect.void : Effect.fail(what))
 
 const PAGE = 500
 
