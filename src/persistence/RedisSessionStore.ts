@@ -29,10 +29,10 @@ import * as Refusals from "../session/SessionRefusals.js"
 import * as SessionStore from "../session/SessionStore.js"
 import * as KeyText from "./KeyText.js"
 import type { DatabaseError } from "./PersistenceError.js"
+import * as PlainSession from "./PlainSession.js"
 import type { Argument, Script } from "./RedisClient.js"
 import { RedisClient } from "./RedisClient.js"
 import * as Scripts from "./RedisSessionScripts.js"
-import * as RedisSessionText from "./RedisSessionText.js"
 import * as RedisText from "./RedisText.js"
 
 /**
@@ -68,9 +68,7 @@ const isShown = (reply: unknown): reply is Shown =>
   Array.isArray(reply) && reply.every((one) => typeof one === "string")
 
 const decodeSession = (reply: unknown): Effect.Effect<Session, SessionStorageError> =>
-  isShown(reply)
-    ? RedisSessionText.session.decode("the key of a session in Redis", textOf(reply))
-    : Effect.fail(unreadable)
+  isShown(reply) ? PlainSession.session.decode("the key of a session in Redis", textOf(reply)) : Effect.fail(unreadable)
 
 const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
   Effect.forEach(replies as ReadonlyArray<unknown>, decodeSession)
@@ -78,16 +76,14 @@ const decodeSessions = (replies: unknown): Effect.Effect<ReadonlyArray<Session>,
 /** As it is kept: behind its parent's session and the parent. */
 const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageError> => {
   const text = String(value)
-  return RedisSessionText.turn.decode(
+  return PlainSession.turn.decode(
     "the key of turns in Redis",
     text.slice(text.indexOf("\0", text.indexOf("\0") + 1) + 1)
   )
 }
 
 const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
-  Effect.forEach(texts as ReadonlyArray<string>, (text) =>
-    RedisSessionText.turn.decode("the key of turns in Redis", text)
-  )
+  Effect.forEach(texts as ReadonlyArray<string>, (text) => PlainSession.turn.decode("the key of turns in Redis", text))
 
 const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
   typeof text === "string"
@@ -134,7 +130,7 @@ const checkpointArgs = (
       ])
 
 const turnArgs = (session: Session, turn: SessionTurn): Effect.Effect<ReadonlyArray<Argument>, SessionStorageError> =>
-  Effect.map(RedisSessionText.turn.encode(turn), (text) => [
+  Effect.map(PlainSession.turn.encode(turn), (text) => [
     id(turn.id),
     turn.parent === undefined || turn.parent.sessionId === session.id ? "" : id(turn.parent.sessionId),
     turn.parent === undefined ? "" : id(turn.parent.turnId),
@@ -169,7 +165,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
     const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)
 
     const create: SessionStore.Service["create"] = Effect.fnUntraced(function* ({ checkpoint, limits, session }) {
-      const text = yield* RedisSessionText.session.encode(session)
+      const text = yield* PlainSession.session.encode(session)
       const [outcome, kept] = yield* write(Scripts.create, [
         id(session.id),
         ...sessionArgs(session, text),
@@ -192,7 +188,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         case "parent":
           return yield* overLimit(session, limits, outcome)
         default:
-          return { session: yield* RedisSessionText.session.decode("the key of a session in Redis", text), isNew: true }
+          return { session: yield* PlainSession.session.decode("the key of a session in Redis", text), isNew: true }
       }
     })
 
@@ -200,7 +196,7 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       const { checkpoint, keepCheckpoints, limits, session } = change
       const [outcome, revision] = yield* write(Scripts.save, [
         id(session.id),
-        ...sessionArgs(session, yield* RedisSessionText.session.encode(session)),
+        ...sessionArgs(session, yield* PlainSession.session.encode(session)),
         session.revision - 1,
         limit(limits?.perUser),
         limit(limits?.perParent),
@@ -215,8 +211,8 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
       const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
       const [outcome, detail] = yield* write(Scripts.append, [
         id(session.id),
-        ...sessionArgs(session, isStateChanged === true ? yield* RedisSessionText.session.encode(session) : ""),
-        yield* RedisSessionText.encodePlace(session),
+        ...sessionArgs(session, isStateChanged === true ? yield* PlainSession.session.encode(session) : ""),
+        yield* PlainSession.encodePlace(session),
         session.revision - 1,
         ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
         turns.length,

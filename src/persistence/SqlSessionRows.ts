@@ -20,6 +20,7 @@ import type { Row } from "./Database.js"
 import type { Param } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
 import * as Payloads from "./Payloads.js"
+import * as PlainSession from "./PlainSession.js"
 import * as SessionTables from "./SessionTables.js"
 
 type Encoded<A> = Effect.Effect<A, SessionStorageError>
@@ -141,7 +142,8 @@ export const standingParams = (session: Session.Session): ReadonlyArray<Param> =
 /**
  * @category conversions
  */
-export const checkMoved = (session: Session.Session): Encoded<void> => checked(checkMoving, session)
+export const checkMoved = (session: Session.Session): Encoded<void> =>
+  PlainSession.isMoved(session) ? Effect.void : checked(checkMoving, session)
 
 /**
  * What lies apart from the columns of a session.
@@ -194,7 +196,7 @@ export interface TurnRow {
  * @category conversions
  */
 export const turnRow = (turn: Session.SessionTurn): Encoded<TurnRow> =>
-  Effect.map(packed(SessionCodec.turn, turn), (packed) => ({
+  Effect.map(packed(PlainSession.turn, turn), (packed) => ({
     key: KeyText.encode(turn.id),
     parent: turn.parent,
     packed
@@ -241,22 +243,31 @@ interface Codec<A> {
 }
 
 /** What cannot be read is told by its table: ids are of users. */
-const named = <A, I>(schema: Schema.Schema<A, I>, name: string): Codec<A> => {
-  const decode = Schema.decodeUnknownEither(Schema.parseJson(schema))
+const named = <A, I>(
+  schema: Schema.Schema<A, I>,
+  name: string,
+  isPlain: (value: unknown) => boolean = () => false
+): Codec<A> => {
+  const decode = Schema.decodeUnknownEither(schema)
   const isWhole = Schema.is(Schema.typeSchema(schema))
   const whole = Either.liftPredicate(isWhole, () => SessionCodec.unreadable(name))
   return {
     name,
-    // What we have written needs no default, and is five times as fast to check as to decode.
-    decode: (text) =>
-      Either.try(() => JSON.parse(text) as unknown).pipe(
-        Either.flatMap(whole),
-        Either.orElse(() => Either.mapLeft(decode(text), () => SessionCodec.unreadable(name)))
-      )
+    decode: (text) => {
+      let value: unknown
+      try {
+        value = JSON.parse(text)
+      } catch {
+        return Either.left(SessionCodec.unreadable(name))
+      }
+      if (isPlain(value)) return Either.right(value as A)
+      // What we have written needs no default, and is five times as fast to check as to decode.
+      return Either.orElse(whole(value), () => Either.mapLeft(decode(value), () => SessionCodec.unreadable(name)))
+    }
   }
 }
 
-const turnCodec = named(SessionCodec.Turn, "a row of lex_session_turns")
+const turnCodec = named(SessionCodec.Turn, "a row of lex_session_turns", PlainSession.isTurn)
 const profileCodec = named(Profile, "a row of lex_session_states")
 const stateCodec = named(State, "a row of lex_session_states")
 const factsCodec = named(Facts, "a row of lex_session_checkpoints")

@@ -65,7 +65,12 @@ const isRef = struct({ sessionId: isId, turnId: isId })
 
 const isToolCall = struct({ id: isText, name: isText, params: isAnything }, { result: isAnything, isFailure: isFlag })
 
-const isTurn = struct(
+/**
+ * A turn that stands in its text as it is.
+ *
+ * @category predicates
+ */
+export const isTurn: Check = struct(
   {
     id: isId,
     role: among("system", "user", "assistant", "tool"),
@@ -109,6 +114,20 @@ const isSession = struct(
     branchName: isText
   }
 )
+
+/**
+ * What a turn changes of a session can be kept as it is.
+ *
+ * @category predicates
+ */
+export const isMoved = (session: Session): boolean =>
+  isCount(session.depth) &&
+  isCount(session.totalTokens) &&
+  isCost(session.totalCost) &&
+  isTime(session.updatedAt) &&
+  isCount(session.revision) &&
+  (session.head === undefined || isRef(session.head)) &&
+  (session.checkpointId === undefined || isId(session.checkpointId))
 
 const isPlace = struct(place, { head: isRef, checkpointId: isId })
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as RedisSessionText from "../../src/persistence/RedisSessionText.js"
+import * as PlainSession from "../../src/persistence/PlainSession.js"
 import * as SessionCodec from "../../src/session/SessionCodec.js"
 import { sessions, turns } from "../../src/testing/SessionArbitraries.js"
 import { behind, session, turnsOf } from "../../src/testing/SessionStoreCase.js"
@@ -56,17 +56,17 @@ const check = <A extends object>(
 
 describe("texts of sessions in Redis", () => {
   it.effect("sessions are what the schema makes of them, or are refused as it refuses them", () =>
-    check(RedisSessionText.session, SessionCodec.session, plainSession, sessions)
+    check(PlainSession.session, SessionCodec.session, plainSession, sessions)
   )
 
   it.effect("turns are what the schema makes of them, or are refused as it refuses them", () =>
-    check(RedisSessionText.turn, SessionCodec.turn, plainTurn!, turns)
+    check(PlainSession.turn, SessionCodec.turn, plainTurn!, turns)
   )
 
   it.effect("what is no JSON, or something else, cannot be read", () =>
     Effect.gen(function* () {
       for (const text of ["", "{", "null", "[]", '"x"', "{}", '{"id":"s"}']) {
-        for (const codec of [RedisSessionText.session, RedisSessionText.turn]) {
+        for (const codec of [PlainSession.session, PlainSession.turn]) {
           const error = yield* Effect.flip(codec.decode("k", text) as Effect.Effect<unknown, { readonly _tag: string }>)
           assert.strictEqual(error._tag, "SessionStorageError")
         }
