@@ -254,9 +254,11 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
       "Have it kept in the database"
     )
 
-  const checkPlaces: Effect.Effect<void, DataTransferError> = isHere(sessions.name)
-    ? Effect.void
-    : Effect.fail(elsewhere("sessions", sessions.name))
+  const checkPlaces: Effect.Effect<void, DataTransferError> = !isHere(sessions.name)
+    ? Effect.fail(elsewhere("sessions", sessions.name))
+    : isHere(memory.name)
+      ? Effect.void
+      : Effect.fail(elsewhere("memory", memory.name))
 
   const exported = (userId: UserId): Stream.Stream<string, DataTransferError> =>
     Stream.unwrap(
@@ -474,7 +476,8 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
   return { export: exported, import: imported, erase }
 }
 
-const noPlace: ReadonlyArray<Param> | undefined = undefined as ReadonlyArray<Param> | undefined
+/** Where the first page begins. */
+const noPlace = undefined as ReadonlyArray<Param> | undefined
 
 const governed = (userId: UserId): ReadonlyArray<string> => ["rpm", "tpm"].map((kind) => `${kind}:user:${userId}`)
 

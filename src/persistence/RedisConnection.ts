@@ -149,6 +149,20 @@ const connect = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseE
     connectMs
   )
 
+/** The nodes of a cluster are connected to by the first command for them: of many at once all but that one would fail. */
+const reach = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseError> =>
+  "nodes" in watch.redis
+    ? within(
+        Effect.forEach(
+          watch.redis.nodes("all"),
+          (node) =>
+            Effect.promise(() => (node.status === "wait" ? node.connect().catch(() => undefined) : Promise.resolve())),
+          { discard: true }
+        ),
+        connectMs
+      )
+    : Effect.void
+
 const close = ({ redis }: Watch): Effect.Effect<void> =>
   Effect.suspend(() => {
     if (redis.status === "end") return Effect.void
@@ -204,6 +218,7 @@ export const open = (
       close
     )
     yield* connect(watch, connectMs)
+    yield* reach(watch, connectMs)
     const send = sender(watch, isCluster, commandMs)
 
     const evaluate: Connection["evaluate"] = (script, keys, args) =>

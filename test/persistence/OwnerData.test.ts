@@ -238,6 +238,30 @@ const suite = (name: string, open: Open, other: Open) =>
 
 suite("the data of users in SQLite", sqlite, sqlite)
 
+describe("what is kept elsewhere than in the database", () => {
+  for (const [part, settings] of [
+    ["sessions", { sessions: { backend: "in_memory" } }],
+    ["memory", { memory: { defaultBackend: "in_memory" } }]
+  ] as const) {
+    it.scoped(`${part}: is erased, and neither given out nor taken in`, () =>
+      Effect.gen(function* () {
+        const file = yield* SqliteDrivers.file
+        yield* Effect.gen(function* () {
+          yield* live(ada)
+          const data = yield* OwnerData.OwnerData
+          assert.strictEqual((yield* Effect.flip(exportOf(ada))).part, part)
+          const head = { format: "effect-lexigram.owner", version: 1, tables: 1, userId: "eve", at: 0 }
+          const error = yield* Effect.flip(importOf([JSON.stringify(head), JSON.stringify({ end: 0 })]))
+          assert.strictEqual(error.part, part)
+          const counts = yield* data.erase(ada)
+          assert.isAbove(counts[part] ?? 0, 0)
+          assert.deepStrictEqual(yield* data.erase(ada), {})
+        }).pipe(Effect.provide(Layer.provide(Lexigram.layerSqlite({ file, ...settings }), model)))
+      })
+    )
+  }
+})
+
 const postgres = await PostgresServer.database()
 
 TestServers.suite("postgres", postgres, ({ empty, url }) => {

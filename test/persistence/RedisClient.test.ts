@@ -394,5 +394,17 @@ TestServers.suite("redisCluster", cluster, (nodes) => {
         assert.strictEqual(yield* one.command("get", "key 7"), "of key 7")
       })
     )
+
+    live("takes many commands at once as soon as it is there", () =>
+      Effect.gen(function* () {
+        const redis = yield* RedisClient.make({ url: nodes.map(RedisTests.urlOf) })
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 64 }, (_, index) => index),
+          (index) => redis.command("get", `nothing ${index % 3}`),
+          { concurrency: "unbounded" }
+        )
+        assert.deepStrictEqual(answers, new Array(64).fill(null))
+      })
+    )
   })
 })
