@@ -3,14 +3,18 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 
-/** Those there are, the one of migrations apart; also those that a test has renamed. */
+/**
+ * Those there are, the one of migrations apart; also those that a test has renamed. Those that full text is made of are its own: SQLite lets nobody
+ * else write to them.
+ */
 export const names: Effect.Effect<ReadonlyArray<string>, SqlError, SqlClient.SqlClient> = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) =>
     Effect.map(
       sql.unsafe<{ readonly name: string }>(
         sql.onDialectOrElse({
-          sqlite: () => "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'",
+          sqlite: () =>
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'lex_memory_words%'",
           orElse: () => "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
         })
       ),

@@ -46,7 +46,7 @@ export const database = async ({ setup, ...options }: Options = {}): Promise<Dat
     const sql = yield* SqlClient.SqlClient
     const tables = yield* sql.unsafe<{ readonly name: string }>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '%migrations'
-      AND sql NOT LIKE 'CREATE VIRTUAL%'`
+      AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'lex_memory_words%'`
     )
     yield* sql.withTransaction(
       Effect.forEach(tables, ({ name }) => sql.unsafe(`DELETE FROM "${name}"`), { discard: true })
