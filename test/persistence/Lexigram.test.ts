@@ -144,6 +144,43 @@ TestServers.suite("postgres", postgres, ({ empty, url }) => {
     ))
 })
 
+TestServers.suite("postgres", postgres, ({ url }) => {
+  it.scoped("does not take something else for pgvector where the server has not got it", () =>
+    Effect.gen(function* () {
+      const one = Lexigram.layerPostgres({ url: Redacted.make(url), memory: { defaultBackend: "vector" } })
+      const error = yield* Effect.flip(Effect.provide(Effect.void, Layer.provide(one, model)))
+      assert.strictEqual(error._tag, "PersistenceConfigurationError")
+      assert.include(error.message, "pgvector")
+    })
+  )
+})
+
+const redis = await TestServers.redis()
+
+TestServers.suite("redis", redis, (server) => {
+  it.scoped("a system keeps in Redis what is to be kept in a cache, and is well only with it", () =>
+    Effect.gen(function* () {
+      const file = yield* SqliteDrivers.file
+      const one = Lexigram.layerSqlite({
+        file,
+        redis: { url: Redacted.make(server.url) },
+        memory: { defaultBackend: "cache" },
+        sessions: { backend: "cache" }
+      })
+      yield* Effect.gen(function* () {
+        assert.strictEqual((yield* SessionStore.SessionStore).name, "redis")
+        assert.strictEqual((yield* MemoryStore.MemoryStore).name, "redis")
+        yield* remembered(yield* lived)
+        const { health } = yield* Lexigram.Lexigram
+        assert.includeMembers(
+          (yield* health).parts.map(({ name }) => name),
+          ["sqlite", "redis"]
+        )
+      }).pipe(Effect.provide(Layer.provide(one, model)))
+    })
+  )
+})
+
 describe("a system that the environment names", () => {
   const over = (variables: Record<string, string>) =>
     Lexigram.layerConfig().pipe(
