@@ -120,7 +120,7 @@ const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.Sql
 }
 
 /**
- * How the database goes about statements: on Postgres as if whole tables were dear to read. By a client of its own: `libsql` leaves a statement
+ * How the database goes about statements: on Postgres as if whole tables were dear to read, and rows dear to sort. By a client of its own: `libsql` leaves a statement
  * that writes open when it is explained.
  */
 export const plans = (
@@ -130,7 +130,8 @@ export const plans = (
   const distinct = new Map(statements.map((statement) => [statement.sql.trim(), statement.params]))
   const about = [...distinct].filter(([sql]) => /^(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql))
   const explain = backend.dialect === "sqlite" ? "EXPLAIN QUERY PLAN" : "EXPLAIN"
-  const dear = backend.dialect === "sqlite" ? [] : ["SET enable_seqscan = off", "SET enable_bitmapscan = off"]
+  const dear =
+    backend.dialect === "sqlite" ? [] : ["seqscan", "bitmapscan", "sort"].map((way) => `SET enable_${way} = off`)
   return Effect.flatMap(SqlClient.SqlClient, (client) =>
     Effect.flatMap(client.reserve, (connection) =>
       Effect.zipRight(
@@ -146,9 +147,30 @@ export const plans = (
   ).pipe(Effect.scoped, Effect.provide(backend.other))
 }
 
+const node = /^( *)(?:-> +)?(\w.*?) {2}\(cost=/
+
+/** Whether Postgres sorts rows of a table of ours: those that a limit or a common table expression hands on are few. */
+const sortsRows = (plan: string): boolean => {
+  const lines = plan.split("\n")
+  return lines.some((line, index) => {
+    const sort = node.exec(line)
+    if (sort === null || !/^(?:Incremental )?Sort$/.test(sort[2]!)) return false
+    let bounded = Number.POSITIVE_INFINITY
+    for (const below of lines.slice(index + 1)) {
+      const found = node.exec(below)
+      if (found === null) continue
+      const depth = found[1]!.length
+      if (depth <= sort[1]!.length) return false
+      if (depth <= bounded) bounded = found[2] === "Limit" ? depth : Number.POSITIVE_INFINITY
+      if (bounded === Number.POSITIVE_INFINITY && /Scan .*on lex_/.test(found[2]!)) return true
+    }
+    return false
+  })
+}
+
 /** What a plan must not have: a whole table read, or rows sorted that an index has in order. */
 export const isSlow = (plan: string): boolean =>
   /^SCAN (?!old\b|json_each|\d+ CONSTANT|CONSTANT|\d+-ROW VALUES|\(subquery)/m.test(plan) ||
   /\bUSE TEMP B-TREE FOR (?:LAST TERM OF )?ORDER BY/.test(plan) ||
   /Seq Scan on lex_/.test(plan) ||
-  /(?:^|-> +)(?:Incremental )?Sort /m.test(plan)
+  sortsRows(plan)
