@@ -15,7 +15,7 @@ export interface Recorder {
 
 export const recorder = (client: SqlClient.SqlClient): Recorder => {
   let seen: Array<Statement> = []
-  const methods = new Set<PropertyKey>(["execute", "executeRaw", "executeUnprepared"])
+  const methods = new Set<PropertyKey>(["execute", "first", "executeRaw", "executeUnprepared"])
   const told = new WeakMap<object, object>()
   const tell = <C extends object>(connection: C): C => {
     let watched = told.get(connection)

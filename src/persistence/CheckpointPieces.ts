@@ -11,6 +11,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import type { Checkpoint, Json } from "../graph/Checkpointer.js"
 import * as Database from "./Database.js"
+import * as Immediate from "./Immediate.js"
 import * as Payloads from "./Payloads.js"
 import * as Rope from "./Rope.js"
 
@@ -251,7 +252,7 @@ export const make = (database: Database.Database): CheckpointPieces => {
       }
       return { missing: [...missing.values()], there }
     }),
-    put: Effect.fnUntraced(function* (tx, thread, ropes, plan) {
+    put: Immediate.fn(function* (tx, thread, ropes, plan) {
       const still = yield* present(tx, thread, plan.there)
       const gone: Array<Piece> = []
       if (still.size < plan.there.size) {

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import type { Amount, Balance } from "../governance/CostLedger.js"
 import * as Database from "./Database.js"
 import * as Dialect from "./Dialect.js"
+import * as Immediate from "./Immediate.js"
 import * as KeyText from "./KeyText.js"
 
 /**
@@ -296,7 +297,7 @@ export const make = (dialect: Dialect.Dialect) => {
   ]
 
   /** What is over in accounts that are locked. */
-  const giveBack = Effect.fnUntraced(function* (tx: Database.Access, accounts: ReadonlyArray<string>, now: number) {
+  const giveBack = Immediate.fn(function* (tx: Database.Access, accounts: ReadonlyArray<string>, now: number) {
     const over = yield* tx.rows<HeldRow>(texts.removeOverIn, [dialect.list(accounts), now])
     const total = changes()
     total.giveBack(over)
@@ -312,7 +313,7 @@ export const make = (dialect: Dialect.Dialect) => {
   const isOver = (row: AccountRow, now: number): boolean => row.holds_until !== null && Number(row.holds_until) <= now
 
   /** Locks the accounts, adds to them, and gives back what is over in them. */
-  const write = Effect.fnUntraced(function* (
+  const write = Immediate.fn(function* (
     tx: Database.Access,
     { byAccount }: Changes,
     now: number
@@ -388,7 +389,7 @@ export const make = (dialect: Dialect.Dialect) => {
       )
     },
     /** Some of what is over. To be done last: it waits for nobody, and nobody may wait for it while it does. */
-    sweep: Effect.fnUntraced(function* (tx: Database.Access, now: number) {
+    sweep: Immediate.fn(function* (tx: Database.Access, now: number) {
       const over = yield* tx.rows<{ readonly account: string }>(texts.accountsOver, [now])
       if (over.length > 0) yield* giveBack(tx, Array.from(new Set(over.map(({ account }) => account))), now)
       yield* tx.run(texts.sweepAccounts, [now])

@@ -19,6 +19,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
 import type { Param } from "./Dialect.js"
 import * as Dialect from "./Dialect.js"
+import * as Immediate from "./Immediate.js"
 import * as Leases from "./Leases.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
@@ -130,23 +131,38 @@ const insertTexts = (dialect: Dialect.Dialect): InsertText => {
   }
 }
 
+/** What ours of SQLite have beside what a connection must have: no list for one row. */
+interface WithFirst extends Connection {
+  readonly first?:
+    | ((sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<Row | undefined, SqlError>)
+    | undefined
+}
+
+const firstOf = (
+  connection: WithFirst,
+  sql: string,
+  params: ReadonlyArray<Param>
+): Effect.Effect<Row | undefined, SqlError> =>
+  connection.first === undefined
+    ? Immediate.map(connection.execute(sql, params, undefined), (found) => found[0])
+    : connection.first(sql, params)
+
 const accessTo = (
   use: <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
   dialect: Dialect.Dialect,
   textOf: InsertText
 ): Access => {
-  const rows = <R extends Row = Row>(sql: string, params: ReadonlyArray<Param> = none) =>
-    use((connection) => connection.execute(sql, params, undefined)) as Effect.Effect<ReadonlyArray<R>, SqlError>
   const run = (sql: string, params: ReadonlyArray<Param> = none) =>
-    Effect.map(
+    Immediate.map(
       use((connection) => connection.executeRaw(sql, params)),
       changesOf
     )
   return {
-    rows,
+    rows: <R extends Row = Row>(sql: string, params: ReadonlyArray<Param> = none) =>
+      use((connection) => connection.execute(sql, params, undefined)) as Effect.Effect<ReadonlyArray<R>, SqlError>,
     run,
-    first: <R extends Row = Row>(sql: string, params?: ReadonlyArray<Param>): Effect.Effect<R | undefined, SqlError> =>
-      Effect.map(rows<R>(sql, params), (found) => found[0]),
+    first: <R extends Row = Row>(sql: string, params: ReadonlyArray<Param> = none) =>
+      use((connection) => firstOf(connection, sql, params)) as Effect.Effect<R | undefined, SqlError>,
     insert: (insert, all) => {
       const size = Math.max(1, Math.min(Dialect.maxRows, Math.floor(dialect.maxParams / insert.columns)))
       const part = (chunk: ReadonlyArray<ReadonlyArray<Param>>) => run(textOf(insert, chunk.length), chunk.flat())
@@ -169,6 +185,15 @@ const isConflict = (error: unknown): boolean => error instanceof SqlError && Sql
 /** What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a class each. */
 const originOf = (connection: Connection): object =>
   (connection as { readonly pool?: object }).pool ?? (Object.getPrototypeOf(connection) as object)
+
+type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Statements that begin and end a transaction. */
+interface Bounds {
+  readonly begin: string
+  readonly commit: string
+  readonly rollback: string
+}
 
 const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
   const dialect = client.onDialectOrElse({
@@ -198,42 +223,56 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
 
   const direct = (client as { readonly connection?: Connection }).connection
   const single = <A>(f: (connection: Connection) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.withFiberRuntime((fiber) => {
+    Immediate.make((fiber) => {
       const caller = callerOf(fiber)
       if (caller !== undefined) return f(caller[0])
       return direct !== undefined ? f(direct) : Effect.scoped(Effect.flatMap(client.reserve, f))
     })
 
-  const bracket = <A, E, R>(
+  /** Ends a transaction as its body has ended. */
+  const settle = <A, E>(
     connection: Connection,
-    sql: { readonly begin: string; readonly commit: string; readonly rollback: string },
-    body: (tx: Access) => Effect.Effect<A, E, R>,
-    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  ): Effect.Effect<A, E | SqlError, R> => {
-    const undo = () => Effect.ignore(connection.executeUnprepared(sql.rollback, [], undefined))
-    const commit = (value: A) =>
-      Effect.catchAll(
-        Effect.flatMap(connection.executeRaw(sql.commit, []), (raw) =>
-          // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
-          (raw as { readonly command?: unknown } | undefined)?.command === "ROLLBACK"
-            ? Effect.fail(undone())
-            : Effect.succeed(value)
-        ),
-        (error) => Effect.zipRight(undo(), Effect.fail(error))
+    bounds: Bounds,
+    exit: Exit.Exit<A, E>
+  ): Effect.Effect<A, E | SqlError> => {
+    const undo = <E>(cause: Cause.Cause<E>): Effect.Effect<never, E> =>
+      Immediate.flatMap(Immediate.exit(connection.executeUnprepared(bounds.rollback, [], undefined)), () =>
+        Exit.failCause(cause)
       )
-    const begin = connection.executeUnprepared(sql.begin, [], undefined)
-    return Effect.zipRight(
-      direct === undefined ? begin : restore(begin),
-      Effect.flatMap(
-        Effect.exit(restore(body(accessTo((f) => f(connection), dialect, textOf)))),
-        (exit): Effect.Effect<A, E | SqlError> =>
-          Exit.isSuccess(exit) ? commit(exit.value) : Effect.zipRight(undo(), Effect.failCause(exit.cause))
-      )
+    if (Exit.isFailure(exit)) return undo(exit.cause)
+    return Immediate.flatMap(
+      Immediate.exit(connection.executeRaw(bounds.commit, [])),
+      (committed): Effect.Effect<A, SqlError> => {
+        if (Exit.isFailure(committed)) return undo(committed.cause)
+        // Postgres undoes, and says no more than its name, what is committed after one of its statements failed.
+        return (committed.value as { readonly command?: unknown } | undefined)?.command === "ROLLBACK"
+          ? undo(Cause.fail(undone()))
+          : Exit.succeed(exit.value)
+      }
     )
   }
 
-  const whole = { begin: dialect.begin, commit: "COMMIT", rollback: "ROLLBACK" }
-  const part = (depth: number) => {
+  /** To be called where nobody can interrupt. */
+  const bracket = <A, E, R>(
+    connection: Connection,
+    bounds: Bounds,
+    body: (tx: Access) => Effect.Effect<A, E, R>,
+    restore: Restore
+  ): Effect.Effect<A, E | SqlError, R> => {
+    const tx = accessTo((f) => f(connection), dialect, textOf)
+    const begin = Immediate.exit(
+      connection.executeUnprepared(bounds.begin, [], undefined),
+      direct === undefined ? undefined : restore
+    )
+    return Immediate.flatMap(begin, (begun): Effect.Effect<A, E | SqlError, R> => {
+      if (Exit.isFailure(begun)) return Exit.failCause(begun.cause)
+      const work = Immediate.suspend(() => body(tx))
+      return Immediate.flatMap(Immediate.exit(work, restore), (exit) => settle(connection, bounds, exit))
+    })
+  }
+
+  const whole: Bounds = { begin: dialect.begin, commit: "COMMIT", rollback: "ROLLBACK" }
+  const part = (depth: number): Bounds => {
     const name = `lex_${depth}`
     return {
       begin: `SAVEPOINT ${name}`,
@@ -242,12 +281,16 @@ const make = Effect.fnUntraced(function* (client: SqlClient.SqlClient) {
     }
   }
 
-  const lend = Leases.of(client)
+  const lender = Leases.of(client)
   const own = <A, E, R>(body: (tx: Access) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
     Effect.uninterruptibleMask((restore) => {
-      if (lend !== undefined) {
-        return Effect.flatMap(lend(restore), (connection) =>
-          Effect.flatMap(Effect.exit(bracket(connection, whole, body, restore)), (exit) => {
+      if (lender !== undefined) {
+        const lease = Immediate.suspend(() => {
+          const now = lender.now?.()
+          return now === undefined ? lender.wait(restore) : Exit.succeed(now)
+        })
+        return Immediate.flatMap(lease, (connection) =>
+          Immediate.flatMap(Immediate.exit(bracket(connection, whole, body, restore)), (exit) => {
             connection.release()
             return exit
           })

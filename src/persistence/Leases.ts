@@ -19,22 +19,27 @@ export interface Leased extends Connection {
 }
 
 /**
- * To be called where nobody can interrupt; `restore` is for the wait.
+ * To be asked where nobody can interrupt.
  *
  * @category models
  */
-export type Lend = (
-  restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-) => Effect.Effect<Leased, SqlError>
+export interface Lender {
+  /** Where nobody has to be waited for. */
+  readonly now?: (() => Leased | undefined) | undefined
+  /** `restore` is for the wait. */
+  readonly wait: (
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  ) => Effect.Effect<Leased, SqlError>
+}
 
-const lenders = new WeakMap<SqlClient.SqlClient, Lend>()
+const lenders = new WeakMap<SqlClient.SqlClient, Lender>()
 
 /**
  * @category constructors
  */
-export const provide = (client: SqlClient.SqlClient, lend: Lend): void => void lenders.set(client, lend)
+export const provide = (client: SqlClient.SqlClient, lender: Lender): void => void lenders.set(client, lender)
 
 /**
  * @category getters
  */
-export const of = (client: SqlClient.SqlClient): Lend | undefined => lenders.get(client)
+export const of = (client: SqlClient.SqlClient): Lender | undefined => lenders.get(client)

@@ -132,10 +132,14 @@ export const isMoved = (session: Session): boolean =>
 const isPlace = struct(place, { head: isRef, checkpointId: isId })
 
 const over = <A>(isPlain: Check, codec: SessionCodec.Codec<A>): SessionCodec.Codec<A> => ({
-  encode: (value) =>
-    isPlain(value)
-      ? Effect.try({ try: () => JSON.stringify(value), catch: () => Refusals.notJson })
-      : codec.encode(value),
+  encode: (value) => {
+    if (!isPlain(value)) return codec.encode(value)
+    try {
+      return Effect.succeed(JSON.stringify(value))
+    } catch {
+      return Effect.fail(Refusals.notJson)
+    }
+  },
   decode: (key, text) => {
     let value: unknown
     try {

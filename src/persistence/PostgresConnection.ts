@@ -214,6 +214,8 @@ export const make = (
           Effect.asVoid(direct.executeRaw("select pg_notify($1, $2)", [channel, payload]))
       }
     ) as unknown as PgModule.PgClient
-    Leases.provide(client, (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease)))
+    Leases.provide(client, {
+      wait: (restore) => Effect.map(restore(pool.acquire), (lease) => new PostgresConnection(lease))
+    })
     return Object.assign(client, { safe: client })
   })

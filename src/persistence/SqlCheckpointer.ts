@@ -15,6 +15,7 @@ import * as CanonicalJson from "../internal/CanonicalJson.js"
 import { count } from "../internal/Count.js"
 import * as CheckpointPieces from "./CheckpointPieces.js"
 import type { Database } from "./Database.js"
+import * as Immediate from "./Immediate.js"
 import * as IndexKey from "./IndexKey.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
@@ -164,7 +165,7 @@ const over = (database: Database): Checkpointer.Service => {
         const { body, metadata, ref, ropes } = CheckpointPieces.write(checkpoint)
         return Effect.flatMap(pieces.plan(thread, ropes), (plan) =>
           database.transaction(
-            Effect.fnUntraced(function* (tx) {
+            Immediate.fn(function* (tx) {
               // From here on nobody else changes the thread.
               const counted = yield* tx.first<{ readonly revision: number }>(sql.count, [thread])
               const number = Number(counted?.revision)
@@ -181,7 +182,7 @@ const over = (database: Database): Checkpointer.Service => {
         const thread = IndexKey.of(threadId)
         const id = IndexKey.of(checkpointId)
         return database.transaction(
-          Effect.fnUntraced(function* (tx) {
+          Immediate.fn(function* (tx) {
             if ((yield* tx.first(sql.lock, [thread])) === undefined) return
             const found = yield* tx.first<{ readonly number: number }>(sql.number, [thread, id])
             if (found === undefined) return

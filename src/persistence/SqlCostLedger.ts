@@ -17,6 +17,7 @@ import * as CostLedger from "../governance/CostLedger.js"
 import { GovernancePersistenceError } from "../governance/GovernanceError.js"
 import * as Book from "./CostLedgerBook.js"
 import type * as Database from "./Database.js"
+import * as Immediate from "./Immediate.js"
 import * as KeyText from "./KeyText.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
@@ -91,7 +92,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   let sinceSweep = 0
 
   const sweep = (tx: Database.Access, now: number) =>
-    Effect.suspend(() => {
+    Immediate.suspend((): Effect.Effect<void, SqlError> => {
       if (sinceSweep < SWEEP_EVERY) return Effect.void
       sinceSweep = 0
       return book.sweep(tx, now)
@@ -101,7 +102,9 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   const step = <A, E = never>(body: (tx: Database.Access, now: number) => Effect.Effect<A, E | SqlError>) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       sinceSweep++
-      return database.transaction((tx) => Effect.zipLeft(body(tx, now), sweep(tx, now)))
+      return database.transaction((tx) =>
+        Immediate.flatMap(body(tx, now), (value) => Immediate.map(sweep(tx, now), () => value))
+      )
     })
 
   const hold: CostLedger.Service["hold"] = (request) => {
@@ -109,7 +112,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
     const accounts = Array.from(new Set(request.accounts.map(({ account }) => KeyText.encode(account))))
     const amount = bounded(request.amount)
     return step<CostLedger.HoldResult, CostLedger.HoldResult>(
-      Effect.fnUntraced(function* (tx, now) {
+      Immediate.fn(function* (tx, now) {
         const expiresAt = now + holdTtl
         const open = { id, accounts, amount, expiresAt }
         const changes = Book.changes()
@@ -144,7 +147,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const settle: CostLedger.Service["settle"] = (id, given) =>
     step(
-      Effect.fnUntraced(function* (tx, now) {
+      Immediate.fn(function* (tx, now) {
         const taken = yield* book.remove(tx, KeyText.encode(id), now)
         if (taken.length === 0) return undefined
         const accounts = Book.accountsOf(taken)
@@ -157,7 +160,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const release: CostLedger.Service["release"] = (id) =>
     step(
-      Effect.fnUntraced(function* (tx, now) {
+      Immediate.fn(function* (tx, now) {
         const taken = yield* book.remove(tx, KeyText.encode(id), now)
         if (taken.length === 0) return false
         const changes = Book.changes()
@@ -169,7 +172,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const bookAll = (accounts: ReadonlyArray<string>, given: CostLedger.Amount) =>
     step(
-      Effect.fnUntraced(function* (tx, now) {
+      Immediate.fn(function* (tx, now) {
         const changes = Book.changes()
         changes.spend(accounts, bounded(given), now + spendTtl)
         return bookings(accounts, given, yield* book.write(tx, changes, now))
@@ -190,7 +193,7 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
 
   const closeOnce = (account: string) =>
     step<number, "again">(
-      Effect.fnUntraced(function* (tx, now) {
+      Immediate.fn(function* (tx, now) {
         const shared = yield* book.lockHoldsIn(tx, account)
         if (shared.length > 0) {
           const changes = Book.changes()

@@ -16,6 +16,7 @@ import { type MemoryStoreFailure, StorageError } from "../memory/MemoryError.js"
 import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
 import type * as Database from "./Database.js"
 import type { Dialect, Param } from "./Dialect.js"
+import * as Immediate from "./Immediate.js"
 import * as KeyText from "./KeyText.js"
 import * as SqlFactRows from "./SqlFactRows.js"
 import * as SqlFactTerms from "./SqlFactTerms.js"
@@ -119,14 +120,14 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
       ? tx.first<Owner>(texts.begin, [key, analyzer.name])
       : tx.first<Owner>(texts.proceed, [key, revision])
 
-  const leave = Effect.fnUntraced(function* (tx: Database.Access, key: string) {
+  const leave = Immediate.fn(function* (tx: Database.Access, key: string) {
     const row = yield* tx.first<{ readonly revision: number }>(texts.leave, [key])
     if (row !== undefined) yield* tx.run(texts.remember, [GONE, Number(row.revision)])
     return row !== undefined
   })
 
   /** Keeps rows, and the terms of those that say something else than before. Gives how many are new, and of how many terms more. */
-  const put = Effect.fnUntraced(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
+  const put = Immediate.fn(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
     const ids = given.map(({ id }) => KeyText.encode(id))
     const known = new Map<string, SaidRow>()
     for (const row of yield* tx.rows<SaidRow>(texts.said, [key, dialect.list(ids)])) {
@@ -152,7 +153,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
     return { facts: given.length - known.size, terms: more }
   })
 
-  const trim = Effect.fnUntraced(function* (
+  const trim = Immediate.fn(function* (
     tx: Database.Access,
     key: string,
     { maxClosed, maxOpen, trim: given = [] }: FactChange
@@ -172,7 +173,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   const apply = (ownerId: string, revision: number, change: FactChange) => {
     const key = KeyText.encode(ownerId)
     return database.transaction(
-      Effect.fnUntraced(function* (tx) {
+      Immediate.fn(function* (tx) {
         const begun = yield* begin(tx, key, revision)
         if (begun === undefined) return Option.none()
         let facts = Number(begun.facts)
@@ -210,7 +211,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
   const clear = (ownerId: string) => {
     const key = KeyText.encode(ownerId)
     return database.transaction(
-      Effect.fnUntraced(function* (tx) {
+      Immediate.fn(function* (tx) {
         if (!(yield* leave(tx, key))) return 0
         yield* terms.clear(tx, key)
         return yield* tx.run(texts.clear, [key])

@@ -13,6 +13,7 @@ import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
 import * as Database from "./Database.js"
 import type { Dialect, Param } from "./Dialect.js"
 import { maxRows } from "./Dialect.js"
+import * as Immediate from "./Immediate.js"
 import * as KeyText from "./KeyText.js"
 import type * as SqlFullText from "./SqlFullText.js"
 import type { Figures, Prepared } from "./SqlMemoryRows.js"
@@ -183,14 +184,16 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
       : undefined
 
   const lock = (tx: Database.Access, ownerId: string): Effect.Effect<Owner | undefined, SqlError> =>
-    Effect.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) => (row === undefined ? undefined : ownerOf(row)))
+    Immediate.map(tx.first(sql.lock, [KeyText.encode(ownerId)]), (row) =>
+      row === undefined ? undefined : ownerOf(row)
+    )
 
   const lockOrAdd = (
     tx: Database.Access,
     ownerId: string,
     attempt = 1
   ): Effect.Effect<Owner, SqlError | StorageError> =>
-    Effect.flatMap(lock(tx, ownerId), (owner) => {
+    Immediate.flatMap(lock(tx, ownerId), (owner) => {
       if (owner !== undefined) return Effect.succeed(owner)
       if (attempt > MAX_ATTEMPTS) return Effect.fail(vanishing())
       return Effect.zipRight(tx.run(sql.add, [KeyText.encode(ownerId), name]), lockOrAdd(tx, ownerId, attempt + 1))
@@ -207,7 +210,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   const keep = (tx: Database.Access, owner: Owner): Effect.Effect<unknown, SqlError> =>
     owner.entries === 0 ? tx.run(sql.drop, [owner.serial]) : tx.run(sql.keep, kept(owner))
 
-  const remove = Effect.fnUntraced(function* (tx: Database.Access, serials: ReadonlyArray<number>) {
+  const remove = Immediate.fn(function* (tx: Database.Access, serials: ReadonlyArray<number>) {
     for (let at = 0; at < serials.length; at += CHUNK) {
       const list = Rows.serials(dialect, serials.slice(at, at + CHUNK))
       yield* tx.run(sql.removeWords, [list])
@@ -216,7 +219,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
     }
   })
 
-  const insert = Effect.fnUntraced(function* (
+  const insert = Immediate.fn(function* (
     tx: Database.Access,
     owner: number,
     prepared: ReadonlyArray<Prepared>,
@@ -269,7 +272,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   })
 
   return {
-    apply: Effect.fnUntraced(function* (tx, ownerId, { deleted, ids, prepared }, now) {
+    apply: Immediate.fn(function* (tx, ownerId, { deleted, ids, prepared }, now) {
       const known = yield* prepared.length === 0 ? lock(tx, ownerId) : lockOrAdd(tx, ownerId)
       if (known === undefined) return 0
       const owner = known.analyzer === analyzer.name ? known : yield* readAnew(tx, known)
@@ -304,7 +307,7 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
       return count
     }),
 
-    recordAccess: Effect.fnUntraced(function* (tx, ownerId, ids, at, now) {
+    recordAccess: Immediate.fn(function* (tx, ownerId, ids, at, now) {
       const owner = yield* lock(tx, ownerId)
       if (owner === undefined) return
       const times = new Map<EntryId, number>()

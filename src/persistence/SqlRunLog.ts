@@ -18,6 +18,7 @@ import * as RunLog from "../observability/RunLog.js"
 import * as Database from "./Database.js"
 import type { Param } from "./Dialect.js"
 import * as ExactJson from "./ExactJson.js"
+import * as Immediate from "./Immediate.js"
 import * as IndexKey from "./IndexKey.js"
 import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
@@ -124,12 +125,18 @@ const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param>
 }
 
 const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Param>> =>
-  Effect.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
+  Immediate.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
     IndexKey.of(event.runId),
     event.seq,
     body,
     data ?? null
   ])
+
+const rowsOf = Immediate.fn(function* (events: ReadonlyArray<AgentEvent.AgentEvent>) {
+  const rows: Array<ReadonlyArray<Param>> = []
+  for (const event of events) rows.push(yield* rowOf(event))
+  return rows
+})
 
 const decode = Schema.decodeUnknownOption(AgentEvent.AgentEvent, { onExcessProperty: "preserve" })
 
@@ -183,13 +190,13 @@ const over = (database: Database.Database, options: Options | undefined): RunLog
     enabled: true,
     append: (appended) => {
       if (appended.length === 0) return Effect.void
-      return Effect.flatMap(Effect.forEach(appended, rowOf), (rows) =>
+      return Effect.flatMap(rowsOf(appended), (rows) =>
         Effect.zipRight(
-          database.transaction((tx) =>
-            Effect.zipRight(
-              Effect.forEach(runsOf(appended), (run) => tx.run(sql.run, runParams(run)), { discard: true }),
-              tx.insert(events, rows)
-            )
+          database.transaction(
+            Immediate.fn(function* (tx) {
+              for (const run of runsOf(appended)) yield* tx.run(sql.run, runParams(run))
+              yield* tx.insert(events, rows)
+            })
           ),
           sweep
         )

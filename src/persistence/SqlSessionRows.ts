@@ -18,6 +18,7 @@ import type { SessionStorageError } from "../session/SessionError.js"
 import * as Refusals from "../session/SessionRefusals.js"
 import type { Row } from "./Database.js"
 import type { Param } from "./Dialect.js"
+import * as Immediate from "./Immediate.js"
 import * as KeyText from "./KeyText.js"
 import * as Payloads from "./Payloads.js"
 import * as PlainSession from "./PlainSession.js"
@@ -165,7 +166,7 @@ const stateOf = (of: Session.SessionState): typeof State.Type => ({
 })
 
 const packed = <A>(codec: SessionCodec.Codec<A>, value: A): Encoded<Payloads.Packed> =>
-  Effect.flatMap(codec.encode(value), Payloads.pack)
+  Immediate.flatMap(codec.encode(value), Payloads.pack)
 
 /**
  * Fails where something of the session could not be read again.
@@ -196,7 +197,7 @@ export interface TurnRow {
  * @category conversions
  */
 export const turnRow = (turn: Session.SessionTurn): Encoded<TurnRow> =>
-  Effect.map(packed(PlainSession.turn, turn), (packed) => ({
+  Immediate.map(packed(PlainSession.turn, turn), (packed) => ({
     key: KeyText.encode(turn.id),
     parent: turn.parent,
     packed

@@ -5,11 +5,12 @@
  * @since 0.1.0
  */
 import * as SqliteDriver from "./SqliteDriver.js"
-import { type Bindable, type Row, readAll, toRows } from "./SqliteValues.js"
+import { type Bindable, type Row, readAll, toRow, toRows } from "./SqliteValues.js"
 
 interface Statement {
   readonly reader: boolean
   readonly all: (params: ReadonlyArray<Bindable>) => Array<Array<unknown>>
+  readonly get: (params: ReadonlyArray<Bindable>) => Array<unknown> | undefined
   readonly run: (params: ReadonlyArray<Bindable>) => SqliteDriver.Changes
   readonly iterate: (params: ReadonlyArray<Bindable>) => Iterator<Array<unknown>>
   readonly columns: () => ReadonlyArray<{ readonly name: string }>
@@ -48,6 +49,10 @@ class Prepared implements SqliteDriver.Prepared {
   all(params: ReadonlyArray<Bindable>): Array<Row> {
     const rows = this.statement.all(SqliteDriver.wellFormed(params))
     return rows.length === 0 ? [] : toRows(rows, this.columns())
+  }
+  first(params: ReadonlyArray<Bindable>): Row | undefined {
+    const row = this.statement.get(SqliteDriver.wellFormed(params))
+    return row === undefined ? undefined : toRow(row, this.columns())
   }
   values(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
     return readAll(this.statement.all(SqliteDriver.wellFormed(params)))

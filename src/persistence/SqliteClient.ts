@@ -275,7 +275,7 @@ export const make = (
       checkpoint: checkpoint(pool)
     })
     ;(client as { safe: unknown }).safe = client
-    Leases.provide(client, (restore) => pool.lease(restore))
+    Leases.provide(client, { wait: (restore) => pool.lease(restore), now: () => pool.leaseNow() })
     return client
   }).pipe(Effect.provide(Reactivity.layer))
 

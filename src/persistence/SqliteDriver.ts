@@ -40,6 +40,8 @@ export interface Prepared {
   /** It gives rows; `run` is for those that do not. */
   readonly isReader: boolean
   readonly all: (params: ReadonlyArray<Bindable>) => Array<Row>
+  /** The first of its rows. What it changes, it changes whole. */
+  readonly first: (params: ReadonlyArray<Bindable>) => Row | undefined
   readonly values: (params: ReadonlyArray<Bindable>) => Array<Array<unknown>>
   readonly run: (params: ReadonlyArray<Bindable>) => Changes
   /** Not while the statement is used otherwise. */

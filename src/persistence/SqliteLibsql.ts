@@ -7,11 +7,12 @@
  */
 import { pathToFileURL } from "node:url"
 import type * as SqliteDriver from "./SqliteDriver.js"
-import { type Bindable, type Row, readAll, toRows } from "./SqliteValues.js"
+import { type Bindable, type Row, readAll, toRow, toRows } from "./SqliteValues.js"
 
 interface Statement {
   readonly reader: boolean
   readonly all: (params: ReadonlyArray<Bindable>) => Array<any>
+  readonly get: (params: ReadonlyArray<Bindable>) => Array<unknown> | undefined
   readonly run: (params: ReadonlyArray<Bindable>) => SqliteDriver.Changes
   readonly iterate: (params: ReadonlyArray<Bindable>) => Iterator<Array<unknown>>
   readonly columns: () => ReadonlyArray<{ readonly name: string }>
@@ -43,47 +44,62 @@ const drain = (rows: Iterator<unknown>): void => {
   }
 }
 
+const namesOf = (statement: Statement): ReadonlyArray<string> => statement.columns().map(({ name }) => name)
+
 class Prepared implements SqliteDriver.Prepared {
   readonly isReader: boolean
   private readonly handle: Handle
+  private readonly sql: string
   private readonly statement: Statement
   private readonly names: ReadonlyArray<string>
   private readonly hasStar: boolean
-  constructor(handle: Handle, statement: Statement, hasStar: boolean) {
+  private single: Statement | undefined
+  constructor(handle: Handle, sql: string, hasStar: boolean) {
     this.handle = handle
-    this.statement = statement
+    this.sql = sql
+    this.statement = handle.statement(sql)
     this.hasStar = hasStar
-    statement.safeIntegers(true)
-    this.isReader = statement.reader
-    if (this.isReader) statement.raw(true)
-    this.names = this.isReader ? statement.columns().map(({ name }) => name) : []
+    this.isReader = this.statement.reader
+    this.names = this.isReader ? namesOf(this.statement) : []
   }
   private columns(): ReadonlyArray<string> {
-    return this.hasStar ? this.statement.columns().map(({ name }) => name) : this.names
+    return this.hasStar ? namesOf(this.statement) : this.names
   }
-  private guarded<A>(params: ReadonlyArray<Bindable>, f: () => A): A {
+  private guarded<A>(
+    params: ReadonlyArray<Bindable>,
+    f: (statement: Statement) => A,
+    statement: Statement = this.statement
+  ): A {
     try {
-      return f()
+      return f(statement)
     } catch (error) {
-      if (isBusy(error)) this.handle.reset(this.statement, params)
+      if (isBusy(error)) this.handle.reset(statement, params)
       throw error
     }
   }
   all(params: ReadonlyArray<Bindable>): Array<Row> {
-    const rows = this.guarded(params, () => this.statement.all(params) as Array<Array<unknown>>)
+    const rows = this.guarded(params, (statement) => statement.all(params) as Array<Array<unknown>>)
     return rows.length === 0 ? [] : toRows(rows, this.columns())
   }
+  first(params: ReadonlyArray<Bindable>): Row | undefined {
+    // One of its own: behind a list without rows the next single row would be missing, and behind an error it would be that error again.
+    const statement = this.single ?? this.handle.statement(this.sql)
+    this.single = undefined
+    const row = this.guarded(params, () => statement.get(params), statement)
+    this.single = statement
+    return row === undefined ? undefined : toRow(row, this.hasStar ? namesOf(statement) : this.names)
+  }
   values(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
-    return readAll(this.guarded(params, () => this.statement.all(params) as Array<Array<unknown>>))
+    return readAll(this.guarded(params, (statement) => statement.all(params) as Array<Array<unknown>>))
   }
   run(params: ReadonlyArray<Bindable>): SqliteDriver.Changes {
-    const { changes, lastInsertRowid } = this.guarded(params, () => this.statement.run(params))
+    const { changes, lastInsertRowid } = this.guarded(params, (statement) => statement.run(params))
     const rowid = Number(lastInsertRowid)
     return { changes: Number(changes), lastInsertRowid: Number.isSafeInteger(rowid) ? rowid : lastInsertRowid }
   }
   iterate(params: ReadonlyArray<Bindable>): SqliteDriver.Cursor {
     const columns = this.columns()
-    const rows = this.guarded(params, () => this.statement.iterate(params))
+    const rows = this.guarded(params, (statement) => statement.iterate(params))
     this.handle.opened(rows)
     return {
       next: (max) => {
@@ -116,7 +132,12 @@ class Handle implements SqliteDriver.Handle {
     this.database = database
   }
   prepare(sql: string, traits?: SqliteDriver.Traits): SqliteDriver.Prepared {
-    return new Prepared(this, this.database.prepare(sql), traits?.hasStar === true)
+    return new Prepared(this, sql, traits?.hasStar === true)
+  }
+  statement(sql: string): Statement {
+    const statement = this.database.prepare(sql)
+    statement.safeIntegers(true)
+    return statement.reader ? statement.raw(true) : statement
   }
   exec(sql: string): void {
     this.database.exec(sql)

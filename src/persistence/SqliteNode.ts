@@ -5,10 +5,11 @@
  * @since 0.1.0
  */
 import type * as SqliteDriver from "./SqliteDriver.js"
-import { type Bindable, type Row, readAll, toRows } from "./SqliteValues.js"
+import { type Bindable, type Row, readAll, toRow, toRows } from "./SqliteValues.js"
 
 interface Statement {
   readonly all: (...params: ReadonlyArray<Bindable>) => Array<Array<unknown>>
+  readonly get: (...params: ReadonlyArray<Bindable>) => Array<unknown> | undefined
   readonly run: (...params: ReadonlyArray<Bindable>) => {
     readonly changes: number | bigint
     readonly lastInsertRowid: number | bigint
@@ -70,6 +71,11 @@ class Prepared implements SqliteDriver.Prepared {
   all(params: ReadonlyArray<Bindable>): Array<Row> {
     const rows = this.lists(params)
     return rows.length === 0 ? [] : toRows(rows, this.columns)
+  }
+  first(params: ReadonlyArray<Bindable>): Row | undefined {
+    let row = this.statement.get(...params)
+    if (row !== undefined && this.isStale()) row = this.statement.get(...params)
+    return row === undefined ? undefined : toRow(row, this.columns)
   }
   values(params: ReadonlyArray<Bindable>): Array<Array<unknown>> {
     return readAll(this.lists(params))

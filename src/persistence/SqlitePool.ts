@@ -15,6 +15,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Immediate from "./Immediate.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteFailure from "./SqliteFailure.js"
@@ -79,13 +80,24 @@ export const held = <A>(
 const closeCursor = (cursor: SqliteDriver.Cursor): void => cursor.close()
 
 abstract class Executor implements Connection {
-  protected abstract run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError>
+  protected abstract attempt<A>(
+    sql: string,
+    operation: Operation<A>,
+    fiber: Fiber.RuntimeFiber<any, any>
+  ): Effect.Effect<A, SqlError>
   protected abstract cursor(
     sql: string,
     params: ReadonlyArray<unknown>
   ): Effect.Effect<SqliteDriver.Cursor, SqlError, Scope.Scope>
   protected abstract pull<A>(next: () => A): Effect.Effect<A, SqlError>
 
+  private run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
+    return Immediate.make((fiber) => this.attempt(sql, operation, fiber))
+  }
+
+  first(sql: string, params: ReadonlyArray<unknown>): Effect.Effect<any, SqlError> {
+    return this.run(sql, (session, level) => session.first(sql, params, level))
+  }
   execute(
     sql: string,
     params: ReadonlyArray<unknown>,
@@ -157,23 +169,25 @@ export class Lease extends Executor {
     this.turn.end()
   }
 
-  protected run<A>(_sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
-    return Effect.withFiberRuntime((fiber) => {
-      const level = levelOf(fiber)
-      const attempt = () => {
-        if (!this.isOpen) throw ended()
-        const value = operation(this.session, level)
-        this.pool.free()
-        return value
-      }
-      try {
-        return Effect.succeed(attempt())
-      } catch (error) {
-        if (!this.isWorthWaiting(error)) return failed(error)
-        this.pool.courtesy.met()
-        return this.pool.patiently(attempt, this.asked)
-      }
-    })
+  protected attempt<A>(
+    _sql: string,
+    operation: Operation<A>,
+    fiber: Fiber.RuntimeFiber<any, any>
+  ): Effect.Effect<A, SqlError> {
+    const level = levelOf(fiber)
+    const attempt = () => {
+      if (!this.isOpen) throw ended()
+      const value = operation(this.session, level)
+      this.pool.free()
+      return value
+    }
+    try {
+      return Effect.succeed(attempt())
+    } catch (error) {
+      if (!this.isWorthWaiting(error)) return failed(error)
+      this.pool.courtesy.met()
+      return this.pool.patiently(attempt, this.asked)
+    }
   }
 
   protected cursor(
@@ -206,22 +220,24 @@ class Direct extends Executor {
     this.pool = pool
   }
 
-  protected run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
-    return Effect.withFiberRuntime((fiber) => {
-      const { courtesy, isMemory, main, turns } = this.pool
-      const level = levelOf(fiber)
-      if ((turns.isTaken() || courtesy.isDue()) && (isMemory || !main.isRead(sql))) {
-        return this.inLine(operation, level, fiber)
-      }
-      try {
-        return Effect.succeed(operation(main, level))
-      } catch (error) {
-        if (!SqliteFailure.isBusy(error)) return failed(error)
-        // Not in line: the transaction that is open here may be waiting for this read.
-        courtesy.met()
-        return main.isRead(sql) ? this.waiting(operation, level) : this.inLine(operation, level, fiber)
-      }
-    })
+  protected attempt<A>(
+    sql: string,
+    operation: Operation<A>,
+    fiber: Fiber.RuntimeFiber<any, any>
+  ): Effect.Effect<A, SqlError> {
+    const { courtesy, isMemory, main, turns } = this.pool
+    const level = levelOf(fiber)
+    if ((turns.isTaken() || courtesy.isDue()) && (isMemory || !main.isRead(sql))) {
+      return this.inLine(operation, level, fiber)
+    }
+    try {
+      return Effect.succeed(operation(main, level))
+    } catch (error) {
+      if (!SqliteFailure.isBusy(error)) return failed(error)
+      // Not in line: the transaction that is open here may be waiting for this read.
+      courtesy.met()
+      return main.isRead(sql) ? this.waiting(operation, level) : this.inLine(operation, level, fiber)
+    }
   }
 
   protected cursor(
@@ -340,13 +356,19 @@ export class Pool {
     return found !== undefined && found[0] instanceof this.leased ? found : undefined
   }
 
+  /** Where nobody has to be waited for. */
+  leaseNow(): Lease | undefined {
+    if (this.writer === undefined || this.turns.isTaken() || this.courtesy.isDue()) return undefined
+    return new this.leased(this, this.writer, this.turns.ask(), SqliteBusy.now())
+  }
+
   /** To be called where nobody can interrupt; `restore` is for the wait. */
   lease(restore: Restore): Effect.Effect<Lease, SqlError> {
     return Effect.suspend(() => {
-      const free = !this.turns.isTaken() && !this.courtesy.isDue()
+      const now = this.leaseNow()
+      if (now !== undefined) return Effect.succeed(now)
       const turn = this.turns.ask()
       const asked = SqliteBusy.now()
-      if (free && this.writer !== undefined) return Effect.succeed(new this.leased(this, this.writer, turn, asked))
       return Effect.onError(
         Effect.map(
           restore(

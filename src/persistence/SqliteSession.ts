@@ -109,6 +109,16 @@ export class Session {
   }
 
   /** Rows, or what was changed. */
+  first(sql: string, params: ReadonlyArray<unknown>, level: Level | undefined): any {
+    const { known, bound } = this.ready(sql, params, level)
+    if (known === undefined) return undefined
+    return this.guarded(bound, () => {
+      if (known.prepared.isReader) return known.prepared.first(bound)
+      known.prepared.run(bound)
+      return undefined
+    })
+  }
+
   raw(sql: string, params: ReadonlyArray<unknown>, level: Level | undefined): unknown {
     const { known, bound } = this.ready(sql, params, level)
     if (known === undefined) return none

@@ -28,7 +28,7 @@ export interface Shape {
 const reads: ReadonlySet<string> = new Set(["SELECT", "VALUES", "EXPLAIN", "PRAGMA", "WITH"])
 const writes: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "REPLACE"])
 const schema: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DROP", "ATTACH", "DETACH", "VACUUM", "REINDEX"])
-const bounds: ReadonlySet<string> = new Set(["COMMIT", "END", "SAVEPOINT", "RELEASE"])
+const ends: ReadonlySet<string> = new Set(["COMMIT", "END", "SAVEPOINT", "RELEASE"])
 
 const isWordStart = (code: number): boolean =>
   (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || code === 0x5f || code > 0x7f
@@ -43,12 +43,8 @@ const afterQuote = (sql: string, from: number, close: string): number => {
   return at < 0 ? sql.length : at + 1
 }
 
-/**
- * In one pass.
- *
- * @category constructors
- */
-export const scan = (sql: string): Shape => {
+/** In one pass. */
+const scanned = (sql: string): Shape => {
   const words: Array<string> = []
   let statements = 0
   let parameters = 0
@@ -135,8 +131,16 @@ export const scan = (sql: string): Shape => {
               others.includes("TO")
               ? "other"
               : "rollback"
-            : bounds.has(first)
+            : ends.has(first)
               ? "other"
               : undefined
   }
 }
+
+/** What begins and ends nearly every transaction. */
+const bounds = new Map(["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"].map((sql) => [sql, scanned(sql)]))
+
+/**
+ * @category constructors
+ */
+export const scan = (sql: string): Shape => bounds.get(sql) ?? scanned(sql)

@@ -117,21 +117,21 @@ export const readAll = (rows: Array<Array<unknown>>): Array<Array<unknown>> => {
  *
  * @category conversions
  */
-export const toRows = (rows: ReadonlyArray<ReadonlyArray<unknown>>, columns: ReadonlyArray<string>): Array<Row> => {
-  const hostile = columns.includes("__proto__")
-  const result = new Array<Row>(rows.length)
-  for (let at = 0; at < rows.length; at++) {
-    const values = rows[at]!
-    const row: Row = {}
-    const width = Math.min(values.length, columns.length)
-    for (let column = 0; column < width; column++) {
-      const name = columns[column]!
-      const value = read(values[column])
-      if (hostile && name === "__proto__") {
-        Object.defineProperty(row, name, { value, configurable: true, enumerable: true, writable: true })
-      } else row[name] = value
-    }
-    result[at] = row
+export const toRow = (values: ReadonlyArray<unknown>, columns: ReadonlyArray<string>): Row => {
+  const row: Row = {}
+  const width = Math.min(values.length, columns.length)
+  for (let column = 0; column < width; column++) {
+    const name = columns[column]!
+    const value = read(values[column])
+    if (name === "__proto__") {
+      Object.defineProperty(row, name, { value, configurable: true, enumerable: true, writable: true })
+    } else row[name] = value
   }
-  return result
+  return row
 }
+
+/**
+ * @category conversions
+ */
+export const toRows = (rows: ReadonlyArray<ReadonlyArray<unknown>>, columns: ReadonlyArray<string>): Array<Row> =>
+  rows.map((values) => toRow(values, columns))

@@ -89,6 +89,8 @@ export const watched = (seen: Array<Seen>): Layer.Layer<SqlClient.SqlClient, nev
     Effect.map(SqlClient.SqlClient, (client) => watching(client, seen))
   )
 
+const methods: ReadonlySet<PropertyKey> = new Set(["execute", "first", "executeRaw"])
+
 const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.SqlClient => {
   const connections = new WeakMap<object, object>()
   const tell = <C extends object>(connection: C): C => {
@@ -97,7 +99,7 @@ const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.Sql
       watched = new Proxy(connection, {
         get: (target, property) => {
           const value: unknown = Reflect.get(target, property)
-          if ((property !== "execute" && property !== "executeRaw") || typeof value !== "function") return value
+          if (!methods.has(property) || typeof value !== "function") return value
           return (sql: string, params: ReadonlyArray<unknown>, ...rest: ReadonlyArray<unknown>) =>
             Effect.suspend(() => {
               seen.push({ sql, params })
