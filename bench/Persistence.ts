@@ -34,9 +34,9 @@ const count = async (opened: Databases.Opened, table: string): Promise<number> =
 export interface Rivals {
   /** In rounds of so many. */
   readonly times: number
-  /** From one number on. */
-  readonly store: (from: number) => Promise<unknown>
-  readonly driver: (from: number) => unknown
+  /** What is to be done from one number on: made before the clock is looked at. */
+  readonly store: (from: number) => () => Promise<unknown>
+  readonly driver: (from: number) => () => unknown
   /** This process does all of the work, so that its own time counts, whatever else the machine does. */
   readonly inProcess: boolean
 }
@@ -51,9 +51,10 @@ export const compare = async (
   const micros: { readonly store: Array<number>; readonly driver: Array<number> } = { store: [], driver: [] }
   for (let round = 0; round < options.warmup + options.rounds; round++) {
     for (const subject of round % 2 === 0 ? (["driver", "store"] as const) : (["store", "driver"] as const)) {
+      const work = rivals[subject](round * rivals.times)
       const cpu = cpuMicros()
       const wall = performance.now()
-      await rivals[subject](round * rivals.times)
+      await work()
       const wallMicros = (performance.now() - wall) * 1000
       const cpuTime = cpuMicros() - cpu
       if (round < options.warmup) continue
@@ -76,14 +77,11 @@ export const compare = async (
 
 const warmOperations = 2_000
 
-const repeated = (act: (n: number) => Effect.Effect<unknown, unknown>, from: number, times: number) =>
-  Effect.runPromise(
-    Effect.forEach(
-      Array.from({ length: times }, (_, at) => from + at),
-      act,
-      { discard: true }
-    )
-  )
+/** What a store is given is made by whoever calls it. */
+export const repeated = (act: (n: number) => Effect.Effect<unknown, unknown>, from: number, times: number) => {
+  const acts = Array.from({ length: times }, (_, at) => act(from + at))
+  return () => Effect.runPromise(Effect.all(acts, { discard: true }))
+}
 
 const operation = async (
   place: Databases.Place,
@@ -119,7 +117,10 @@ const operation = async (
         times,
         inProcess: place.name === "SQLite",
         store: (from) => repeated(act, from, times),
-        driver: (from) => driver.run(operations.slice(from, from + times))
+        driver: (from) => {
+          const some = operations.slice(from, from + times)
+          return () => driver.run(some)
+        }
       },
       options
     )

@@ -12,7 +12,7 @@ import * as RedisClient from "../src/persistence/RedisClient.js"
 import * as RedisRateLimitStore from "../src/persistence/RedisRateLimitStore.js"
 import * as RedisSessionStore from "../src/persistence/RedisSessionStore.js"
 import type { Row } from "./Harness.js"
-import { type Above, compare } from "./Persistence.js"
+import { type Above, compare, repeated } from "./Persistence.js"
 import { type Operation, sessionOperations } from "./StoreOperations.js"
 
 const answer = JSON.stringify({ text: "an answer that was paid for once ".repeat(30), usage: { tokens: 300 } })
@@ -132,15 +132,8 @@ export const rows = async (
           {
             times,
             inProcess: false,
-            store: (from) =>
-              Effect.runPromise(
-                Effect.forEach(
-                  Array.from({ length: times }, (_, n) => from + n),
-                  act,
-                  { discard: true }
-                )
-              ),
-            driver: async (from) => {
+            store: (from) => repeated(act, from, times),
+            driver: (from) => async () => {
               for (const commands of prepared.slice(from, from + times)) {
                 for (const { args, name } of commands) read(await redis.call(name, args()))
               }
