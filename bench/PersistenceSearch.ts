@@ -1,4 +1,11 @@
-/** Searches among many entries of one owner: by words, by vectors and by both. */
+/**
+ * Searches among many entries of one owner: by words as they come, by four words that each stand in half of the entries, by vectors, and by both.
+ * After some to warm up each search is measured once, and the slowest is judged. `ms CPU` is the time of this process, whatever else the
+ * machine does: all of the work with SQLite, what is left to the client with Postgres.
+ *
+ * `sqlite-vec` is measured and not judged: it keeps nothing in this process, and reads and compares all vectors of the owner for each search, about
+ * a quarter of a second for 100,000 of 384 numbers. The scan, which is the default, takes a fifth of that.
+ */
 import * as Effect from "effect/Effect"
 import { EntryId } from "../src/domain/Ids.js"
 import * as HashingEmbedder from "../src/llm/HashingEmbedder.js"
@@ -9,14 +16,15 @@ import * as SqliteVectorIndex from "../src/persistence/SqliteVectorIndex.js"
 import * as SqlMemoryStore from "../src/persistence/SqlMemoryStore.js"
 import * as SqlVectorIndex from "../src/persistence/SqlVectorIndex.js"
 import type * as Databases from "./Databases.js"
-import { makeRow, type Row, type Sample } from "./Harness.js"
+import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"
 import type { Above } from "./Persistence.js"
 
 /** Milliseconds. */
 const most = 150
 const dimensions = 384
 const ownerId = "ada"
-const searches = 10
+const searches = 30
+const warmup = 5
 
 /** As words of a language are: a few in most texts, most in few of them. */
 const vocabulary = Array.from({ length: 20_000 }, (_, n) => {
@@ -33,9 +41,22 @@ const random = (seed: number): (() => number) => {
   }
 }
 
+/** Each stands in half of the texts. */
+const common = ["kamo", "lipo", "nuro", "sito", "voga", "zelo"]
+
+const commonOf = (n: number): string =>
+  Array.from({ length: 4 }, (_, at) => common[(n + at * (1 + (n % 2))) % common.length]).join(" ")
+
 const textOf = (seed: number, words: number): string => {
   const next = random(seed)
   return Array.from({ length: words }, () => vocabulary[Math.floor(vocabulary.length * next() ** 3)]).join(" ")
+}
+
+/** Of 10 to 30 words, 20 in the mean. */
+const contentOf = (seed: number): string => {
+  const next = random(-1 - seed)
+  const words = common.filter(() => next() < 0.5)
+  return `${words.join(" ")} ${textOf(seed, 10 + Math.floor(21 * next()) - words.length)}`
 }
 
 const vectorOf = (seed: number): Float32Array => {
@@ -46,7 +67,7 @@ const vectorOf = (seed: number): Float32Array => {
 const entryOf = (n: number): MemoryEntry.MemoryEntry => ({
   id: EntryId.make(`entry-${n}`),
   ownerId,
-  content: textOf(n, 20),
+  content: contentOf(n),
   role: n % 2 === 0 ? "user" : "assistant",
   timestamp: 1_700_000_000_000 + n,
   importance: 0.5,
@@ -59,7 +80,6 @@ export const rows = async (
   options: { readonly quick: boolean; readonly above: Above }
 ): Promise<ReadonlyArray<Row>> => {
   const size = options.quick ? 5_000 : 100_000
-  const rounds = options.quick ? 2 : 3
   const opened = await place.open({ extensions: ["sqlite-vec"] })
   const rows: Array<Row> = []
   const label = `${place.name} ${size} entries`
@@ -91,40 +111,42 @@ export const rows = async (
     seconds("vectors, the first scan", reading)
 
     const byWords = MemoryStore.fromBackend(backend, { ttl: 0 })
-    const retrieve = (store: MemoryStore.Service) => (n: number) =>
-      store.retrieve({ ownerId, query: textOf(1_000_000 + n, 4), topK: 10 })
+    const retrieve = (store: MemoryStore.Service, queryOf: (n: number) => string) => (n: number) =>
+      store.retrieve({ ownerId, query: queryOf(n), topK: 10 })
+    const wordsOf = (n: number): string => textOf(1_000_000 + n, 4)
     const nearest = (index: VectorIndex.Service) => (n: number) =>
       index.search(ownerId, vectorOf(1_000_000 + n), { limit: 10 })
-    const subjects: ReadonlyArray<readonly [string, (n: number) => Effect.Effect<ReadonlyArray<unknown>, unknown>]> = [
-      ["words", retrieve(byWords)],
-      ["vectors, scan", nearest(scan)],
-      ["words and vectors, scan", retrieve(both)],
+    type Search = (n: number) => Effect.Effect<ReadonlyArray<unknown>, unknown>
+    const subjects: ReadonlyArray<readonly [subject: string, isJudged: boolean, Search]> = [
+      ["words", true, retrieve(byWords, wordsOf)],
+      ["common words", true, retrieve(byWords, commonOf)],
+      ["vectors, scan", true, nearest(scan)],
+      ["words and vectors, scan", true, retrieve(both, wordsOf)],
+      ["common words and vectors, scan", true, retrieve(both, commonOf)],
       ...others.flatMap(
         ([name, index]) =>
           [
-            [`vectors, ${name}`, nearest(index)],
-            [`words and vectors, ${name}`, retrieve(of(index))]
+            [`vectors, ${name}`, false, nearest(index)],
+            [`words and vectors, ${name}`, false, retrieve(of(index), wordsOf)]
           ] as const
       )
     ]
-    /** Of each search the best round, which others disturbed least. */
-    const samples = new Map<string, Array<Sample>>(subjects.map(([subject]) => [subject, []]))
-    for (let round = -1; round < rounds; round++) {
-      for (const [subject, search] of subjects) {
-        const kept = samples.get(subject) as Array<Sample>
-        for (let n = 0; n < searches; n++) {
-          const from = performance.now()
-          const found = await Effect.runPromise(search(n))
-          const value = performance.now() - from
-          if (round < 0) continue
-          kept[n] = { value: Math.min(value, kept[n]?.value ?? value), counts: { found: found.length } }
-        }
+    for (const [subject, isJudged, search] of subjects) {
+      const wall: Array<Sample> = []
+      const cpu: Array<Sample> = []
+      for (let n = -warmup; n < searches; n++) {
+        const cpuFrom = cpuMicros()
+        const from = performance.now()
+        const found = await Effect.runPromise(search(n + warmup))
+        const value = performance.now() - from
+        const counts = { found: found.length }
+        if (n < 0) continue
+        wall.push({ value, counts })
+        cpu.push({ value: (cpuMicros() - cpuFrom) / 1000, counts })
       }
-    }
-    for (const [subject, of] of samples) {
-      const row = makeRow(label, subject, "ms", of, { found: 10 })
-      rows.push(row)
-      options.above(`${label}: ${subject}, ms of the slowest`, row.max, most)
+      const row = makeRow(label, subject, "ms", wall, { found: 10 })
+      rows.push(row, makeRow(label, subject, "ms CPU", cpu, { found: 10 }))
+      if (isJudged) options.above(`${label}: ${subject}, ms of the slowest`, row.max, most)
     }
   } finally {
     await opened.close()

@@ -16,8 +16,7 @@ const words: { readonly [D in Dialect["name"]]: (dialect: Dialect) => ReadonlyAr
     "CREATE VIRTUAL TABLE lex_memory_words USING fts5(words, content = '', contentless_delete = 1, tokenize = 'ascii')",
     // What was deleted stays in the lists until they are merged: by default so soon that deleting much takes ten times as long.
     "INSERT INTO lex_memory_words (lex_memory_words, rank) VALUES ('deletemerge', 40)",
-    "CREATE VIRTUAL TABLE lex_memory_places USING fts5vocab(lex_memory_words, instance)",
-    "CREATE VIRTUAL TABLE lex_memory_counts USING fts5vocab(lex_memory_words, row)"
+    "CREATE VIRTUAL TABLE lex_memory_places USING fts5vocab(lex_memory_words, instance)"
   ],
   postgres: ({ types }) => [
     `CREATE TABLE lex_memory_words (

@@ -3,14 +3,14 @@
  * itself. That knows the words of all owners or no rarity at all; here each word begins with the number of its owner, so that a list has the
  * entries of one owner only, and how many there are is how many it has.
  *
- * FTS5 tells the places of a word. Postgres keeps up to 255 places of a word; they are numbered here, and `ts_rank` of a single word
- * grows with each of them by the inverse of its square, from which their number is read. What an entry has more often stands beside.
+ * A list comes as one JSON text: a row for each entry would take ten times as long. FTS5 tells every place of a word. Postgres keeps which words an
+ * entry has, and how often only of those that it has more than once.
  *
  * @internal
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"
-import type { Insert } from "./Database.js"
+import type { Insert, Row } from "./Database.js"
 import { insertInto } from "./Database.js"
 import type { Dialect, Param } from "./Dialect.js"
 
@@ -23,9 +23,6 @@ export const maxBytes = 900_000
 
 /** Characters of a word that is kept as it is. */
 const maxWord = 200
-
-/** Places of a word in Postgres. */
-const maxPlaces = 255
 
 const simple = /^[a-z0-9\u00ad-\ud7fe]*$/
 const special = /[^a-z0-9\u00ad-\ud7fe]/g
@@ -93,123 +90,98 @@ export interface FullText {
     readonly sql: string
     readonly params: (words: ReadonlyArray<string>, limit: number) => Array<Param>
   }
-  /** How many entries have each of the words, as `place` (from 0) and `holders`, expired or not. */
-  readonly holders: string
-  readonly holdersParams: (words: ReadonlyArray<string>) => Array<Param>
-  /** The same of what has expired. */
-  readonly expiredHolders: string
-  readonly expiredHoldersParams: (words: ReadonlyArray<string>, owner: number, now: number) => Array<Param>
-  /** `place`, `weight`, `serial` and `frequency` for each word and each entry that has it. */
-  readonly postings: string
-  readonly postingsParams: (words: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Array<Param>
-  /**
-   * The best entries by the sum of what `share` gives of each word: `serial`, `id`, `timestamp` and `length`, with `place` and
-   * `frequency` in a row for each word. `conditions` are about `m` and begin with ` AND `. With `among` it looks at so many of
-   * the best ones and at those that are as good as the last of them, at nothing else; only where `narrows` says that this is worth it.
-   */
-  readonly best: (options: { readonly conditions: string; readonly share: Share; readonly narrows: boolean }) => string
-  readonly bestParams: (options: {
-    readonly words: ReadonlyArray<string>
-    readonly weights: ReadonlyArray<number>
-    readonly average: number
-    readonly conditions: ReadonlyArray<Param>
-    readonly limit: number
-    readonly among: number | undefined
-  }) => Array<Param>
-  readonly narrows: boolean
+  /** The lists of words, expired entries among them, by the place of the word. */
+  readonly lists: string
+  readonly listsParams: (words: ReadonlyArray<string>) => Array<Param>
+  readonly listOf: (row: Row) => List
 }
 
 /**
- * What a word counts, as an expression of its weight, its frequency and the length of the entry; one parameter is the average length.
+ * The entries that have a word.
  *
  * @category models
  */
-export type Share = (weight: string, frequency: string, length: string) => string
+export interface List {
+  /** From 0. */
+  readonly place: number
+  /** Each once. */
+  readonly serials: ReadonlyArray<number>
+  /** How often it stands in each of them. */
+  readonly times: ArrayLike<number>
+  /** Of each of them, where the lists tell them. */
+  readonly lengths: ReadonlyArray<number> | undefined
+}
 
-const expired = "(SELECT e.serial FROM lex_memories e WHERE e.owner = ? AND e.expires_at <= ?)"
-
-const order = "ORDER BY score DESC, m.timestamp DESC, m.id DESC LIMIT ?"
-
-const chosen =
-  " SELECT best.serial, best.id, best.timestamp, best.length, h.place, h.frequency" +
-  " FROM best JOIN h ON h.serial = best.serial"
-
-const sqlite = (dialect: Dialect): FullText => {
-  const postings =
-    "SELECT q.place, q.weight, p.doc AS serial, COUNT(*) AS frequency FROM" +
-    " (SELECT key AS place, value ->> 0 AS word, value ->> 1 AS weight FROM json_each(?) LIMIT -1) q" +
-    " CROSS JOIN lex_memory_places p WHERE p.term = q.word GROUP BY q.place, p.doc"
-  const postingsParams: FullText["postingsParams"] = (words, weights) => [
-    JSON.stringify(words.map((word, at) => [word, weights[at]]))
-  ]
+/**
+ * Those of a list that are not among others.
+ *
+ * @category combinators
+ */
+export const without = ({ lengths, place, serials, times }: List, others: ReadonlySet<number>): List => {
+  const kept = serials.flatMap((serial, at) => (others.has(serial) ? [] : [at]))
   return {
-    insert: insertInto("lex_memory_words", ["rowid", "words"]),
-    row: (serial, owner, { attributes, terms }) => {
-      const all = attributes.map((word) => attributeOf(owner, word))
-      for (const [term, times] of terms) {
-        const word = `${owner}x${term}`
-        for (let n = 0; n < times; n++) all.push(word)
-      }
-      return [serial, all.join(" ")]
-    },
-    remove: "DELETE FROM lex_memory_words WHERE rowid IN (SELECT value FROM json_each(?))",
-    having: {
-      sql: "SELECT DISTINCT p.doc AS serial FROM json_each(?) q CROSS JOIN lex_memory_places p WHERE p.term = q.value LIMIT ?",
-      params: (words, limit) => [dialect.list(words), limit]
-    },
-    holders:
-      "SELECT q.key AS place, (SELECT c.doc FROM lex_memory_counts c WHERE c.term = q.value) AS holders FROM json_each(?) q",
-    holdersParams: (words) => [dialect.list(words)],
-    expiredHolders:
-      "SELECT q.key AS place, COUNT(DISTINCT p.doc) AS holders FROM json_each(?) q CROSS JOIN lex_memory_places p" +
-      ` WHERE p.term = q.value AND p.doc IN ${expired} GROUP BY q.key`,
-    expiredHoldersParams: (words, owner, now) => [dialect.list(words), owner, now],
-    postings,
-    postingsParams,
-    // A row is found by its number at once: little is won by leaving some of them out.
-    best: ({ conditions, share }) =>
-      `WITH h AS MATERIALIZED (${postings}), best AS MATERIALIZED (SELECT m.serial, m.id, m.timestamp, m.words AS length,` +
-      ` SUM(${share("h.weight", "h.frequency", "m.words")}) AS score FROM h CROSS JOIN lex_memories m` +
-      ` WHERE m.serial = h.serial${conditions} GROUP BY m.serial ${order})${chosen}`,
-    bestParams: ({ average, conditions, limit, weights, words }) => [
-      ...postingsParams(words, weights),
-      average,
-      ...conditions,
-      limit
-    ],
-    narrows: false
+    place,
+    serials: kept.map((at) => serials[at] as number),
+    times: kept.map((at) => times[at] as number),
+    lengths: lengths === undefined ? undefined : kept.map((at) => lengths[at] as number)
   }
 }
 
-/** What `ts_rank` gives at least for 1, 2, … places of a single word, all of weight 1. */
-const thresholds = (): string => {
-  const least: Array<number> = []
-  let sum = 0
-  for (let places = 1; places <= maxPlaces; places++) {
-    const more = 1 / places ** 2
-    least.push((sum + more / 2) / 1.64493406685)
-    sum += more
+/**
+ * All values of a column of integers as one JSON text.
+ *
+ * @category conversions
+ */
+export const jsonOf =
+  ({ name }: Dialect) =>
+  (column: string, filter = ""): string =>
+    name === "sqlite" ? `json_group_array(${column})${filter}` : `array_to_json(array_agg(${column})${filter})::text`
+
+/**
+ * Of such a text, or of none.
+ *
+ * @category conversions
+ */
+export const numbers = (json: unknown): ReadonlyArray<number> => (typeof json === "string" ? JSON.parse(json) : [])
+
+/** As often as the word stands in it an entry is named, one time after the other. */
+const counted = (named: ReadonlyArray<number>): Omit<List, "place"> => {
+  const serials: Array<number> = []
+  const times = new Uint32Array(named.length)
+  for (let at = 0, last = -1; at < named.length; at++) {
+    const serial = named[at] as number
+    if (serial !== last) serials.push(serial)
+    times[serials.length - 1]!++
+    last = serial
   }
-  return `'{${least.join(",")}}'::float8[]`
+  return { serials, times, lengths: undefined }
 }
+
+const sqlite = (dialect: Dialect): FullText => ({
+  insert: insertInto("lex_memory_words", ["rowid", "words"]),
+  row: (serial, owner, { attributes, terms }) => {
+    const all = attributes.map((word) => attributeOf(owner, word))
+    for (const [term, times] of terms) {
+      const word = `${owner}x${term}`
+      for (let n = 0; n < times; n++) all.push(word)
+    }
+    return [serial, all.join(" ")]
+  },
+  remove: "DELETE FROM lex_memory_words WHERE rowid IN (SELECT value FROM json_each(?))",
+  having: {
+    sql: "SELECT DISTINCT p.doc AS serial FROM json_each(?) q CROSS JOIN lex_memory_places p WHERE p.term = q.value LIMIT ?",
+    params: (words, limit) => [dialect.list(words), limit]
+  },
+  lists:
+    `SELECT q.key AS place, (SELECT ${jsonOf(dialect)("p.doc")} FROM lex_memory_places p WHERE p.term = q.value) AS serials` +
+    " FROM json_each(?) q",
+  listsParams: (words) => [dialect.list(words)],
+  listOf: (row) => ({ place: Number(row["place"]), ...counted(numbers(row["serials"])) })
+})
 
 const postgres = (dialect: Dialect): FullText => {
-  const query = (words: ReadonlyArray<string>) => words.map((word) => `'${word}'`)
-  const places = `width_bucket(ts_rank('{1,1,1,1}', w.words, q.query)::float8, ${thresholds()})`
-  const holders = (condition: string) =>
-    "SELECT q.place - 1 AS place, (SELECT COUNT(*) FROM lex_memory_words w WHERE w.words @@ q.word::tsquery" +
-    `${condition}) AS holders FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place)`
-  const postings =
-    "SELECT q.place, q.weight, w.serial, w.length, CASE WHEN w.often IS NULL THEN" +
-    ` ${places} ELSE COALESCE((w.often ->> trim(q.word, ''''))::float8, ${places}) END AS frequency` +
-    // Read once, not for each entry.
-    " FROM (SELECT u.place - 1 AS place, u.word, u.word::tsquery AS query, u.weight::float8 AS weight" +
-    " FROM unnest(?::text[], ?::text[]) WITH ORDINALITY AS u(word, weight, place) OFFSET 0) q" +
-    " JOIN lex_memory_words w ON w.words @@ q.query"
-  const postingsParams: FullText["postingsParams"] = (words, weights) => [
-    dialect.list(query(words)),
-    dialect.list(weights.map(String))
-  ]
+  const all = jsonOf(dialect)
+  const repeated = " FILTER (WHERE w.often -> q.word IS NOT NULL)"
   return {
     insert: insertInto("lex_memory_words", ["serial", "owner", "length", "words", "often"]),
     row: (serial, owner, { attributes, length, terms }) => {
@@ -218,13 +190,10 @@ const postgres = (dialect: Dialect): FullText => {
       const often: Array<[string, number]> = []
       for (const [term, times] of terms) {
         const word = `${owner}x${term}`
-        const count = Math.min(times, maxPlaces)
-        bytes += Buffer.byteLength(word) + 4 + 2 * count
+        bytes += Buffer.byteLength(word) + 4
         if (bytes > maxBytes) break
-        if (times > maxPlaces) often.push([word, times])
-        all.push(
-          count === 1 ? `'${word}':1` : `'${word}':${Array.from({ length: count }, (_, at) => at + 1).join(",")}`
-        )
+        if (times > 1) often.push([word, times])
+        all.push(`'${word}'`)
       }
       return [
         serial,
@@ -237,30 +206,28 @@ const postgres = (dialect: Dialect): FullText => {
     remove: "DELETE FROM lex_memory_words WHERE serial = ANY(?::bigint[])",
     having: {
       sql: "SELECT w.serial FROM lex_memory_words w WHERE w.words @@ ?::tsquery LIMIT ?",
-      params: (words, limit) => [query(words).join(" | "), limit]
+      params: (words, limit) => [words.map((word) => `'${word}'`).join(" | "), limit]
     },
-    holders: holders(""),
-    holdersParams: (words) => [dialect.list(query(words))],
-    expiredHolders: holders(` AND w.serial IN ${expired}`),
-    expiredHoldersParams: (words, owner, now) => [owner, now, dialect.list(query(words))],
-    postings,
-    postingsParams,
-    // Each row by its number, whatever the planner believes: joined as a whole, the rows of all owners would be read.
-    best: ({ conditions, narrows, share }) =>
-      `WITH h AS MATERIALIZED (${postings}), scored AS MATERIALIZED (SELECT h.serial,` +
-      ` SUM(${share("h.weight", "h.frequency", "h.length")}) AS score FROM h GROUP BY h.serial),` +
-      " best AS MATERIALIZED (SELECT m.serial, m.id, m.timestamp, m.words AS length, s.score" +
-      ` FROM scored s CROSS JOIN LATERAL (SELECT * FROM lex_memories m WHERE m.serial = s.serial${conditions} OFFSET 0) m` +
-      `${narrows ? " WHERE s.score >= COALESCE((SELECT score FROM scored ORDER BY score DESC OFFSET ? LIMIT 1), 0)" : ""}` +
-      ` ${order})${chosen}`,
-    bestParams: ({ among, average, conditions, limit, weights, words }) => [
-      ...postingsParams(words, weights),
-      average,
-      ...conditions,
-      ...(among === undefined ? [] : [among - 1]),
-      limit
-    ],
-    narrows: true
+    lists:
+      "SELECT q.place - 1 AS place, l.* FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place) CROSS JOIN LATERAL (SELECT" +
+      ` ${all("w.serial")} AS serials, ${all("w.length")} AS lengths, ${all("w.serial", repeated)} AS repeated,` +
+      ` ${all("(w.often ->> q.word)::int4", repeated)} AS times` +
+      " FROM lex_memory_words w WHERE w.words @@ ('''' || q.word || '''')::tsquery) l",
+    listsParams: (words) => [dialect.list(words)],
+    listOf: (row) => {
+      const serials = numbers(row["serials"])
+      const times = new Uint32Array(serials.length).fill(1)
+      const repeated = numbers(row["repeated"])
+      if (repeated.length > 0) {
+        const often = new Map(repeated.map((serial, at) => [serial, at]))
+        const known = numbers(row["times"])
+        serials.forEach((serial, at) => {
+          const more = often.get(serial)
+          if (more !== undefined) times[at] = known[more] as number
+        })
+      }
+      return { place: Number(row["place"]), serials, times, lengths: numbers(row["lengths"]) }
+    }
   }
 }
 

@@ -224,12 +224,13 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
         owner = (yield* ownerOf(ownerId)) ?? owner
       }
       const { limit, selection, text } = options
-      const { ceiling, hits } = yield* search(database, owner, {
+      const { ceiling, hits, isStale } = yield* search(database, owner, {
         terms: analyzer.analyze(text),
         limit,
         selection,
         now
       })
+      if (isStale && searches > 1) return yield* lexical(ownerId, options, now, searches - 1)
       if (hits.length === 0) return { hits: [], ceiling }
       const rows = yield* database.rows(sql.bySerial, [
         Rows.serials(

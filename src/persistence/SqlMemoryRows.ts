@@ -132,7 +132,9 @@ const bytesOf = (numbers: ReadonlyArray<number>): Uint8Array => {
 
 const numbersOf = (bytes: Uint8Array): ReadonlyArray<number> => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Array.from({ length: bytes.byteLength / 8 }, (_, at) => view.getFloat64(at * 8, true))
+  const numbers = new Array<number>(bytes.byteLength / 8)
+  for (let at = 0; at < numbers.length; at++) numbers[at] = view.getFloat64(at * 8, true)
+  return numbers
 }
 
 /**
@@ -227,7 +229,7 @@ export const decode = (ownerId: string, found: Row): MemoryEntry | undefined => 
  * @category conversions
  */
 export const serials = ({ name }: Dialect, all: ReadonlyArray<number>): Param =>
-  name === "sqlite" ? JSON.stringify(all) : all.map(String)
+  name === "sqlite" ? JSON.stringify(all) : `{${all.join(",")}}`
 
 /**
  * That a column is one of them.

@@ -1,7 +1,9 @@
 /**
- * The best entries for a text, by the same BM25 as in memory: how many entries of the owner have a word comes from full text, how many and
- * how long they are from the row of the owner. The database chooses the candidates by the formula, over all entries that have a word; here they are
- * given their scores, in the order of the words, so that these are the same to the last digit.
+ * The best entries for a text, by the same BM25 as in memory, to the last digit of the scores. From the database come the lists of which entries
+ * have each word, which tell how many have it; scores are made here (`ListRanking`), and of rows only those are read that can be among the best.
+ *
+ * A list costs some 0.3 µs for each entry that has the word, in SQLite in this process, in Postgres in the server. Four words that each
+ * stand in half of 100,000 entries take about a tenth of a second, and rare words next to nothing.
  *
  * @internal
  * @since 0.1.0
@@ -12,8 +14,9 @@ import * as LexicalIndex from "../memory/LexicalIndex.js"
 import type { Selection } from "../memory/Selection.js"
 import type * as Database from "./Database.js"
 import type { Dialect } from "./Dialect.js"
-import * as KeyText from "./KeyText.js"
+import * as ListRanking from "./ListRanking.js"
 import * as SqlFullText from "./SqlFullText.js"
+import * as Rows from "./SqlMemoryRows.js"
 import type { Owner } from "./SqlMemoryWrites.js"
 import * as SqlSelection from "./SqlSelection.js"
 import * as StatementTexts from "./StatementTexts.js"
@@ -24,6 +27,8 @@ import * as StatementTexts from "./StatementTexts.js"
 export interface Found {
   readonly hits: ReadonlyArray<{ readonly serial: number; readonly score: number }>
   readonly ceiling: number
+  /** An entry was gone before its row was read: what took its place may be missing. */
+  readonly isStale: boolean
 }
 
 /**
@@ -40,123 +45,113 @@ export type Search = (
   }
 ) => Effect.Effect<Found, SqlError>
 
-/** A sum that is added up in another order may be off by its last digit: so many more are given their scores here. */
-const SLACK = 16
-
-/** So many of the best ones are looked at before all of them are. */
-const BEST = 2_000
-
-interface Candidate {
+interface Scored {
   readonly serial: number
-  readonly id: string
-  readonly timestamp: number
-  readonly length: number
-  /** By the place of the word in the query. */
-  readonly frequencies: Array<number | undefined>
-  score: number
+  readonly score: number
 }
 
-/** Best first; equal ones newest first. */
-const byScore = (a: Candidate, b: Candidate): number =>
-  b.score - a.score || b.timestamp - a.timestamp || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
+/** Rows that are read at first; each time more as long as too few of them are selected. */
+const FIRST = 1_000
+const GROWTH = 8
 
-const none: Found = { hits: [], ceiling: 0 }
+const nothing = (ceiling: number): Found => ({ hits: [], ceiling, isStale: false })
 
 /**
  * @category constructors
  */
 export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
+  const all = SqlFullText.jsonOf(dialect)
   const expired = dialect.sql(
-    "SELECT COUNT(*) AS entries, SUM(words) AS words FROM lex_memories WHERE owner = ? AND expires_at <= ?"
+    `SELECT ${all("serial")} AS serials, SUM(words) AS words FROM lex_memories WHERE owner = ? AND expires_at <= ?`
   )
-  const holders = dialect.sql(full.holders)
-  const expiredHolders = dialect.sql(full.expiredHolders)
-  const { B, K1 } = LexicalIndex
-  const share: SqlFullText.Share = (weight, frequency, length) =>
-    `${weight} * ${frequency} * ${K1 + 1} / (${frequency} + ${K1} * (${1 - B} + ${B} * ${length} / ?))`
-  const texts = (narrows: boolean) =>
-    StatementTexts.make((where: string) =>
-      dialect.sql(
-        full.best({
-          conditions: ` AND m.owner = ? AND (m.expires_at IS NULL OR m.expires_at > ?)${where}`,
-          share,
-          narrows
-        })
-      )
+  const lists = dialect.sql(full.lists)
+  const texts = StatementTexts.make((where: string) =>
+    dialect.sql(
+      `SELECT ${all("m.serial")} AS serials, ${all("m.words")} AS lengths,` +
+        ` ${where === "" ? "NULL" : all(`CASE WHEN 1 = 1${where} THEN 1 ELSE 0 END`)} AS selected` +
+        ` FROM lex_memories m WHERE ${Rows.oneOfSerials(dialect, "m.serial")}`
     )
-  const ofBest = texts(true)
-  const ofAll = texts(false)
+  )
+  const newest = dialect.sql(
+    `SELECT m.serial, m.id, m.timestamp FROM lex_memories m WHERE ${Rows.oneOfSerials(dialect, "m.serial")}` +
+      " ORDER BY m.timestamp DESC, m.id DESC LIMIT ?"
+  )
 
-  const counts = (rows: ReadonlyArray<Database.Row>, words: number): ReadonlyArray<number> => {
-    const byPlace = new Array<number>(words).fill(0)
-    for (const row of rows) byPlace[Number(row["place"])] = Number(row["holders"] ?? 0)
-    return byPlace
-  }
+  /** Those whose rows are selected and may be among the best, with their scores. */
+  const candidates = Effect.fnUntraced(function* (
+    db: Database.Access,
+    ranking: ListRanking.Ranking,
+    { limit, selection }: { readonly limit: number; readonly selection: Selection }
+  ) {
+    const where = SqlSelection.where(dialect, selection)
+    let found: Array<Scored> = []
+    let least = 0
+    let isStale = false
+    for (let count = Math.max(FIRST, 2 * limit); ; count *= GROWTH) {
+      const asked = ranking.next(count, least)
+      if (asked.length === 0) return { found, isStale }
+      const row = yield* db.first(texts(where.sql), [...where.params, Rows.serials(dialect, asked)])
+      const serials = SqlFullText.numbers(row?.["serials"])
+      const scores = ranking.scores(serials, SqlFullText.numbers(row?.["lengths"]))
+      const selected = where.sql === "" ? undefined : SqlFullText.numbers(row?.["selected"])
+      if (serials.length < asked.length) isStale = true
+      for (let at = 0; at < serials.length; at++) {
+        const score = scores[at] as number
+        if (selected?.[at] === 0 || score < least) continue
+        found.push({ serial: serials[at] as number, score })
+      }
+      if (found.length < limit) continue
+      const ascending = Float64Array.from(found, ({ score }) => score).sort()
+      least = ascending[ascending.length - limit] as number
+      found = found.filter(({ score }) => score >= least)
+    }
+  })
+
+  /** The best of the candidates: equal ones newest first. */
+  const ranked = Effect.fnUntraced(function* (db: Database.Access, found: ReadonlyArray<Scored>, limit: number) {
+    const last = found.reduce((least, { score }) => Math.min(least, score), Number.POSITIVE_INFINITY)
+    const above = found.length <= limit ? found : found.filter(({ score }) => score > last)
+    const equal = found.length <= limit ? [] : found.filter(({ score }) => score === last)
+    const hits: Array<Scored> = []
+    for (const [some, most] of [
+      [above, above.length],
+      [equal, limit - above.length]
+    ] as const) {
+      if (most === 0) continue
+      const scores = new Map(some.map(({ score, serial }) => [serial, score]))
+      const rows = yield* db.rows(newest, [Rows.serials(dialect, [...scores.keys()]), most])
+      const inOrder = rows.map((row) => {
+        const serial = Number(row["serial"])
+        return { serial, score: scores.get(serial) as number }
+      })
+      // Sorting leaves what is equal as it was.
+      hits.push(...inOrder.sort((a, b) => b.score - a.score))
+    }
+    return hits
+  })
 
   return Effect.fnUntraced(function* (db, owner, { limit, now, selection, terms }) {
     const words = Array.from(new Set(terms), (term) => SqlFullText.wordOf(owner.serial, term))
     const expires = owner.nextExpiry !== null && owner.nextExpiry <= now
     const gone = expires ? yield* db.first(expired, [owner.serial, now]) : undefined
-    const live = owner.entries - Number(gone?.["entries"] ?? 0)
-    if (live <= 0) return none
-    if (words.length === 0) return none
-    const total = owner.words - Number(gone?.["words"] ?? 0)
-    const average = Math.max(1, total / live)
-    const everywhere = counts(yield* db.rows(holders, full.holdersParams(words)), words.length)
-    const out =
-      Number(gone?.["entries"] ?? 0) === 0
-        ? undefined
-        : counts(yield* db.rows(expiredHolders, full.expiredHoldersParams(words, owner.serial, now)), words.length)
-    const having = everywhere.map((count, at) => Math.max(0, count - (out?.[at] ?? 0)))
-    // Somebody may have stored more since the owner was read.
-    const weights = having.map((count) => LexicalIndex.idf(Math.max(live, count), count))
-    const ceiling = weights.reduce((sum, weight) => sum + weight * (K1 + 1), 0)
-    const held = words.flatMap((word, place) => (having[place] === 0 ? [] : [{ word, place }]))
-    if (limit <= 0 || held.length === 0) return { hits: [], ceiling }
-    const where = SqlSelection.where(dialect, selection)
-    const read = (among: number | undefined) =>
-      db.rows(
-        (among === undefined ? ofAll : ofBest)(where.sql),
-        full.bestParams({
-          words: held.map(({ word }) => word),
-          weights: held.map(({ place }) => weights[place] as number),
-          average,
-          conditions: [owner.serial, now, ...where.params],
-          limit: limit + SLACK,
-          among
-        })
-      )
-    const isEach = where.sql === "" && gone === undefined
-    const among = isEach ? limit + SLACK : Math.max(BEST, (limit + SLACK) * 4)
-    const narrows = full.narrows && held.reduce((sum, { place }) => sum + (having[place] as number), 0) > among
-    let rows = yield* read(narrows ? among : undefined)
-    // The best ones are the best of all that are wanted only if enough of them are.
-    if (narrows && !isEach && new Set(rows.map(({ serial }) => serial)).size < limit + SLACK)
-      rows = yield* read(undefined)
-    const candidates = new Map<number, Candidate>()
-    for (const row of rows) {
-      const serial = Number(row["serial"])
-      let candidate = candidates.get(serial)
-      if (candidate === undefined) {
-        candidate = {
-          serial,
-          id: KeyText.decode(row["id"]),
-          timestamp: Number(row["timestamp"]),
-          length: Number(row["length"]),
-          frequencies: [],
-          score: 0
-        }
-        candidates.set(serial, candidate)
-      }
-      candidate.frequencies[(held[Number(row["place"])] as { readonly place: number }).place] = Number(row["frequency"])
-    }
-    const scored = Array.from(candidates.values())
-    for (const one of scored) {
-      weights.forEach((weight, place) => {
-        const frequency = one.frequencies[place]
-        if (frequency !== undefined) one.score += LexicalIndex.share(weight, frequency, one.length, average)
+    const dead = new Set(SqlFullText.numbers(gone?.["serials"]))
+    const live = owner.entries - dead.size
+    if (live <= 0 || words.length === 0) return nothing(0)
+    const average = Math.max(1, (owner.words - Number(gone?.["words"] ?? 0)) / live)
+    const rows = yield* db.rows(lists, full.listsParams(words))
+    const weighed = rows
+      .map(full.listOf)
+      .sort((a, b) => a.place - b.place)
+      .map((list) => {
+        const kept = dead.size === 0 ? list : SqlFullText.without(list, dead)
+        const holders = kept.serials.length
+        // Somebody may have stored more since the owner was read.
+        return { ...kept, weight: LexicalIndex.idf(Math.max(live, holders), holders) }
       })
-    }
-    return { hits: scored.sort(byScore).slice(0, limit), ceiling }
+    const ceiling = weighed.reduce((sum, { weight }) => sum + weight * (LexicalIndex.K1 + 1), 0)
+    if (limit <= 0) return nothing(ceiling)
+    const { found, isStale } = yield* candidates(db, ListRanking.make(weighed, average), { limit, selection })
+    const hits = yield* ranked(db, found, limit)
+    return { hits, ceiling, isStale: isStale || hits.length < Math.min(limit, found.length) }
   })
 }

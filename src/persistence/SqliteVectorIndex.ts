@@ -5,6 +5,10 @@
  * compares. `sqlite-vec`: none are kept, and SQLite reads and compares them for every search, some thousand at a time. Both are over the same
  * table: an index can be opened either way.
  *
+ * Among 100,000 vectors of 384 numbers of one owner a scan takes some 40 ms, the first one, which reads them, about two seconds, and they take
+ * 170 MB of this process. `sqlite-vec` takes about a quarter of a second each time, as every row is read and compared: it is for owners of up to
+ * some ten thousand, or where memory is short.
+ *
  * @since 0.1.0
  */
 import type * as SqlClient from "@effect/sql/SqlClient"

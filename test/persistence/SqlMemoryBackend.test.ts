@@ -357,6 +357,53 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
       assert.deepStrictEqual(names(yield* backend.recent(owner, { limit: 5, selection })), ["full"])
     }))
 
+  test("of thousands that have common words the best are those of the backend in memory, whatever is selected", (backend) =>
+    Effect.gen(function* () {
+      let state = 7
+      const next = (below: number) => {
+        state = (Math.imul(state ^ (state >>> 15), 1_664_525) + 1_013_904_223) | 0
+        return (state >>> 0) % below
+      }
+      const common = ["alpha", "beta", "gamma", "delta"]
+      const store = Array.from({ length: 4_000 }, (_, at) => {
+        const words = common.flatMap((word) => (next(2) === 0 ? [] : next(8) === 0 ? [word, word, word] : [word]))
+        const others = Array.from({ length: 1 + next(20) }, () => `w${next(900)}`)
+        const lasts = next(20) === 0 ? { expiresAt: 5 } : {}
+        const content = words.concat(others).join(" ")
+        return entry(`e${at}`, { content, timestamp: next(50), metadata: { rare: next(300) === 0 }, ...lasts })
+      })
+      const model = yield* InMemoryBackend.make()
+      for (const one of [backend, model]) yield* one.apply("o", { store })
+      const selections: ReadonlyArray<Selection> = [
+        {},
+        { timeRange: { start: 3, end: 9 } },
+        { filters: { rare: true } },
+        { filters: { rare: "never" } }
+      ]
+      for (const now of [0, 10]) {
+        yield* TestClock.setTime(now)
+        for (const text of [
+          common.join(" "),
+          "alpha",
+          "beta delta w7",
+          "gamma w1 w2 w3 w4 w5",
+          "alpha beta gamma none"
+        ]) {
+          for (const selection of selections) {
+            for (const limit of [1, 30, 1_200]) {
+              const query = { text, limit, selection }
+              const figures = (one: MemoryBackend) =>
+                Effect.map(one.lexical("o", query), ({ ceiling, hits }) => [
+                  ceiling,
+                  hits.map(({ entry, score }) => [entry.id, score])
+                ])
+              assert.deepStrictEqual(yield* figures(backend), yield* figures(model))
+            }
+          }
+        }
+      }
+    }))
+
   test("a text of a million characters is found by its first words, and counts in its length", (backend) =>
     Effect.gen(function* () {
       const words = Array.from({ length: 120_000 }, (_, at) => `w${at.toString(36)}`)

@@ -28,7 +28,7 @@ INSERT INTO lex_decisions (entry, scope, scope_id, agent, tool, at, body, data) 
 
 INSERT INTO lex_cache (name, entry, body, data, expires_at, used_at) VALUES ('default', 'first', NULL, '\xedd7c90980401004c0549a0dc09c4658dc87072c8298bd49f8acf7fc8639bada5e73eb33f7a83395793d39eacdda97a8e88139b00bee819be82ff88df2818c2427cacabc4046644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446ffc9a87d', NULL, 0);
 
-INSERT INTO lex_audit (number, at, event_type, status, user_id, agent, run_id, model, body, data) OVERRIDING SYSTEM VALUE VALUES ('1', 0, 'llm_call', 'success', NULL, 'first', NULL, NULL, NULL, '\xeddb316e02311085e1ab58aff6468b0810f906e9d347b38b9720d91bb41e1221c4dd23488e90f2773385a7b2ec99f90a5f95bff2ec6f9753565229f57db4521465873cbb92a6e3d25c5135bbedcd4de9aa62cbe1917e8f4bf00f9b8385e5f33b54bb84213f8547063b9c0e3784b7403da026d217e88dcc07cc48cc89ccca780119212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c90d1bfc848b7f8fb0de675afa4fe6f75f7d8edfa55df0dbbcdbadbaec697cd304dcfb65d2bca8f3537b77a52eaa39a9b9f9b92da791c736bbafd00');
+INSERT INTO lex_audit (number, at, event_type, status, user_id, agent, run_id, model, body, data) OVERRIDING SYSTEM VALUE VALUES ('1', 0, 'llm_call', 'success', NULL, 'first', NULL, NULL, NULL, '\xeddb314e03311085e1ab58afde45018276e31ba4a74783e30d91ec255a4f405194bba3048e40f9bb99c25359f6cc7c852fca5f79f6d7f3312baa94fa96ac1475b27d9e5d51d36169ae4e35bbedcc4df1a262cbfe9e7e8b4bf00f9b8385e5f33b543b87f7fc10ee19ec703adc10de02f5809a485fa037321f30233127322be30564848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246ff22235dbbdf6f30db9da2567fabbfc57e48e9a91f1fc775bf1e362fcfd3b819d294d4c90f3537b77a545c756a6e7e6a8a6aa794726bbafe00');
 
 SELECT setval(pg_get_serial_sequence('lex_audit', 'number'), (SELECT MAX(number) FROM lex_audit));
 
@@ -52,11 +52,11 @@ INSERT INTO lex_memory_bodies (serial, body, data, embedding) VALUES ('1', '{"co
 
 INSERT INTO lex_memory_bodies (serial, body, data, embedding) VALUES ('2', NULL, '\xedd74d0ac2400c86e1ab846f5d8a1b37739b58a3169c99320d8894dedd4bb87cd7d985fc7ccfa1a5b78c962a7afb78c6b07c7933b7d13f56fd6bb7988d0a3d600ed805ee013791bfc06f241f9091c8896465bc808c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c8e87f32d2a4b56e7da4b725542ef375528df4bba7ab1c6a5e43458f75eca9f3fc01', NULL);
 
-INSERT INTO lex_memory_words (serial, owner, length, words, often) VALUES ('1', 1, 4, '''1ae612fa85e4'' ''1xfirst'':1 ''1xgreen'':1 ''1xlike'':1 ''1xtea'':1', NULL);
+INSERT INTO lex_memory_words (serial, owner, length, words, often) VALUES ('1', 1, 4, '''1ae612fa85e4'' ''1xfirst'' ''1xgreen'' ''1xlike'' ''1xtea''', NULL);
 
-INSERT INTO lex_memory_words (serial, owner, length, words, often) VALUES ('2', 1, 1500, '''1ae612fa85e4'' ''1xlarger'':1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64,65,66,67,68,69,70,71,72,73,74,75,76,77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99,100,101,102,103,104,105,106,107,108,109,110,111,112,113,114,115,116,117,118,119,120,121,122,123,124,125,126,127,128,129,130,131,132,133,134,135,136,137,138,139,140,141,142,143,144,145,146,147,148,149,150,151,152,153,154,155,156,157,158,159,160,161,162,163,164,165,166,167,168,169,170,171,172,173,174,175,176,177,178,179,180,181,182,183,184,185,186,187,188,189,190,191,192,193,194,195,196,197,198,199,200,201,202,203,204,205,206,207,208,209,210,211,212,213,214,215,216,217,218,219,220,221,222,223,224,225,226,227,228,229,230,231,232,233,234,235,236,237,238,239,240,241,242,243,244,245,246,247,248,249,250,251,252,253,254,255 ''1xmai'':1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64,65,66,67,68,69,70,71,72,73,74,75,76,77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99,100,101,102,103,104,105,106,107,108,109,110,111,112,113,114,115,116,117,118,119,120,121,122,123,124,125,126,127,128,129,130,131,132,133,134,135,136,137,138,139,140,141,142,143,144,145,146,147,148,149,150,151,152,153,154,155,156,157,158,159,160,161,162,163,164,165,166,167,168,169,170,171,172,173,174,175,176,177,178,179,180,181,182,183,184,185,186,187,188,189,190,191,192,193,194,195,196,197,198,199,200,201,202,203,204,205,206,207,208,209,210,211,212,213,214,215,216,217,218,219,220,221,222,223,224,225,226,227,228,229,230,231,232,233,234,235,236,237,238,239,240,241,242,243,244,245,246,247,248,249,250,251,252,253,254,255 ''1xrow'':1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64,65,66,67,68,69,70,71,72,73,74,75,76,77,78,79,80,81,82,83,84,85,86,87,88,89,90,91,92,93,94,95,96,97,98,99,100,101,102,103,104,105,106,107,108,109,110,111,112,113,114,115,116,117,118,119,120,121,122,123,124,125,126,127,128,129,130,131,132,133,134,135,136,137,138,139,140,141,142,143,144,145,146,147,148,149,150,151,152,153,154,155,156,157,158,159,160,161,162,163,164,165,166,167,168,169,170,171,172,173,174,175,176,177,178,179,180,181,182,183,184,185,186,187,188,189,190,191,192,193,194,195,196,197,198,199,200,201,202,203,204,205,206,207,208,209,210,211,212,213,214,215,216,217,218,219,220,221,222,223,224,225,226,227,228,229,230,231,232,233,234,235,236,237,238,239,240,241,242,243,244,245,246,247,248,249,250,251,252,253,254,255', '{"1xmai": 500, "1xrow": 500, "1xlarger": 500}');
+INSERT INTO lex_memory_words (serial, owner, length, words, often) VALUES ('2', 1, 1500, '''1ae612fa85e4'' ''1xlarger'' ''1xmai'' ''1xrow''', '{"1xmai": 500, "1xrow": 500, "1xlarger": 500}');
 
-INSERT INTO lex_sessions (id, user_id, parent_id, root_id, status, created_at, updated_at, revision, fence, head_session, head_turn, depth, total_tokens, total_cost, checkpoint_id, turns, run, is_tip, is_heavy, base_session, base_run, base_place) VALUES ('session', 'ann', NULL, 'session', 0, 0, 0, 3, 0, 'session', 'first-1', 2, 0, 0, '00000000-0000-71a0-8d0d-02bc25d6a968', 2, 1, 1, 1, NULL, NULL, NULL);
+INSERT INTO lex_sessions (id, user_id, parent_id, root_id, status, created_at, updated_at, revision, fence, head_session, head_turn, depth, total_tokens, total_cost, checkpoint_id, turns, run, is_tip, is_heavy, base_session, base_run, base_place) VALUES ('session', 'ann', NULL, 'session', 0, 0, 0, 3, 0, 'session', 'first-1', 2, 0, 0, '00000000-0000-7777-b4ea-46b943907199', 2, 1, 1, 1, NULL, NULL, NULL);
 
 INSERT INTO lex_session_states (session_id, body, ref, state, state_ref) VALUES ('session', '{"userId":"ann","lineage":[]}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
 
@@ -64,31 +64,31 @@ INSERT INTO lex_session_turns (session_id, place, run, turn_id, parent_session, 
 
 INSERT INTO lex_session_turns (session_id, place, run, turn_id, parent_session, parent_run, parent_place, body, ref) VALUES ('session', 2, 1, 'first-1', NULL, NULL, NULL, NULL, 'PbEdoMtp49g0t4_PHq0X820kcWcogeHS');
 
-INSERT INTO lex_session_checkpoints (id, session_id, revision, kind, merged_id, body, ref, state, state_ref) VALUES ('00000000-0000-71a0-8d0d-02bc25d6a968', 'session', 3, 0, NULL, '{"id":"00000000-0000-71a0-8d0d-02bc25d6a968","sessionId":"session","name":"first","kind":"manual","state":{"head":{"sessionId":"session","turnId":"first-1"},"depth":2,"totalTokens":0,"totalCost":0,"status":"active"},"createdAt":0,"revision":3,"metadata":{"name":"first"}}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
+INSERT INTO lex_session_checkpoints (id, session_id, revision, kind, merged_id, body, ref, state, state_ref) VALUES ('00000000-0000-7777-b4ea-46b943907199', 'session', 3, 0, NULL, '{"id":"00000000-0000-7777-b4ea-46b943907199","sessionId":"session","name":"first","kind":"manual","state":{"head":{"sessionId":"session","turnId":"first-1"},"depth":2,"totalTokens":0,"totalCost":0,"status":"active"},"createdAt":0,"revision":3,"metadata":{"name":"first"}}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
 
 INSERT INTO lex_fact_owners (owner_id, revision, facts, terms, analyzer) VALUES ('ann', 1, 1, 4, 'english');
 
-INSERT INTO lex_facts (owner_id, id, subject, subject_key, predicate_key, object_key, subject_words, object_words, text, confidence, valid_from, valid_to, replaces_from, doubt, age, terms, body) VALUES ('ann', '00000000-0000-7383-8f24-ec03abb84b95', 'first', 'first', 'likes', 'green tea', ' first ', ' green tea ', 'first likes green tea', 1, 1, NULL, NULL, -1, -1, 4, '{"subject":"first","predicate":"likes","object":"green tea","mentions":[{"at":1,"confidence":1,"sources":[],"replaces":false}],"recordedAt":0,"metadata":{}}');
+INSERT INTO lex_facts (owner_id, id, subject, subject_key, predicate_key, object_key, subject_words, object_words, text, confidence, valid_from, valid_to, replaces_from, doubt, age, terms, body) VALUES ('ann', '00000000-0000-75d6-84a2-2cf508596396', 'first', 'first', 'likes', 'green tea', ' first ', ' green tea ', 'first likes green tea', 1, 1, NULL, NULL, -1, -1, 4, '{"subject":"first","predicate":"likes","object":"green tea","mentions":[{"at":1,"confidence":1,"sources":[],"replaces":false}],"recordedAt":0,"metadata":{}}');
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'first', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'first', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'like', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'like', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'green', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'green', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'tea', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'tea', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'first', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'first', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'green', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'green', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'tea', '00000000-0000-7383-8f24-ec03abb84b95', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'tea', '00000000-0000-75d6-84a2-2cf508596396', 1);
 
 INSERT INTO lex_vector_indexes (id, kind, name, model, dimensions, active, created_at, position, claim, claimed_until) OVERRIDING SYSTEM VALUE VALUES ('1', 'plain', 'memory', 'hashing-v1-8', 8, 1, 0, NULL, NULL, NULL);
 
 SELECT setval(pg_get_serial_sequence('lex_vector_indexes', 'id'), (SELECT MAX(id) FROM lex_vector_indexes));
 
-INSERT INTO lex_vector_owners (space_id, owner_id, incarnation, revision, purged) VALUES (1, 'ann', 'c4d5c705-b4ff-4d25-b0ac-a867a4b39a9c', 1, 0);
+INSERT INTO lex_vector_owners (space_id, owner_id, incarnation, revision, purged) VALUES (1, 'ann', '67128c77-5a3d-412b-a10b-dcd3755cfa83', 1, 0);
 
 INSERT INTO lex_vectors (space_id, owner_id, id, revision, role, timestamp, session_id, beginning, metadata, tags, expires_at, vector) VALUES (1, 'ann', 'first-0', 1, 'user', 0, NULL, 0, '{"name":"first"}', '{"\"name\":\"first\""}', NULL, '\x81638f3d81630f3e4115573e81638f3e613cb33e4115d73e21eefa3e81630f3f');
 

@@ -26,7 +26,7 @@ INSERT INTO lex_decisions (entry, scope, scope_id, agent, tool, at, body, data) 
 
 INSERT INTO lex_cache (name, entry, body, data, expires_at, used_at) VALUES ('default', 'first', NULL, x'edd7c90980401004c0549a0dc09c4658dc87072c8298bd49f8acf7fc8639bada5e73eb33f7a83395793d39eacdda97a8e88139b00bee819be82ff88df2818c2427cacabc4046644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446644446ffc9a87d', NULL, 0);
 
-INSERT INTO lex_audit (number, at, event_type, status, user_id, agent, run_id, model, body, data) VALUES (1, 0, 'llm_call', 'success', NULL, 'first', NULL, NULL, NULL, x'eddbb16ac33010c6f15711df2c17136a1cf406ddbb978bada401c90dd6252584bc7b49da47e8f8d772836e12d2ddfd06dd942f79f1f7eb292ba994fa3159298ab2435e5c49fbe3da5c5135bbcde6a67453b1f5f04c7fc435f8a72dc1c2faf51daa5dc32ebf8467063b9c0e3784b7403da026d217e88dcc07cc48cc89ccca780119212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c90d1bfc848f7f8fb0de66d5652ffb7ba47ecc63c0c9d8d9b4d67c3b8ddcddbd7dc0f7b45f9b1e6e6564f4a7d5473f37353523b4f536e4df71f');
+INSERT INTO lex_audit (number, at, event_type, status, user_id, agent, run_id, model, body, data) VALUES (1, 0, 'llm_call', 'success', NULL, 'first', NULL, NULL, NULL, x'eddb316e02311085e1ab58aff646282056f806e9d3a359af4390bc1bb41e1221c4dd11244748f9bb99c25359f6cc7c85af2adf65f6f7cba928a9d6699fad5645d9a1ccaea48fe3d25c5153711bcd4de9aa6acbe199fe884bf04f9b8385e5eb274c7609437909cf0c76381d6e086f817a404da42fd01b990f989198139995f102324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c8081921a37f91916ef1f71bccdba8a4d5dfea1eb1eb87dd6b67db75ee76e33a6f87bedf98f58af2e3549adb74525a4535373f3725b573cea535ddee');
 
 INSERT INTO lex_ledger_accounts (account, spent_usd, spent_tokens, reserved_usd, reserved_tokens, holds_until, changed_at, expires_at) VALUES ('a', 4, 2, 10, 3, 3600000, 0, 2764800000);
 
@@ -44,7 +44,7 @@ INSERT INTO lex_memory_bodies (serial, body, data, embedding) VALUES (1, '{"cont
 
 INSERT INTO lex_memory_bodies (serial, body, data, embedding) VALUES (2, NULL, x'edd74d0ac2400c86e1ab846f5d8a1b37739b58a3169c99320d8894dedd4bb87cd7d985fc7ccfa1a5b78c962a7afb78c6b07c7933b7d13f56fd6bb7988d0a3d600ed805ee013791bfc06f241f9091c8896465bc808c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c80819212364848c9011324246c8e87f32d2a4b56e7da4b725542ef375528df4bba7ab1c6a5e43458f75eca9f3fc01', NULL);
 
-INSERT INTO lex_sessions (id, user_id, parent_id, root_id, status, created_at, updated_at, revision, fence, head_session, head_turn, depth, total_tokens, total_cost, checkpoint_id, turns, run, is_tip, is_heavy, base_session, base_run, base_place) VALUES ('session', 'ann', NULL, 'session', 0, 0, 0, 3, 0, 'session', 'first-1', 2, 0, 0, '00000000-0000-7f42-a103-49c31e1d4a41', 2, 1, 1, 1, NULL, NULL, NULL);
+INSERT INTO lex_sessions (id, user_id, parent_id, root_id, status, created_at, updated_at, revision, fence, head_session, head_turn, depth, total_tokens, total_cost, checkpoint_id, turns, run, is_tip, is_heavy, base_session, base_run, base_place) VALUES ('session', 'ann', NULL, 'session', 0, 0, 0, 3, 0, 'session', 'first-1', 2, 0, 0, '00000000-0000-75bf-a8b3-f02ca827fbe9', 2, 1, 1, 1, NULL, NULL, NULL);
 
 INSERT INTO lex_session_states (session_id, body, ref, state, state_ref) VALUES ('session', '{"userId":"ann","lineage":[]}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
 
@@ -52,29 +52,29 @@ INSERT INTO lex_session_turns (session_id, place, run, turn_id, parent_session, 
 
 INSERT INTO lex_session_turns (session_id, place, run, turn_id, parent_session, parent_run, parent_place, body, ref) VALUES ('session', 2, 1, 'first-1', NULL, NULL, NULL, NULL, 'PbEdoMtp49g0t4_PHq0X820kcWcogeHS');
 
-INSERT INTO lex_session_checkpoints (id, session_id, revision, kind, merged_id, body, ref, state, state_ref) VALUES ('00000000-0000-7f42-a103-49c31e1d4a41', 'session', 3, 0, NULL, '{"id":"00000000-0000-7f42-a103-49c31e1d4a41","sessionId":"session","name":"first","kind":"manual","state":{"head":{"sessionId":"session","turnId":"first-1"},"depth":2,"totalTokens":0,"totalCost":0,"status":"active"},"createdAt":0,"revision":3,"metadata":{"name":"first"}}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
+INSERT INTO lex_session_checkpoints (id, session_id, revision, kind, merged_id, body, ref, state, state_ref) VALUES ('00000000-0000-75bf-a8b3-f02ca827fbe9', 'session', 3, 0, NULL, '{"id":"00000000-0000-75bf-a8b3-f02ca827fbe9","sessionId":"session","name":"first","kind":"manual","state":{"head":{"sessionId":"session","turnId":"first-1"},"depth":2,"totalTokens":0,"totalCost":0,"status":"active"},"createdAt":0,"revision":3,"metadata":{"name":"first"}}', NULL, NULL, '2zUatjd-lkTua54TqqCTT5V62u2eqPvV');
 
 INSERT INTO lex_fact_owners (owner_id, revision, facts, terms, analyzer) VALUES ('ann', 1, 1, 4, 'english');
 
-INSERT INTO lex_facts (owner_id, id, subject, subject_key, predicate_key, object_key, subject_words, object_words, text, confidence, valid_from, valid_to, replaces_from, doubt, age, terms, body) VALUES ('ann', '00000000-0000-7774-89c7-ff34cd8e97be', 'first', 'first', 'likes', 'green tea', ' first ', ' green tea ', 'first likes green tea', 1, 1, NULL, NULL, -1, -1, 4, '{"subject":"first","predicate":"likes","object":"green tea","mentions":[{"at":1,"confidence":1,"sources":[],"replaces":false}],"recordedAt":0,"metadata":{}}');
+INSERT INTO lex_facts (owner_id, id, subject, subject_key, predicate_key, object_key, subject_words, object_words, text, confidence, valid_from, valid_to, replaces_from, doubt, age, terms, body) VALUES ('ann', '00000000-0000-718c-9745-fafc84b0cafb', 'first', 'first', 'likes', 'green tea', ' first ', ' green tea ', 'first likes green tea', 1, 1, NULL, NULL, -1, -1, 4, '{"subject":"first","predicate":"likes","object":"green tea","mentions":[{"at":1,"confidence":1,"sources":[],"replaces":false}],"recordedAt":0,"metadata":{}}');
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'first', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'first', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'like', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'like', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'green', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'green', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'tea', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 0, 'tea', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'first', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'first', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'green', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'green', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
-INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'tea', '00000000-0000-7774-89c7-ff34cd8e97be', 1);
+INSERT INTO lex_fact_terms (owner_id, kind, term, fact_id, frequency) VALUES ('ann', 1, 'tea', '00000000-0000-718c-9745-fafc84b0cafb', 1);
 
 INSERT INTO lex_vector_indexes (id, kind, name, model, dimensions, active, created_at, position, claim, claimed_until) VALUES (1, 'plain', 'memory', 'hashing-v1-8', 8, 1, 0, NULL, NULL, NULL);
 
-INSERT INTO lex_vector_owners (space_id, owner_id, incarnation, revision, purged) VALUES (1, 'ann', '4d4d7f1c67a18eda4c721f4f0ac4209f', 1, 0);
+INSERT INTO lex_vector_owners (space_id, owner_id, incarnation, revision, purged) VALUES (1, 'ann', 'ae62ed8b2b239e0932ae9dc6d9827ae9', 1, 0);
 
 INSERT INTO lex_vectors (space_id, owner_id, id, revision, role, timestamp, session_id, beginning, metadata, tags, expires_at, vector) VALUES (1, 'ann', 'first-0', 1, 'user', 0, NULL, 0, '{"name":"first"}', '["\"name\":\"first\""]', NULL, x'81638f3d81630f3e4115573e81638f3e613cb33e4115d73e21eefa3e81630f3f');
 

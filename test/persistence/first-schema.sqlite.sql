@@ -248,8 +248,6 @@ INSERT INTO lex_memory_words (lex_memory_words, rank) VALUES ('deletemerge', 40)
 
 CREATE VIRTUAL TABLE lex_memory_places USING fts5vocab(lex_memory_words, instance);
 
-CREATE VIRTUAL TABLE lex_memory_counts USING fts5vocab(lex_memory_words, row);
-
 CREATE TABLE lex_sessions (
     id TEXT NOT NULL PRIMARY KEY,
     user_id TEXT NOT NULL,
