@@ -24,6 +24,7 @@ import * as Memory from "../memory/Memory.js"
 import type * as MemoryConfig from "../memory/MemoryConfig.js"
 import * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
 import type * as MemoryStore from "../memory/MemoryStore.js"
+import * as VectorIndex from "../memory/VectorIndex.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as SessionConfig from "../session/SessionConfig.js"
@@ -73,10 +74,12 @@ export interface Backend {
 export interface Given
   extends Omit<Agents.Replaceable, "memory" | "sessions" | "governance" | "log">,
     Agents.WithStages {
+  /** What makes the vectors with `defaultBackend: "vector"`. Default: `HashingEmbedder`. */
   readonly embedder?: Of<Embedder.Embedder> | undefined
   readonly extractor?: Memory.Collaborators["extractor"]
   readonly compressor?: Memory.Collaborators["compressor"]
   readonly policies?: Governance.Replaceable["policies"]
+  readonly quotas?: Governance.Replaceable["quotas"]
 }
 
 /** How the parts are configured; from the environment where something is absent and `fromEnvironment` is set. */
@@ -122,6 +125,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
   const memory = Memory.layer<Memory.Collaborators & { readonly config: MemoryConfig.Options }>({
     config: configured.memory,
     store: entries,
+    vectors: given.embedder && Layer.provideMerge(VectorIndex.layerMemory(), given.embedder),
     facts: same(FactStore.FactStore),
     lastConsolidation: LastConsolidation.layerCache(),
     extractor: given.extractor,
@@ -138,7 +142,8 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     ledger: same(CostLedger.CostLedger),
     rates: same(RateLimitStore.RateLimitStore),
     audit: same(AuditLog.AuditLog),
-    policies: given.policies
+    policies: given.policies,
+    quotas: given.quotas
   })
   const stores = Layer.merge(
     backend.facts(defaultBackend) ?? FactStore.layerMemory(),

@@ -4,19 +4,31 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
-import { SessionId, UserId } from "../../src/domain/Ids.js"
+import { EntryId, RunId, SessionId, UserId } from "../../src/domain/Ids.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Governance from "../../src/governance/Governance.js"
+import { ResourceExhaustedError } from "../../src/governance/GovernanceError.js"
+import * as PolicyEngine from "../../src/governance/PolicyEngine.js"
+import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
+import * as Embedder from "../../src/llm/Embedder.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
+import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalStore from "../../src/tool/ApprovalStore.js"
+import * as CountingEmbedder from "../support/CountingEmbedder.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
@@ -54,19 +66,109 @@ const remembered = (runId: Effect.Effect.Success<typeof lived>) =>
 
 const model = TestModel.layer([{ text: "nice" }])
 
+type Open = (
+  options: Lexigram.Replaceable & Lexigram.Settings
+) => Effect.Effect<Layer.Layer<Lexigram.Out, unknown>, unknown, import("effect/Scope").Scope>
+
+/** What can be given in place of what a system has of its own. */
+const takes = (open: Open) => {
+  it.scoped("makes vectors by the embedder that it is given", () =>
+    Effect.gen(function* () {
+      const { calls, embedder } = CountingEmbedder.make()
+      const system = yield* open({
+        memory: { defaultBackend: "vector" },
+        embedder: Layer.succeed(Embedder.Embedder, embedder)
+      })
+      yield* Effect.provide(lived, system)
+      assert.include(calls.flat(), "my cat is called Tom")
+    })
+  )
+
+  it.scoped("reads facts, writes summaries and counts tokens by what it is given", () =>
+    Effect.gen(function* () {
+      const extractor = Layer.succeed(EntityExtractor.EntityExtractor, {
+        extract: () =>
+          Effect.succeed({ facts: [{ subject: "Ada", predicate: "owns", object: "a kite" }], entities: ["Ada"] })
+      })
+      const tokens = TokenCounter.make({ model: "letters", exact: true, count: (text) => text.length })
+      const system = yield* open({
+        memory: { consolidation: { batchSize: 5, intervalSeconds: 36_000, ageThresholdHours: 1 } },
+        extractor,
+        compressor: EpisodicCompressor.layerExtractive,
+        tokens: Layer.succeed(TokenCounter.TokenCounter, tokens)
+      })
+      yield* Effect.gen(function* () {
+        const memory = yield* WorkingMemory.WorkingMemory
+        const entries = Array.from("abcdefghij", (letter, n) =>
+          MemoryEntry.make({
+            id: EntryId.make(`entry ${letter}`),
+            ownerId: "ada",
+            content: `${letter} alone`,
+            role: "user",
+            timestamp: n
+          })
+        )
+        yield* Effect.forEach(entries, memory.add)
+        yield* memory.flush({ ownerId: "ada" })
+        const { facts, tokens } = yield* memory.assemble({ ownerId: "ada", query: "Ada", tokenBudget: 2000 })
+        assert.lengthOf(facts, 1)
+        assert.include(facts[0], "kite")
+        assert.isAbove(tokens, 30)
+        const store = yield* MemoryStore.MemoryStore
+        assert.strictEqual(yield* store.count("ada"), 10)
+        const consolidator = yield* MemoryConsolidator.MemoryConsolidator
+        yield* TestClock.adjust("40 hours")
+        yield* consolidator.consolidate({ ownerId: "ada" })
+        assert.strictEqual(yield* store.count("ada"), 2)
+      }).pipe(Effect.provide(system))
+    })
+  )
+
+  it.scoped("asks the policies and the quotas that it is given", () =>
+    Effect.gen(function* () {
+      const policies = PolicyEngine.layer([
+        { id: "not today", scope: "model", effect: "deny", when: { users: ["ada"] } }
+      ])
+      const denying = yield* open({ policies })
+      const denied = (yield* Effect.flip(Effect.provide(lived, denying))) as { readonly _tag: string }
+      assert.strictEqual(denied._tag, "PolicyViolationError")
+      const error = new ResourceExhaustedError({
+        message: "no more",
+        tenantId: "t",
+        unitName: "u",
+        limit: 1,
+        current: 1
+      })
+      const exhausted = Effect.succeed<ResourceQuotas.QuotaDecision>({ status: "exhausted", usage: [], error })
+      const quotas = Layer.succeed(ResourceQuotas.ResourceQuotas, {
+        consume: () => exhausted,
+        consumeKind: () => exhausted,
+        consumeKinds: () => exhausted,
+        correct: () => Effect.void,
+        snapshot: (tenantId, unit) => Effect.succeed({ tenantId, unit, current: 1 })
+      })
+      const refused = Effect.flatMap(Governance.Governance, (governance) =>
+        Effect.flip(
+          governance.reserve({ runId: RunId.make("run"), agent: "a", provider: "p", model: "m", tenantId: "t" })
+        )
+      )
+      assert.deepStrictEqual(yield* Effect.provide(refused, yield* open({ quotas })), error as unknown)
+    })
+  )
+}
+
 describe("a system in memory", () => {
+  takes((options) => Effect.succeed(Lexigram.layerMemory(options).pipe(Layer.provide(model))))
+
   it.effect("remembers, keeps the session, the run and what was done", () =>
     Effect.flatMap(lived, remembered).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(model))))
   )
 })
 
-type System = Layer.Layer<Lexigram.Out, unknown>
-
-const suite = (
-  name: string,
-  system: (options: Lexigram.Settings) => Effect.Effect<System, unknown, import("effect/Scope").Scope>
-) =>
+const suite = (name: string, system: Open) =>
   describe(`a system over ${name}`, () => {
+    takes(system)
+
     it.scoped("goes on in the next process with all it had", () =>
       Effect.gen(function* () {
         const one = yield* system({})
