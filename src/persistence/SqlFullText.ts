@@ -90,11 +90,9 @@ export interface FullText {
     readonly sql: string
     readonly params: (words: ReadonlyArray<string>, limit: number) => Array<Param>
   }
-  /** The lists of words, expired entries among them, by the place of the word; with the `version` of the owner where they take several statements. */
+  /** The lists of words, expired entries among them, by the place of the word. */
   readonly lists: string
-  readonly listsParams: (words: ReadonlyArray<string>, owner: number) => Array<Param>
-  /** Statements at a time among which words are dealt out: as many sessions of a server work at once. */
-  readonly statements: number
+  readonly listsParams: (words: ReadonlyArray<string>) => Array<Param>
   readonly listOf: (row: Row) => List
 }
 
@@ -178,7 +176,6 @@ const sqlite = (dialect: Dialect): FullText => ({
     `SELECT q.key AS place, (SELECT ${jsonOf(dialect)("p.doc")} FROM lex_memory_places p WHERE p.term = q.value) AS serials` +
     " FROM json_each(?) q",
   listsParams: (words) => [dialect.list(words)],
-  statements: 1,
   listOf: (row) => ({ place: Number(row["place"]), ...counted(numbers(row["serials"])) })
 })
 
@@ -212,14 +209,11 @@ const postgres = (dialect: Dialect): FullText => {
       params: (words, limit) => [words.map((word) => `'${word}'`).join(" | "), limit]
     },
     lists:
-      // Each change of the entries of an owner makes a new version of its row.
-      "SELECT (SELECT o.xmin::text || o.ctid::text FROM lex_memory_owners o WHERE o.serial = ?) AS version," +
-      " q.place - 1 AS place, l.* FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place) CROSS JOIN LATERAL (SELECT" +
+      "SELECT q.place - 1 AS place, l.* FROM unnest(?::text[]) WITH ORDINALITY AS q(word, place) CROSS JOIN LATERAL (SELECT" +
       ` ${all("w.serial")} AS serials, ${all("w.length")} AS lengths, ${all("w.serial", repeated)} AS repeated,` +
       ` ${all("(w.often ->> q.word)::int4", repeated)} AS times` +
       " FROM lex_memory_words w WHERE w.words @@ ('''' || q.word || '''')::tsquery) l",
-    listsParams: (words, owner) => [owner, dialect.list(words)],
-    statements: 2,
+    listsParams: (words) => [dialect.list(words)],
     listOf: (row) => {
       const serials = numbers(row["serials"])
       const times = new Uint32Array(serials.length).fill(1)

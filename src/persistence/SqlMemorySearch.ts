@@ -10,7 +10,6 @@
  */
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
-import * as Parallel from "../internal/Parallel.js"
 import * as LexicalIndex from "../memory/LexicalIndex.js"
 import type { Selection } from "../memory/Selection.js"
 import type * as Database from "./Database.js"
@@ -78,21 +77,6 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
       " ORDER BY m.timestamp DESC, m.id DESC LIMIT ?"
   )
 
-  /** In the order of the words, as they were at one time. */
-  const listsOf = Effect.fnUntraced(function* (db: Database.Access, words: ReadonlyArray<string>, owner: number) {
-    const read = (some: ReadonlyArray<string>) => db.rows(lists, full.listsParams(some, owner))
-    const count = Math.min(full.statements, words.length)
-    const dealt = Array.from({ length: count }, (_, first) => words.filter((_, at) => at % count === first))
-    const found = yield* Parallel.forEach(dealt, read, count)
-    const isOne = new Set(found.flat().map((row) => row["version"])).size === 1
-    const parts = isOne ? found : [yield* read(words)]
-    return parts
-      .flatMap((rows, first) =>
-        rows.map(full.listOf).map((list) => ({ ...list, place: list.place * parts.length + first }))
-      )
-      .sort((a, b) => a.place - b.place)
-  })
-
   /** Those whose rows are selected and may be among the best, with their scores. */
   const candidates = Effect.fnUntraced(function* (
     db: Database.Access,
@@ -154,12 +138,16 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText): Search => {
     const live = owner.entries - dead.size
     if (live <= 0 || words.length === 0) return nothing(0)
     const average = Math.max(1, (owner.words - Number(gone?.["words"] ?? 0)) / live)
-    const weighed = (yield* listsOf(db, words, owner.serial)).map((list) => {
-      const kept = dead.size === 0 ? list : SqlFullText.without(list, dead)
-      const holders = kept.serials.length
-      // Somebody may have stored more since the owner was read.
-      return { ...kept, weight: LexicalIndex.idf(Math.max(live, holders), holders) }
-    })
+    const rows = yield* db.rows(lists, full.listsParams(words))
+    const weighed = rows
+      .map(full.listOf)
+      .sort((a, b) => a.place - b.place)
+      .map((list) => {
+        const kept = dead.size === 0 ? list : SqlFullText.without(list, dead)
+        const holders = kept.serials.length
+        // Somebody may have stored more since the owner was read.
+        return { ...kept, weight: LexicalIndex.idf(Math.max(live, holders), holders) }
+      })
     const ceiling = weighed.reduce((sum, { weight }) => sum + weight * (LexicalIndex.K1 + 1), 0)
     if (limit <= 0) return nothing(ceiling)
     const { found, isStale } = yield* candidates(db, ListRanking.make(weighed, average), { limit, selection })

@@ -70,6 +70,12 @@ type Open = (
   options: Lexigram.Replaceable & Lexigram.Settings
 ) => Effect.Effect<Layer.Layer<Lexigram.Out, unknown>, unknown, import("effect/Scope").Scope>
 
+/** What is given here needs nothing else. */
+const closed = (system: Layer.Layer<Lexigram.Out, any, any>): Layer.Layer<Lexigram.Out, unknown> =>
+  Layer.provide(system, model) as Layer.Layer<Lexigram.Out, unknown>
+
+const size = { inputTokens: 10, maxOutputTokens: 10 }
+
 /** What can be given in place of what a system has of its own. */
 const takes = (open: Open) => {
   it.scoped("makes vectors by the embedder that it is given", () =>
@@ -149,7 +155,14 @@ const takes = (open: Open) => {
       })
       const refused = Effect.flatMap(Governance.Governance, (governance) =>
         Effect.flip(
-          governance.reserve({ runId: RunId.make("run"), agent: "a", provider: "p", model: "m", tenantId: "t" })
+          governance.reserve({
+            runId: RunId.make("run"),
+            agent: "a",
+            provider: "p",
+            model: "m",
+            tenantId: "t",
+            ...size
+          })
         )
       )
       assert.deepStrictEqual(yield* Effect.provide(refused, yield* open({ quotas })), error as unknown)
@@ -158,7 +171,7 @@ const takes = (open: Open) => {
 }
 
 describe("a system in memory", () => {
-  takes((options) => Effect.succeed(Lexigram.layerMemory(options).pipe(Layer.provide(model))))
+  takes((options) => Effect.succeed(closed(Lexigram.layerMemory(options))))
 
   it.effect("remembers, keeps the session, the run and what was done", () =>
     Effect.flatMap(lived, remembered).pipe(Effect.provide(Lexigram.layerMemory().pipe(Layer.provideMerge(model))))
@@ -234,7 +247,7 @@ const suite = (name: string, system: Open) =>
   })
 
 suite("sqlite", (settings) =>
-  Effect.map(SqliteDrivers.file, (file) => Lexigram.layerSqlite({ file, ...settings }).pipe(Layer.provide(model))))
+  Effect.map(SqliteDrivers.file, (file) => closed(Lexigram.layerSqlite({ file, ...settings }))))
 
 const postgres = await PostgresServer.database()
 
@@ -242,7 +255,7 @@ TestServers.suite("postgres", postgres, ({ empty, url }) => {
   suite("postgres", (settings) =>
     Effect.as(
       Effect.ignore(empty),
-      Lexigram.layerPostgres({ url: Redacted.make(url), vectors: "scan", ...settings }).pipe(Layer.provide(model))
+      closed(Lexigram.layerPostgres({ url: Redacted.make(url), vectors: "scan", ...settings }))
     ))
 })
 

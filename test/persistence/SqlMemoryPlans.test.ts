@@ -157,9 +157,8 @@ SqlDatabases.suite("statements of memory", ({ layer, name }) => {
       const owners = yield* database.rows("SELECT serial, owner_id FROM lex_memory_owners ORDER BY owner_id")
       const found: Array<ReadonlyArray<unknown>> = []
       for (const owner of owners) {
-        const serial = Number(owner["serial"])
-        const words = [SqlFullText.wordOf(serial, "zebra")]
-        const rows = yield* database.rows(dialect.sql(full.lists), full.listsParams(words, serial))
+        const words = [SqlFullText.wordOf(Number(owner["serial"]), "zebra")]
+        const rows = yield* database.rows(dialect.sql(full.lists), full.listsParams(words))
         found.push([owner["owner_id"], ...rows.map((row) => full.listOf(row).serials.length)])
       }
       assert.deepStrictEqual(found, [
