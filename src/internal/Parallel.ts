@@ -81,3 +81,15 @@ const causeOf = <E>(fibers: ReadonlyArray<Fiber.RuntimeFiber<void, E>>, first: C
   }
   return cause
 }
+
+/**
+ * Two effects at once, as `forEach` runs them.
+ */
+export const zip = <A, E, R, B, E2, R2>(
+  first: Effect.Effect<A, E, R>,
+  second: Effect.Effect<B, E2, R2>
+): Effect.Effect<readonly [A, B], E | E2, R | R2> =>
+  Effect.map(
+    forEach<Effect.Effect<A | B, E | E2, R | R2>, A | B, E | E2, R | R2>([first, second], (effect) => effect, 2),
+    (results) => results as unknown as readonly [A, B]
+  )

@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { EntryId } from "../domain/Ids.js"
+import * as Parallel from "../internal/Parallel.js"
 import type { Service as Embedder } from "../llm/Embedder.js"
 import * as EntityNames from "./EntityNames.js"
 import type { MemoryBackend, Position } from "./MemoryBackend.js"
@@ -162,25 +163,28 @@ const taggedWith = (backend: MemoryBackend, query: MemoryQuery, names: ReadonlyA
         selection: { ...selection, filters: { ...selection.filters, entities: { in: names } } }
       })
 
-const vectorHits = (vectors: Sources["vectors"], query: MemoryQuery, text: string, selection: Selection) =>
-  vectors === undefined
-    ? Effect.succeed(undefined)
-    : Effect.flatMap(vectors.embedder.embed(text.slice(0, embedded)), (vector) =>
-        vectors.index.search(query.ownerId, vector, { limit: poolSize, selection })
-      )
+/** By words and by vectors at the same time: either may have to wait for a server. */
+const hitsOf = ({ backend, vectors }: Sources, { ownerId }: MemoryQuery, text: string, selection: Selection) => {
+  const lexical = backend.lexical(ownerId, { text, limit: poolSize, selection })
+  if (vectors === undefined) return Effect.map(lexical, (lexical) => [lexical, undefined] as const)
+  const nearest = Effect.flatMap(vectors.embedder.embed(text.slice(0, embedded)), (vector) =>
+    vectors.index.search(ownerId, vector, { limit: poolSize, selection })
+  )
+  return Parallel.zip(lexical, nearest)
+}
 
 /** The candidates of a query that has a text. */
 const relevant = Effect.fnUntraced(function* (
-  { backend, vectors }: Sources,
+  sources: Sources,
   query: MemoryQuery,
   text: string,
   selection: Selection,
   settings: Settings
 ) {
+  const { backend } = sources
   const { ownerId } = query
   const names = EntityNames.entitiesOf(text, { limit: maxNames })
-  const lexical = yield* backend.lexical(ownerId, { text, limit: poolSize, selection })
-  const vector = yield* vectorHits(vectors, query, text, selection)
+  const [lexical, vector] = yield* hitsOf(sources, query, text, selection)
   const answers = yield* answersTo(backend, query, lexical.hits, selection)
   const tagged = yield* taggedWith(backend, query, names, selection)
   const found = Relevance.combine({

@@ -143,4 +143,13 @@ describe("Parallel.forEach", () => {
       if (Exit.isSuccess(exit)) break
     }
   })
+
+  it.effect("zip runs both at once, and gives both", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<number>()
+      const both = yield* Parallel.zip(Deferred.await(gate), Effect.as(Deferred.succeed(gate, 1), "two"))
+      assert.deepStrictEqual(both, [1, "two"])
+      assert.strictEqual(yield* Effect.flip(Parallel.zip(Effect.never, Effect.fail("no"))), "no")
+    })
+  )
 })

@@ -470,6 +470,27 @@ describe("MemoryStore with vectors", () => {
     })
   )
 
+  it.effect("words and vectors are looked for at the same time", () =>
+    Effect.gen(function* () {
+      const { backend, index, make } = yield* setting
+      yield* make().store(entry("a", { content: "a kite" }))
+      const slow = make({
+        backend: { ...backend, lexical: (...asked) => Effect.delay(backend.lexical(...asked), "1 second") },
+        index: { ...index, search: (...asked) => Effect.delay(index.search(...asked), "1 second") }
+      })
+      const found = yield* Effect.fork(slow.retrieve({ ownerId: "o", query: "kite", explain: true }))
+      yield* TestClock.adjust("1 second")
+      const [first] = yield* Fiber.join(found)
+      assert.isAbove(first?.explanation?.lexical ?? 0, 0)
+      assert.isAbove(first?.explanation?.vector ?? 0, 0)
+      const failing = make({
+        backend: { ...backend, lexical: () => Effect.never },
+        index: { ...index, search: () => Effect.fail(broken) }
+      })
+      assert.strictEqual(yield* Effect.flip(failing.retrieve({ ownerId: "o", query: "kite" })), broken)
+    })
+  )
+
   it.effect("sessions are selected by vectors as by words", () =>
     Effect.gen(function* () {
       const { index, make } = yield* setting
