@@ -21,6 +21,8 @@ import type { Above } from "./Persistence.js"
 
 /** Milliseconds. */
 const most = 150
+/** Where each of four words stands in half of all entries. */
+const mostCommon = 300
 const dimensions = 384
 const ownerId = "ada"
 const searches = 30
@@ -117,21 +119,21 @@ export const rows = async (
     const nearest = (index: VectorIndex.Service) => (n: number) =>
       index.search(ownerId, vectorOf(1_000_000 + n), { limit: 10 })
     type Search = (n: number) => Effect.Effect<ReadonlyArray<unknown>, unknown>
-    const subjects: ReadonlyArray<readonly [subject: string, isJudged: boolean, Search]> = [
-      ["words", true, retrieve(byWords, wordsOf)],
-      ["common words", true, retrieve(byWords, commonOf)],
-      ["vectors, scan", true, nearest(scan)],
-      ["words and vectors, scan", true, retrieve(both, wordsOf)],
-      ["common words and vectors, scan", true, retrieve(both, commonOf)],
+    const subjects: ReadonlyArray<readonly [subject: string, most: number, Search]> = [
+      ["words", most, retrieve(byWords, wordsOf)],
+      ["common words", mostCommon, retrieve(byWords, commonOf)],
+      ["vectors, scan", most, nearest(scan)],
+      ["words and vectors, scan", most, retrieve(both, wordsOf)],
+      ["common words and vectors, scan", mostCommon, retrieve(both, commonOf)],
       ...others.flatMap(
         ([name, index]) =>
           [
-            [`vectors, ${name}`, false, nearest(index)],
-            [`words and vectors, ${name}`, false, retrieve(of(index), wordsOf)]
+            [`vectors, ${name}`, Number.POSITIVE_INFINITY, nearest(index)],
+            [`words and vectors, ${name}`, Number.POSITIVE_INFINITY, retrieve(of(index), wordsOf)]
           ] as const
       )
     ]
-    for (const [subject, isJudged, search] of subjects) {
+    for (const [subject, most, search] of subjects) {
       const wall: Array<Sample> = []
       const cpu: Array<Sample> = []
       for (let n = -warmup; n < searches; n++) {
@@ -146,7 +148,7 @@ export const rows = async (
       }
       const row = makeRow(label, subject, "ms", wall, { found: 10 })
       rows.push(row, makeRow(label, subject, "ms CPU", cpu, { found: 10 }))
-      if (isJudged) options.above(`${label}: ${subject}, ms of the slowest`, row.max, most)
+      options.above(`${label}: ${subject}, ms of the slowest`, row.max, most)
     }
   } finally {
     await opened.close()
