@@ -22,6 +22,16 @@ describe("layering", () => {
     assert.deepStrictEqual(found, [], found.join("\n"))
   })
 
+  it("no test changes the `it` that the tests of a process share", () => {
+    const tests = Path.join(root, "test")
+    const found = filesBelow(tests).filter((file) =>
+      /\bit\.layer\(|import \{[^}]*\blayer\b[^}]*\} from "@effect\/vitest"/.test(
+        Fs.readFileSync(Path.join(tests, file), "utf8")
+      )
+    )
+    assert.deepStrictEqual(found, [], "layer of @effect/vitest: use test/support/Shared.ts")
+  })
+
   it("a lower folder, the own folder and other packages' modules may be imported", () => {
     accepts({
       "tool/ToolSet.ts": `

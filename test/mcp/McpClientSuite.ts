@@ -2,7 +2,7 @@
  * What every client of an MCP server does, whatever is between the two. The layer is a client named "suite" of the program in
  * test/support.
  */
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import * as Chunk from "effect/Chunk"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -11,6 +11,7 @@ import type * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { McpClient, type McpError, type Progress } from "../../src/skill/McpClient.js"
+import * as Shared from "../support/Shared.js"
 
 const reasonOf = <A>(effect: Effect.Effect<A, McpError>) => Effect.map(Effect.flip(effect), ({ reason }) => reason)
 
@@ -18,9 +19,9 @@ const cancelled = (client: McpClient["Type"]) =>
   Effect.map(client.callTool("state"), ({ structuredContent }) => structuredContent?.["cancelled"])
 
 export const suite = (name: string, client: Layer.Layer<McpClient, McpError>): void =>
-  layer(client, { excludeTestServices: true })(`McpClient: ${name}`, (it) => {
+  Shared.suite(`McpClient: ${name}`, client, (sharing) => {
     const test = (fact: string, run: (client: McpClient["Type"]) => Effect.Effect<void, unknown>): void =>
-      it.effect(fact, () => Effect.flatMap(McpClient, run))
+      sharing(fact, () => Effect.flatMap(McpClient, run))
 
     test("says what the server is", (client) =>
       Effect.gen(function* () {

@@ -1,6 +1,6 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -9,6 +9,7 @@ import * as McpClientSdk from "../../src/mcp/McpClientSdk.js"
 import * as McpBridge from "../../src/skill/McpBridge.js"
 import { McpClient, type McpError } from "../../src/skill/McpClient.js"
 import * as McpServers from "../support/McpServers.js"
+import * as Shared from "../support/Shared.js"
 
 const everything = McpClientSdk.layerStdio({
   name: "everything",
@@ -24,8 +25,8 @@ const call = (name: string, args?: Record<string, unknown>) =>
   Effect.flatMap(McpClient, (client) => client.callTool(name, args))
 
 const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
-  layer(client, { excludeTestServices: true })(name, (it) => {
-    it.effect("its tools become skills, all but the one that is a task", () =>
+  Shared.suite(name, client, (test) => {
+    test("its tools become skills, all but the one that is a task", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const tools = yield* client.listTools
@@ -36,10 +37,9 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
           tools.filter(({ requiresTask }) => requiresTask !== true).map((tool) => `everything__${tool.name}`)
         )
         for (const { problem } of skills) assert.isUndefined(problem)
-      })
-    )
+      }))
 
-    it.effect("its tools give text, numbers, images, links and embedded resources", () =>
+    test("its tools give text, numbers, images, links and embedded resources", () =>
       Effect.gen(function* () {
         assert.deepStrictEqual((yield* call("echo", { message: "hello" })).content, [
           { type: "text", text: "Echo: hello" }
@@ -59,17 +59,15 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
           conditions: "Light rain / drizzle",
           humidity: 82
         })
-      })
-    )
+      }))
 
-    it.effect("arguments that do not fit, and a tool that is not there, are results that say so", () =>
+    test("arguments that do not fit, and a tool that is not there, are results that say so", () =>
       Effect.gen(function* () {
         assert.isTrue((yield* call("get-sum", { a: "x" })).isError)
         assert.isTrue((yield* call("no-such-tool")).isError)
-      })
-    )
+      }))
 
-    it.effect("its resources and prompts can be read", () =>
+    test("its resources and prompts can be read", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const [first] = yield* client.listResources
@@ -86,10 +84,9 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         assert.deepStrictEqual(McpBridge.messages(prompt), [
           { role: "user", content: [{ type: "text", text: "What's weather in Paris?" }] }
         ])
-      })
-    )
+      }))
 
-    it.effect("a long call tells of its progress, and can be cancelled and timed out", () =>
+    test("a long call tells of its progress, and can be cancelled and timed out", () =>
       Effect.gen(function* () {
         const client = yield* McpClient
         const told: Array<number> = []
@@ -111,8 +108,7 @@ const ours = (client: Layer.Layer<McpClient, McpError>, name: string): void =>
         )
         assert.strictEqual(error.reason, "Timeout")
         yield* client.ping
-      })
-    )
+      }))
   })
 
 ours(everything, "server-everything over stdio")

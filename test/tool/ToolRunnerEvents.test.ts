@@ -4,7 +4,6 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import type * as MetricPair from "effect/MetricPair"
 import * as Option from "effect/Option"
@@ -384,7 +383,7 @@ describe("metrics", () => {
   )
 })
 
-it.layer(Layer.empty)("outside of a run", (it) => {
+describe("outside of a run", () => {
   it.effect("a call works and says nothing", () =>
     Effect.gen(function* () {
       assert.isTrue((yield* run(fails, call("fails"))).isFailure)
