@@ -1,31 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FC from "effect/FastCheck"
-import * as Metric from "effect/Metric"
 import * as MetricBoundaries from "effect/MetricBoundaries"
+import type * as MetricHook from "effect/MetricHook"
 import * as MetricKey from "effect/MetricKey"
 import * as MetricLabel from "effect/MetricLabel"
 import * as MetricPair from "effect/MetricPair"
+import * as MetricRegistry from "effect/MetricRegistry"
 import * as PrometheusText from "../../src/telemetry/PrometheusText.js"
 import * as PrometheusParser from "../support/PrometheusParser.js"
 
 type Tags = Readonly<Record<string, string>>
 
-/** One metric of a page, with the values it was given. */
+/** One metric of a page, with the values it was given, in a registry of its own: pages of all that is registered are no business of it. */
 const pair = <Type extends MetricKey.MetricKey<any>>(
   key: Type,
   tags: Tags,
-  update: (metric: any) => void
+  update: (metric: MetricHook.MetricHook.Untyped) => void
 ): MetricPair.MetricPair.Untyped => {
   const tagged = MetricKey.taggedWithLabels(
     key as any,
     Object.entries(tags).map(([name, value]) => MetricLabel.make(name, value))
   )
-  // A registry of its own: the hook of a metric that nobody else knows.
-  const metric = Metric.fromMetricKey(MetricKey.tagged(tagged, "only", String(++made)) as any) as any
+  const metric: MetricHook.MetricHook.Untyped = MetricRegistry.make().get(tagged as MetricKey.MetricKey.Untyped)
   update(metric)
-  return MetricPair.make(tagged as any, metric.unsafeValue([]))
+  return MetricPair.make(tagged as any, metric.get())
 }
-let made = 0
 
 const counter = (name: string, tags: Tags, value: number | bigint, description?: string) =>
   pair(
@@ -33,13 +32,13 @@ const counter = (name: string, tags: Tags, value: number | bigint, description?:
       ? MetricKey.counter(name, { bigint: true, incremental: true, description })
       : MetricKey.counter(name, { incremental: true, description })) as any,
     tags,
-    (metric) => metric.unsafeUpdate(value, [])
+    (metric) => metric.update(value)
   )
 const gauge = (name: string, tags: Tags, value: number) =>
-  pair(MetricKey.gauge(name), tags, (metric) => metric.unsafeUpdate(value, []))
+  pair(MetricKey.gauge(name), tags, (metric) => metric.update(value))
 const histogram = (name: string, tags: Tags, values: ReadonlyArray<number>, bounds = [1, 2.5, 10]) =>
   pair(MetricKey.histogram(name, MetricBoundaries.fromIterable(bounds)), tags, (metric) => {
-    for (const value of values) metric.unsafeUpdate(value, [])
+    for (const value of values) metric.update(value)
   })
 
 const both = (pairs: ReadonlyArray<MetricPair.MetricPair.Untyped>) => {
@@ -95,15 +94,15 @@ h_ms_count{a="1",b="2"} 5
   })
 
   it("what may fall is a gauge, words are counters, summaries have quantiles", () => {
-    const falling = pair(MetricKey.counter("balance"), {}, (metric) => metric.unsafeUpdate(-2, []))
+    const falling = pair(MetricKey.counter("balance"), {}, (metric) => metric.update(-2))
     const words = pair(MetricKey.frequency("words"), { x: "1" }, (metric) => {
-      for (const word of ["b", "a", "b"]) metric.unsafeUpdate(word, [])
+      for (const word of ["b", "a", "b"]) metric.update(word)
     })
     const summary = pair(
       MetricKey.summary({ name: "size", maxAge: "1 hour", maxSize: 10, error: 0, quantiles: [0.5, 1] }),
       {},
       (metric) => {
-        for (const value of [1, 2, 3]) metric.unsafeUpdate([value, Date.now()], [])
+        for (const value of [1, 2, 3]) metric.update([value, Date.now()])
       }
     )
     const { parsed, parsedOpen } = both([falling, words, summary])
@@ -277,7 +276,7 @@ h_ms_count{a="1",b="2"} 5
       ),
       FC.tuple(name, tags, FC.array(FC.string({ maxLength: 3 }), { maxLength: 4 })).map(([n, t, v]) =>
         pair(MetricKey.frequency(n), t, (metric) => {
-          for (const word of v) metric.unsafeUpdate(word, [])
+          for (const word of v) metric.update(word)
         })
       )
     )
