@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as ConfigProvider from "effect/ConfigProvider"
+import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -24,11 +25,13 @@ import type * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as Bundle from "../support/Bundle.js"
 import * as ChatServer from "../support/ChatServer.js"
 import * as ErrorRenderings from "../support/ErrorRenderings.js"
+import * as Shared from "../support/Shared.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 
-const root = fileURLToPath(new URL("../..", import.meta.url))
+const examples = fileURLToPath(new URL("../../examples/", import.meta.url))
 const question = "Where is my order 1042?"
 
 interface Ended {
@@ -37,32 +40,31 @@ interface Ended {
   readonly stderr: string
 }
 
+class Program extends Context.Tag("test/Program")<Program, string>() {}
+
 /** The demo in a process of its own, with no setting but the given ones. */
 const demo = (args: ReadonlyArray<string>, options?: { readonly input?: string; readonly env?: object }) =>
-  Effect.async<Ended>((resume) => {
-    const inherited = Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$|COLOR/.test(name))
-    const child = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", "--import", "tsx", "examples/demo.ts", ...args],
-      {
-        cwd: root,
+  Effect.flatMap(Program, (program) =>
+    Effect.async<Ended>((resume) => {
+      const inherited = Object.entries(process.env).filter(([name]) => !/^LEX_|_API_KEY$|COLOR/.test(name))
+      const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", program, ...args], {
         env: { ...Object.fromEntries(inherited), LEXIGRAM_DEMO_FILE: ":memory:", ...options?.env }
-      }
-    )
-    const [stdout, stderr]: [Array<Buffer>, Array<Buffer>] = [[], []]
-    child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
-    child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk))
-    child.on("close", (code) =>
-      resume(
-        Effect.succeed({ code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })
+      })
+      const [stdout, stderr]: [Array<Buffer>, Array<Buffer>] = [[], []]
+      child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk))
+      child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk))
+      child.on("close", (code) =>
+        resume(
+          Effect.succeed({ code, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() })
+        )
       )
-    )
-    child.stdin.end(options?.input ?? "")
-    return Effect.sync(() => void child.kill("SIGKILL"))
-  })
+      child.stdin.end(options?.input ?? "")
+      return Effect.sync(() => void child.kill("SIGKILL"))
+    })
+  )
 
-describe("the demo's process", () => {
-  it.live("answers offline from the data, and shows the tool call", () =>
+Shared.suite("the demo's process", Layer.scoped(Program, Bundle.make("demo", examples)), (test) => {
+  test("answers offline from the data, and shows the tool call", () =>
     Effect.gen(function* () {
       const { code, stderr, stdout } = yield* demo([question])
       assert.strictEqual(stderr, "")
@@ -74,10 +76,9 @@ describe("the demo's process", () => {
       assert.match(answer, /completed in \d+\.\d\d s: 2 model calls, 1 tool call, \d+ tokens in, \d+ out, cost: /)
       assert.include(stdout, "OPENAI_API_KEY")
       assert.notInclude(stdout, "\u001b")
-    })
-  )
+    }))
 
-  it.live("reads questions from a pipe, and knows what was said before", () =>
+  test("reads questions from a pipe, and knows what was said before", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* demo([], {
         input: `${question}\n\nWhere is that parcel now? Track it.\nexit\nWhere is order 1043?\n`
@@ -86,35 +87,29 @@ describe("the demo's process", () => {
       assert.include(stdout, '→ track_shipment {"tracking_number":"JD014600423"}')
       assert.include(stdout, "Padborg")
       assert.notInclude(stdout, "1043")
-    })
-  )
+    }))
 
-  it.live(
-    "goes on where the last process ended, until it is told to forget",
-    () =>
-      Effect.gen(function* () {
-        const env = { LEXIGRAM_DEMO_FILE: yield* SqliteDrivers.file }
-        const first = yield* demo([question], { env })
-        assert.notInclude(first.stdout, "Welcome back")
-        const second = yield* demo(["Which carrier has it?"], { env })
-        assert.include(second.stdout, `Welcome back. Last time you asked: ${question}`)
-        assert.include(second.stdout, "DHL")
-        const forgotten = yield* demo(["--forget"], { env })
-        assert.include(forgotten.stdout, "Everything of you is erased.")
-        const third = yield* demo([question], { env })
-        assert.notInclude(third.stdout, "Welcome back")
-      }).pipe(Effect.scoped),
-    80_000
-  )
+  test("goes on where the last process ended, until it is told to forget", () =>
+    Effect.gen(function* () {
+      const env = { LEXIGRAM_DEMO_FILE: yield* SqliteDrivers.file }
+      const first = yield* demo([question], { env })
+      assert.notInclude(first.stdout, "Welcome back")
+      const second = yield* demo(["Which carrier has it?"], { env })
+      assert.include(second.stdout, `Welcome back. Last time you asked: ${question}`)
+      assert.include(second.stdout, "DHL")
+      const forgotten = yield* demo(["--forget"], { env })
+      assert.include(forgotten.stdout, "Everything of you is erased.")
+      const third = yield* demo([question], { env })
+      assert.notInclude(third.stdout, "Welcome back")
+    }).pipe(Effect.scoped))
 
-  it.live("ends with 1 and says what to do when the provider is misspelt", () =>
+  test("ends with 1 and says what to do when the provider is misspelt", () =>
     Effect.gen(function* () {
       const { code, stdout } = yield* demo([question], { env: { LEX_AI_LLM__PROVIDER: "antropic" } })
       assert.strictEqual(code, 1)
       assert.include(stdout, "LlmConfigurationError (LEX_ERR_LLM_110)")
       assert.include(stdout, "Did you mean anthropic?")
-    })
-  )
+    }))
 })
 
 interface Output {

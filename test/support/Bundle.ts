@@ -16,8 +16,8 @@ const { resolve } = createRequire(import.meta.url)
 /** They have code of the machine, or look for files beside their own. */
 const outside = /^(?:libsql|better-sqlite3|pg|pg-.*|ioredis|sqlite-vec)$/
 
-/** The path of the bundle, which is removed with the scope. */
-export const make = (program: string) =>
+/** The path of the bundle, which is removed with the scope. Programs lie in `./programs` unless another folder is named. */
+export const make = (program: string, from: string = folder) =>
   Effect.gen(function* () {
     const made = yield* Effect.acquireRelease(
       Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-program-"))),
@@ -26,7 +26,7 @@ export const make = (program: string) =>
     const outfile = Path.join(made, `${program}.mjs`)
     yield* Effect.promise(() =>
       Esbuild.build({
-        entryPoints: [Path.join(folder, `${program}.ts`)],
+        entryPoints: [Path.join(from, `${program}.ts`)],
         outfile,
         bundle: true,
         platform: "node",
