@@ -1,26 +1,81 @@
 import { availableParallelism } from "node:os"
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const src = fileURLToPath(new URL("./src", import.meta.url))
 
+/** What takes longest, longest first: a file that is begun last would keep one worker busy when the others have nothing left to do. */
+const slow = [
+  "agent/Interruption",
+  "persistence/Crash",
+  "persistence/SqlSessionStore",
+  "persistence/SqlMemoryStore",
+  "strategy/EveryStrategyInterruption",
+  "examples/demo",
+  "session/KeyValueSessionStore",
+  "persistence/RedisMemoryStore",
+  "persistence/RedisSessionStore",
+  "strategy/EveryStrategyLimits",
+  "session/LangGraphValidation",
+  "mcp/McpStdio",
+  "memory/CacheMemoryStore",
+  "persistence/SqlSessionStoreRaces",
+  "persistence/ManyProcesses",
+  "builtin/ProcessRun",
+  "builtin/CodeExecutionSkill",
+  "persistence/SqlSessionStoreLangGraph",
+  "package",
+  "strategy/EveryStrategyAnswers",
+  "testing/SessionStoreSuite"
+]
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const at = slow.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      return at === -1 ? slow.length : at
+    }
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
+  }
+}
+
+/** With `LEXIGRAM_TEST_ORDER=<number>` the files run in another order, one for each number: no outcome may depend on it. */
+const order = process.env.LEXIGRAM_TEST_ORDER
+
+const resolve = {
+  alias: [
+    { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
+    { find: /^effect-lexigram\/([a-z]+)$/, replacement: `${src}/$1/index.ts` }
+  ]
+}
+
+const test = {
+  typecheck: { enabled: false },
+  testTimeout: 20_000,
+  hookTimeout: 20_000,
+  pool: "forks"
+} as const
+
+/**
+ * Loading Effect and the library anew for each file would take longer than most tests do. So the files of a worker share them, and none may
+ * change what the others see of the process.
+ */
+const shared = { name: "shared", include: ["test/**/*.test.ts"], exclude: ["test/persistence/**"], isolate: false }
+
+/** Support modules of these keep databases open for the file they are loaded in, and close them with it: each file loads its modules anew. */
+const databases = { name: "databases", include: ["test/persistence/**/*.test.ts"], isolate: true }
+
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
-      { find: /^effect-lexigram\/([a-z]+)$/, replacement: `${src}/$1/index.ts` }
-    ]
-  },
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: [shared, databases].map((project) => ({ resolve, test: { ...test, ...project } })),
     globalSetup: ["test/support/servers/setup.ts"],
-    typecheck: { enabled: false },
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    pool: "forks",
     // One more than by default, which leaves a core to the runner: it has little to do.
     maxWorkers: availableParallelism(),
     minWorkers: 1,
-    sequence: { concurrent: false }
+    // Workers outlive files. One that has run files of one project runs none of another.
+    isolate: false,
+    sequence:
+      order === undefined ? { sequencer: SlowFirst } : { shuffle: { files: true, tests: false }, seed: Number(order) }
   }
 })
