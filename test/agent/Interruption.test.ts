@@ -35,13 +35,12 @@ interface Traces {
   released: number
   readonly events: Array<AgentEvent>
   readonly kept: Array<MemoryEntry>
-  readonly model: TestModel.Observer
 }
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
 
-/** Answers by what stands in the conversation, so that any number of runs can share it. */
-const model = TestModel.make((request) => {
+/** Answers by what stands in the conversation, so that any number of runs can share the model. */
+const answer = (request: LlmClient.LlmRequest): Effect.Effect<TestModel.Turn> => {
   const asked = request.messages.findLast((message) => message.role === "user")
   const text = typeof asked?.content === "string" ? asked.content : ""
   const results = request.messages.filter((message) => message.role === "tool").length
@@ -66,14 +65,22 @@ const model = TestModel.make((request) => {
     }
   }
   return Effect.as(Effect.yieldNow(), turn())
-})
+}
 
-const make = (): {
-  readonly traces: Traces
-  readonly agent: Agent.Agent<string, never, AgentExecutor.AgentExecutor>
+type Main = Agent.Agent<string, never, AgentExecutor.AgentExecutor>
+
+/** An agent and its executor, for one run after the other. */
+interface Setting {
+  readonly agent: Main
   readonly layer: Layer.Layer<AgentExecutor.AgentExecutor>
-} => {
-  const traces: Traces = { acquired: 0, released: 0, events: [], kept: [], model: model.observer }
+  readonly model: TestModel.Observer
+  /** What is left behind from now on. */
+  readonly watch: () => Traces
+}
+
+const make = (): Setting => {
+  const model = TestModel.make(answer)
+  let traces: Traces = { acquired: 0, released: 0, events: [], kept: [] }
   const held = Tool.make("held", {
     description: "Holds something for a while",
     handler: () =>
@@ -113,8 +120,12 @@ const make = (): {
     read: () => Effect.succeed([])
   })
   return {
-    traces,
     agent,
+    model: model.observer,
+    watch: () => {
+      traces = { acquired: 0, released: 0, events: [], kept: [] }
+      return traces
+    },
     layer: Agents.layerWith({ memory, log, config: { enableMetrics: false } }).pipe(
       Layer.provide(LlmClient.layer(model))
     )
@@ -123,18 +134,16 @@ const make = (): {
 
 /** Interrupts at the k-th yield; `undefined` runs to the end. */
 const attempt = async (
-  program: (
-    agent: Agent.Agent<string, never, AgentExecutor.AgentExecutor>
-  ) => Effect.Effect<unknown, unknown, AgentExecutor.AgentExecutor>,
+  { agent, model, watch }: Setting,
+  runtime: Runtime.Runtime<AgentExecutor.AgentExecutor>,
+  program: (agent: Main) => Effect.Effect<unknown, unknown, AgentExecutor.AgentExecutor>,
   at: number | undefined
 ): Promise<{
   readonly yields: number
   readonly exit: Exit.Exit<unknown, unknown>
   readonly problems: ReadonlyArray<string>
 }> => {
-  const { agent, layer, traces } = make()
-  const managed = ManagedRuntime.make(layer)
-  const runtime = await managed.runtime()
+  const traces = watch()
   const supervisor = await Effect.runPromise(Supervisor.track)
   let main: Fiber.RuntimeFiber<unknown, unknown> | undefined
   const scheduler = YieldingScheduler.make((count) => {
@@ -146,13 +155,12 @@ const attempt = async (
     })
     main.addObserver(resolve)
   })
-  await managed.dispose()
   const problems: Array<string> = []
   const fibers = await Effect.runPromise(supervisor.value)
   const running = fibers.filter((fiber) => fiber.unsafePoll() === null)
   if (running.length > 0) problems.push(`${running.length} fibers run on`)
   if (traces.acquired !== traces.released) problems.push(`${traces.acquired} acquired, ${traces.released} released`)
-  const active = await Effect.runPromise(traces.model.active)
+  const active = await Effect.runPromise(model.active)
   if (active !== 0) problems.push(`${active} model calls are open`)
   problems.push(...EventRecorder.violations(traces.events))
   const last = traces.events.findLast((event) => event.agent === "main")
@@ -167,19 +175,27 @@ const attempt = async (
   return { yields: scheduler.count(), exit, problems }
 }
 
-const everywhere = async (program: Parameters<typeof attempt>[0], stride: number = 1): Promise<number> => {
-  const whole = await attempt(program, undefined)
-  assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
-  assert.deepStrictEqual(whole.problems, [])
-  let interrupted = 0
-  for (let k = 1; ; k += stride) {
-    const { exit, problems } = await attempt(program, k)
-    assert.deepStrictEqual(problems, [], `interrupted at yield ${k} of ${whole.yields}`)
-    if (Exit.isFailure(exit)) interrupted++
-    else if (k > whole.yields) break
+const everywhere = async (program: Parameters<typeof attempt>[2], stride: number = 1): Promise<number> => {
+  const setting = make()
+  // One executor for all runs: what one of them breaks, the next ones feel.
+  const managed = ManagedRuntime.make(setting.layer)
+  try {
+    const runtime = await managed.runtime()
+    const whole = await attempt(setting, runtime, program, undefined)
+    assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
+    assert.deepStrictEqual(whole.problems, [])
+    let interrupted = 0
+    for (let k = 1; ; k += stride) {
+      const { exit, problems } = await attempt(setting, runtime, program, k)
+      assert.deepStrictEqual(problems, [], `interrupted at yield ${k} of ${whole.yields}`)
+      if (Exit.isFailure(exit)) interrupted++
+      else if (k > whole.yields) break
+    }
+    assert.isAbove(interrupted, whole.yields / stride / 2)
+    return whole.yields
+  } finally {
+    await managed.dispose()
   }
-  assert.isAbove(interrupted, whole.yields / stride / 2)
-  return whole.yields
 }
 
 const request = (input: string) => ({ input, userId: "ada" })
