@@ -29,12 +29,19 @@ interface Attempt {
   readonly problems: ReadonlyArray<string>
 }
 
-/** Interrupts at the k-th yield; `undefined` runs to the end. */
-const attempt = async (given: EveryStrategy.Case, mode: Mode, at: number | undefined): Promise<Attempt> => {
+/** A strategy's agent and its executor, for one run after the other. */
+interface Setting {
+  readonly program: Effect.Effect<unknown, unknown, AgentExecutor.AgentExecutor>
+  readonly layer: Layer.Layer<AgentExecutor.AgentExecutor>
+  readonly model: TestModel.Observer
+  /** The events of the run that begins now. */
+  readonly watch: () => ReadonlyArray<AgentEvent>
+}
+
+const make = (given: EveryStrategy.Case, mode: Mode): Setting => {
   const model = TestModel.make((request) => Effect.as(Effect.yieldNow(), given.sample.model(request)))
-  const tools = EveryStrategy.toolWatch()
-  const events: Array<AgentEvent> = []
-  const known = new Set<string>()
+  let events: Array<AgentEvent> = []
+  let known = new Set<string>()
   const log = Layer.succeed(RunLog.RunLog, {
     enabled: true,
     append: (appended) =>
@@ -49,13 +56,30 @@ const attempt = async (given: EveryStrategy.Case, mode: Mode, at: number | undef
   })
   const agent = EveryStrategy.agentOf(given)
   const { task } = given.sample
-  const program: Effect.Effect<unknown, unknown, AgentExecutor.AgentExecutor> = (
-    mode === "run" ? AgentExecutor.run(agent, task) : Stream.runDrain(AgentExecutor.stream(agent, task))
-  ).pipe(Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch]), Effect.withClock(EveryStrategy.hurried()))
-  const managed = ManagedRuntime.make(
-    Agents.layerWith({ log, config: { enableMetrics: false } }).pipe(Layer.provide(LlmClient.layer(model)))
+  return {
+    program: mode === "run" ? AgentExecutor.run(agent, task) : Stream.runDrain(AgentExecutor.stream(agent, task)),
+    layer: Agents.layerWith({ log, config: { enableMetrics: false } }).pipe(Layer.provide(LlmClient.layer(model))),
+    model: model.observer,
+    watch: () => {
+      known = new Set()
+      events = []
+      return events
+    }
+  }
+}
+
+/** Interrupts at the k-th yield; `undefined` runs to the end. */
+const attempt = async (
+  setting: Setting,
+  runtime: Runtime.Runtime<AgentExecutor.AgentExecutor>,
+  at: number | undefined
+): Promise<Attempt> => {
+  const events = setting.watch()
+  const tools = EveryStrategy.toolWatch()
+  const program = setting.program.pipe(
+    Effect.provideService(ToolRunner.ToolInterceptors, [tools.watch]),
+    Effect.withClock(EveryStrategy.hurried())
   )
-  const runtime = await managed.runtime()
   const supervisor = await Effect.runPromise(Supervisor.track)
   let main: Fiber.RuntimeFiber<unknown, unknown> | undefined
   const scheduler = YieldingScheduler.make((count) => {
@@ -67,13 +91,12 @@ const attempt = async (given: EveryStrategy.Case, mode: Mode, at: number | undef
     })
     main.addObserver(resolve)
   })
-  await managed.dispose()
   const problems: Array<string> = []
   const fibers = await Effect.runPromise(supervisor.value)
   const running = fibers.filter((fiber) => fiber.unsafePoll() === null)
   if (running.length > 0) problems.push(`${running.length} fibers run on`)
   if (tools.open() !== 0) problems.push(`${tools.open()} tools run on`)
-  const active = await Effect.runPromise(model.observer.active)
+  const active = await Effect.runPromise(setting.model.active)
   if (active !== 0) problems.push(`${active} model calls are open`)
   problems.push(...EventRecorder.violations(events))
   if (Exit.isFailure(exit)) {
@@ -88,19 +111,27 @@ const attempt = async (given: EveryStrategy.Case, mode: Mode, at: number | undef
 
 /** Everywhere in a short run; in a long one at points spread over it, other ones for `run` than for `stream`. */
 const everywhere = async (given: EveryStrategy.Case, mode: Mode): Promise<void> => {
-  const whole = await attempt(given, mode, undefined)
-  assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
-  assert.deepStrictEqual(whole.problems, [])
-  const stride = whole.yields / Math.min(POINTS, whole.yields)
-  let interrupted = 0
-  let attempts = 0
-  for (let k = mode === "run" ? 1 : 1 + stride / 2; k < whole.yields; k += stride) {
-    const { exit, problems } = await attempt(given, mode, Math.floor(k))
-    assert.deepStrictEqual(problems, [], `interrupted at yield ${Math.floor(k)} of ${whole.yields}`)
-    attempts++
-    if (Exit.isFailure(exit)) interrupted++
+  const setting = make(given, mode)
+  // One executor for all runs: what one of them breaks, the next ones feel.
+  const managed = ManagedRuntime.make(setting.layer)
+  try {
+    const runtime = await managed.runtime()
+    const whole = await attempt(setting, runtime, undefined)
+    assert.isTrue(Exit.isSuccess(whole.exit), "the uninterrupted run succeeds")
+    assert.deepStrictEqual(whole.problems, [])
+    const stride = whole.yields / Math.min(POINTS, whole.yields)
+    let interrupted = 0
+    let attempts = 0
+    for (let k = mode === "run" ? 1 : 1 + stride / 2; k < whole.yields; k += stride) {
+      const { exit, problems } = await attempt(setting, runtime, Math.floor(k))
+      assert.deepStrictEqual(problems, [], `interrupted at yield ${Math.floor(k)} of ${whole.yields}`)
+      attempts++
+      if (Exit.isFailure(exit)) interrupted++
+    }
+    assert.isAbove(interrupted, attempts * 0.9)
+  } finally {
+    await managed.dispose()
   }
-  assert.isAbove(interrupted, attempts * 0.9)
 }
 
 describe("interruption of every strategy leaves nothing behind", () => {
