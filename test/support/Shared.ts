@@ -11,9 +11,10 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 
 export type Test<R> = (fact: string, self: () => Effect.Effect<void, unknown, R>) => void
 
-export const suite = <R, E>(name: string, layer: Layer.Layer<R, E>, tests: (test: Test<R>) => void): void =>
+export const suite = <R, E>(name: string, layer: Layer.Layer<R, E>, tests: (test: Test<R>) => void): void => {
   describe(name, () => {
     const runtime = ManagedRuntime.make(layer)
     afterAll(() => runtime.dispose())
     tests((fact, self) => it.live(fact, () => Effect.provide(self(), runtime)))
   })
+}
