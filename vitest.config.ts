@@ -54,7 +54,8 @@ const test = {
   typecheck: { enabled: false },
   testTimeout: 20_000,
   hookTimeout: 20_000,
-  pool: "forks"
+  pool: "forks",
+  setupFiles: ["test/support/turn.ts"]
 } as const
 
 /**
