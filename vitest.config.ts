@@ -43,39 +43,27 @@ class SlowFirst extends BaseSequencer {
 /** With `LEXIGRAM_TEST_ORDER=<number>` the files run in another order, one for each number: no outcome may depend on it. */
 const order = process.env.LEXIGRAM_TEST_ORDER
 
-const resolve = {
-  alias: [
-    { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
-    { find: /^effect-lexigram\/([a-z]+)$/, replacement: `${src}/$1/index.ts` }
-  ]
-}
-
-const test = {
-  typecheck: { enabled: false },
-  testTimeout: 20_000,
-  hookTimeout: 20_000,
-  pool: "forks",
-  setupFiles: ["test/support/turn.ts"]
-} as const
-
-/**
- * Loading Effect and the library anew for each file would take longer than most tests do. So the files of a worker share them, and none may
- * change what the others see of the process.
- */
-const shared = { name: "shared", include: ["test/**/*.test.ts"], exclude: ["test/persistence/**"], isolate: false }
-
-/** Support modules of these keep databases open for the file they are loaded in, and close them with it: each file loads its modules anew. */
-const databases = { name: "databases", include: ["test/persistence/**/*.test.ts"], isolate: true }
-
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^effect-lexigram$/, replacement: `${src}/index.ts` },
+      { find: /^effect-lexigram\/([a-z]+)$/, replacement: `${src}/$1/index.ts` }
+    ]
+  },
   test: {
-    projects: [shared, databases].map((project) => ({ resolve, test: { ...test, ...project } })),
+    include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/servers/setup.ts"],
+    setupFiles: ["test/support/turn.ts"],
+    typecheck: { enabled: false },
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    pool: "forks",
+    // Loading Effect and the library anew for each file would take longer than most tests do. So the files of a worker share them: what a file
+    // opens it closes, and none changes what the others see of the process.
+    isolate: false,
     // One more than by default, which leaves a core to the runner: it has little to do.
     maxWorkers: availableParallelism(),
     minWorkers: 1,
-    // Workers outlive files. One that has run files of one project runs none of another.
-    isolate: false,
     sequence:
       order === undefined ? { sequencer: SlowFirst } : { shuffle: { files: true, tests: false }, seed: Number(order) }
   }

@@ -118,7 +118,7 @@ const opened = async (
     ? backend
     : { _tag: "Available", server: await open(backend.server, options, options.maxConnections ?? maxConnections) }
 
-/** A schema for this file on the Postgres of the run. To be called where the file is loaded, not in a test. */
+/** A schema for this file on the Postgres of the run. To be called where the file is loaded or in a `describe`, not in a test. */
 export const database = async (options: Options = {}): Promise<TestServers.Backend<Database>> =>
   opened(await TestServers.postgres(), options, 10)
 

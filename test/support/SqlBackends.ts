@@ -64,15 +64,14 @@ const postgres = (database: PostgresServer.Database): SqlBackend => ({
   other: Layer.orDie(PostgresClient.layer({ url: Redacted.make(database.url), maxConnections: 4 }))
 })
 
-const server = await PostgresServer.database({ setup: Migrations.run })
-
 /** Another database, of another client, without tables. */
 export const elsewhere: Layer.Layer<SqlClient.SqlClient> = Layer.orDie(SqliteClient.layer({ file: ":memory:" }))
 
 /** The cases on each of them. */
 export const suite = (name: string, cases: (backend: SqlBackend) => void): void => {
   SqliteDrivers.suite(name, (driver) => cases(sqlite(driver)))
-  describe(name, () => {
+  describe(name, async () => {
+    const server = await PostgresServer.database({ setup: Migrations.run })
     TestServers.suite("postgres", server, (database) => cases(postgres(database)))
   })
 }

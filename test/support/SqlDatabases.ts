@@ -29,8 +29,6 @@ const sqlite: Layer.Layer<SqlClient.SqlClient, unknown> = Migrations.layer.pipe(
   )
 )
 
-const postgres = await PostgresServer.database({ setup: Migrations.run })
-
 /** Registers the cases for each. */
 export const suite = (name: string, cases: (place: Place) => void): void => {
   describe(`${name} on SQLite`, () =>
@@ -41,8 +39,10 @@ export const suite = (name: string, cases: (place: Place) => void): void => {
         built(SqliteClient.layer({ file: (client as SqliteClient.Service).file, driver: "libsql" }))
       )
     }))
-  describe(`${name} on Postgres`, () =>
+  describe(`${name} on Postgres`, async () => {
+    const postgres = await PostgresServer.database({ setup: Migrations.run })
     TestServers.suite("postgres", postgres, ({ layer, url }) =>
       cases({ name: "postgres", layer, second: built(PostgresClient.layer({ url: Redacted.make(url) })) })
-    ))
+    )
+  })
 }

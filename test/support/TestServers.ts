@@ -24,7 +24,7 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { describe, inject, it } from "vitest"
+import { afterAll, describe, inject, it } from "vitest"
 import * as Lines from "./servers/Lines.js"
 
 export interface Available<A> {
@@ -106,6 +106,7 @@ const askSetup = async (message: unknown): Promise<any> => {
 
 interface Line {
   readonly ask: (message: Readonly<Record<string, unknown>>) => Promise<any>
+  readonly end: () => void
 }
 
 let line: Promise<Line> | undefined
@@ -129,6 +130,7 @@ const keeper = (): Promise<Line> => {
     })
     socket.unref()
     return {
+      end: () => void socket.destroy(),
       ask: (message) =>
         new Promise((resolve, reject) => {
           const id = ids++
@@ -141,10 +143,24 @@ const keeper = (): Promise<Line> => {
   return line
 }
 
+let holders = 0
+
+/** With its connection a file gives back what it has of the keeper: its process goes on with other files, and somebody may wait for that. */
+const holdLine = (): void => {
+  holders++
+  afterAll(async () => {
+    if (--holders > 0) return
+    const known = line
+    line = undefined
+    ;(await known?.catch(() => undefined))?.end()
+  })
+}
+
 const ask = async (message: Readonly<Record<string, unknown>>): Promise<any> => (await keeper()).ask(message)
 
 const had = async <A>(name: Name, variable: string | undefined, given: (url: URL) => A): Promise<Backend<A>> => {
   if (leftOut(name, process.env)) return { _tag: "Missing", reason: "named in LEXIGRAM_SKIP_BACKENDS" }
+  holdLine()
   try {
     const url = variable === undefined ? undefined : process.env[variable]
     const server = url ? given(new URL(url)) : ((await ask({ operation: name })) as A)
