@@ -7,27 +7,26 @@ const src = fileURLToPath(new URL("./src", import.meta.url))
 
 /** What takes longest, longest first: a file that is begun last would keep one worker busy when the others have nothing left to do. */
 const slow = [
-  "agent/Interruption",
-  "persistence/Crash",
   "persistence/SqlSessionStore",
   "persistence/SqlMemoryStore",
-  "strategy/EveryStrategyInterruption",
-  "examples/demo",
   "session/KeyValueSessionStore",
   "persistence/RedisMemoryStore",
+  "agent/Interruption",
   "persistence/RedisSessionStore",
   "strategy/EveryStrategyLimits",
-  "session/LangGraphValidation",
-  "mcp/McpStdio",
-  "memory/CacheMemoryStore",
-  "persistence/SqlSessionStoreRaces",
-  "persistence/ManyProcesses",
   "builtin/ProcessRun",
-  "builtin/CodeExecutionSkill",
+  "mcp/McpStdio",
+  "session/LangGraphValidation",
+  "persistence/ManyProcesses",
+  "memory/CacheMemoryStore",
+  "strategy/EveryStrategyInterruption",
+  "testing/MemoryStoreSuite",
+  "persistence/Crash",
   "persistence/SqlSessionStoreLangGraph",
-  "package",
-  "strategy/EveryStrategyAnswers",
-  "testing/SessionStoreSuite"
+  "testing/SessionStoreSuite",
+  "examples/demo",
+  "persistence/SqlSessionStoreRaces",
+  "strategy/EveryStrategyAnswers"
 ]
 
 class SlowFirst extends BaseSequencer {
