@@ -329,22 +329,23 @@ describe("ModelPrices", () => {
     })
   )
 
-  it.effect("prices an application renews are served within a minute, and contradictory ones are unknown", () =>
+  it.scoped("prices an application renews are served within a minute, and contradictory ones are unknown", () =>
     Effect.gen(function* () {
       const estimate = yield* estimating()
       const before = estimate("openai", "gpt-4o")
-      const renew = (prices: Record<string, number>) =>
-        Effect.promise(
-          () =>
-            new Promise<void>((resolve) =>
-              updatePrices(({ setProviderData }) => {
-                const match = { equals: "gpt-4o" }
-                const models = [{ id: "gpt-4o", match, prices }]
-                setProviderData([{ id: "openai", name: "OpenAI", api_pattern: "x", models }])
-                resolve()
-              })
-            )
+      const replace = (providers: unknown) =>
+        Effect.async<void>((resume) =>
+          updatePrices(({ setProviderData }) => {
+            setProviderData(providers as Parameters<typeof setProviderData>[0])
+            resume(Effect.void)
+          })
         )
+      // The prices are those of the process: other tests have them too.
+      yield* Effect.addFinalizer(() => replace(RawPrices.providers))
+      const renew = (prices: Record<string, number>) => {
+        const models = [{ id: "gpt-4o", match: { equals: "gpt-4o" }, prices }]
+        return replace([{ id: "openai", name: "OpenAI", api_pattern: "x", models }])
+      }
       yield* renew({ input_mtok: 500, output_mtok: 500 })
       assert.strictEqual(estimate("openai", "gpt-4o"), before)
       yield* TestClock.adjust("1 minute")
