@@ -143,9 +143,14 @@ export const make = (database: Database.Database, statements: Statements): Write
 
   const existing = Immediate.fn(function* (tx: Access, session: Session) {
     const id = KeyText.encode(session.id)
-    const row = yield* tx.first(statements.load, [id])
-    if (row !== undefined) return yield* Rows.session(row)
-    return (yield* tx.first(statements.standing, [id])) === undefined ? undefined : yield* Refusals.idNeeded(session)
+    for (;;) {
+      const row = yield* tx.first(statements.load, [id])
+      if (row !== undefined) return yield* Rows.session(row)
+      const standing = yield* tx.first(statements.standing, [id])
+      if (standing === undefined) return undefined
+      if (Number(standing["status"]) >= SessionTables.deleted) return yield* Refusals.idNeeded(session)
+      // Somebody else has begun it in between.
+    }
   })
 
   const placeOf = (tx: Access, { sessionId, turnId }: TurnRef): Effect.Effect<Place | undefined, SqlError> => {

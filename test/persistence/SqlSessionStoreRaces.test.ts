@@ -51,10 +51,33 @@ const managerOf = (store: SessionStore.Service) =>
 const many = <A>(count: number, of: (at: number) => A): ReadonlyArray<A> =>
   Array.from({ length: count }, (_, at) => of(at))
 
-SqlBackends.suite("sessions that many write to", ({ kept, layer, other }) => {
+SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other }) => {
   const two = Effect.gen(function* () {
     return [yield* storeOf(layer), yield* storeOf(Layer.fresh(other))] as const
   })
+
+  // On SQLite nobody else writes while a transaction that writes is open.
+  if (dialect === "postgres") {
+    it.scoped("one that somebody else begins while it is looked for is the one that is there", () =>
+      Effect.gen(function* () {
+        const rival = yield* storeOf(layer)
+        let begun = 0
+        const slow = yield* storeOf(
+          Layer.provide(
+            SqlBackends.preceded(({ sql }) => {
+              if (begun > 0 || !/^SELECT status, revision FROM lex_sessions/.test(sql)) return Effect.void
+              begun++
+              return rival.create({ session: session("s") })
+            }),
+            Layer.fresh(other)
+          )
+        )
+        const { isNew } = yield* slow.create({ session: session("s"), limits: { perUser: 5 } })
+        assert.strictEqual(begun, 1)
+        assert.isFalse(isNew)
+      })
+    )
+  }
 
   const rounds = (managers: ReadonlyArray<SessionManager.Service>, fibers: number, each: number) =>
     Effect.gen(function* () {

@@ -81,16 +81,25 @@ export interface Seen {
   readonly params: ReadonlyArray<unknown>
 }
 
-/** A client that tells which statements it was given. */
-export const watched = (seen: Array<Seen>): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
+/** A client that does something else before each statement that it is given. */
+export const preceded = (
+  before: (statement: Seen) => Effect.Effect<unknown>
+): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
   Layer.effect(
     SqlClient.SqlClient,
-    Effect.map(SqlClient.SqlClient, (client) => watching(client, seen))
+    Effect.map(SqlClient.SqlClient, (client) => watching(client, before))
   )
+
+/** A client that tells which statements it was given. */
+export const watched = (seen: Array<Seen>): Layer.Layer<SqlClient.SqlClient, never, SqlClient.SqlClient> =>
+  preceded((statement) => Effect.sync(() => seen.push(statement)))
 
 const methods: ReadonlySet<PropertyKey> = new Set(["execute", "first", "executeRaw"])
 
-const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.SqlClient => {
+const watching = (
+  client: SqlClient.SqlClient,
+  before: (statement: Seen) => Effect.Effect<unknown>
+): SqlClient.SqlClient => {
   const connections = new WeakMap<object, object>()
   const tell = <C extends object>(connection: C): C => {
     let watched = connections.get(connection)
@@ -100,10 +109,10 @@ const watching = (client: SqlClient.SqlClient, seen: Array<Seen>): SqlClient.Sql
           const value: unknown = Reflect.get(target, property)
           if (!methods.has(property) || typeof value !== "function") return value
           return (sql: string, params: ReadonlyArray<unknown>, ...rest: ReadonlyArray<unknown>) =>
-            Effect.suspend(() => {
-              seen.push({ sql, params })
-              return value.call(target, sql, params, ...rest)
-            })
+            Effect.zipRight(
+              Effect.suspend(() => before({ sql, params })),
+              Effect.suspend(() => value.call(target, sql, params, ...rest))
+            )
         }
       })
       connections.set(connection, watched)
