@@ -67,7 +67,7 @@ SqlBackends.suite("sessions that many write to", ({ dialect, kept, layer, other 
             SqlBackends.preceded(({ sql }) => {
               if (begun > 0 || !/^SELECT status, revision FROM lex_sessions/.test(sql)) return Effect.void
               begun++
-              return rival.create({ session: session("s") })
+              return Effect.orDie(rival.create({ session: session("s") }))
             }),
             Layer.fresh(other)
           )
