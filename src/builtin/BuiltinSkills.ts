@@ -6,7 +6,6 @@
 import type * as CommandExecutor from "@effect/platform/CommandExecutor"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
-import type * as SqlClient from "@effect/sql/SqlClient"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import type * as Skill from "../skill/Skill.js"
 import * as SkillSource from "../skill/SkillSource.js"
@@ -20,6 +19,7 @@ import * as MathSkill from "./MathSkill.js"
 import type * as SearchProvider from "./SearchProvider.js"
 import * as TextSummarizeSkill from "./TextSummarizeSkill.js"
 import * as TextTranslateSkill from "./TextTranslateSkill.js"
+import * as WebBrowseSkill from "./WebBrowseSkill.js"
 import * as WebSearchSkill from "./WebSearchSkill.js"
 
 /**
@@ -36,6 +36,7 @@ export const names = [
   "code_execute",
   "text_translate",
   "web_search",
+  "web_browse",
   "file_read",
   "file_write",
   "database_query"
@@ -63,10 +64,12 @@ export interface Options {
   readonly translations?: true | NonNullable<Parameters<typeof TextTranslateSkill.make>[0]> | undefined
   /** `web_search`, by a `SearchProvider`. */
   readonly search?: true | WebSearchSkill.Options | undefined
+  /** `web_browse`; it needs `linkedom` and `@mozilla/readability`. */
+  readonly browse?: true | WebBrowseSkill.Options | undefined
   /** `file_read` and `file_write`, below one directory. */
   readonly files?: FileSkills.WriteOptions | undefined
-  /** `database_query`, in the database of a `SqlClient`. */
-  readonly database?: true | DatabaseQuerySkill.Options | undefined
+  /** `database_query`, on a file of SQLite, a Postgres server, or with `allowBlocking` the database of a `SqlClient`. */
+  readonly database?: DatabaseQuerySkill.Options | undefined
 }
 
 /**
@@ -92,7 +95,7 @@ export type ServicesOf<O extends Options> =
   | When<Python<Given<O, "code">>, CommandExecutor.CommandExecutor | FileSystem.FileSystem>
   | When<Given<O, "search">, SearchProvider.SearchProvider>
   | When<Given<O, "files">, FileSystem.FileSystem | Path.Path>
-  | When<Given<O, "database">, SqlClient.SqlClient>
+  | DatabaseQuerySkill.ServicesOf<Given<O, "database">>
 
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<O, Known extends string = never> = { readonly [K in Exclude<keyof O, keyof Options | Known>]: never }
@@ -122,7 +125,7 @@ const codeOf = (options: CodeOptions | undefined): Skill.Any => {
 export const make = <const O extends Options = {}>(
   options?: (O & NothingElse<O>) | undefined
 ): ReadonlyArray<Skill.Skill<never, unknown, unknown, ServicesOf<O>>> => {
-  const { code, database, files, http, search, summaries, translations }: Options = options ?? {}
+  const { browse, code, database, files, http, search, summaries, translations }: Options = options ?? {}
   const skills: ReadonlyArray<Skill.Any> = [
     DateTimeSkill.skill,
     MathSkill.skill,
@@ -131,8 +134,9 @@ export const make = <const O extends Options = {}>(
     codeOf(code),
     ...(translations === undefined ? [] : [TextTranslateSkill.make(defaultsOf(translations))]),
     ...(search === undefined ? [] : [WebSearchSkill.make(defaultsOf(search))]),
+    ...(browse === undefined ? [] : [WebBrowseSkill.make(defaultsOf(browse))]),
     ...(files === undefined ? [] : [FileSkills.read(files), FileSkills.write(files)]),
-    ...(database === undefined ? [] : [DatabaseQuerySkill.make(defaultsOf(database))])
+    ...(database === undefined ? [] : [DatabaseQuerySkill.make(database)])
   ]
   return skills as ReadonlyArray<any>
 }

@@ -25,7 +25,7 @@ import * as PythonProcess from "./PythonProcess.js"
  * @since 0.1.0
  * @category errors
  */
-export class CodeExecutionError extends Schema.TaggedError<CodeExecutionError>(
+export class CodeExecutionError extends ErrorCode.TaggedError<CodeExecutionError>(
   "effect-lexigram/builtin/CodeExecutionSkill/CodeExecutionError"
 )("CodeExecutionError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_110"),

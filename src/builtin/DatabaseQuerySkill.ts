@@ -10,43 +10,123 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import * as Skill from "../skill/Skill.js"
 import * as SkillToolkit from "../skill/SkillToolkit.js"
+import * as ClientReader from "./ClientReader.js"
+import * as PostgresReader from "./PostgresReader.js"
 import * as ReadOnlyQuery from "./ReadOnlyQuery.js"
+import type * as ReadOnlyRows from "./ReadOnlyRows.js"
 import type * as ReadOnlySql from "./ReadOnlySql.js"
+import * as SqliteReader from "./SqliteReader.js"
 
 /**
  * A statement was not run, or came to nothing.
  *
+ * - `Configuration`: the options name no database that can be read this way
  * - `Dialect`: the database is neither SQLite nor Postgres
  * - `NotReadOnly`: not exactly one statement that only reads
+ * - `NotAllowed`: it calls a function, or reads a table-valued function or a catalog, that is not on the list
  * - `Query`: the database refused it; the message is the database's
  * - `UnknownTable`: there is no table of that name
  * - `Connection`: there was no connection
  * - `Timeout`: it took too long
+ * - `TooLarge`: it takes too much memory, or its answer is too large
+ * - `Ended`: the process that ran it, or the connection, has ended
  *
  * @since 0.1.0
  * @category errors
  */
-export class DatabaseQueryError extends Schema.TaggedError<DatabaseQueryError>(
+export class DatabaseQueryError extends ErrorCode.TaggedError<DatabaseQueryError>(
   "effect-lexigram/builtin/DatabaseQuerySkill/DatabaseQueryError"
 )("DatabaseQueryError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_111"),
-  reason: Schema.Literal("Dialect", "NotReadOnly", "Query", "UnknownTable", "Connection", "Timeout")
+  reason: Schema.Literal(
+    "Configuration",
+    "Dialect",
+    "NotReadOnly",
+    "NotAllowed",
+    "Query",
+    "UnknownTable",
+    "Connection",
+    "Timeout",
+    "TooLarge",
+    "Ended"
+  )
 }) {}
 
 /**
  * @since 0.1.0
  * @category models
  */
-export interface Options {
+export interface Limits {
   /** Rows of a result: 100 unless given. */
   readonly maxRows?: number | undefined
   /** Characters of a cell; a longer one is cut: 4,096 unless given. */
   readonly maxCellChars?: number | undefined
   /** Characters of a result as a whole, but never less than one row: 262,144 unless given. */
   readonly maxChars?: number | undefined
-  /** For a statement, the wait for a connection included: 15 seconds unless given. */
+  /** For a statement, the wait for its turn and for a connection included: 15 seconds unless given. */
   readonly timeout?: Duration.DurationInput | undefined
+  /** Statements that run at a time; others wait for their turn: 4 unless given. A toolkit has one count for all of its skills. */
+  readonly maxConcurrent?: number | undefined
+  /**
+   * Functions that may be called beside those that only compute: `name` or, on Postgres, `schema.name`, as the database writes it. Whatever such
+   * a function does, a model can have it done.
+   */
+  readonly functions?: ReadonlyArray<string> | undefined
 }
+
+/**
+ * A file of SQLite. Each statement runs in a process of its own, which opens the file read-only and is killed when its time is up.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SqliteOptions extends Limits, SqliteReader.Options {
+  readonly postgres?: undefined
+  readonly allowBlocking?: undefined
+}
+
+/**
+ * A Postgres server, by a URL or its parts. Each statement has a connection of its own, which is closed after it. Needs the package `pg`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PostgresOptions extends Limits {
+  readonly postgres: PostgresReader.Address
+  readonly sqlite?: undefined
+  readonly allowBlocking?: undefined
+}
+
+/**
+ * The application's own `SqlClient`, such as that of a database in memory.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ClientOptions extends Limits {
+  /**
+   * A driver of SQLite runs statements in this process: while one runs, nothing else does, no timeout ends it, and one that takes too much memory
+   * takes the process with it. Say so only where nobody untrusted can choose the statement. On Postgres, the statement has one of the client's
+   * connections, in a transaction that only reads.
+   */
+  readonly allowBlocking: true
+  readonly sqlite?: undefined
+  readonly postgres?: undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = SqliteOptions | PostgresOptions | ClientOptions
+
+/**
+ * What a skill with these options requires.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<O> = [Extract<O, { readonly allowBlocking: true }>] extends [never] ? never : SqlClient.SqlClient
 
 /**
  * @since 0.1.0
@@ -84,35 +164,62 @@ export const Result = Schema.Struct({
 export interface Result extends Schema.Schema.Type<typeof Result> {}
 
 const hints: Readonly<Record<DatabaseQueryError["reason"], string>> = {
+  Configuration: "Give `sqlite` or `postgres`, or provide a SqlClient and say `allowBlocking: true`",
   Dialect: "Provide a SqlClient of SQLite or Postgres",
   NotReadOnly: "Send one SELECT, WITH, VALUES or EXPLAIN statement; put names that SQL reserves in double quotes",
+  NotAllowed: "Do without it; an application allows more functions by the option `functions`",
   Query: "Correct the statement",
   UnknownTable: "Ask for the tables first",
   Connection: "Try again later",
-  Timeout: "Ask for less"
+  Timeout: "Ask for less",
+  TooLarge: "Ask for fewer rows, or for parts of long values",
+  Ended: "Ask for less"
 }
 
-const errorOf = (failure: {
+const errorOf = ({
+  hint,
+  message,
+  reason
+}: Omit<ReadOnlyQuery.Failure, "reason"> & {
   readonly reason: DatabaseQueryError["reason"]
-  readonly message: string
-}): DatabaseQueryError => new DatabaseQueryError({ ...failure, hint: hints[failure.reason] })
-
-const query = (
-  options: Options,
-  sql: string | ((dialect: ReadOnlySql.Dialect) => string),
-  params: ReadonlyArray<unknown>
-): Effect.Effect<ReadOnlyQuery.Rows, DatabaseQueryError, SqlClient.SqlClient> =>
-  Effect.mapError(
-    ReadOnlyQuery.run(sql, params, {
-      maxRows: options.maxRows ?? 100,
-      maxCellChars: options.maxCellChars ?? 4096,
-      maxChars: options.maxChars ?? 262_144,
-      timeoutMs: timeoutOf(options)
-    }),
-    errorOf
-  )
+}): DatabaseQueryError => new DatabaseQueryError({ reason, message, hint: hint ?? hints[reason] })
 
 const timeoutOf = (options: Options): number => Duration.toMillis(options.timeout ?? "15 seconds")
+
+const unconfigured = ReadOnlyQuery.failure("Configuration", "The skill is not told which database it reads")
+
+/** Options from a configuration can lack what their type asks for. */
+const readerOf = (options: Options): ReadOnlyQuery.Reader<SqlClient.SqlClient> => {
+  if (options.sqlite !== undefined) return SqliteReader.make(options)
+  if (options.postgres !== undefined) return PostgresReader.make(options.postgres)
+  if (options.allowBlocking === true) return ClientReader.reader
+  return { dialect: Effect.fail(unconfigured), read: () => Effect.fail(unconfigured) }
+}
+
+/** Runs a statement, with as many others beside it as the options allow. */
+type Run = (
+  sql: string | ((dialect: ReadOnlySql.Dialect) => string),
+  params: ReadonlyArray<unknown>,
+  maxRows?: number
+) => Effect.Effect<ReadOnlyRows.Rows, DatabaseQueryError, SqlClient.SqlClient>
+
+const runOf = (options: Options): Run => {
+  const reader = readerOf(options)
+  const turns = Effect.unsafeMakeSemaphore(Math.max(1, Math.floor(options.maxConcurrent ?? 4)))
+  const inTurn = { ...reader, read: (request: ReadOnlyQuery.Request) => turns.withPermits(1)(reader.read(request)) }
+  const allowed = new Set(options.functions)
+  return (sql, params, maxRows = 100) =>
+    Effect.mapError(
+      ReadOnlyQuery.run(inTurn, sql, params, {
+        maxRows: options.maxRows ?? maxRows,
+        maxCellChars: options.maxCellChars ?? 4096,
+        maxChars: options.maxChars ?? 262_144,
+        timeoutMs: timeoutOf(options),
+        allowed
+      }),
+      errorOf
+    )
+}
 
 /** How every skill that only reads a database is treated. */
 const traits = (options: Options) => ({
@@ -124,11 +231,9 @@ const traits = (options: Options) => ({
 })
 
 /**
- * The skill `database_query`. A statement is checked token by token, its parameters are bound, and it runs where the database refuses to
- * write: in a read-only transaction on Postgres, under `query_only` on SQLite. What functions of the database can do beyond writing is for the
- * rights of its user to decide: give it one that may only read what models may see.
- *
- * The client's `reserve` must give a connection to one alone, as clients with transactions do. A transaction around the skill is not joined.
+ * The skill `database_query`. A statement is checked token by token, calls only functions that compute, its parameters are bound, and it runs
+ * where the database refuses to write: on a file of SQLite that is open read-only in a process of its own, or in a read-only transaction on a
+ * connection of its own on Postgres. The database's own rights still count: give it a user that may only read what models may see.
  *
  * @since 0.1.0
  * @category constructors
@@ -136,34 +241,32 @@ const traits = (options: Options) => ({
  * ```ts
  * import { DatabaseQuerySkill } from "effect-lexigram/builtin"
  *
- * const queryDatabase = DatabaseQuerySkill.make({ maxRows: 20, timeout: "5 seconds" })
+ * const queryDatabase = DatabaseQuerySkill.make({ sqlite: "./shop.db", maxRows: 20, timeout: "5 seconds" })
  * ```
  */
-export const make = (options: Options = {}): Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient> =>
-  named("database_query", options)
+export const make = <const O extends Options>(
+  options: O
+): Skill.Skill<Params, Result, DatabaseQueryError, ServicesOf<O>> =>
+  named("database_query", options, runOf(options)) as Skill.Skill<any, Result, DatabaseQueryError, any>
 
-const named = (name: string, options: Options): Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient> =>
+const named = (
+  name: string,
+  options: Options,
+  run: Run
+): Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient> =>
   Skill.make(name, {
     ...traits(options),
     description: "Runs one SQL statement that reads and gives its rows.",
     parameters: Fields,
     returns: Result,
     handler: ({ params = [], sql }) =>
-      Effect.map(query(options, sql, params), ({ columns, rows, truncated }) => ({
+      Effect.map(run(sql, params), ({ columns, rows, truncated }) => ({
         columns,
         rows,
         row_count: rows.length,
         truncated
       }))
   })
-
-/**
- * The skill with its default options.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const skill: Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient> = make()
 
 /**
  * @since 0.1.0
@@ -197,13 +300,18 @@ const tablesSql = (dialect: ReadOnlySql.Dialect): string =>
  * @since 0.1.0
  * @category constructors
  */
-export const listTables = (options: Options = {}): Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient> =>
+export const listTables = <const O extends Options>(
+  options: O
+): Skill.Skill<{}, Tables, DatabaseQueryError, ServicesOf<O>> =>
+  listing(options, runOf(options)) as Skill.Skill<any, Tables, DatabaseQueryError, any>
+
+const listing = (options: Options, run: Run): Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient> =>
   Skill.make("sql_list_tables", {
     ...traits(options),
     description: "Lists the tables and views of the database.",
     returns: Tables,
     handler: () =>
-      Effect.flatMap(query({ maxRows: 1000, ...options }, tablesSql, []), ({ rows, truncated }) =>
+      Effect.flatMap(run(tablesSql, [], 1000), ({ rows, truncated }) =>
         Effect.map(tablesOf(rows), (tables) => ({ tables, truncated }))
       )
   })
@@ -245,8 +353,14 @@ const columnsSql = (dialect: ReadOnlySql.Dialect): string =>
  * @since 0.1.0
  * @category constructors
  */
-export const describe = (
-  options: Options = {}
+export const describe = <const O extends Options>(
+  options: O
+): Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, ServicesOf<O>> =>
+  describing(options, runOf(options)) as Skill.Skill<any, Description, DatabaseQueryError, any>
+
+const describing = (
+  options: Options,
+  run: Run
 ): Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, SqlClient.SqlClient> =>
   Skill.make("sql_describe", {
     ...traits(options),
@@ -255,7 +369,7 @@ export const describe = (
     returns: Description,
     handler: ({ table }) =>
       Effect.gen(function* () {
-        const { rows, truncated } = yield* query({ maxRows: 1000, ...options }, columnsSql, [table])
+        const { rows, truncated } = yield* run(columnsSql, [table], 1000)
         if (rows.length === 0) {
           return yield* errorOf({ reason: "UnknownTable", message: "There is no table or view of that name" })
         }
@@ -270,17 +384,19 @@ export const describe = (
  * @since 0.1.0
  * @category constructors
  */
-export const toolkit = (
-  options: Options = {}
+export const toolkit = <const O extends Options>(
+  options: O
 ): SkillToolkit.SkillToolkit<
-  | Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient>
-  | Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, SqlClient.SqlClient>
-  | Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient>
-> =>
-  SkillToolkit.make(
+  | Skill.Skill<{}, Tables, DatabaseQueryError, ServicesOf<O>>
+  | Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, ServicesOf<O>>
+  | Skill.Skill<Params, Result, DatabaseQueryError, ServicesOf<O>>
+> => {
+  const run = runOf(options)
+  return SkillToolkit.make(
     "sql",
     { description: "Explores a database without changing it." },
-    listTables(options),
-    describe(options),
-    named("sql_execute", options)
-  )
+    listing(options, run),
+    describing(options, run),
+    named("sql_execute", options, run)
+  ) as SkillToolkit.SkillToolkit<any>
+}

@@ -17,7 +17,7 @@ import * as Skill from "../skill/Skill.js"
  * @since 0.1.0
  * @category errors
  */
-export class DateTimeError extends Schema.TaggedError<DateTimeError>(
+export class DateTimeError extends ErrorCode.TaggedError<DateTimeError>(
   "effect-lexigram/builtin/DateTimeSkill/DateTimeError"
 )("DateTimeError", { ...ErrorCode.fields("LEX_ERR_SKILL_116"), parameter: Schema.Literal("timezone", "locale") }) {}
 

@@ -68,7 +68,7 @@ export const wordsOf = (text: string): ReadonlyArray<string> => Array.from(words
 /** Sentences, and what stands on lines of its own. */
 const sentencesOf = (text: string): ReadonlyArray<string> =>
   text
-    .split(/\n\s*\n|\n(?=\s*(?:[-*•#]|\d+[.)])\s)/)
+    .split(/\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*•#]|\d+[.)])\s)/)
     .flatMap((block) => piecesOf(block, /[.!?…][)"'”’]*\s|[。！？\n]/g))
     .flatMap((piece) =>
       Array.from(sentenceSegmenter.segment(piece), ({ segment }) => segment.replace(/\s+/g, " ").trim())

@@ -29,7 +29,7 @@ import * as ConfinedFiles from "./ConfinedFiles.js"
  * @since 0.1.0
  * @category errors
  */
-export class FileAccessError extends Schema.TaggedError<FileAccessError>(
+export class FileAccessError extends ErrorCode.TaggedError<FileAccessError>(
   "effect-lexigram/builtin/FileSkills/FileAccessError"
 )("FileAccessError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_109"),

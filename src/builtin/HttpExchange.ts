@@ -69,15 +69,15 @@ export const locationOf = ({ headers, status }: Pick<Response, "headers" | "stat
 
 const isTls = (code: string): boolean => /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|UNABLE_TO|SELF_SIGNED|EPROTO)/.test(code)
 
-const failureOf = (error: unknown, isConnected: boolean): Failure => {
+const failureOf = (error: unknown, host: string, isConnected: boolean): Failure => {
   const code = (error as { readonly code?: unknown } | null)?.code
   // The text of the error may quote what came over the wire; its code does not.
   const text = typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : "closed early"
-  if (isTls(text)) return { reason: "Tls", message: `No secure connection: ${text}` }
+  if (isTls(text)) return { reason: "Tls", message: `No secure connection to ${host}: ${text}` }
   if (text === "HPE_HEADER_OVERFLOW") return { reason: "TooLarge", message: "The headers of the answer are too large" }
   return isConnected
-    ? { reason: "Connection", message: `The connection broke: ${text}` }
-    : { reason: "Unreachable", message: `No connection: ${text}` }
+    ? { reason: "Connection", message: `The connection to ${host} broke: ${text}` }
+    : { reason: "Unreachable", message: `No connection to ${host}: ${text}` }
 }
 
 /** The form that `net.connect` asks with depends on whether it tries several addresses. */
@@ -116,7 +116,7 @@ export const run = (request: Request): Effect.Effect<Response, Failure> =>
         decoder?.destroy()
       }
       const fail = (failure: Failure): void => end(Effect.fail(failure))
-      const onError = (error: unknown): void => fail(failureOf(error, isConnected))
+      const onError = (error: unknown): void => fail(failureOf(error, url.host, isConnected))
 
       const onResponse = (incoming: IncomingMessage): void => {
         const status = incoming.statusCode ?? 0

@@ -36,7 +36,7 @@ import * as HttpHeaders from "./HttpHeaders.js"
  * @since 0.1.0
  * @category errors
  */
-export class HttpRequestError extends Schema.TaggedError<HttpRequestError>(
+export class HttpRequestError extends ErrorCode.TaggedError<HttpRequestError>(
   "effect-lexigram/builtin/HttpRequestSkill/HttpRequestError"
 )("HttpRequestError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_108"),
@@ -382,6 +382,41 @@ const outgoing = (params: Params, maxBytes: number): Either.Either<Outgoing, Htt
     return { url, method: params.method ?? "GET", headers, body: body?.bytes }
   })
 
+const usual = (options: Options): Duration.Duration => Duration.decode(options.timeout ?? "30 seconds")
+const longest = (options: Options): Duration.Duration => Duration.max(usual(options), options.maxTimeout ?? "2 minutes")
+
+/**
+ * Whether nothing was sent.
+ *
+ * @internal
+ */
+export const isRetryable = ({ reason }: HttpRequestError): boolean =>
+  reason === "Unresolved" || reason === "Unreachable"
+
+/**
+ * A request as the skill makes it.
+ *
+ * @internal
+ */
+export const fetch = (options: Options): ((params: Params) => Effect.Effect<Result, HttpRequestError>) => {
+  const settings = settingsOf(options)
+  const timeout = Duration.toMillis(usual(options))
+  const onTimeout = (_: unknown, limit: number): HttpRequestError =>
+    new HttpRequestError({
+      reason: "Timeout",
+      message: `There was no whole answer within ${limit / 1000} seconds`,
+      hint: "Try again later, or with a longer timeout"
+    })
+  return (params) =>
+    Effect.gen(function* () {
+      const given = yield* settings
+      const request = yield* outgoing(params, options.maxRequestBytes ?? mebibyte)
+      const whole = params.timeout === undefined ? timeout : params.timeout * 1000
+      const [url, response] = yield* Deadline.run(() => send(given, request), { whole, onTimeout })
+      return yield* resultOf(given, url, response)
+    })
+}
+
 /**
  * The skill `http_request`. Where a request goes is decided by address, after its name was looked up, again for every redirect, and the
  * connection is made to an address that was checked. Headers that belong to the connection cannot be set, and only harmless ones follow a
@@ -401,15 +436,7 @@ const outgoing = (params: Params, maxBytes: number): Either.Either<Outgoing, Htt
  */
 export const make = (options: Options = {}): Skill.Skill<Params, Result, HttpRequestError> => {
   const methods = options.methods ?? allMethods
-  const timeout = Duration.decode(options.timeout ?? "30 seconds")
-  const maxTimeout = Duration.max(timeout, options.maxTimeout ?? "2 minutes")
-  const settings = settingsOf(options)
-  const onTimeout = (_: unknown, limit: number): HttpRequestError =>
-    new HttpRequestError({
-      reason: "Timeout",
-      message: `There was no whole answer within ${limit / 1000} seconds`,
-      hint: "Try again later, or with a longer timeout"
-    })
+  const maxTimeout = longest(options)
   return Skill.make("http_request", {
     description: "Makes an HTTP request and gives status, headers and body of the answer.",
     category: "web",
@@ -419,15 +446,8 @@ export const make = (options: Options = {}): Skill.Skill<Params, Result, HttpReq
     timeout: Duration.sum(maxTimeout, "1 second"),
     parameters: paramsOf(methods, Duration.toSeconds(maxTimeout)),
     returns: Result,
-    retryable: ({ reason }) => reason === "Unresolved" || reason === "Unreachable",
-    handler: (params): Effect.Effect<Result, HttpRequestError> =>
-      Effect.gen(function* () {
-        const given = yield* settings
-        const request = yield* outgoing(params, options.maxRequestBytes ?? mebibyte)
-        const whole = params.timeout === undefined ? Duration.toMillis(timeout) : params.timeout * 1000
-        const [url, response] = yield* Deadline.run(() => send(given, request), { whole, onTimeout })
-        return yield* resultOf(given, url, response)
-      })
+    retryable: isRetryable,
+    handler: fetch(options)
   })
 }
 

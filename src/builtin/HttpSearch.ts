@@ -3,8 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import * as Duration from "effect/Duration"
@@ -13,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as Deadline from "../internal/Deadline.js"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import { SearchError, SearchProvider, type SearchResult, type Service } from "./SearchProvider.js"
 
 /**
@@ -113,17 +113,14 @@ const resultsOf = (options: Options, text: string): ReadonlyArray<SearchResult> 
  * @category constructors
  */
 export const make = (options: Options): Effect.Effect<Service, never, HttpClient.HttpClient> =>
-  Effect.map(HttpClient.HttpClient, (inner) => {
+  Effect.map(SameOriginHttp.make, (http) => {
     const { maxBytes = 2 * 1024 * 1024, name } = options
-    const client = inner.pipe(
-      HttpClient.withTracerDisabledWhen(() => true),
-      HttpClient.withTracerPropagation(false),
-      HttpClient.withScope
-    )
     const ask = (query: string, maxResults: number): Effect.Effect<ReadonlyArray<SearchResult>, SearchError> =>
       Effect.gen(function* () {
-        const response = yield* Effect.mapError(client.execute(options.request(query, maxResults)), () =>
-          errorOf(name, "Unavailable", "there was no answer", { hint: "Check the address, or try again later" })
+        const response = yield* Effect.mapError(http(options.request(query, maxResults)), (error) =>
+          SameOriginHttp.isRefusedRedirect(error)
+            ? errorOf(name, "Unavailable", "it redirects to another address", { hint: "Set the address that it names" })
+            : errorOf(name, "Unavailable", "there was no answer", { hint: "Check the address, or try again later" })
         )
         const failed = statusError(name, response)
         if (failed !== undefined) return yield* failed
@@ -135,8 +132,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         return results.slice(0, maxResults)
       }).pipe(
         // An answer that is not read to its end is let go of.
-        Effect.scoped,
-        Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" })
+        Effect.scoped
       )
     const whole = Duration.toMillis(options.timeout ?? "10 seconds")
     const onTimeout = (_: unknown, limit: number): SearchError =>

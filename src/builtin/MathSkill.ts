@@ -15,10 +15,19 @@ import * as Calculator from "./Calculator.js"
  * @since 0.1.0
  * @category errors
  */
-export class MathError extends Schema.TaggedError<MathError>("effect-lexigram/builtin/MathSkill/MathError")(
+export class MathError extends ErrorCode.TaggedError<MathError>("effect-lexigram/builtin/MathSkill/MathError")(
   "MathError",
   { ...ErrorCode.fields("LEX_ERR_SKILL_112"), expression: Schema.String, position: Schema.NonNegativeInt }
 ) {}
+
+/** A result without a number would look like a success. */
+const tooLarge = (expression: string): MathError =>
+  new MathError({
+    expression: expression.slice(0, 200),
+    position: 0,
+    message: "The value is too large: it is beyond 1.7976931348623157e308, the largest number",
+    hint: "Calculate its logarithm, or a part of it, such as a quotient or a remainder"
+  })
 
 const Parameters = Schema.Struct({
   expression: Schema.String.annotations({
@@ -27,9 +36,7 @@ const Parameters = Schema.Struct({
 })
 
 const Calculated = Schema.Struct({
-  result: Schema.NullOr(Schema.Number).annotations({
-    description: "The nearest double; null for a number that is too large for one"
-  }),
+  result: Schema.Finite.annotations({ description: "The nearest double" }),
   text: Schema.String.annotations({ description: "The number with every digit" }),
   expression: Schema.String
 })
@@ -41,7 +48,7 @@ export interface Calculated extends Schema.Schema.Type<typeof Calculated> {}
 
 /**
  * `math_calculate`: arithmetic with functions. Sums, products and whole powers are exact (`0.1 + 0.2` is `0.3`), quotients have 50 digits,
- * roots and the like those of a double. An expression has at most 4,096 characters and its numbers 2,000 digits; no text is evaluated as
+ * roots and the like those of a double. A value beyond the largest double is a failure. An expression has at most 4,096 characters and its numbers 2,000 digits; no text is evaluated as
  * code.
  *
  * @since 0.1.0
@@ -53,17 +60,22 @@ export const skill: Skill.Skill<{ readonly expression: string }, Calculated, Mat
   parameters: Parameters,
   returns: Calculated,
   cacheable: true,
+  shared: true,
   idempotent: true,
   maxRetries: 0,
   handler: ({ expression }) =>
-    Either.mapBoth(Calculator.evaluate(expression), {
-      onLeft: ({ message, position }) =>
-        new MathError({
-          expression: expression.slice(0, 200),
-          position,
-          message: `${message} (at character ${position + 1})`,
-          hint: "Write plain arithmetic with numbers, operators and the functions that the parameter lists"
-        }),
-      onRight: ({ number, text }) => ({ result: number, text, expression })
-    })
+    Either.flatMap(
+      Either.mapLeft(
+        Calculator.evaluate(expression),
+        ({ message, position }) =>
+          new MathError({
+            expression: expression.slice(0, 200),
+            position,
+            message: `${message} (at character ${position + 1})`,
+            hint: "Write plain arithmetic with numbers, operators and the functions that the parameter lists"
+          })
+      ),
+      ({ number, text }) =>
+        number === null ? Either.left(tooLarge(expression)) : Either.right({ result: number, text, expression })
+    )
 })

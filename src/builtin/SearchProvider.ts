@@ -23,24 +23,23 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class SearchError extends Schema.TaggedError<SearchError>("effect-lexigram/builtin/SearchProvider/SearchError")(
-  "SearchError",
-  {
-    ...ErrorCode.fields("LEX_ERR_SKILL_107"),
-    provider: Schema.String,
-    reason: Schema.Literal(
-      "NotConfigured",
-      "Unauthorized",
-      "RateLimited",
-      "Refused",
-      "Unavailable",
-      "Timeout",
-      "Malformed"
-    ),
-    status: Schema.optional(Schema.Int),
-    retryAfterSeconds: Schema.optional(Schema.Number)
-  }
-) {}
+export class SearchError extends ErrorCode.TaggedError<SearchError>(
+  "effect-lexigram/builtin/SearchProvider/SearchError"
+)("SearchError", {
+  ...ErrorCode.fields("LEX_ERR_SKILL_107"),
+  provider: Schema.String,
+  reason: Schema.Literal(
+    "NotConfigured",
+    "Unauthorized",
+    "RateLimited",
+    "Refused",
+    "Unavailable",
+    "Timeout",
+    "Malformed"
+  ),
+  status: Schema.optional(Schema.Int),
+  retryAfterSeconds: Schema.optional(Schema.Number)
+}) {}
 
 /**
  * @since 0.1.0

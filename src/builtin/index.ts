@@ -83,6 +83,13 @@ export * as TextSummarizeSkill from "./TextSummarizeSkill.js"
 export * as TextTranslateSkill from "./TextTranslateSkill.js"
 
 /**
+ * The skill `web_browse`: what a page of the public Internet says, as text.
+ *
+ * @since 0.1.0
+ */
+export * as WebBrowseSkill from "./WebBrowseSkill.js"
+
+/**
  * The skill `web_search`.
  *
  * @since 0.1.0

@@ -20,10 +20,18 @@ test("only what is asked for is required", () => {
   expectTypeOf<Services<typeof files>>().toEqualTypeOf<FileSystem.FileSystem | Path.Path>()
   const python = BuiltinSkills.make({ code: { python: true } })
   expectTypeOf<Services<typeof python>>().toEqualTypeOf<CommandExecutor.CommandExecutor | FileSystem.FileSystem>()
-  const remote = BuiltinSkills.make({ search: true, database: {}, summaries: { role: "documentation" } })
+  const remote = BuiltinSkills.make({
+    search: true,
+    database: { allowBlocking: true },
+    summaries: { role: "documentation" }
+  })
   expectTypeOf<Services<typeof remote>>().toEqualTypeOf<
     SearchProvider.SearchProvider | SqlClient.SqlClient | ModelRouter.ModelRouter
   >()
+  const own = BuiltinSkills.make({ database: { sqlite: "./shop.db", driver: "libsql" } })
+  expectTypeOf<Services<typeof own>>().toEqualTypeOf<never>()
+  const server = BuiltinSkills.make({ database: { postgres: { host: "localhost" }, functions: ["shop.price"] } })
+  expectTypeOf<Services<typeof server>>().toEqualTypeOf<never>()
   expectTypeOf(BuiltinSkills.source()).toEqualTypeOf<SkillSource.SkillSource>()
   expectTypeOf(BuiltinSkills.source({ names: ["math_calculate"] })).toEqualTypeOf<SkillSource.SkillSource>()
   expectTypeOf(BuiltinSkills.source({ translations: true, names: ["text_translate"] })).toEqualTypeOf<
@@ -41,6 +49,15 @@ test("options that are only known at run time require everything", () => {
     | SearchProvider.SearchProvider
     | SqlClient.SqlClient
   >()
+})
+
+test("a database is named, or blocking is allowed, and never both", () => {
+  // @ts-expect-error
+  BuiltinSkills.make({ database: {} })
+  // @ts-expect-error
+  BuiltinSkills.make({ database: { allowBlocking: false } })
+  // @ts-expect-error
+  BuiltinSkills.make({ database: { sqlite: "./shop.db", allowBlocking: true } })
 })
 
 test("a misspelt option is refused", () => {

@@ -17,8 +17,9 @@ import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 const everything = BuiltinSkills.make({
   files: { baseDirectory: "." },
   search: true,
+  browse: true,
   translations: true,
-  database: true
+  database: { sqlite: "./shop.db" }
 })
 
 const named = (skills: ReadonlyArray<{ readonly definition: { readonly name: string } }>) =>
@@ -53,6 +54,7 @@ describe("BuiltinSkills", () => {
         ["code_execute", "code", "code.execute"],
         ["text_translate", "text"],
         ["web_search", "web", "web.search"],
+        ["web_browse", "web", "http.request"],
         ["file_read", "filesystem", "files.read"],
         ["file_write", "filesystem", "files.write"],
         ["database_query", "database", "db.query"]

@@ -9,11 +9,13 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import * as ClientReader from "../../src/builtin/ClientReader.js"
 import * as DatabaseQuerySkill from "../../src/builtin/DatabaseQuerySkill.js"
-import * as ReadOnlyQuery from "../../src/builtin/ReadOnlyQuery.js"
 import * as SqliteClient from "../../src/persistence/SqliteClient.js"
 import type * as Skill from "../../src/skill/Skill.js"
 import { call, Misfit } from "../support/Skills.js"
+
+const usual = DatabaseQuerySkill.make({ allowBlocking: true })
 
 type Reads = Skill.Skill<never, unknown, DatabaseQuerySkill.DatabaseQueryError, SqlClient.SqlClient>
 
@@ -90,19 +92,19 @@ const postgres = compilerOf("pg")
 
 describe("DatabaseQuerySkill", () => {
   it("says what it is", () => {
-    const { definition, problem } = DatabaseQuerySkill.skill
+    const { definition, problem } = usual
     assert.isUndefined(problem)
     assert.strictEqual(definition.name, "database_query")
     assert.strictEqual(definition.category, "database")
     assert.deepStrictEqual(definition.permissions, ["db.query"])
-    assert.strictEqual(ReadOnlyQuery.Client.key, SqlClient.SqlClient.key)
+    assert.strictEqual(ClientReader.Client.key, SqlClient.SqlClient.key)
   })
 
   it.scoped("gives columns and rows, and binds parameters", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
       const hostile = "x' OR 1=1; DROP TABLE people; --"
-      const result = yield* on(sql).call(DatabaseQuerySkill.skill, {
+      const result = yield* on(sql).call(usual, {
         sql: "SELECT id, name, ? AS given, ? AS flag, ? AS nil FROM people WHERE id = ?;",
         params: [hostile, true, null, 2]
       })
@@ -120,15 +122,15 @@ describe("DatabaseQuerySkill", () => {
     Effect.gen(function* () {
       const { sql } = yield* filled
       const all = { sql: "SELECT id FROM people ORDER BY id DESC" }
-      const usual = yield* on(sql).call(DatabaseQuerySkill.skill, all)
-      assert.deepStrictEqual([usual.row_count, usual.truncated, usual.rows[0].id], [100, true, 150])
-      const exact = yield* on(sql).call(DatabaseQuerySkill.make({ maxRows: 150 }), all)
+      const some = yield* on(sql).call(usual, all)
+      assert.deepStrictEqual([some.row_count, some.truncated, some.rows[0].id], [100, true, 150])
+      const exact = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxRows: 150 }), all)
       assert.deepStrictEqual([exact.row_count, exact.truncated], [150, false])
-      const fewer = yield* on(sql).call(DatabaseQuerySkill.make({ maxRows: 149 }), all)
+      const fewer = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxRows: 149 }), all)
       assert.deepStrictEqual([fewer.row_count, fewer.truncated], [149, true])
       const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n -- no end"
-      assert.strictEqual((yield* on(sql).call(DatabaseQuerySkill.skill, { sql: endless })).row_count, 100)
-      const none = yield* on(sql).call(DatabaseQuerySkill.skill, { sql: "SELECT id FROM people WHERE 0" })
+      assert.strictEqual((yield* on(sql).call(usual, { sql: endless })).row_count, 100)
+      const none = yield* on(sql).call(usual, { sql: "SELECT id FROM people WHERE 0" })
       assert.deepStrictEqual(none, { columns: [], rows: [], row_count: 0, truncated: false })
     })
   )
@@ -136,17 +138,21 @@ describe("DatabaseQuerySkill", () => {
   it.scoped("large cells and large results are cut, and told", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
-      const cut = yield* on(sql).call(DatabaseQuerySkill.make({ maxCellChars: 5 }), {
+      const cut = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxCellChars: 5 }), {
         sql: "SELECT 'abcdef' AS long, 'abcde' AS fits, hex(zeroblob(10)) AS zeros"
       })
       assert.deepStrictEqual(cut.rows, [
         { long: "abcde… (6 characters)", fits: "abcde", zeros: "00000… (20 characters)" }
       ])
       assert.isTrue(cut.truncated)
-      const whole = yield* on(sql).call(DatabaseQuerySkill.make({ maxChars: 100 }), { sql: "SELECT name FROM people" })
+      const whole = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxChars: 100 }), {
+        sql: "SELECT name FROM people"
+      })
       assert.isTrue(whole.truncated)
       assert.isBelow(JSON.stringify(whole.rows).length, 250)
-      const one = yield* on(sql).call(DatabaseQuerySkill.make({ maxChars: 1 }), { sql: "SELECT name FROM people" })
+      const one = yield* on(sql).call(DatabaseQuerySkill.make({ allowBlocking: true, maxChars: 1 }), {
+        sql: "SELECT name FROM people"
+      })
       assert.deepStrictEqual([one.row_count, one.truncated], [1, true])
     })
   )
@@ -172,7 +178,7 @@ describe("DatabaseQuerySkill", () => {
             : []
         )
       )
-      const { rows } = yield* on(client).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" })
+      const { rows } = yield* on(client).call(usual, { sql: "SELECT 1" })
       assert.notProperty({}, "polluted")
       assert.deepStrictEqual(rows[1], {
         big: "1152921504606846976",
@@ -190,7 +196,7 @@ describe("DatabaseQuerySkill", () => {
     Effect.gen(function* () {
       const { noted, statements } = yield* filled
       for (const text of ["DELETE FROM people", "SELECT 1; DELETE FROM people", "PRAGMA query_only = OFF", ""]) {
-        assert.strictEqual(yield* on(noted).reasonOf(DatabaseQuerySkill.skill, { sql: text }), "NotReadOnly", text)
+        assert.strictEqual(yield* on(noted).reasonOf(usual, { sql: text }), "NotReadOnly", text)
       }
       assert.deepStrictEqual(statements, [])
     })
@@ -208,21 +214,21 @@ describe("DatabaseQuerySkill", () => {
             return yield* connection.execute(text, params, undefined)
           })
       }))
-      yield* on(missing).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" })
-      assert.strictEqual(yield* on(missing).reasonOf(DatabaseQuerySkill.skill, { sql: "SELECT none" }), "Query")
+      yield* on(missing).call(usual, { sql: "SELECT 1" })
+      assert.strictEqual(yield* on(missing).reasonOf(usual, { sql: "SELECT none" }), "Query")
       assert.deepStrictEqual(written, ["Left", "Left"])
       assert.strictEqual(statements.filter((text) => text === "PRAGMA query_only = OFF").length, 2)
       yield* sql`DELETE FROM people WHERE id = 1`
       assert.deepStrictEqual(yield* sql`SELECT count(*) AS n FROM people`, [{ n: 149 }])
       const pragma = { sql: "SELECT * FROM pragma_query_only(0)" }
-      assert.strictEqual(yield* on(sql).reasonOf(DatabaseQuerySkill.skill, pragma), "Query")
+      assert.strictEqual(yield* on(sql).reasonOf(usual, pragma), "NotAllowed")
     })
   )
 
   it.scoped("what the database says about a statement is told", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
-      const error = yield* Effect.flip(on(sql).call(DatabaseQuerySkill.skill, { sql: "SELECT nmae FROM people" }))
+      const error = yield* Effect.flip(on(sql).call(usual, { sql: "SELECT nmae FROM people" }))
       assert.include((error as Error).message, "no such column: nmae")
     })
   )
@@ -230,7 +236,7 @@ describe("DatabaseQuerySkill", () => {
   it.scoped("programs write while statements run", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
-      const query = on(sql).call(DatabaseQuerySkill.skill, { sql: "SELECT count(*) AS n FROM people" })
+      const query = on(sql).call(usual, { sql: "SELECT count(*) AS n FROM people" })
       const write = sql`UPDATE people SET born = 2`
       const both = Effect.zip(query, Effect.zipRight(Effect.yieldNow(), write), { concurrent: true })
       yield* Effect.all(
@@ -245,7 +251,7 @@ describe("DatabaseQuerySkill", () => {
     Effect.gen(function* () {
       const { sql } = yield* filled
       yield* sql.reserve
-      const skill = DatabaseQuerySkill.make({ timeout: "2 seconds" })
+      const skill = DatabaseQuerySkill.make({ allowBlocking: true, timeout: "2 seconds" })
       const fiber = yield* Effect.fork(on(sql).reasonOf(skill, { sql: "SELECT 1" }))
       yield* TestClock.adjust("1999 millis")
       assert.isNull(fiber.unsafePoll())
@@ -257,7 +263,7 @@ describe("DatabaseQuerySkill", () => {
   it.scoped("postgres runs a statement in a read-only transaction with a timeout, and takes it back", () =>
     Effect.gen(function* () {
       const { client, statements } = yield* told(postgres)
-      const skill = DatabaseQuerySkill.make({ timeout: "5 seconds", maxRows: 7 })
+      const skill = DatabaseQuerySkill.make({ allowBlocking: true, timeout: "5 seconds", maxRows: 7 })
       yield* on(client).call(skill, { sql: "SELECT $1::int;", params: [1] })
       yield* on(client).call(skill, { sql: "EXPLAIN SELECT 1" })
       const around = (text: string, ...params: ReadonlyArray<unknown>): ReadonlyArray<ReadonlyArray<unknown>> => [
@@ -279,13 +285,13 @@ describe("DatabaseQuerySkill", () => {
       const failing = yield* told(postgres, (sql) =>
         sql.startsWith("SELECT") ? Effect.fail(new SqlError({ cause: new Error("boom") })) : Effect.succeed([])
       )
-      assert.strictEqual(yield* on(failing.client).reasonOf(DatabaseQuerySkill.skill, { sql: "SELECT 1" }), "Query")
+      assert.strictEqual(yield* on(failing.client).reasonOf(usual, { sql: "SELECT 1" }), "Query")
       assert.deepStrictEqual(failing.statements.at(-1), ["ROLLBACK"])
 
       const halfway = yield* told(postgres, (sql) =>
         sql.startsWith("SET") ? Effect.fail(new SqlError({ cause: new Error("hush") })) : Effect.succeed([])
       )
-      const error = yield* Effect.flip(on(halfway.client).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" }))
+      const error = yield* Effect.flip(on(halfway.client).call(usual, { sql: "SELECT 1" }))
       assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Connection")
       assert.notInclude(JSON.stringify(error), "hush")
       assert.deepStrictEqual(halfway.statements.at(-1), ["ROLLBACK"])
@@ -296,7 +302,7 @@ describe("DatabaseQuerySkill", () => {
           ? Effect.zipRight(Deferred.succeed(reached, undefined), Effect.never)
           : Effect.succeed([])
       )
-      const fiber = yield* Effect.fork(on(hanging.client).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" }))
+      const fiber = yield* Effect.fork(on(hanging.client).call(usual, { sql: "SELECT 1" }))
       yield* Deferred.await(reached)
       yield* Fiber.interrupt(fiber)
       assert.deepStrictEqual(hanging.statements.at(-1), ["ROLLBACK"])
@@ -306,20 +312,20 @@ describe("DatabaseQuerySkill", () => {
   it.scoped("databases that cannot be kept from writing, and those that are not there, are refused", () =>
     Effect.gen(function* () {
       const mysql = yield* told(compilerOf("mysql"))
-      assert.strictEqual(yield* on(mysql.client).reasonOf(DatabaseQuerySkill.skill, { sql: "SELECT 1" }), "Dialect")
+      assert.strictEqual(yield* on(mysql.client).reasonOf(usual, { sql: "SELECT 1" }), "Dialect")
       assert.deepStrictEqual(mysql.statements, [])
       const away = yield* told(postgres, undefined, Effect.fail(new SqlError({ cause: new Error("hush") })))
-      const error = yield* Effect.flip(on(away.client).call(DatabaseQuerySkill.skill, { sql: "SELECT 1" }))
+      const error = yield* Effect.flip(on(away.client).call(usual, { sql: "SELECT 1" }))
       assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Connection")
       assert.notInclude(JSON.stringify(error), "hush")
-      assert.isTrue(DatabaseQuerySkill.skill.erased.isRetryable?.(error))
+      assert.isTrue(usual.erased.isRetryable?.(error))
     })
   )
 
   it.scoped("tables are listed and described", () =>
     Effect.gen(function* () {
       const { sql } = yield* filled
-      const { skills } = DatabaseQuerySkill.toolkit({ maxRows: 2 })
+      const { skills } = DatabaseQuerySkill.toolkit({ allowBlocking: true, maxRows: 2 })
       const [listTables, describe, execute] = skills as unknown as readonly [Reads, Reads, Reads]
       assert.deepStrictEqual(
         skills.map(({ definition }) => definition.name),
@@ -332,15 +338,18 @@ describe("DatabaseQuerySkill", () => {
         ],
         truncated: false
       })
-      assert.deepStrictEqual(yield* on(sql).call(DatabaseQuerySkill.describe(), { table: "people" }), {
-        table: "people",
-        columns: [
-          { name: "id", type: "INTEGER", nullable: "yes", default: null },
-          { name: "name", type: "TEXT", nullable: "no", default: null },
-          { name: "born", type: "REAL", nullable: "yes", default: "1.5" }
-        ],
-        truncated: false
-      })
+      assert.deepStrictEqual(
+        yield* on(sql).call(DatabaseQuerySkill.describe({ allowBlocking: true }), { table: "people" }),
+        {
+          table: "people",
+          columns: [
+            { name: "id", type: "INTEGER", nullable: "yes", default: null },
+            { name: "name", type: "TEXT", nullable: "no", default: null },
+            { name: "born", type: "REAL", nullable: "yes", default: "1.5" }
+          ],
+          truncated: false
+        }
+      )
       const some = yield* on(sql).call(describe, { table: "people" })
       assert.deepStrictEqual([some.columns.length, some.truncated], [2, true])
       for (const table of ["none", "people'); DROP TABLE people; --"]) {
@@ -366,7 +375,7 @@ describe("DatabaseQuerySkill", () => {
         { sql: `SELECT ${"1".repeat(100_000)}` },
         null
       ]) {
-        assert.instanceOf(yield* Effect.flip(on(sql).call(DatabaseQuerySkill.skill, params)), Misfit)
+        assert.instanceOf(yield* Effect.flip(on(sql).call(usual, params)), Misfit)
       }
     })
   )
