@@ -44,9 +44,10 @@ export const jwt: PiiEntity.PiiEntity = PiiEntity.fromPatterns({
 const keyHeader = PiiEntity.matches(
   /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:(?:\s|\\[nr]){1,4}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash): [^\r\n\\"]{1,80}){0,4}/
 )
+// A sign that joins two literals stands before a space or a quotation mark; else it is a character of the key.
 const keyBody =
-  /(?:\s|\\[nr]|["'+]\s{0,4}){0,12}(?:[A-Za-z0-9+/=]{32,}|[A-Za-z0-9+/=]{1,31}(?=(?:\s|\\[nr]|["'+]){0,12}(?:=[A-Za-z0-9+/]{4}(?:\s|\\[nr]){1,4})?-----END))/y
-const keyEnd = /(?:\s|\\[nr]|["'+]\s{0,4}|=[A-Za-z0-9+/]{4}){0,12}-----END [A-Z0-9 ]{1,40}-----/y
+  /(?:\s|\\[nr]|["']|\+(?=[\s"'])){0,40}(?:[A-Za-z0-9+/=]{32,}|[A-Za-z0-9+/=]{1,31}(?=(?:\s|\\[nr]|["']|\+(?=[\s"'])){0,12}(?:=[A-Za-z0-9+/]{4}(?:\s|\\[nr]){1,4})?-----END))/y
+const keyEnd = /(?:\s|\\[nr]|["']|\+(?=[\s"'])|=[A-Za-z0-9+/]{4}){0,40}-----END [A-Z0-9 ]{1,40}-----/y
 
 /**
  * Private keys in text (PEM, OpenSSH, PGP), lines apart or escaped, complete or cut off. Certificates and public keys are none.
@@ -93,7 +94,7 @@ const isFiller = (value: string): boolean =>
 
 const isBasic = (value: string): boolean => {
   const text = RandomText.decoded(value)
-  return text !== undefined && /^[\x20-\x7e]+:[\x20-\x7e]+$/.test(text)
+  return text !== undefined && /^[\x20-\x7e][\x20-\x39\x3b-\x7e]*:[\x20-\x7e]+$/.test(text)
 }
 
 const isUserAndPassword = (value: string): boolean => {

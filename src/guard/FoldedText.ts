@@ -31,7 +31,7 @@ export const maxInvisible = 4
 const ascii = /^[\u0000-\u007f]*$/
 const invisible = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+/g
 const special =
-  /[\u00a0\u1680\u2000-\u200a\u2010-\u2013\u2018\u2019\u201c\u201d\u202f\u205f\u2212\u3000\ufe58\ufe63\uff01-\uff5e]|(?![0-9])\p{Nd}/gu
+  /(?:[\u00a0\u1680\u2000-\u200a\u2010-\u2013\u2018\u2019\u201c\u201d\u202f\u205f\u2212\u3000\ufe58\ufe63\uff01-\uff5e]|(?![0-9])\p{Nd})+/gu
 const isDigit = /^\p{Nd}$/u
 const digits = new Map<number, string>()
 
@@ -76,6 +76,22 @@ const plain = (character: string): string => {
   }
 }
 
+// Asked for again and again, as texts in another script are.
+const plains = new Map<string, string>()
+
+const plainOf = (run: string): string => {
+  let result = ""
+  for (const character of run) {
+    let known = plains.get(character)
+    if (known === undefined) {
+      known = plain(character)
+      plains.set(character, known)
+    }
+    result += known
+  }
+  return result
+}
+
 const same = (index: number): number => index
 
 /**
@@ -86,7 +102,7 @@ const same = (index: number): number => index
  */
 export const make = (original: string): FoldedText => {
   if (ascii.test(original)) return { text: original, origin: same, locate: same }
-  const visible = original.replace(special, plain)
+  const visible = original.replace(special, plainOf)
   if (visible.search(invisible) < 0) return { text: visible, origin: same, locate: same }
   const places = new Uint32Array(visible.length)
   const parts: Array<string> = []

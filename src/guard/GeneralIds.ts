@@ -23,7 +23,7 @@ const more =
   /[A-Za-z0-9\u00c0-\u1fff\u2c00-\ud7ff/_~=&%#@+*$-]|[.,;:!?()](?=[A-Za-z0-9\u00c0-\u1fff\u2c00-\ud7ff/_~=&%#@+*$-])/
 
 const isNamed = (value: string): boolean => {
-  const host = value.replace(/[/?#:].*$/, "")
+  const host = value.replace(/[/?#:].*/s, "")
   return PersonalEntities.isTopLevel(host.slice(host.lastIndexOf(".") + 1))
 }
 

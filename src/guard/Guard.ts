@@ -8,6 +8,7 @@ import * as Schema from "effect/Schema"
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as Findings from "./Findings.js"
+import * as Steps from "./Steps.js"
 
 const NAME = "effect-lexigram/guard/Guard"
 
@@ -390,7 +391,8 @@ export const fromFindings = (
 }
 
 /**
- * A guard that finds things at places of a text, and so can also judge a text that is still being written.
+ * A guard that finds things at places of a text, and so can also judge a text that is still being written. A long text is judged in
+ * slices, between which the event loop turns and the check can be interrupted.
  *
  * @since 0.1.0
  * @category constructors
@@ -424,8 +426,9 @@ export const fromWindow = (options: {
   stages: options.stages,
   window: options.window,
   check: (content) =>
-    Effect.sync(() =>
-      fromFindings(options.name, content, Findings.ordered(options.window.find(content, 0), content.length))
+    Effect.map(
+      Steps.run(content, (text) => Steps.find(options.window, text)),
+      (found) => fromFindings(options.name, content, found)
     )
 })
 

@@ -72,7 +72,9 @@ export const GuardConfig = Schema.Struct({
   secretDetection: Schema.Boolean,
   secretAction: Action,
   /** Guards look at what tools give back. */
-  toolOutputs: Schema.Boolean
+  toolOutputs: Schema.Boolean,
+  /** What a run does when that is blocked, see `GuardPipeline.BlockedObservations`. */
+  blockedObservations: Schema.Literal("withhold", "fail")
 }).annotations({ identifier: "effect-lexigram/guard/GuardConfig" })
 /**
  * @since 0.1.0
@@ -106,7 +108,8 @@ export const defaults: GuardConfig = {
   unicodeDetection: true,
   secretDetection: true,
   secretAction: "redact",
-  toolOutputs: true
+  toolOutputs: true,
+  blockedObservations: "withhold"
 }
 
 /**
@@ -174,7 +177,8 @@ const fields = {
   unicodeDetection: flag("unicodeDetection"),
   secretDetection: flag("secretDetection"),
   secretAction: word("secretAction"),
-  toolOutputs: flag("toolOutputs")
+  toolOutputs: flag("toolOutputs"),
+  blockedObservations: word("blockedObservations")
 } satisfies { [K in keyof GuardConfig]: Config.Config<GuardConfig[K]> }
 
 /**

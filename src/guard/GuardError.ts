@@ -13,7 +13,7 @@ import { GuardStage } from "./Guard.js"
  * @since 0.1.0
  * @category errors
  */
-export class InputGuardError extends Schema.TaggedError<InputGuardError>(
+export class InputGuardError extends ErrorCode.TaggedError<InputGuardError>(
   "effect-lexigram/guard/GuardError/InputGuardError"
 )("InputGuardError", {
   ...ErrorCode.fields("LEX_ERR_GUARD_002"),
@@ -27,7 +27,7 @@ export class InputGuardError extends Schema.TaggedError<InputGuardError>(
  * @since 0.1.0
  * @category errors
  */
-export class OutputGuardError extends Schema.TaggedError<OutputGuardError>(
+export class OutputGuardError extends ErrorCode.TaggedError<OutputGuardError>(
   "effect-lexigram/guard/GuardError/OutputGuardError"
 )("OutputGuardError", {
   ...ErrorCode.fields("LEX_ERR_GUARD_003"),
@@ -41,7 +41,7 @@ export class OutputGuardError extends Schema.TaggedError<OutputGuardError>(
  * @since 0.1.0
  * @category errors
  */
-export class GuardConfigurationError extends Schema.TaggedError<GuardConfigurationError>(
+export class GuardConfigurationError extends ErrorCode.TaggedError<GuardConfigurationError>(
   "effect-lexigram/guard/GuardError/GuardConfigurationError"
 )("GuardConfigurationError", {
   ...ErrorCode.fields("LEX_ERR_GUARD_005"),
@@ -55,7 +55,7 @@ export class GuardConfigurationError extends Schema.TaggedError<GuardConfigurati
  * @since 0.1.0
  * @category errors
  */
-export class GuardPipelineError extends Schema.TaggedError<GuardPipelineError>(
+export class GuardPipelineError extends ErrorCode.TaggedError<GuardPipelineError>(
   "effect-lexigram/guard/GuardError/GuardPipelineError"
 )("GuardPipelineError", {
   ...ErrorCode.fields("LEX_ERR_GUARD_006"),
@@ -69,7 +69,7 @@ export class GuardPipelineError extends Schema.TaggedError<GuardPipelineError>(
  * @since 0.1.0
  * @category errors
  */
-export class ToolObservationBlockedError extends Schema.TaggedError<ToolObservationBlockedError>(
+export class ToolObservationBlockedError extends ErrorCode.TaggedError<ToolObservationBlockedError>(
   "effect-lexigram/guard/GuardError/ToolObservationBlockedError"
 )("ToolObservationBlockedError", { ...ErrorCode.fields("LEX_ERR_GUARD_100"), toolName: Schema.String }) {}
 
@@ -79,7 +79,7 @@ export class ToolObservationBlockedError extends Schema.TaggedError<ToolObservat
  * @since 0.1.0
  * @category errors
  */
-export class ToolObservationGuardError extends Schema.TaggedError<ToolObservationGuardError>(
+export class ToolObservationGuardError extends ErrorCode.TaggedError<ToolObservationGuardError>(
   "effect-lexigram/guard/GuardError/ToolObservationGuardError"
 )("ToolObservationGuardError", { ...ErrorCode.fields("LEX_ERR_GUARD_101"), toolName: Schema.String }) {}
 

@@ -52,6 +52,8 @@ export interface OutputWindow {
 export interface Service {
   /** The stages at which some guard looks: at the others nothing need be asked. */
   readonly stages: ReadonlySet<Guard.GuardStage>
+  /** What a run does when what a tool gave back is blocked, see `Options`; default `withhold`. */
+  readonly blockedObservations?: BlockedObservations | undefined
   /** The user's message, before anything else reads it. */
   readonly checkInput: (
     content: string,
@@ -88,6 +90,15 @@ export interface Service {
 export class GuardPipeline extends Context.Tag("effect-lexigram/guard/GuardPipeline")<GuardPipeline, Service>() {}
 
 /**
+ * `withhold`: the model is told that the tool ran, that its result is withheld and that the call must not be repeated, and the run goes on.
+ * `fail`: the run fails with `ToolObservationBlockedError`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type BlockedObservations = "withhold" | "fail"
+
+/**
  * How the guards of a pipeline are asked.
  *
  * @since 0.1.0
@@ -100,6 +111,8 @@ export interface Options {
    * together, at the spans they give; where a guard gives none, its text is taken and the others that redacted are asked again about it.
    */
   readonly parallel?: boolean | undefined
+  /** Default `withhold`. The executor's counts for the guards of its agents too. */
+  readonly blockedObservations?: BlockedObservations | undefined
 }
 
 const nothing = (content: string): Effect.Effect<Guard.AggregateGuardResult> =>
@@ -161,6 +174,7 @@ export const fromGuards = <const G extends ReadonlyArray<Guard.Any>>(
     }
     return {
       stages: new Set(guards.flatMap((guard) => guard.stages)),
+      blockedObservations: options?.blockedObservations,
       checkInput: checker("input", (context: Guard.CheckContext) => ({ ...context, stage: "input" })),
       checkOutput: checker("output", (context: Guard.CheckContext) => ({ ...context, stage: "output" })),
       ...opener(at("output"), parallel),

@@ -104,7 +104,13 @@ export const guards = (
     : Effect.succeed([])
 
 const pipeline = (config: GuardConfig.GuardConfig) =>
-  Effect.map(guards(config), (guards) => GuardPipeline.layer({ guards, parallel: config.parallelExecution }))
+  Effect.map(guards(config), (guards) =>
+    GuardPipeline.layer({
+      guards,
+      parallel: config.parallelExecution,
+      blockedObservations: config.blockedObservations
+    })
+  )
 
 /**
  * The defaults of `GuardConfig` with some fields replaced. A bad field fails the layer by name. Judges alone need models.

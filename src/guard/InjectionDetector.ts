@@ -8,12 +8,14 @@
  * @since 0.1.0
  */
 
-import type { Meaning } from "./InjectionLexicon.js"
-import { bits, lexicon } from "./InjectionLexicon.js"
+import { lexicon } from "./InjectionLexicon.js"
 import { damped } from "./InjectionMention.js"
 import * as InjectionPayload from "./InjectionPayload.js"
 import * as InjectionRules from "./InjectionRules.js"
+import * as InjectionSearch from "./InjectionSearch.js"
 import * as InjectionText from "./InjectionText.js"
+import * as RecordText from "./RecordText.js"
+import * as Steps from "./Steps.js"
 
 /**
  * How much has to come together.
@@ -77,203 +79,14 @@ export interface Report {
 export interface Detector {
   /** Takes time linear in the length of the text. */
   readonly detect: (text: string) => Report
+  /** The same, paused at each value: what detects in a long text may do other work between. */
+  readonly detectInSteps: (text: string) => Steps.Steps<Report>
 }
 
 const mostMatches = 64
 
-/** Further away than this nothing is looked for. */
-const furthest = 16
-
 /** How many places of one text are looked at for being talked about; those behind count in full. */
 const mostLooks = 400
-
-const maskOf = (meanings: Meaning | ReadonlyArray<Meaning>): number =>
-  (typeof meanings === "string" ? [meanings] : meanings).reduce((mask, meaning) => mask | bits[meaning], 0)
-
-interface SentenceRule {
-  readonly rule: InjectionRules.Rule
-  readonly say: number
-  readonly with: ReadonlyArray<number>
-  readonly wanted: number
-  readonly after: number
-  readonly before: number
-  readonly weakenedBy: number
-  readonly followedBy: RegExp | undefined
-  readonly leadsTo: RegExp | undefined
-}
-
-interface PatternRule {
-  readonly rule: InjectionRules.Rule
-  readonly pattern: RegExp
-  readonly folded: boolean
-  readonly holds: RegExp | undefined
-  readonly times: number
-}
-
-interface Compiled {
-  readonly sentences: ReadonlyArray<SentenceRule>
-  readonly anchors: number
-  readonly patterns: ReadonlyArray<PatternRule>
-}
-
-const global = (pattern: RegExp): RegExp =>
-  new RegExp(
-    pattern.source,
-    pattern.flags.includes("g") ? pattern.flags.replace("y", "") : `${pattern.flags.replace("y", "")}g`
-  )
-
-const phrases = (texts: ReadonlyArray<string>): RegExp => {
-  const escaped = texts
-    .map((text) =>
-      InjectionText.fold(text)
-        .text.trim()
-        .split(/\s+/)
-        .map((word) => word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"))
-        .join("\\s{1,4}")
-    )
-    .filter((text) => text !== "")
-  return new RegExp(
-    escaped.length === 0 ? "(?!)" : `(?<![\\p{L}\\p{N}])(?:${escaped.join("|")})(?![\\p{L}\\p{N}])`,
-    "gu"
-  )
-}
-
-const isPhrases = (match: InjectionRules.Rule["match"]): match is ReadonlyArray<string> => Array.isArray(match)
-
-const compile = (rules: ReadonlyArray<InjectionRules.Rule>): Compiled => {
-  const sentences: Array<SentenceRule> = []
-  const patterns: Array<PatternRule> = []
-  for (const rule of rules) {
-    const { match } = rule
-    if (isPhrases(match)) {
-      patterns.push({ rule, pattern: phrases(match), folded: true, holds: undefined, times: 1 })
-    } else if ("pattern" in match) {
-      patterns.push({
-        rule,
-        pattern: global(match.pattern),
-        folded: match.folded ?? false,
-        holds: match.holds,
-        times: match.times ?? 1
-      })
-    } else {
-      const all = match.with.map(maskOf)
-      sentences.push({
-        rule,
-        say: maskOf(match.say),
-        with: all,
-        wanted: all.reduce((mask, one) => mask | one, 0),
-        after: match.after,
-        before: match.before ?? 0,
-        weakenedBy: match.weakenedBy === undefined ? 0 : maskOf(match.weakenedBy),
-        followedBy: match.followedBy,
-        leadsTo: match.leadsTo
-      })
-    }
-  }
-  return { sentences, patterns, anchors: sentences.reduce((mask, { say }) => mask | say, 0) }
-}
-
-/** What a rule found, by places of the folded or the original text. */
-interface Hit {
-  readonly rule: InjectionRules.Rule
-  readonly start: number
-  readonly end: number
-  readonly weight: number
-  readonly isDisguised: boolean
-}
-
-type Words = ReadonlyArray<InjectionText.Word>
-
-const isNear = (word: InjectionText.Word, other: InjectionText.Word | undefined, most: number): boolean =>
-  other !== undefined && other.sentence === word.sentence && Math.abs(other.index - word.index) <= most
-
-/** Everything that is meant near a word. */
-const meantNear = (words: Words, at: number, before: number, after: number): number => {
-  const word = words[at]!
-  let mask = 0
-  for (let i = at + 1; isNear(word, words[i], after); i++) mask |= words[i]!.mask
-  for (let i = at - 1; isNear(word, words[i], before); i--) mask |= words[i]!.mask
-  return mask
-}
-
-const isNegated = (words: Words, at: number, text: string): boolean => {
-  const word = words[at]!
-  for (let i = at - 1; isNear(word, words[i], 2); i--) {
-    // What was denied before a comma is another thing.
-    if ((words[i]!.mask & bits.not) !== 0) return !/[,;:()\u2013\u2014]/.test(text.slice(words[i]!.end, word.start))
-  }
-  return false
-}
-
-const sentenceAt = (one: SentenceRule, words: Words, at: number, text: string): Hit | undefined => {
-  const word = words[at]!
-  let open = one.with
-  let { end, isDisguised, start } = word
-  let isWeak = false
-  const look = (other: InjectionText.Word): void => {
-    if ((other.mask & one.weakenedBy) !== 0) isWeak = true
-    if ((other.mask & one.wanted) === 0) return
-    const rest = open.filter((mask) => (mask & other.mask) === 0)
-    if (rest.length === open.length) return
-    open = rest
-    start = Math.min(start, other.start)
-    end = Math.max(end, other.end)
-    isDisguised ||= other.isDisguised
-  }
-  for (let i = at + 1; open.length > 0 && isNear(word, words[i], one.after); i++) look(words[i]!)
-  for (let i = at - 1; open.length > 0 && isNear(word, words[i], one.before); i--) look(words[i]!)
-  if (open.length > 0) return undefined
-  if (one.followedBy !== undefined && !one.followedBy.test(text.slice(end, end + 60))) return undefined
-  if (one.leadsTo !== undefined && !one.leadsTo.test(text.slice(start, end + 160))) return undefined
-  return { rule: one.rule, start, end, weight: isWeak ? one.rule.weight * 0.4 : one.rule.weight, isDisguised }
-}
-
-/** The strongest hit of each rule: what counts here is told by `judge`. */
-type Judge = (hit: Hit) => number
-
-const findSentences = ({ anchors, sentences }: Compiled, words: Words, text: string, judge: Judge): void => {
-  const best = new Map<InjectionRules.Rule, number>()
-  const blocks: Array<number> = []
-  for (let at = 0; at < words.length; at++) blocks[at >> 4] = (blocks[at >> 4] ?? 0) | words[at]!.mask
-  const isIn = (one: SentenceRule, mask: number): boolean => one.with.every((wanted) => (wanted & mask) !== 0)
-  for (let at = 0; at < words.length; at++) {
-    const { mask } = words[at]!
-    if ((mask & anchors) === 0) continue
-    // First roughly, then exactly: most words that may begin something begin nothing.
-    const block = at >> 4
-    const roughly = (blocks[block - 1] ?? 0) | blocks[block]! | (blocks[block + 1] ?? 0)
-    if (!sentences.some((one) => (mask & one.say) !== 0 && isIn(one, roughly))) continue
-    const near = meantNear(words, at, furthest, furthest)
-    let negated: boolean | undefined
-    for (const one of sentences) {
-      if ((mask & one.say) === 0 || !isIn(one, near)) continue
-      if ((best.get(one.rule) ?? 0) >= one.rule.weight) continue
-      const hit = sentenceAt(one, words, at, text)
-      if (hit === undefined) continue
-      negated ??= (one.say & bits.not) === 0 && isNegated(words, at, text)
-      if (negated) break
-      best.set(one.rule, Math.max(best.get(one.rule) ?? 0, judge(hit)))
-    }
-  }
-}
-
-const findPatterns = (patterns: ReadonlyArray<PatternRule>, folded: boolean, text: string, judge: Judge): void => {
-  for (const one of patterns) {
-    if (one.folded !== folded) continue
-    let count = 0
-    one.pattern.lastIndex = 0
-    for (let match = one.pattern.exec(text); match !== null; match = one.pattern.exec(text)) {
-      const start = match.index
-      const end = start + match[0].length
-      if (end === start) one.pattern.lastIndex++
-      else if (one.holds === undefined || one.holds.test(match[0])) {
-        const { rule } = one
-        if (++count >= one.times && judge({ rule, start, end, weight: rule.weight, isDisguised: false }) >= rule.weight)
-          break
-      }
-    }
-  }
-}
 
 const turn = /^[ \t>*#"-]{0,6}(?:user|human|assistant|ai|bot|chatbot|q|a|question|answer|model)[ \t*"]{0,3}:/gim
 
@@ -307,7 +120,7 @@ const extra = {
     id: "encoding_bypass.hidden-text",
     category: "encoding_bypass",
     weight: 0.7,
-    doc: "Words are written in characters that only machines see."
+    doc: "InjectionSearch.Words are written in characters that only machines see."
   },
   shots: {
     id: "many_shot.dialogue",
@@ -325,7 +138,7 @@ const extra = {
  */
 export const structural: ReadonlyArray<Omit<InjectionRules.Rule, "match">> = Object.values(extra)
 
-const originalPlace = (folded: InjectionText.Folded, source: string, start: number, end: number) => {
+const foldedPlace = (folded: InjectionText.Folded, source: string, start: number, end: number) => {
   const { map } = folded
   if (map === undefined) return { start, end }
   const from = map[start] ?? source.length
@@ -334,56 +147,81 @@ const originalPlace = (folded: InjectionText.Folded, source: string, start: numb
   return { start: from, end: Math.max(from, Math.min(source.length, last + width)) }
 }
 
+/** Turns places of a folded text into those of the original one. */
+type PlaceOf = (start: number, end: number) => { readonly start: number; readonly end: number }
+
 /** Everything found in one text, payloads included where `isOuter`. */
-const scan = (rules: Compiled, off: ReadonlySet<string>, source: string, isOuter: boolean): ReadonlyArray<Match> => {
+function* scan(
+  rules: InjectionSearch.Compiled,
+  off: ReadonlySet<string>,
+  source: string,
+  isOuter: boolean
+): Steps.Steps<ReadonlyArray<Match>> {
   const matches: Array<Match> = []
-  const folded = InjectionText.fold(source)
-  const words = InjectionText.words(folded, lexicon())
+  // Names of fields are no words of a sentence.
+  const record = RecordText.make(source)
+  yield
+  const folded = yield* InjectionText.foldInSteps(record.text)
+  yield
+  const originalPlace: PlaceOf = (from, to) => {
+    const { end, start } = foldedPlace(folded, record.text, from, to)
+    return RecordText.placeOf(record, source, start, end)
+  }
+  const words = yield* InjectionText.wordsInSteps(folded, lexicon())
+  yield
   const isOn = ({ category, id }: { readonly category: string; readonly id: string }): boolean =>
     !off.has(id) && !off.has(category)
   const best = new Map<string, Match>()
   const disguised = new Set<string>()
   let looks = mostLooks
-  const judge = (hit: Hit, start: number, end: number): number => {
+  const judge = (hit: InjectionSearch.Hit, within: string, from: number, to: number): number => {
     const { category, id } = hit.rule
     const known = best.get(id)
     if (known !== undefined && known.weight >= hit.weight) return known.weight
     // What is only quoted must not hide what comes after it, nor may looking at each quotation take for ever.
-    const weight = looks-- > 0 ? hit.weight * damped(source, start, end) : hit.weight
+    const weight = looks-- > 0 ? hit.weight * damped(within, from, to) : hit.weight
     if (known === undefined || weight > known.weight) {
+      const { end, start } = within === source ? { start: from, end: to } : RecordText.placeOf(record, source, from, to)
       best.set(id, { rule: id, category, start, end, weight })
       if (hit.isDisguised) disguised.add(id)
     }
     return weight
   }
-  const judgeFolded: Judge = (hit) => {
-    const { end, start } = originalPlace(folded, source, hit.start, hit.end)
-    return judge(hit, start, end)
+  const judgeFolded: InjectionSearch.Judge = (hit) => {
+    const { end, start } = foldedPlace(folded, record.text, hit.start, hit.end)
+    return judge(hit, record.text, start, end)
   }
-  findSentences(rules, words, folded.text, judgeFolded)
-  findPatterns(rules.patterns, true, folded.text, judgeFolded)
-  findPatterns(rules.patterns, false, source, (hit) => judge(hit, hit.start, hit.end))
+  yield* InjectionSearch.findSentences(rules, words, folded.text, judgeFolded)
+  yield* InjectionSearch.findPatterns(rules.patterns, true, folded.text, judgeFolded)
+  yield* InjectionSearch.findPatterns(rules.patterns, false, source, (hit) => judge(hit, source, hit.start, hit.end))
+  if (record.map !== undefined) {
+    yield* InjectionSearch.findPatterns(rules.patterns, false, record.text, (hit) =>
+      judge(hit, record.text, hit.start, hit.end)
+    )
+  }
   matches.push(...best.values())
   const disguise = matches.find(({ rule, weight }) => weight >= 0.3 && disguised.has(rule))
   if (disguise !== undefined && isOn(extra.disguise)) {
     const { category, id, weight } = extra.disguise
     matches.push({ ...disguise, rule: id, category, weight })
   }
-  if (isOuter) findHidden(rules, off, source, folded, words, isOn, matches)
+  if (isOuter) yield* findHidden(rules, off, source, record, folded, words, originalPlace, isOn, matches)
   return matches
 }
 
-const findHidden = (
-  rules: Compiled,
+function* findHidden(
+  rules: InjectionSearch.Compiled,
   off: ReadonlySet<string>,
   source: string,
+  record: RecordText.RecordText,
   folded: InjectionText.Folded,
-  words: Words,
+  words: InjectionSearch.Words,
+  originalPlace: PlaceOf,
   isOn: (rule: { readonly category: string; readonly id: string }) => boolean,
   matches: Array<Match>
-): void => {
-  const look = (text: string, start: number, end: number, kind: string): void => {
-    const found = scan(rules, off, text, false)
+): Steps.Steps<void> {
+  function* look(text: string, start: number, end: number, kind: string): Steps.Steps<void> {
+    const found = yield* scan(rules, off, text, false)
     let strongest = 0
     for (const match of found) {
       strongest = Math.max(strongest, match.weight)
@@ -394,20 +232,21 @@ const findHidden = (
       matches.push({ rule: id, category, start, end, weight, hidden: kind })
     }
   }
-  for (const { end, kind, start, text } of InjectionPayload.inSource(source)) look(text, start, end, kind)
+  for (const { end, kind, start, text } of InjectionPayload.inSource(source)) yield* look(text, start, end, kind)
   for (const payload of [
     ...InjectionPayload.inWords(folded, words),
     ...InjectionPayload.spelled(folded.text, lexicon())
   ]) {
-    const { end, start } = originalPlace(folded, source, payload.start, payload.end)
-    look(payload.text, start, end, payload.kind)
+    const { end, start } = originalPlace(payload.start, payload.end)
+    yield* look(payload.text, start, end, payload.kind)
   }
   const { hidden } = folded
   if (hidden !== undefined) {
-    look(hidden.text, hidden.start, hidden.end, "tags")
-    if (/[a-z]{2,}[^a-z]+[a-z]{2,}|[a-z]{8,}/i.test(hidden.text) && isOn(extra.hidden)) {
+    const { end, start } = RecordText.placeOf(record, source, hidden.start, hidden.end)
+    yield* look(hidden.text, start, end, "tags")
+    if (/[a-z]{2}[^a-z]+[a-z]{2}|[a-z]{8}/i.test(hidden.text) && isOn(extra.hidden)) {
       const { category, id, weight } = extra.hidden
-      matches.push({ rule: id, category, start: hidden.start, end: hidden.end, weight, hidden: "tags" })
+      matches.push({ rule: id, category, start, end, weight, hidden: "tags" })
     }
   }
   const shots = manyShot(source)
@@ -451,13 +290,11 @@ export const make = (options?: Options | undefined): Detector => {
   const rules = [...InjectionRules.all.filter(({ id }) => !ids.has(id)), ...own].filter(
     ({ category, id }) => !off.has(id) && !off.has(category)
   )
-  const compiled = compile(rules)
-  return {
-    detect: (text) => {
-      const matches = scan(compiled, off, text, true)
-        .toSorted((a, b) => b.weight - a.weight)
-        .slice(0, mostMatches)
-      return { score: scoreOf(matches), matches: matches.toSorted((a, b) => a.start - b.start || a.end - b.end) }
-    }
+  const compiled = InjectionSearch.compile(rules)
+  function* detectInSteps(text: string): Steps.Steps<Report> {
+    const found = yield* scan(compiled, off, text, true)
+    const matches = found.toSorted((a, b) => b.weight - a.weight).slice(0, mostMatches)
+    return { score: scoreOf(matches), matches: matches.toSorted((a, b) => a.start - b.start || a.end - b.end) }
   }
+  return { detect: (text) => Steps.finish(detectInSteps(text)), detectInSteps }
 }

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Guard from "./Guard.js"
 import * as InjectionDetector from "./InjectionDetector.js"
+import * as Steps from "./Steps.js"
 
 /**
  * @since 0.1.0
@@ -75,8 +76,7 @@ export const make = (options?: Options | undefined): Guard.Guard => {
     name,
     stages: options?.stages ?? ["input", "toolOutput"],
     check: (content) =>
-      Effect.sync(() => {
-        const { matches, score } = detector.detect(content)
+      Effect.map(Steps.run(content, detector.detectInSteps), ({ matches, score }) => {
         if (matches.length === 0 || score < threshold) return Guard.pass(name)
         const strongest = matches.toSorted((a, b) => b.weight - a.weight)
         const categories = Array.from(new Set(strongest.map((match) => match.category)))

@@ -48,11 +48,20 @@ const isQuoted = (text: string, start: number, end: number): boolean => {
 /** How many characters around a match tell whether it is talked about. */
 const surroundings = 240
 
+/** A host may be called `security`, a mailbox `attacker`. */
+const withoutAddress = (token: string): string => {
+  if (token.includes("@")) return " "
+  const start = token.search(/https?:/)
+  return start < 0 ? token : `${token.slice(0, start)} `
+}
+
 /** Talking about injections is not doing it: what is quoted where attacks, examples or meanings are the subject counts little. */
 export const damped = (text: string, start: number, end: number): number => {
-  const around = `${text.slice(Math.max(0, start - surroundings), start)} | ${text.slice(end, end + surroundings)}`
-    // A host may be called `security`, a mailbox `attacker`.
-    .replace(/\S{1,80}@\S{1,80}|https?:\S{1,200}/g, " ")
+  const around =
+    `${text.slice(Math.max(0, start - surroundings), start)} | ${text.slice(end, end + surroundings)}`.replace(
+      /\S+/g,
+      withoutAddress
+    )
   let isAbout = false
   let isAttack = false
   for (const { mask } of InjectionText.words(InjectionText.fold(around), lexicon())) {

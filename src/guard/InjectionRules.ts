@@ -411,7 +411,7 @@ export const all: ReadonlyArray<Rule> = [
   }),
   rule("prompt_exfiltration.beginning", 0.75, "What begins with 'You are' is to be repeated.", {
     pattern:
-      /(?:repeat|print|output|recite|write|copy|show|display)[^.!?\n]{0,60}(?:start|begin)\w* (?:with|from|at)\W{0,4}(?:the (?:words?|phrase|line)\W{0,4})?you are\b/,
+      /(?:repeat|print|output|recite|write|copy|show|display)[^.!?\n]{0,60}(?:start|begin)\w{0,12} (?:with|from|at)\W{0,4}(?:the (?:words?|phrase|line)\W{0,4})?you are\b/,
     folded: true
   }),
   rule("prompt_exfiltration.initialisation", 0.5, "What initialised the model is asked for.", {
@@ -446,7 +446,7 @@ export const all: ReadonlyArray<Rule> = [
   }),
   rule("delimiter_spoofing.end-of-input", 0.4, "The end of the text is announced, and it goes on.", {
     pattern:
-      /(?:[-=*#~_]{2,}|[[<(])\s?(?:end|stop|eof) ?(?:of)? ?(?:the )?(?:user |untrusted |external )?(?:input|document|context|data|message|prompt|instructions?|query|e-?mail|content|conversation|page|text|system prompt)\s?(?:[-=*#~_]{2,}|[\]>)])\s{0,4}\S/i
+      /(?:(?<![-=*#~_])[-=*#~_]{2,}|[[<(])\s?(?:end|stop|eof) ?(?:of)? ?(?:the )?(?:user |untrusted |external )?(?:input|document|context|data|message|prompt|instructions?|query|e-?mail|content|conversation|page|text|system prompt)\s?(?:[-=*#~_]{2,}|[\]>)])\s{0,4}\S/i
   }),
   rule("delimiter_spoofing.begin-system", 0.45, "The beginning of a system prompt is announced.", {
     pattern:

@@ -6,6 +6,8 @@
  * @internal
  */
 
+import * as Steps from "./Steps.js"
+
 /** A text that was made from another. */
 export interface Folded {
   readonly text: string
@@ -161,6 +163,17 @@ const formOf = (code: number): string => {
 /** Forms of the alphabets, which are few and asked for often. */
 const cached = 0x2e80
 const forms: Array<string | undefined> = []
+/** Those of other characters that have one, of which there are some thousands. */
+const otherForms = new Map<number, string>()
+
+const otherFormOf = (code: number): string => {
+  let form = otherForms.get(code)
+  if (form === undefined) {
+    form = formOf(code)
+    otherForms.set(code, form)
+  }
+  return form
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
 const ascii = /^[\u0000-\u007f]*$/
@@ -168,7 +181,9 @@ const ascii = /^[\u0000-\u007f]*$/
 const none: ReadonlySet<number> = new Set()
 
 /** Lower case, no accents, no width, no style, nothing invisible. */
-export const fold = (source: string): Folded => {
+export const fold = (source: string): Folded => Steps.finish(foldInSteps(source))
+
+export function* foldInSteps(source: string): Steps.Steps<Folded> {
   if (ascii.test(source)) return { text: source.toLowerCase(), map: undefined, disguised: none, hidden: undefined }
   const map: Array<number> = []
   const disguised = new Set<number>()
@@ -181,7 +196,12 @@ export const fold = (source: string): Folded => {
     text += piece
     for (let i = 0; i < piece.length; i++) map.push(at)
   }
+  let pause = Steps.perStep
   for (let at = 0; at < source.length; at++) {
+    if (at >= pause) {
+      yield
+      pause = at + Steps.perStep
+    }
     const code = source.codePointAt(at) as number
     if (code < 0x80) {
       put(code >= 0x41 && code <= 0x5a ? String.fromCharCode(code + 32) : (source[at] as string), at, false)
@@ -203,7 +223,7 @@ export const fold = (source: string): Folded => {
       }
       put(form, at, code > 0x2100 && form !== String.fromCharCode(code).toLowerCase())
     } else if (hasForms(code)) {
-      put(formOf(code), at, true)
+      put(otherFormOf(code), at, true)
     } else {
       put(wide === 0 ? (source[at] as string) : source.slice(at, at + 2), at, false)
     }
@@ -365,7 +385,10 @@ const unleet = (word: string): string => {
 }
 
 /** The known words of a folded text. Takes time linear in the length of the text. */
-export const words = ({ disguised, text }: Folded, lexicon: Lexicon): ReadonlyArray<Word> => {
+export const words = (folded: Folded, lexicon: Lexicon): ReadonlyArray<Word> =>
+  Steps.finish(wordsInSteps(folded, lexicon))
+
+export function* wordsInSteps({ disguised, text }: Folded, lexicon: Lexicon): Steps.Steps<ReadonlyArray<Word>> {
   const found: Array<Word> = []
   let at = 0
   let index = 0
@@ -384,7 +407,12 @@ export const words = ({ disguised, text }: Folded, lexicon: Lexicon): ReadonlyAr
     lines = 0
     at = end
   }
+  let pause = Steps.perStep
   while (at < text.length) {
+    if (at >= pause) {
+      yield
+      pause = at + Steps.perStep
+    }
     const code = text.charCodeAt(at)
     if (!isLetter(code) && !isLeet(code)) {
       if (code === 0x0a) {

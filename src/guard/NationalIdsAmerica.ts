@@ -103,7 +103,11 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 9,
     needs: { digits: 7 },
     context: ["dea*", "medical licen*", "certificate", "prescriber", "registration", "medical"],
-    shapes: [{ pattern: /[A-HJ-MPR-UX][A-Z9]\d{7}/, confidence: 0.5, check: isRegistrant }]
+    shapes: [
+      // In the place of the first letter of a name, businesses have a nine.
+      { pattern: /[A-HJ-MPR-UX]9\d{7}/, confidence: 0.6, check: isRegistrant },
+      { pattern: /[A-HJ-MPR-UX][A-Z]\d{7}/, confidence: 0.5, check: isRegistrant }
+    ]
   }),
   NationalId.make({
     type: "US_PASSPORT",

@@ -238,7 +238,7 @@ export const philippines: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["mobile*", "phone*", "cell*", "cp", "text", "call", "contact*", "globe", "smart"],
     shapes: [
       { pattern: /(?<!\+)09\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.6 },
-      { pattern: /(?<!\+)639\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.4 },
+      { pattern: /(?<!\+)639\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.6 },
       { pattern: /\+63[ -]?(?:\(9\d{2}\)|9\d{2})[ -]?\d{3}[ -]?\d{4}/, confidence: 0.9 }
     ]
   })

@@ -45,9 +45,10 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 8,
     context: ["postcode*", "post code", "postal code", "address", "zip", "delivery", "mailing", "royal mail"],
     shapes: [
+      { pattern: /GIR ?0AA/, confidence: 0.6 },
       {
         pattern:
-          /GIR ?0AA|(?:[A-PR-UWYZ]\d{1,2}|[A-PR-UWYZ][A-HK-Y]\d{1,2}|[A-PR-UWYZ]\d[A-HJKPSTUW]|[A-PR-UWYZ][A-HK-Y]\d[ABEHMNPRV-Y]) \d[ABD-HJLNP-UW-Z]{2}/,
+          /(?:[A-PR-UWYZ]\d{1,2}|[A-PR-UWYZ][A-HK-Y]\d{1,2}|[A-PR-UWYZ]\d[A-HJKPSTUW]|[A-PR-UWYZ][A-HK-Y]\d[ABEHMNPRV-Y]) \d[ABD-HJLNP-UW-Z]{2}/,
         confidence: 0.5
       },
       {

@@ -145,7 +145,10 @@ export const italy: ReadonlyArray<PiiEntity.PiiEntity> = [
     type: "IT_DRIVER_LICENSE",
     maxLength: 10,
     context: ["patente*", "licenza*", "driver licen*", "driving licen*"],
-    shapes: [{ pattern: /[A-Z]{2}\d{7}[A-Z]|U1[B-DF-HJ-NPR-Z0-9]{7}[A-Z]/, confidence: 0.35 }]
+    shapes: [
+      { pattern: /U1[B-DF-HJ-NPR-Z0-9]{7}[A-Z]/, confidence: 0.6 },
+      { pattern: /[A-Z]{2}\d{7}[A-Z]/, confidence: 0.35 }
+    ]
   }),
   NationalId.make({
     type: "IT_PASSPORT",

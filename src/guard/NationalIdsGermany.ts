@@ -7,7 +7,15 @@
 import * as NationalId from "./NationalId.js"
 import type * as PiiEntity from "./PiiEntity.js"
 
-const isTaxId = (digits: string): boolean => NationalId.isVaried(digits.slice(0, 10)) && NationalId.isMod11And10(digits)
+/** Of the first ten digits one alone stands there twice or three times, and not three times in a row (§ 139b AO). */
+const repeatsOne = (digits: string): boolean => {
+  const counts = new Map<string, number>()
+  for (const digit of digits) counts.set(digit, (counts.get(digit) ?? 0) + 1)
+  const repeated = Array.from(counts.values()).filter((count) => count > 1)
+  return repeated.length === 1 && repeated[0]! <= 3 && !/(.)\1\1/.test(digits)
+}
+
+const isTaxId = (digits: string): boolean => repeatsOne(digits.slice(0, 10)) && NationalId.isMod11And10(digits)
 
 const cardWeights = [7, 3, 1, 7, 3, 1, 7, 3, 1]
 
@@ -47,7 +55,7 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 14,
     needs: { digits: 11 },
     context: ["*steuer-id*", "*identifikationsnummer", "*steueridentifikation*", "idnr", "tin", "tax id", "steuer id"],
-    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.5, check: isTaxId }]
+    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.6, check: isTaxId }]
   }),
   NationalId.make({
     type: "DE_TAX_NUMBER",

@@ -53,20 +53,29 @@ const issuers: ReadonlyArray<readonly [from: number, to: number, ...lengths: Rea
   [9792, 9792, 16]
 ]
 
-const isIssued = (digits: string): boolean =>
-  issuers.some(
-    ([from, to, ...lengths]) =>
-      lengths.includes(digits.length) &&
-      Number(digits.slice(0, String(from).length)) >= from &&
-      Number(digits.slice(0, String(from).length)) <= to
-  )
+/** By the first four digits: a bit for each length. */
+const issued = ((): Uint32Array => {
+  const lengthsOf = new Uint32Array(10_000)
+  for (const [from, to, ...lengths] of issuers) {
+    const unit = 10 ** (4 - String(from).length)
+    for (let prefix = from * unit; prefix < (to + 1) * unit; prefix++) {
+      for (const length of lengths) lengthsOf[prefix]! |= 1 << length
+    }
+  }
+  return lengthsOf
+})()
+
+const isIssued = (digits: string): boolean => (issued[Number(digits.slice(0, 4))]! & (1 << digits.length)) !== 0
 
 /** `4242424242424242`: made of few digits, but a known test card; `4444444444444448` is filler. */
-const isVaried = (digits: string): boolean => new Set(digits.slice(0, -1)).size > 1
+const isVaried = (digits: string): boolean => {
+  for (let index = 1; index < digits.length - 1; index++) if (digits[index] !== digits[0]) return true
+  return false
+}
 
 const isCard = (value: string): boolean => {
-  const digits = value.replace(/[^0-9]/g, "")
-  return isLuhn(digits) && isIssued(digits) && isVaried(digits)
+  const digits = /^\d*$/.test(value) ? value : value.replace(/[^0-9]/g, "")
+  return isIssued(digits) && isLuhn(digits) && isVaried(digits)
 }
 
 /**

@@ -8,6 +8,8 @@ import * as PiiEntity from "./PiiEntity.js"
 const local = /[A-Za-z0-9._%+'&\u00c0-\u024f\u0370-\u052f-]/
 const ideograph = /[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/
 const domain = /[A-Za-z0-9.\u00c0-\u024f\u0370-\u052f-]/
+const foreignLocal = new RegExp(`${local.source}|${ideograph.source}`)
+const foreignDomain = new RegExp(`${domain.source}|${ideograph.source}`)
 
 const maxLocal = 64
 const maxEmail = 254
@@ -65,7 +67,7 @@ export const isTopLevel = (label: string): boolean => {
 const isLabel = (label: string): boolean => /^[^-].{0,62}$/.test(label) && !label.endsWith("-")
 
 const domainAt = (text: string, from: number): { readonly end: number; readonly known: boolean } | undefined => {
-  const allowed = ideograph.test(text[from] ?? "") ? new RegExp(`${domain.source}|${ideograph.source}`) : domain
+  const allowed = ideograph.test(text[from] ?? "") ? foreignDomain : domain
   let end = from
   while (end < text.length && end - from < maxDomain && allowed.test(text[end]!)) {
     if (text[end] === "." && (text[end - 1] === "." || text[end - 1] === "-" || text[end - 1] === "@")) break
@@ -94,7 +96,7 @@ const localBefore = (text: string, at: number): number | undefined => {
       ? open
       : undefined
   }
-  const allowed = ideograph.test(text[at - 1] ?? "") ? new RegExp(`${local.source}|${ideograph.source}`) : local
+  const allowed = ideograph.test(text[at - 1] ?? "") ? foreignLocal : local
   let start = at
   while (start > 0 && at - start <= maxLocal && allowed.test(text[start - 1]!)) start--
   if (at - start > maxLocal) return undefined

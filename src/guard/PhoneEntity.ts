@@ -4,7 +4,8 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as PiiEntity from "./PiiEntity.js"
+import * as PhoneRows from "./PhoneRows.js"
+import type * as PiiEntity from "./PiiEntity.js"
 
 /**
  * The part of a numbering plan that says whether a number can exist.
@@ -17,12 +18,14 @@ export interface NumberingPlan {
   readonly callingCode: string
   /** What stands before the area code inside the country: `0`, `1`, or nothing. */
   readonly trunk: string
-  /** Of a number without trunk prefix and calling code. */
-  readonly isNumber: (digits: string) => boolean
+  /** How many digits a number has without trunk prefix and calling code. */
+  readonly lengths: ReadonlyArray<number>
+  /** Matches a number of one of these lengths, without trunk prefix and calling code. */
+  readonly number: string
 }
 
 // No area code is 555: it stands in invented numbers, which people take for numbers all the same.
-const isNorthAmerican = (digits: string): boolean => /^(?:[2-9](?!11|9)\d{2}[2-9](?!11)\d{6}|555\d{7})$/.test(digits)
+const northAmerican = "(?=(?:[2-9](?!11|9)\\d{2}[2-9](?!11)\\d{6}|555\\d{7})$)"
 
 // What only looks like a number of North America, and is meant as one where a word says so.
 const isLooselyNorthAmerican = /^(?:(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|[2-9]\d{2}[.-]\d{4})$/
@@ -33,56 +36,78 @@ const plans: Effect.Effect<ReadonlyArray<NumberingPlan>> = Effect.map(
   ({ default: metadata }) =>
     Object.entries(metadata.countries).map(([country, fields]): NumberingPlan => {
       const data = fields as unknown as ReadonlyArray<unknown>
-      const pattern = new RegExp(`^(?:${data[2]})$`)
       const lengths = data[3] as ReadonlyArray<number>
       const callingCode = String(data[0])
       return {
         country,
         callingCode,
         trunk: typeof data[5] === "string" ? data[5] : "",
-        isNumber: (digits) =>
-          lengths.includes(digits.length) && pattern.test(digits) && (callingCode !== "1" || isNorthAmerican(digits))
+        lengths,
+        number: String(data[2])
       }
     })
 )
 
-const international = PiiEntity.matches(
-  /(?<![A-Za-z0-9_+])(?<![0-9][.,]?)(?:\+ ?|00 ?)\(?[1-9](?:[ ./-]{0,2}(?:\(0?\)|[()])?[ ./-]?\d){6,17}(?![A-Za-z0-9_])/
-)
-const national = PiiEntity.matches(
-  /(?<![A-Za-z0-9_+#$€£¥@&?])(?<![A-Za-z0-9][./+-]|[A-Za-z0-9]\(|[0-9][: ]|[/\\.:]{2})\(?\d(?:[ ./-]{0,3}[()]?[ ./-]?\d){6,13}(?![A-Za-z0-9_%€$£°])(?![./:+-][A-Za-z0-9]|,\d\d?(?!\d)| ?[€$£%])/
-)
+/** Any of the numbers of one calling code. */
+const ofCode = (callingCode: string, numbers: ReadonlyArray<string>): ReadonlyArray<string> =>
+  numbers.length === 0 ? [] : [`${callingCode === "1" ? northAmerican : ""}(?:${numbers.join("|")})`]
+
+/** One expression for numbers of a length by all plans that they may follow: it is tried once, however many these are. */
+const byLength = (numbers: (length: number) => ReadonlyArray<string>): ((digits: string) => boolean) => {
+  const known = new Map<number, RegExp | undefined>()
+  return (digits) => {
+    const { length } = digits
+    let expression = known.get(length)
+    if (expression === undefined && !known.has(length)) {
+      const possible = numbers(length)
+      expression = possible.length === 0 ? undefined : new RegExp(`^(?:${possible.join("|")})$`)
+      known.set(length, expression)
+    }
+    return expression?.test(digits) ?? false
+  }
+}
+
 const extension = /^,?\s{0,2}(?:x|ext\.?|extension|#|poste|Durchwahl|DW)\s?\.?:?\s?\d{1,6}(?![A-Za-z0-9_])/i
 
-const digitsOf = (text: string): string => text.replace(/[^0-9]/g, "")
-
-/** Where the groups of digits of a text end, the last first. */
-const groupEnds = (value: string): ReadonlyArray<number> => {
-  const ends: Array<number> = []
-  for (const group of value.matchAll(/\d+\)?/g)) ends.push(group.index + group[0].length)
-  return ends.reverse()
-}
-
-const isBalanced = (value: string): boolean => {
-  let open = 0
-  for (const character of value) {
-    if (character === "(") open++
-    else if (character === ")") open--
-    if (open < 0 || open > 1) return false
-  }
-  return open === 0
-}
-
 /** The beginning of a longer row of digits may be a number by itself only where a space ends it. */
-const isWhole = (row: string, length: number): boolean => length === row.length || row[length] === " "
+const isWhole = (text: string, row: PhoneRows.Row, end: number): boolean => end === row.end || text[end] === " "
 
-const isDate = (value: string): boolean =>
-  /^(?:\d{4}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])([-./ ])(?:0?[1-9]|[12]\d|3[01])\2(?:19|20)\d\d)(?!\d)/.test(
-    value
-  )
+/** And the digit that must not follow it. */
+const longestDate = 11
+
+/** How much of a row a date takes at its beginning; 0 for none. */
+const dateIn = (row: string): number =>
+  /^(?:\d{4}([-./ ])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12]\d|3[01])|(?:0?[1-9]|[12]\d|3[01])([-./ ])(?:0?[1-9]|[12]\d|3[01])\2(?:19|20)\d\d)(?!\d)/.exec(
+    row
+  )?.[0].length ?? 0
+
+const hasThreeDigits = (digits: string): boolean => {
+  const [first] = digits
+  let second: string | undefined
+  for (const digit of digits) {
+    if (digit === first || digit === second) continue
+    if (second !== undefined) return true
+    second = digit
+  }
+  return false
+}
+
+/** No shape has a digit by itself in its middle, or two gaps of more than one character. */
+const isShapeless = /[ ./-]\d[ ./-]|[ ./-]{2}[\s\S]*[ ./-]{2}/
 
 // The prefix is left out at home too.
 const withoutTrunk = new Set(["IT", "BR", "IN", "CN"])
+
+/** How a number of so many digits is written inside its country. */
+const atHome = (plan: NumberingPlan, length: number): ReadonlyArray<string> => {
+  const { callingCode, country, lengths, trunk } = plan
+  const number = ofCode(callingCode, [plan.number]).join()
+  if (trunk === "") return lengths.includes(length) ? [number] : []
+  const called = lengths.includes(length - trunk.length) ? [`${trunk}${number}`] : []
+  return lengths.includes(length) && (trunk !== "0" || withoutTrunk.has(country))
+    ? [...called, `(?!${trunk})${number}`]
+    : called
+}
 
 interface Shape {
   readonly countries: ReadonlyArray<string>
@@ -300,12 +325,24 @@ export const make = (options?: {
   readonly countries?: ReadonlyArray<string> | undefined
 }): Effect.Effect<PiiEntity.PiiEntity> =>
   Effect.map(plans, (all) => {
-    const byCode = new Map<string, Array<NumberingPlan>>()
+    const sharing = new Map<string, Array<NumberingPlan>>()
     for (const plan of all) {
-      const sharing = byCode.get(plan.callingCode)
-      if (sharing === undefined) byCode.set(plan.callingCode, [plan])
-      else sharing.push(plan)
+      const plans = sharing.get(plan.callingCode)
+      if (plans === undefined) sharing.set(plan.callingCode, [plan])
+      else plans.push(plan)
     }
+    const byCode = new Map(
+      Array.from(sharing, ([code, plans]) => [
+        code,
+        byLength((length) => {
+          const possible = plans.filter(({ lengths }) => lengths.includes(length))
+          return ofCode(
+            code,
+            possible.map(({ number }) => number)
+          )
+        })
+      ])
+    )
     const wanted = options?.countries ?? countries
     const home = wanted.flatMap((country) => all.find((plan) => plan.country === country.toUpperCase()) ?? [])
 
@@ -313,30 +350,30 @@ export const make = (options?: {
 
     const isInternational = (digits: string): boolean => {
       for (let length = 1; length <= 3; length++) {
-        const sharing = byCode.get(digits.slice(0, length))
-        if (sharing === undefined) continue
+        const isNumber = byCode.get(digits.slice(0, length))
+        if (isNumber === undefined) continue
         const rest = digits.slice(length)
         // `+44 (0)20 …`: the trunk prefix in parentheses is not dialled from abroad.
-        return sharing.some((plan) => plan.isNumber(rest) || (rest.startsWith("0") && plan.isNumber(rest.slice(1))))
+        return isNumber(rest) || (rest.startsWith("0") && isNumber(rest.slice(1)))
       }
       return false
     }
 
-    const isNational = (plan: NumberingPlan, digits: string): boolean =>
-      plan.trunk === "" || !digits.startsWith(plan.trunk)
-        ? (plan.trunk !== "0" || withoutTrunk.has(plan.country)) && plan.isNumber(digits)
-        : plan.isNumber(digits.slice(plan.trunk.length))
+    const forms = shapes.flatMap(({ countries, ...shape }) => {
+      const plans = home.filter(({ country }) => countries.includes(country))
+      const isNumber = byLength((length) => plans.flatMap((plan) => atHome(plan, length)))
+      return plans.length === 0 ? [] : [{ ...shape, isNumber }]
+    })
+    const isNational = byLength((length) => home.flatMap((plan) => atHome(plan, length)))
 
-    const confidenceOf = (value: string): number => {
-      const digits = digitsOf(value)
-      if (new Set(digits).size < 3 || isDate(value)) return 0
+    const confidenceOf = (value: string, digits: string): number => {
+      if (!hasThreeDigits(digits)) return 0
       let best = 0
-      for (const { confidence, countries, shape } of shapes) {
-        if (confidence <= best || !shape.test(value)) continue
-        if (home.some((plan) => countries.includes(plan.country) && isNational(plan, digits))) best = confidence
+      for (const { confidence, isNumber, shape } of isShapeless.test(value) ? [] : forms) {
+        if (confidence > best && shape.test(value) && isNumber(digits)) best = confidence
       }
       if (best > 0) return best
-      if (home.some((plan) => isNational(plan, digits))) return 0.35
+      if (isNational(digits)) return 0.35
       return isAmerican && isLooselyNorthAmerican.test(value) ? 0.3 : 0
     }
 
@@ -356,34 +393,30 @@ export const make = (options?: {
       contextAfter: 16,
       find: (text) => {
         const candidates: Array<PiiEntity.Candidate> = []
-        for (const match of international(text)) {
-          for (const length of groupEnds(match[0])) {
-            const value = match[0].slice(0, length)
-            const digits = digitsOf(value)
-            if (digits.length < 7) break
-            if (
-              !isWhole(match[0], length) ||
-              !isBalanced(value) ||
-              !isInternational(match[0][0] === "+" ? digits : digits.slice(2))
-            )
-              continue
-            const end = withExtension(text, match.index + length)
-            const confidence = match[0][0] === "+" ? 0.95 : 0.6
-            candidates.push({ start: match.index, end, confidence, outOfContext: confidence - 0.1, validated: true })
-            break
-          }
+        for (const row of PhoneRows.internationalIn(text)) {
+          const piece = row.pieces.find(
+            ({ digits, end, isBalanced }) => isBalanced && isWhole(text, row, end) && isInternational(digits)
+          )
+          if (piece === undefined) continue
+          const confidence = text[row.start] === "+" ? 0.95 : 0.6
+          candidates.push({
+            start: row.start,
+            end: withExtension(text, piece.end),
+            confidence,
+            outOfContext: confidence - 0.1,
+            validated: true
+          })
         }
-        for (const match of national(text)) {
-          for (const length of groupEnds(match[0])) {
-            const value = match[0].slice(0, length)
-            if (digitsOf(value).length < 7) break
-            if (!isBalanced(value)) continue
-            const confidence = confidenceOf(value)
+        for (const row of PhoneRows.homeIn(text)) {
+          const date = row.start + dateIn(text.slice(row.start, row.start + longestDate))
+          for (const { digits, end, isBalanced } of row.pieces) {
+            if (!isBalanced || (date > row.start && end >= date)) continue
+            const confidence = confidenceOf(text.slice(row.start, end), digits)
             if (confidence === 0) continue
-            if (!isWhole(match[0], length) || (length < match[0].length && confidence < 0.65)) break
+            if (!isWhole(text, row, end) || (end < row.end && confidence < 0.65)) break
             candidates.push({
-              start: match.index,
-              end: withExtension(text, match.index + length),
+              start: row.start,
+              end: withExtension(text, end),
               confidence,
               inContext: confidence < 0.5 ? confidence + 0.35 : 0.95
             })

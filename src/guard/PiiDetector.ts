@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+import { ContextWords } from "./ContextWords.js"
 import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
@@ -80,17 +81,6 @@ const wordsOf = (words: ReadonlyArray<string> | undefined): RegExp | undefined =
   return new RegExp(alternatives.join("|"), "gu")
 }
 
-/** Where the last of the words ends, or -1. */
-const lastOf = (words: RegExp, text: string): number => {
-  let last = -1
-  words.lastIndex = 0
-  for (let match = words.exec(text); match !== null; match = words.exec(text)) {
-    last = match.index + match[0].length
-    if (match[0] === "") words.lastIndex++
-  }
-  return last
-}
-
 interface Compiled {
   readonly entity: PiiEntity.PiiEntity
   readonly order: number
@@ -117,19 +107,55 @@ const mark = /\[REDACTED:[A-Z0-9_]{1,40}\]/g
 // So much further back is looked, since a mark may be longer than what stood there.
 const marksBefore = 192
 
+/** The character before or behind a word decides whether it is one. */
+const beside = 2
+
 const reachOf = ({ after, against, before, context, entity }: Compiled): number =>
   (entity.decidedBy ?? entity.maxLength) +
   Math.max(
-    context === undefined && against === undefined ? 0 : Math.max(before + marksBefore, after),
+    context === undefined && against === undefined ? 0 : Math.max(before + marksBefore, after) + beside,
     entity.around * (FoldedText.maxInvisible + 1)
   )
+
+/** The words of an entity in one text. */
+interface Surroundings {
+  readonly context: ContextWords | undefined
+  readonly against: ContextWords | undefined
+  /** Absent where nothing was redacted. */
+  readonly marks: ContextWords | undefined
+}
+
+/** In lower case, each character in its place: of all capitals this one alone becomes two. */
+const lowerCase = (text: string): string => text.replaceAll("\u0130", "i").toLowerCase()
+
+/** The last word of `against` before a candidate, what was redacted between them left out, and how far from it. */
+const opposedBy = (
+  against: ContextWords,
+  marks: ContextWords | undefined,
+  from: number,
+  start: number,
+  before: number
+): { readonly end: number; readonly distance: number } | undefined => {
+  let at = start
+  let distance = 0
+  for (;;) {
+    const marked = marks?.last(from, at)
+    const least = Math.max(from, marked?.[1] ?? 0, at - (before - distance))
+    const found = against.last(least, at)
+    if (found !== undefined) return { end: found[1], distance: distance + at - found[1] }
+    if (marked === undefined || least > marked[1]) return undefined
+    distance += at - marked[1]
+    at = marked[0]
+  }
+}
 
 /**
  * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate, and what spoke
  * against it still does: so a second look finds nothing that the first did not.
  */
 const weigh = (
-  { after, against, before, context, opposing }: Compiled,
+  { after, before, opposing }: Compiled,
+  { against, context, marks }: Surroundings,
   candidate: PiiEntity.Candidate,
   folded: FoldedText.FoldedText,
   start: number,
@@ -137,23 +163,32 @@ const weigh = (
 ): number => {
   const { confidence } = candidate
   if (context === undefined && against === undefined) return confidence
-  const wide = folded.text.slice(folded.locate(Math.max(0, start - before - marksBefore)), candidate.start)
-  const isMarked = wide.includes(markStart)
-  const ahead = (isMarked ? wide.replace(mark, "") : wide).slice(-before).toLowerCase()
-  const own = (isMarked ? wide.slice(Math.max(0, lastOf(mark, wide))) : wide).slice(-before).toLowerCase()
-  const supported = context === undefined ? -1 : lastOf(context, own)
-  const opposed = against === undefined ? -1 : lastOf(against, ahead)
+  const from = folded.locate(Math.max(0, start - before - marksBefore))
+  const marked = marks?.last(from, candidate.start)
+  const supported = context?.last(Math.max(from, marked?.[1] ?? 0, candidate.start - before), candidate.start)
+  const opposed = against === undefined ? undefined : opposedBy(against, marks, from, candidate.start, before)
   if (
-    opposed >= Math.max(0, ahead.length - opposing) &&
-    (supported < 0 || opposed > supported + ahead.length - own.length)
+    opposed !== undefined &&
+    opposed.distance <= opposing &&
+    (supported === undefined || opposed.end > supported[1])
   ) {
     return candidate.outOfContext ?? Math.min(confidence, outOfContext)
   }
   if (context === undefined) return confidence
-  const behind = folded.text.slice(candidate.end, folded.locate(end + after))
-  const marked = behind.indexOf(markStart)
-  const near = supported >= 0 || lastOf(context, (marked < 0 ? behind : behind.slice(0, marked)).toLowerCase()) >= 0
+  const near =
+    supported !== undefined || isFollowed(context, marks, folded.text, candidate.end, folded.locate(end + after))
   return near ? Math.max(confidence, candidate.inContext ?? confidence + (1 - confidence) / 2) : confidence
+}
+
+const isFollowed = (
+  context: ContextWords,
+  marks: ContextWords | undefined,
+  text: string,
+  from: number,
+  to: number
+): boolean => {
+  const marked = marks === undefined ? -1 : text.slice(from, to).indexOf(markStart)
+  return context.last(from, marked < 0 ? to : from + marked) !== undefined
 }
 
 /** The most digits that follow each other with nothing but separators between them. */
@@ -236,6 +271,7 @@ export const make = (options: {
     .map((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")))
   const isAllowed = (value: string): boolean =>
     allowed.has(value) || allowedPatterns.some((pattern) => pattern.test(value))
+  const allowsSome = allowed.size > 0 || allowedPatterns.length > 0
   return {
     reach: compiled.reduce((most, one) => Math.max(most, reachOf(one)), 0),
     longest: compiled.reduce((most, { entity }) => Math.max(most, entity.maxLength), 0),
@@ -243,8 +279,16 @@ export const make = (options: {
       const folded = FoldedText.make(text)
       const digits = digitsOf(folded.text)
       const found: Array<Found> = []
+      let lower: string | undefined
+      const wordsIn = (words: RegExp | undefined): ContextWords | undefined => {
+        if (words === undefined) return undefined
+        lower ??= lowerCase(folded.text)
+        return new ContextWords(words, lower)
+      }
+      const marks = folded.text.includes(markStart) ? new ContextWords(mark, folded.text) : undefined
       for (const one of compiled) {
         const { entity, order } = one
+        let surroundings: Surroundings | undefined
         if (!isAsked(entity.needs, folded.text, digits)) continue
         for (const candidate of entity.find(folded.text)) {
           const start = folded.origin(candidate.start)
@@ -253,10 +297,16 @@ export const make = (options: {
             if (entity.decidedBy === undefined) continue
             end = start + entity.maxLength
           }
-          const confidence = weigh(one, candidate, folded, start, end)
+          if (Math.max(candidate.confidence, candidate.inContext ?? 1) < threshold) continue
+          surroundings ??= { context: wordsIn(one.context), against: wordsIn(one.against), marks }
+          const confidence = weigh(one, surroundings, candidate, folded, start, end)
           if (confidence < threshold) continue
-          if (isAllowed(text.slice(start, end)) || isAllowed(folded.text.slice(candidate.start, candidate.end)))
+          if (
+            allowsSome &&
+            (isAllowed(text.slice(start, end)) || isAllowed(folded.text.slice(candidate.start, candidate.end)))
+          ) {
             continue
+          }
           found.push({ type: entity.type, start, end, confidence, validated: candidate.validated ?? false, order })
         }
       }

@@ -102,6 +102,8 @@ export interface Pattern {
  */
 export const defaults = { around: 12, contextBefore: 48, contextAfter: 24 } as const
 
+const everywhere = (pattern: RegExp): RegExp => new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, "")}g`)
+
 /**
  * Every match of a pattern, overlapping ones too: what is found at a place does not depend on where the text begins.
  *
@@ -109,7 +111,7 @@ export const defaults = { around: 12, contextBefore: 48, contextAfter: 24 } as c
  * @category combinators
  */
 export const matches = (pattern: RegExp): ((text: string) => Generator<RegExpExecArray>) => {
-  const regex = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "").concat("g"))
+  const regex = everywhere(pattern)
   return function* (text) {
     let from = 0
     while (from <= text.length) {
@@ -161,7 +163,7 @@ export interface PatternOptions {
  */
 export const fromPatterns = (options: PatternOptions): PiiEntity => {
   const patterns = options.patterns.map((pattern) => ({
-    each: matches(pattern.pattern),
+    each: everywhere(pattern.pattern),
     validate: pattern.validate,
     more: pattern.more === undefined ? undefined : new RegExp(`(?:${pattern.more.source})*`, "y"),
     found: {
@@ -186,7 +188,9 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     find: (text) => {
       const candidates: Array<Candidate> = []
       for (const { each, found, more, validate } of patterns) {
-        for (const match of each(text)) {
+        each.lastIndex = 0
+        for (let match = each.exec(text); match !== null; match = each.exec(text)) {
+          each.lastIndex = match.index + 1
           const value = match.groups?.["value"] ?? match[0]
           if (value === "" || (validate !== undefined && !validate(value))) continue
           const decided = match.index + match[0].length

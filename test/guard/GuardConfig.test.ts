@@ -3,6 +3,9 @@ import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
 import type * as Guard from "../../src/guard/Guard.js"
 import * as GuardConfig from "../../src/guard/GuardConfig.js"
 import type { GuardConfigurationError } from "../../src/guard/GuardError.js"
@@ -11,9 +14,10 @@ import * as GuardPresets from "../../src/guard/GuardPresets.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
 
 type Fields = GuardConfig.GuardConfig
-type Ask = (pipeline: GuardPipeline.Service) => Effect.Effect<unknown, unknown>
+type Ask = (pipeline: GuardPipeline.Service) => Effect.Effect<unknown, unknown, LlmClient.LlmClient>
 
 // In two parts, so that nobody takes it for one.
 const key = ["AKIA", "QYLPMN5HHHFPZAM2"].join("")
@@ -39,6 +43,16 @@ const toolOutput =
     outcome(pipeline.checkToolOutput(text, { toolName: "t" }))
 
 const verdict = (score: number) => JSON.stringify({ explanation: "so", categories: ["role_override"], score })
+
+const page = Tool.make("page", { description: "Reads", handler: () => Effect.succeed(attack) })
+
+/** How a run ends whose tool gives back an attack. */
+const observed = Effect.flatMap(GuardPipeline.GuardPipeline, (pipeline) =>
+  AgentExecutor.run(Agent.make("a", { tools: [page] }), "hi").pipe(
+    Effect.match({ onFailure: (error) => error._tag, onSuccess: (response) => response.message }),
+    Effect.provide(Agents.layerWith({ guards: Layer.succeed(GuardPipeline.GuardPipeline, pipeline) }))
+  )
+)
 
 /** What comes of a text with two values of a field, other fields as they are given. */
 interface Row<A> {
@@ -122,6 +136,12 @@ const rows: { readonly [K in keyof Fields]: Row<Fields[K]> } = {
     ask: (pipeline) => Effect.forEach([attack, key, mail, "a\u200bb"], (text) => toolOutput(text)(pipeline)),
     one: [true, ["block", "[REDACTED:AWS_KEY]", "write to [REDACTED:EMAIL]", "ab"]],
     other: [false, ["pass", "pass", "pass", "pass"]]
+  },
+  blockedObservations: {
+    ask: (pipeline) => observed.pipe(Effect.provideService(GuardPipeline.GuardPipeline, pipeline)),
+    script: [{ calls: [{ name: "page" }] }, "done", { calls: [{ name: "page" }] }, "done"],
+    one: ["withhold", "done"],
+    other: ["fail", "ToolObservationBlockedError"]
   }
 }
 
@@ -134,12 +154,12 @@ describe("GuardConfig", () => {
       Effect.gen(function* () {
         const { ask, one, other, rest, script } = rows[field] as Row<unknown>
         for (const [value, expected] of [one, other]) {
-          const observed = Effect.gen(function* () {
-            const came = yield* ask(yield* pipelineOf({ ...rest, [field]: value }))
-            return field === "guardModel" ? (yield* TestModel.requests)[0]?.settings?.model : came
+          const came = Effect.gen(function* () {
+            const result = yield* ask(yield* pipelineOf({ ...rest, [field]: value }))
+            return field === "guardModel" ? (yield* TestModel.requests)[0]?.settings?.model : result
           })
           assert.deepStrictEqual(
-            yield* observed.pipe(
+            yield* came.pipe(
               Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, TestModel.layer(script ?? [])))
             ),
             expected,
@@ -192,7 +212,8 @@ const bad: { readonly [K in keyof Fields]: unknown } = {
   unicodeDetection: "yes",
   secretDetection: "yes",
   secretAction: "pass",
-  toolOutputs: "yes"
+  toolOutputs: "yes",
+  blockedObservations: "quote"
 }
 
 describe("GuardConfig in code", () => {
@@ -255,7 +276,8 @@ const variables: {
   unicodeDetection: ["UNICODE_DETECTION", "false", false, "rubbish"],
   secretDetection: ["SECRET_DETECTION", "false", false, "rubbish"],
   secretAction: ["SECRET_ACTION", "block", "block", "rubbish"],
-  toolOutputs: ["TOOL_OUTPUTS", "false", false, "rubbish"]
+  toolOutputs: ["TOOL_OUTPUTS", "false", false, "rubbish"],
+  blockedObservations: ["BLOCKED_OBSERVATIONS", "Fail", "fail", "rubbish"]
 }
 
 describe("GuardConfig from the environment", () => {
