@@ -30,7 +30,7 @@ export interface Options {
   readonly tokenBudget?: number | undefined
 }
 
-/** A message of a turn. Calls of tools are not shown, so that there is nothing to keep together. */
+/** A message of a turn. Calls of tools are put in where all else is chosen, so that there is nothing to keep together. */
 interface Item extends HistoryCompactor.Item {
   readonly turn: SessionTurn
   readonly message: Message
@@ -51,14 +51,22 @@ const itemsOf = (turn: SessionTurn): ReadonlyArray<Item> =>
     metadata: noMetadata
   }))
 
-const historyOf = ({ kept, summary }: HistoryCompactor.Compacted<Item>): SessionHistory.History => ({
-  messages: [
-    ...(summary === undefined ? [] : [HistoryCompactor.summaryMessage(summary)]),
-    ...kept.map(({ message }) => message)
-  ],
-  shown: new Set(kept.filter(({ isTurn }) => isTurn).map(({ turn }) => turn.id)),
-  summarized: summary?.turns ?? 0
-})
+const historyOf = (
+  { kept, summary }: HistoryCompactor.Compacted<Item>,
+  options: Pick<SessionHistory.ReadOptions, "tokenBudget" | "toolCalls">
+): Effect.Effect<SessionHistory.History> => {
+  const told = summary === undefined ? [] : [HistoryCompactor.summaryMessage(summary)]
+  const turns = kept.filter(({ isTurn }) => isTurn).map(({ turn }) => turn)
+  const shown = [...told, ...kept.map(({ message }) => message)]
+  return Effect.map(SessionHistory.callsOf(turns, { ...options, shown }), (calls) => ({
+    messages: [
+      ...told,
+      ...kept.flatMap(({ isTurn, message, turn }) => [...((isTurn ? calls.get(turn) : undefined) ?? []), message])
+    ],
+    shown: new Set(turns.map(({ id }) => id)),
+    summarized: summary?.turns ?? 0
+  }))
+}
 
 /** The items of the newest turns, so many of them; undefined where there are no more. */
 const newest = (items: ReadonlyArray<Item>, turns: number): ReadonlyArray<Item> | undefined => {
@@ -97,6 +105,7 @@ export const make = (
       access,
       session,
       tokenBudget,
+      toolCalls,
       turns
     }: SessionHistory.ReadOptions): Effect.fn.Return<
       SessionHistory.History,
@@ -121,10 +130,13 @@ export const make = (
       }
       const budget = tokenBudget ?? ownBudget
       const enough = newest(whole.kept, most)
-      if (enough === undefined && whole.tokens <= budget) return historyOf(whole)
+      if (enough === undefined && whole.tokens <= budget) {
+        return yield* historyOf(whole, { tokenBudget: budget, toolCalls })
+      }
       // No more turns have room than those whose room it is.
       const room = enough === undefined ? budget : Math.min(budget, tokensOf(enough))
-      return historyOf(yield* compactor.compact({ scope, items, tokenBudget: room }))
+      const compacted = yield* compactor.compact({ scope, items, tokenBudget: room })
+      return yield* historyOf(compacted, { tokenBudget: budget, toolCalls })
     })
 
     return {

@@ -12,7 +12,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class GroupConfigurationError extends Schema.TaggedError<GroupConfigurationError>(
+export class GroupConfigurationError extends ErrorCode.TaggedError<GroupConfigurationError>(
   "effect-lexigram/session/GroupError/GroupConfigurationError"
 )("GroupConfigurationError", {
   ...ErrorCode.fields("LEX_ERR_SES_104"),
@@ -33,7 +33,7 @@ export class GroupConfigurationError extends Schema.TaggedError<GroupConfigurati
  * @since 0.1.0
  * @category errors
  */
-export class ParticipantTimeoutError extends Schema.TaggedError<ParticipantTimeoutError>(
+export class ParticipantTimeoutError extends ErrorCode.TaggedError<ParticipantTimeoutError>(
   "effect-lexigram/session/GroupError/ParticipantTimeoutError"
 )("ParticipantTimeoutError", {
   ...ErrorCode.fields("LEX_ERR_SES_105"),

@@ -138,6 +138,7 @@ export interface Progress {
   readonly costUsd: number
   /** Whether there was a call whose price is not known. */
   readonly isUnpriced: boolean
+  /** Milliseconds since it began, without the time in which it waited for a person or for its reader. */
   readonly elapsedMs: number
 }
 

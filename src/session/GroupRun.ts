@@ -15,8 +15,10 @@ import * as Option from "effect/Option"
 import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type SessionId, TurnId, type UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as Watch from "../internal/Watch.js"
 import type * as Outlet from "../observability/Outlet.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
@@ -52,6 +54,8 @@ export interface Request {
   readonly userId: UserId | undefined
   readonly message: string
   readonly metadata: { readonly [key: string]: unknown }
+  /** What the caller held. */
+  readonly held: SystemAccess.Held
 }
 
 /** The time of the whole group is up. */
@@ -91,6 +95,8 @@ class GroupRun {
   private onlyFailures = true
   readonly run: Run.Service
   readonly startedAt: number
+  /** Milliseconds in which the group did not wait for a person or for its reader. */
+  private elapsed = (): number => 0
 
   constructor(
     private readonly group: Definition,
@@ -102,7 +108,7 @@ class GroupRun {
   ) {
     this.startedAt = clock.unsafeCurrentTimeMillis()
     this.entries = group.members.map(GroupTally.makeEntry)
-    this.turns = new GroupTurns.GroupTurns(sessions, group, request)
+    this.turns = new GroupTurns.GroupTurns(sessions, group, request, request.held)
     const { sink } = outlet
     this.run = Run.make({
       runId: request.runId,
@@ -111,10 +117,10 @@ class GroupRun {
       // Only one is asked at a time: what comes while it is asked is its own.
       sink: {
         ...sink,
-        push: (event) => {
+        push: (event, whole) => {
           GroupTally.count(this.total, event)
           for (const meter of this.current?.meters ?? []) GroupTally.count(meter, event)
-          sink.push(event)
+          sink.push(event, whole)
         }
       },
       parent: Run.isCurrent(parent) ? parent : undefined
@@ -192,6 +198,7 @@ class GroupRun {
     return apart(
       Deadline.run(() => Effect.suspend(() => participant.respond(invitation)), {
         whole: Number.isFinite(millis) ? millis : undefined,
+        pausable: true,
         onTimeout: (_phase, limit) =>
           new ParticipantTimeoutError({
             participant: member.name,
@@ -294,7 +301,7 @@ class GroupRun {
       usage: this.total.usage,
       costUsd: this.total.costUsd,
       isUnpriced: this.total.isUnpriced,
-      elapsedMs: this.clock.unsafeCurrentTimeMillis() - this.startedAt
+      elapsedMs: this.elapsed()
     }
   }
 
@@ -368,13 +375,17 @@ class GroupRun {
     const millis = group.timeout === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(group.timeout)
     const conversation = Number.isFinite(millis)
       ? Effect.catchIf(
-          Deadline.run(() => this.converse(), { whole: millis, onTimeout: () => new TimeIsUp() }),
+          Deadline.run(() => this.converse(), { whole: millis, pausable: true, onTimeout: () => new TimeIsUp() }),
           (error): error is TimeIsUp => error instanceof TimeIsUp,
           () => Effect.sync(() => this.cutOff())
         )
       : this.converse()
+    const measured = Watch.measured((elapsed) => {
+      this.elapsed = elapsed
+      return conversation
+    })
     return Effect.provideService(
-      Effect.flatMap(conversation, (ended) =>
+      Effect.flatMap(measured, (ended) =>
         Effect.map(this.session(), (session) => ({
           group: group.name,
           runId: request.runId,
@@ -411,5 +422,9 @@ export const make = (
   readonly program: Effect.Effect<GroupOutcome.GroupOutcome, unknown, any>
 } => {
   const groupRun = new GroupRun(group, request, sessions, clock, outlet, parent)
-  return { run: groupRun.run, startedAt: groupRun.startedAt, program: Effect.suspend(() => groupRun.program()) }
+  return {
+    run: groupRun.run,
+    startedAt: groupRun.startedAt,
+    program: SystemAccess.drop(Effect.suspend(() => groupRun.program()))
+  }
 }

@@ -16,6 +16,8 @@ import type * as Stream from "effect/Stream"
 import type { AgentEvent, FinishReason } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type SessionId, type UserId } from "../domain/Ids.js"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 import * as EventSink from "../internal/EventSink.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
@@ -280,7 +282,7 @@ const execute = <E, R>(
   sessionId: SessionId,
   message: string,
   options: RunOptions,
-  reader: EventSink.EventSink<AgentEvent, E | Failure> | undefined
+  reader: EventSink.EventSink<AgentEvent, any> | undefined
 ): Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager> =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
@@ -294,7 +296,7 @@ const execute = <E, R>(
     const metadata = { ...options.metadata, ...RoleIsolation.toMetadata(options) }
     const { program, run, startedAt } = GroupRun.make(
       group.definition,
-      { runId, sessionId, userId, message, metadata },
+      { runId, sessionId, userId, message, metadata, held: yield* SystemAccess.held },
       sessions,
       clock,
       outlet,
@@ -321,7 +323,8 @@ const execute = <E, R>(
         sessionId,
         ...(userId === undefined ? {} : { userId })
       })
-      const said = Effect.tap(program, (outcome) =>
+      const attended = reader === undefined ? program : reader.attended(program)
+      const said = Effect.tap(attended, (outcome) =>
         run.emit({ _tag: "Message", text: outcome.answer ?? "", output: outcome })
       )
       return Effect.onExit(restore(wait === undefined ? said : Effect.zipRight(wait, said)), (exit) =>
@@ -356,12 +359,13 @@ export const run = <E, R>(
 ): Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager> =>
   execute(group, sessionId, message, options, undefined)
 
-const capacity = 64
+const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
  * The same as the events of all participants while they happen, each with the name of its `agent`. Those of the group itself are `Started`;
  * for each participant that is asked `StepStarted`, `Delegated` and `NodeFinished` with how it replied; `Degraded` where somebody failed;
- * `Message` with the last answer and the outcome as its `output`; and the terminal one, always the last.
+ * `Message` with the last answer and the outcome as its `output`; and the terminal one, always the last. A reader that takes longer than
+ * `ReaderTimeout` stops the group.
  *
  * @since 0.1.0
  * @category execution
@@ -371,7 +375,8 @@ export const stream = <E, R>(
   sessionId: SessionId,
   message: string,
   options: RunOptions = {}
-): Stream.Stream<AgentEvent, E | Failure, R | SessionManager.SessionManager> =>
-  EventSink.stream<AgentEvent, E | Failure, R | SessionManager.SessionManager>({ capacity }, (reader) =>
-    execute(group, sessionId, message, options, reader)
+): Stream.Stream<AgentEvent, E | Failure | ReaderTimeout.ReaderTimeoutError, R | SessionManager.SessionManager> =>
+  EventSink.stream<AgentEvent, E | Failure | ReaderTimeout.ReaderTimeoutError, R | SessionManager.SessionManager>(
+    source,
+    (reader) => execute(group, sessionId, message, options, reader)
   )

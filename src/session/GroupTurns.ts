@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { SessionId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as RoleIsolation from "./RoleIsolation.js"
 import type { NewTurn, Session, SessionTurn, TurnRef } from "./Session.js"
 import type { SessionStorageError } from "./SessionError.js"
@@ -28,13 +29,17 @@ export class GroupTurns {
   readonly written: Array<SessionTurn> = []
   private window: ReadonlyArray<SessionTurn> = []
   private readonly access: SessionManager.Access
+  private readonly asCaller: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
   constructor(
     private readonly sessions: SessionManager.Service,
     private readonly options: { readonly window: number; readonly isolation: RoleIsolation.RoleIsolation },
-    private readonly of: { readonly sessionId: SessionId; readonly userId: UserId | undefined }
+    private readonly of: { readonly sessionId: SessionId; readonly userId: UserId | undefined },
+    /** What the caller of the group held: the group itself, whose participants are the application's, holds nothing. */
+    held: SystemAccess.Held
   ) {
     this.access = of.userId === undefined ? {} : { userId: of.userId }
+    this.asCaller = SystemAccess.holding(held)
   }
 
   get answers(): number {
@@ -43,7 +48,7 @@ export class GroupTurns {
 
   /** The session as it is now. */
   get session(): Effect.Effect<Option.Option<Session>, SessionStorageError> {
-    return this.sessions.get(this.of.sessionId, this.access)
+    return this.asCaller(this.sessions.get(this.of.sessionId, this.access))
   }
 
   visibleTo(viewer: RoleIsolation.Viewer): ReadonlyArray<SessionTurn> {
@@ -54,14 +59,15 @@ export class GroupTurns {
   private upTo(turn: SessionTurn): Effect.Effect<ReadonlyArray<SessionTurn>, Failure> {
     const last = this.options.window - 1
     return Effect.map(
-      this.sessions.turns(this.of.sessionId, { ...this.access, last, before: refOf(turn) }),
+      this.asCaller(this.sessions.turns(this.of.sessionId, { ...this.access, last, before: refOf(turn) })),
       (turns) => [...turns, turn]
     )
   }
 
-  /** Writes a turn. What others wrote in between comes into the window with it. */
+  /** Writes a turn; of a run that is repeated what was said first. What others wrote in between comes into the window with it. */
   write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
-    return Effect.flatMap(this.sessions.addTurn(this.of.sessionId, turn, this.access), (added) => {
+    const written = this.asCaller(this.sessions.addTurn(this.of.sessionId, turn, { ...this.access, ifKnown: "first" }))
+    return Effect.flatMap(written, (added) => {
       this.written.push(added)
       const newest = this.window.at(-1)
       // Where nothing is kept a turn has no parent.

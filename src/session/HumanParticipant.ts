@@ -7,7 +7,9 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as Watch from "../internal/Watch.js"
 import * as GroupParticipant from "./GroupParticipant.js"
 
 /**
@@ -43,10 +45,12 @@ export const make = <E = never, R = never>(
     timeout: Duration.infinity,
     respond: (invitation) =>
       Effect.catchIf(
-        Deadline.run(() => Effect.suspend(() => options.ask(invitation)), {
-          whole: Number.isFinite(millis) ? millis : undefined,
-          onTimeout: () => late
-        }),
+        Watch.outside(
+          Deadline.run(() => Effect.suspend(() => options.ask(invitation)), {
+            whole: Number.isFinite(millis) ? millis : undefined,
+            onTimeout: () => late
+          })
+        ),
         (error): error is typeof late => error === late,
         () => Effect.succeed(undefined)
       )
@@ -70,7 +74,8 @@ export interface Question {
 }
 
 /**
- * Which question is answered. With a user only that user's are found; without one the caller answers for it that it may.
+ * Which question is answered. With a user only that user's are found; without one only those of nobody, unless the caller acts for the
+ * system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -95,8 +100,8 @@ export interface Inbox {
   readonly answer: (target: Target, text: string) => Effect.Effect<boolean>
   /** Says that there is nothing to say. */
   readonly pass: (target: Target) => Effect.Effect<boolean>
-  /** The questions that wait, the oldest first. */
-  readonly waiting: Effect.Effect<ReadonlyArray<Question>>
+  /** The questions that wait, the oldest first: those of a user, or of nobody; without a user everybody's for the system. */
+  readonly waiting: (of?: Pick<Target, "userId"> | undefined) => Effect.Effect<ReadonlyArray<Question>>
 }
 
 interface Pending {
@@ -123,18 +128,18 @@ interface Pending {
  */
 export const makeInbox: Effect.Effect<Inbox> = Effect.sync((): Inbox => {
   const pending = new Set<Pending>()
-  const find = ({ participant, sessionId, userId }: Target): Pending | undefined => {
+  const find = ({ participant, sessionId, userId }: Target, held: SystemAccess.Held): Pending | undefined => {
     for (const one of pending) {
       const { question } = one
       if (question.sessionId !== sessionId) continue
-      if (userId !== undefined && question.userId !== userId) continue
+      if (!SystemAccess.allows(held, userId, question.userId)) continue
       if (participant === undefined || question.participant === participant) return one
     }
     return undefined
   }
   const reply = (target: Target, text: string | undefined): Effect.Effect<boolean> =>
-    Effect.suspend(() => {
-      const found = find(target)
+    Effect.flatMap(SystemAccess.held, (held) => {
+      const found = find(target, held)
       if (found === undefined) return Effect.succeed(false)
       // At once, so that the next answer is for the next question.
       pending.delete(found)
@@ -158,11 +163,16 @@ export const makeInbox: Effect.Effect<Inbox> = Effect.sync((): Inbox => {
           pending.add(one)
           return one
         }),
-        ({ reply }) => Deferred.await(reply),
+        ({ reply }) => Watch.outside(Deferred.await(reply)),
         (one) => Effect.sync(() => void pending.delete(one))
       ),
     answer: reply,
     pass: (target) => reply(target, undefined),
-    waiting: Effect.sync(() => Array.from(pending, ({ question }) => question))
+    waiting: (of) =>
+      Effect.map(SystemAccess.held, (held) =>
+        Array.from(pending, ({ question }) => question).filter((question) =>
+          SystemAccess.allows(held, of?.userId, question.userId)
+        )
+      )
   }
 })

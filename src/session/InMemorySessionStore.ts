@@ -12,7 +12,8 @@ import type { Mutable } from "effect/Types"
 import type { SessionId } from "../domain/Ids.js"
 import * as FrozenJson from "./FrozenJson.js"
 import { HeldCheckpoints } from "./HeldCheckpoints.js"
-import type { CheckpointId, Session, SessionCheckpoint, SessionTurn } from "./Session.js"
+import { HeldExchanges } from "./HeldExchanges.js"
+import type { CheckpointId, Exchange, Session, SessionCheckpoint, SessionTurn } from "./Session.js"
 import { isLive } from "./Session.js"
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 import { type Entry, SessionIndex } from "./SessionIndex.js"
@@ -29,6 +30,7 @@ class Store {
   private readonly byId = new Map<CheckpointId, SessionCheckpoint>()
   readonly index = new SessionIndex<Session, Held>((id) => this.sessions.get(id))
   readonly turns = new TurnTree()
+  readonly exchanges = new HeldExchanges()
 
   create({
     checkpoint,
@@ -67,15 +69,23 @@ class Store {
       return Either.left(Refusals.stale(session, held?.session))
     }
     if (this.isTaken(checkpoint)) return Either.left(Refusals.checkpointTaken)
-    const refusal = isLive(held.session) ? undefined : this.overLimit(session, limits)
+    const before = { isLive: isLive(held.session), isUsers: held.session.userId === session.userId }
+    const refusal = this.overLimit(session, Refusals.limitsOf(before, limits))
     if (refusal !== undefined) return Either.left(refusal)
     this.replace(held, session)
     this.keep(held, checkpoint, keepCheckpoints)
     return Either.void
   }
 
+  open(exchange: Exchange): Either.Either<void, SessionConflictError> {
+    if (!this.sessions.has(exchange.sessionId)) return Either.left(Refusals.notThere(exchange.sessionId))
+    this.exchanges.open(exchange)
+    return Either.void
+  }
+
   append({
     checkpoint,
+    closes,
     isStateChanged,
     keepCheckpoints,
     session,
@@ -95,6 +105,7 @@ class Store {
     if (isStateChanged === true) this.replace(held, session)
     else this.index.moveTo(held, moved(held.session, session))
     this.keep(held, checkpoint, keepCheckpoints)
+    if (closes !== undefined) this.exchanges.withdraw(session.id, closes)
     return Either.right([])
   }
 
@@ -135,6 +146,7 @@ class Store {
     this.sessions.delete(id)
     this.index.remove(held)
     for (const checkpoint of held.checkpoints.ids()) this.byId.delete(checkpoint)
+    this.exchanges.delete(id)
     this.turns.delete(id)
     return true
   }
@@ -217,6 +229,15 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
         })),
         (copy) => store.append(copy)
       ),
+    open: (exchange) =>
+      Effect.flatMap(
+        copied(() => FrozenJson.copy(exchange)),
+        (copy) => store.open(copy)
+      ),
+    exchange: ({ runId, sessionId }) => Effect.sync(() => Option.fromNullable(store.exchanges.get(sessionId, runId))),
+    withdraw: ({ runId, sessionId }) => Effect.sync(() => store.exchanges.withdraw(sessionId, runId)),
+    lease: ({ owner, until }) => Effect.sync(() => store.exchanges.lease(owner, until)),
+    orphans: ({ at, limit }) => Effect.sync(() => store.exchanges.orphans(at, limit)),
     turn: (ref) => Effect.sync(() => Option.fromNullable(store.turns.get(ref))),
     turns: (head, { limit, since }) => Effect.sync(() => store.turns.window(head, limit, since)),
     list: (options) => Effect.sync(() => store.index.list(options).map(({ session }) => session)),

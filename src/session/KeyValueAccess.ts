@@ -27,7 +27,7 @@ export interface Access {
   readonly alone: <A, E>(
     effect: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
-  /** Beside those who write; what they took away meanwhile is read again when they are done. */
+  /** Beside those who write. What they took away meanwhile, or have half written (files are not replaced in one step), is read again when they are done. */
   readonly beside: <A, E>(
     read: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
@@ -81,7 +81,7 @@ export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access
     reader,
     sweep,
     alone,
-    beside: (read) => untorn(read, () => alone(read)),
+    beside: (read) => Effect.catchAll(read, () => alone(read)),
     catalog: Effect.suspend(() =>
       loaded !== undefined
         ? Effect.succeed(loaded)

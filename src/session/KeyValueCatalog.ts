@@ -22,6 +22,8 @@ export class Catalog {
   readonly index = new SessionIndex<Records.Standing>((id) => this.entries.get(id))
   /** Deleted, and needed by branches or not yet removed. */
   readonly deleted = new Set<SessionId>()
+  /** Sessions that have open exchanges. */
+  readonly exchanges = new Map<SessionId, NonNullable<Records.Record["open"]>>()
   private readonly bases = new Map<SessionId, Records.Place>()
   private readonly forks = new Map<SessionId, Map<SessionId, Records.Place>>()
   private readonly chunks: Array<Set<SessionId>> = []
@@ -38,6 +40,9 @@ export class Catalog {
   put(record: Records.Record): void {
     const { base, deleted, session } = record
     const entry = this.entries.get(session.id)
+    if (deleted === undefined && record.open !== undefined && record.open.length > 0) {
+      this.exchanges.set(session.id, record.open)
+    } else this.exchanges.delete(session.id)
     if (deleted !== undefined) {
       if (entry !== undefined) this.index.remove(entry)
       this.entries.delete(session.id)

@@ -8,6 +8,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { Access } from "./KeyValueAccess.js"
+import * as KeyValueExchanges from "./KeyValueExchanges.js"
 import * as KeyValueReader from "./KeyValueReader.js"
 import * as Records from "./KeyValueRecords.js"
 import * as KeyValueSweep from "./KeyValueSweep.js"
@@ -109,7 +110,8 @@ export const make = (access: Access): Changes => {
   const save = Effect.fnUntraced(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
     const kept = yield* goneOnFrom(session)
     yield* taken(checkpoint)
-    if (!isLive(kept.session)) yield* withinLimits(session, limits)
+    const standing = { isLive: isLive(kept.session), isUsers: kept.session.userId === session.userId }
+    yield* withinLimits(session, Refusals.limitsOf(standing, limits))
     const before = kept.session.head
     const isThere = before?.sessionId === session.head?.sessionId && before?.turnId === session.head?.turnId
     const head = isThere
@@ -133,7 +135,7 @@ export const make = (access: Access): Changes => {
   })
 
   const append = Effect.fnUntraced(function* (addition: Addition) {
-    const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
+    const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
     const kept = yield* goneOnFrom(session)
     const known: Array<SessionTurn> = []
     for (const { id } of turns) {
@@ -161,7 +163,9 @@ export const make = (access: Access): Changes => {
         : { ...kept, session: Records.standingOf(session), rest: changed.rest }
     const added = yield* writer.turns(standing, turns)
     const made = yield* writer.checkpoint(added.record, checkpoint, keepCheckpoints)
-    yield* commit([...(changed?.entries ?? []), ...added.entries, ...made.entries], made.record)
+    const record = closes === undefined ? made.record : KeyValueExchanges.without(made.record, closes)
+    yield* commit([...(changed?.entries ?? []), ...added.entries, ...made.entries], record)
+    if (closes !== undefined) yield* Effect.ignore(values.remove(keys.exchange(session.id, closes)))
     return known
   })
 
@@ -227,9 +231,11 @@ export const make = (access: Access): Changes => {
       kept: yield* sweep.needed(all, id),
       swept: kept.turns === 0 ? [] : [[0, kept.turns - 1]]
     }
-    const record: Records.Record = { ...kept, deleted }
+    const { open, ...others } = kept
+    const record: Records.Record = { ...others, deleted }
     yield* values.set(Records.record, keys.record(id), record)
     all.put(record)
+    for (const { run } of open ?? []) yield* values.remove(keys.exchange(id, run))
     yield* sweep.tidy(all, id)
     return true
   })

@@ -9,7 +9,7 @@
  */
 import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
-import { SessionId, TurnId } from "../domain/Ids.js"
+import { RunId, SessionId, TurnId } from "../domain/Ids.js"
 import { CheckpointId, type Session, SessionCheckpoint } from "./Session.js"
 import * as SessionCodec from "./SessionCodec.js"
 
@@ -37,6 +37,8 @@ export interface Keys {
   readonly checkpoint: (id: SessionId, kind: Kind, number: number) => string
   readonly checkpointId: (id: CheckpointId) => string
   readonly merge: (into: SessionId, from: SessionId) => string
+  readonly exchange: (id: SessionId, run: RunId) => string
+  readonly leases: string
 }
 
 /**
@@ -51,7 +53,9 @@ export const keys = (prefix: string): Keys => ({
   turnId: (id, turnId) => `${prefix}turn-id-${hash(id, turnId)}`,
   checkpoint: (id, kind, number) => `${prefix}checkpoint-${hash(id)}-${kind}-${number}`,
   checkpointId: (id) => `${prefix}checkpoint-id-${hash(id)}`,
-  merge: (into, from) => `${prefix}merge-${hash(into, from)}`
+  merge: (into, from) => `${prefix}merge-${hash(into, from)}`,
+  exchange: (id, run) => `${prefix}exchange-${hash(id, run)}`,
+  leases: `${prefix}leases`
 })
 
 /**
@@ -185,6 +189,8 @@ export const Record = Schema.Struct({
   /** The turn of another session that this one begins with. */
   base: Schema.optional(Place),
   checkpoints: Checkpoints,
+  /** The runs whose exchanges are open, and their owners. */
+  open: Schema.optional(Schema.Array(Schema.Struct({ run: RunId, owner: Schema.optional(Schema.String) }))),
   /** Of a deleted session: the turns that branches need, and those that are still to be removed. */
   deleted: Schema.optional(Schema.Struct({ kept: Schema.Array(Interval), swept: Schema.Array(Interval) }))
 })
@@ -271,3 +277,11 @@ export const catalog: SessionCodec.Codec<{ readonly chunks: number }> = SessionC
  * @category constants
  */
 export const chunk: SessionCodec.Codec<ReadonlyArray<SessionId>> = SessionCodec.of(Schema.Array(SessionId))
+/**
+ * Owners, and until when they are there.
+ *
+ * @category constants
+ */
+export const leases: SessionCodec.Codec<ReadonlyArray<readonly [owner: string, until: number]>> = SessionCodec.of(
+  Schema.Array(Schema.Tuple(Schema.String, Schema.Number))
+)

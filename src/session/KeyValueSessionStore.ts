@@ -17,6 +17,7 @@ import * as Option from "effect/Option"
 import * as KeyValueAccess from "./KeyValueAccess.js"
 import type { Catalog } from "./KeyValueCatalog.js"
 import * as KeyValueChanges from "./KeyValueChanges.js"
+import * as KeyValueExchanges from "./KeyValueExchanges.js"
 import * as KeyValueReader from "./KeyValueReader.js"
 import type * as Records from "./KeyValueRecords.js"
 import type { Session } from "./Session.js"
@@ -42,6 +43,7 @@ export const make = (options?: Options): Effect.Effect<SessionStore.Service, nev
     const access = KeyValueAccess.make(store, options?.prefix ?? "lexigram-sessions-")
     const { alone, beside, catalog, keys, reader, values } = access
     const changes = KeyValueChanges.make(access)
+    const exchanges = KeyValueExchanges.make(access)
 
     const listed = Effect.fnUntraced(function* (
       find: (catalog: Catalog) => ReadonlyArray<{ readonly session: Records.Standing }>
@@ -68,6 +70,11 @@ export const make = (options?: Options): Effect.Effect<SessionStore.Service, nev
         ),
       save: (change) => alone(changes.save(change)),
       append: (addition) => alone(changes.append(addition)),
+      open: (exchange) => alone(exchanges.open(exchange)),
+      exchange: (ref) => alone(Effect.map(exchanges.exchange(ref), Option.fromNullable)),
+      withdraw: (ref) => alone(exchanges.withdraw(ref)),
+      lease: (options) => alone(exchanges.lease(options)),
+      orphans: (options) => alone(exchanges.orphans(options)),
       turn: (ref) => beside(Effect.map(reader.turn(ref), (found) => Option.fromNullable(found?.slot.turn))),
       turns: (head, options) => beside(reader.turns(head, options)),
       list: (options) => alone(listed(({ index }) => index.list(options))),

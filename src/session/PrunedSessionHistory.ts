@@ -34,7 +34,7 @@ export const make = (
     const window = Count.count(options?.window, 200, 1)
     const ownBudget = Count.count(options?.tokenBudget, 4096, 0)
     return {
-      read: ({ access, query, session, tokenBudget, turns }) =>
+      read: ({ access, query, session, tokenBudget, toolCalls, turns }) =>
         Effect.gen(function* () {
           if (!(turns >= 1)) return SessionHistory.empty
           const read = yield* sessions.turns(session.id, { last: Math.max(window, turns), ...access })
@@ -42,7 +42,8 @@ export const make = (
             read.filter(({ role }) => role !== "system"),
             { query, maxTurns: turns, maxTokens: tokenBudget ?? ownBudget }
           )
-          return SessionHistory.fromTurns(kept)
+          const calls = yield* SessionHistory.callsOf(kept, { tokenBudget: tokenBudget ?? ownBudget, toolCalls })
+          return SessionHistory.fromTurns(kept, calls)
         }).pipe(Effect.catchTag("SessionCapacityError", () => SessionHistory.overBudget("PrunedSessionHistory")))
     }
   })

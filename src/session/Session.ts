@@ -153,6 +153,26 @@ export const NewTurn = Schema.Struct(turnFields).annotations({ identifier: `${NA
 export interface NewTurn extends Schema.Schema.Type<typeof NewTurn> {}
 
 /**
+ * What a run was asked in a session and has not answered yet: the turns that are kept with the answer, or marked where there is none. It is no
+ * part of the conversation.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Exchange = Schema.Struct({
+  sessionId: SessionId,
+  runId: RunId,
+  /** Who answers: a process, as long as it renews its lease. Absent: nobody gives it up. */
+  owner: Schema.optional(Schema.NonEmptyString),
+  turns: Schema.Array(NewTurn)
+}).annotations({ identifier: `${NAME}/Exchange` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Exchange extends Schema.Schema.Type<typeof Exchange> {}
+
+/**
  * A turn in its place. Never changes.
  *
  * @since 0.1.0

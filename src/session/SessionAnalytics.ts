@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Count from "../internal/Count.js"
 import * as AnalyticsFold from "./AnalyticsFold.js"
 import type { Session, SessionTurn, TurnRef } from "./Session.js"
@@ -89,7 +90,7 @@ export interface UserOptions {
   readonly from?: number | undefined
   /** Only what was said before. */
   readonly to?: number | undefined
-  /** Who asks. With a user other than the one asked for, nothing is found. */
+  /** Who asks. Of anybody else, and of a user for whom nobody asks, nothing is found, unless the system does (`SystemAccess`). */
   readonly access?: SessionManager.Access | undefined
   /** Figures of each day, week (from Monday on) or month as well. */
   readonly by?: "day" | "week" | "month" | undefined
@@ -270,10 +271,9 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
       ofUser: Effect.fnUntraced(function* (userId, userOptions = {}) {
         const all: Periods = { whole: AnalyticsFold.empty, buckets: new Map() }
         const startOf = userOptions.by === undefined ? undefined : calendar(userOptions.by, userOptions.timeZone)
-        const asks = userOptions.access?.userId
         let moreBuckets = false
         let after: SessionManager.ListOptions["after"]
-        let isLast = asks !== undefined && asks !== userId
+        let isLast = !(yield* SystemAccess.permits(userOptions.access?.userId, userId))
         while (!isLast) {
           // A list by the time of creation misses none that is written to meanwhile.
           const page: SessionManager.Page = yield* manager.list(userId, {

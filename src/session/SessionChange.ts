@@ -29,6 +29,7 @@ export interface Settings {
   /** Milliseconds; infinite for never. */
   readonly ttl: number
   readonly maxTurns: number
+  readonly maxTurnBytes: number
   readonly maxSessionsPerUser: number | undefined
   readonly autoCheckpointInterval: number | undefined
   readonly maxCheckpoints: number | undefined
@@ -199,7 +200,7 @@ export const change = <A, E, B, E2>(
   id: SessionId,
   access: SessionWriter.Access | undefined,
   options: {
-    readonly decide: (session: Session, now: number) => Effect.Effect<SessionWriter.Decision<Outcome<A>>, E>
+    readonly decide: (session: Session, now: number) => Effect.Effect<SessionWriter.Decision<Outcome<A>, E>, E>
     readonly after: (value: A, restore: SessionNotices.Restore) => Effect.Effect<B>
     readonly refuse: (id: SessionId) => E2
   }

@@ -11,6 +11,7 @@ import { SessionId, UserId } from "../domain/Ids.js"
 import * as JsonCopy from "../memory/JsonCopy.js"
 import { NewTurn, type SessionState, type TurnToolCall } from "./Session.js"
 import { SessionInputError } from "./SessionError.js"
+import * as TurnBytes from "./TurnBytes.js"
 
 type Checked<A> = Either.Either<A, SessionInputError>
 
@@ -96,11 +97,24 @@ const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults
 }
 
 /**
- * A turn as it is kept, without fields that are no part of one.
+ * A turn as it is kept, without fields that are no part of one, of at most `maxBytes`.
  *
  * @category checks
  */
-export const turn = (given: NewTurn): Checked<NewTurn> => {
+export const turn = (given: NewTurn, maxBytes: number): Checked<NewTurn> =>
+  Either.flatMap(copied(given), (turn) => {
+    const bytes = TurnBytes.of(turn)
+    return bytes <= maxBytes
+      ? Either.right(turn)
+      : Either.left(
+          new SessionInputError({
+            message: `The turn has ${bytes} bytes, and may not have more than ${maxBytes}`,
+            hint: "Keep large contents elsewhere and say where they are, or allow more (`maxTurnBytes`)"
+          })
+        )
+  })
+
+const copied = (given: NewTurn): Checked<NewTurn> => {
   if (!isFlat(given)) return refused("The turn", fieldsOf(given), asTheSchema)
   const metadata = copyOf(given.metadata)
   if (metadata === undefined) return refused("The turn", "metadata", plainData)

@@ -10,6 +10,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Count from "../internal/Count.js"
 import * as Recurrence from "../internal/Recurrence.js"
 import * as SecretText from "../internal/SecretText.js"
@@ -107,7 +108,9 @@ const makeRunner = (
     const sessions = yield* SessionManager.SessionManager
     const oneAtATime = yield* Effect.makeSemaphore(1)
     const limit = Count.count(options?.pageSize, 100, 1)
-    const page = sessions.expireIdle({ limit, ...(options?.idle === undefined ? {} : { idle: options.idle }) })
+    const page = SystemAccess.grant(
+      sessions.expireIdle({ limit, ...(options?.idle === undefined ? {} : { idle: options.idle }) })
+    ).pipe(Effect.catchTag("SessionInputError", Effect.die))
     let status: Status = {
       running: false,
       expired: 0,

@@ -58,13 +58,19 @@ export const sessionFields = { ...Session.Session.fields, metadata: data, variab
 
 const State = Schema.Struct({ ...Session.SessionState.fields, metadata: data, variables: data })
 
+const said = { metadata: data, skillResults: Schema.optionalWith(Schema.Array(Data), { default: () => [] }) }
+
 /**
  * @category schemas
  */
-export const Turn: Schema.Schema<Session.SessionTurn, any> = Schema.Struct({
-  ...Session.SessionTurn.fields,
-  metadata: data,
-  skillResults: Schema.optionalWith(Schema.Array(Data), { default: () => [] })
+export const Turn: Schema.Schema<Session.SessionTurn, any> = Schema.Struct({ ...Session.SessionTurn.fields, ...said })
+
+/**
+ * @category schemas
+ */
+export const Exchange: Schema.Schema<Session.Exchange, any> = Schema.Struct({
+  ...Session.Exchange.fields,
+  turns: Schema.Array(Schema.Struct({ ...Session.NewTurn.fields, ...said }))
 })
 
 /**
@@ -89,3 +95,7 @@ export const turn: Codec<Session.SessionTurn> = of(Turn)
  * @category constants
  */
 export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
+/**
+ * @category constants
+ */
+export const exchange: Codec<Session.Exchange> = of(Exchange)

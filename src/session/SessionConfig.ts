@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import * as FlatConfig from "../internal/FlatConfig.js"
 import { SessionConfigurationError } from "./SessionError.js"
+import * as TurnBytes from "./TurnBytes.js"
 
 const NAME = "effect-lexigram/session/SessionConfig"
 
@@ -84,6 +85,8 @@ export const SessionConfig = Schema.Struct({
   ),
   /** On the way from the first turn to the newest one. A full session stays open and refuses turns. */
   maxTurnsPerSession: count,
+  /** Of one turn, in UTF-8. The answer of a run is cut to it. */
+  maxTurnBytes: count,
   /** Active and suspended ones. */
   maxSessionsPerUser: count,
   /** A checkpoint after every so many turns. */
@@ -103,6 +106,13 @@ export const SessionConfig = Schema.Struct({
   cookieName: Schema.NullOr(Token).annotations(says("must be a name of a cookie (RFC 6265), or null for none")),
   /** The header that names the session of a request. */
   headerName: Token.annotations(says("must be a name of a header (RFC 9110)")),
+  /**
+   * Seconds after its last sign of life in which a process keeps what its runs were asked to itself. Then others mark it as interrupted. Longer
+   * than the clocks of the machines differ.
+   */
+  exchangeLeaseS: Schema.Number.pipe(Schema.between(1, longest)).annotations(
+    says(`must be seconds, from 1 to ${longest}`)
+  ),
   /** Hands what was said in a session to long-term memory when it ends. */
   consolidateOnClose: Flag
 }).annotations({ identifier: NAME })
@@ -123,6 +133,7 @@ export const defaults: SessionConfig = {
   sessionTtl: 86_400,
   cleanupIntervalS: 600,
   maxTurnsPerSession: 1000,
+  maxTurnBytes: TurnBytes.most,
   maxSessionsPerUser: 100,
   autoCheckpointInterval: 10,
   maxCheckpointsPerSession: 50,
@@ -132,6 +143,7 @@ export const defaults: SessionConfig = {
   backend: "in_memory",
   cookieName: "lexigram_session",
   headerName: "X-Session-ID",
+  exchangeLeaseS: 60,
   consolidateOnClose: true
 }
 
@@ -214,6 +226,7 @@ const fields = {
   sessionTtl: number("sessionTtl"),
   cleanupIntervalS: number("cleanupIntervalS"),
   maxTurnsPerSession: number("maxTurnsPerSession"),
+  maxTurnBytes: number("maxTurnBytes"),
   maxSessionsPerUser: number("maxSessionsPerUser"),
   autoCheckpointInterval: orNone(number("autoCheckpointInterval"), "autoCheckpointInterval"),
   maxCheckpointsPerSession: number("maxCheckpointsPerSession"),
@@ -223,6 +236,7 @@ const fields = {
   backend: word("backend"),
   cookieName: orNone(text("cookieName"), "cookieName"),
   headerName: text("headerName"),
+  exchangeLeaseS: number("exchangeLeaseS"),
   consolidateOnClose: flag("consolidateOnClose")
 } satisfies { [K in keyof SessionConfig]: Config.Config<unknown> }
 

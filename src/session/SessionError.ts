@@ -12,7 +12,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class SessionNotFoundError extends Schema.TaggedError<SessionNotFoundError>(
+export class SessionNotFoundError extends ErrorCode.TaggedError<SessionNotFoundError>(
   "effect-lexigram/session/SessionError/SessionNotFoundError"
 )("SessionNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_007"), sessionId: Schema.String }) {}
 
@@ -22,7 +22,7 @@ export class SessionNotFoundError extends Schema.TaggedError<SessionNotFoundErro
  * @since 0.1.0
  * @category errors
  */
-export class SessionClosedError extends Schema.TaggedError<SessionClosedError>(
+export class SessionClosedError extends ErrorCode.TaggedError<SessionClosedError>(
   "effect-lexigram/session/SessionError/SessionClosedError"
 )("SessionClosedError", { ...ErrorCode.fields("LEX_ERR_SES_008"), sessionId: Schema.String }) {}
 
@@ -32,7 +32,7 @@ export class SessionClosedError extends Schema.TaggedError<SessionClosedError>(
  * @since 0.1.0
  * @category errors
  */
-export class SessionExpiredError extends Schema.TaggedError<SessionExpiredError>(
+export class SessionExpiredError extends ErrorCode.TaggedError<SessionExpiredError>(
   "effect-lexigram/session/SessionError/SessionExpiredError"
 )("SessionExpiredError", { ...ErrorCode.fields("LEX_ERR_SES_009"), sessionId: Schema.String }) {}
 
@@ -42,7 +42,7 @@ export class SessionExpiredError extends Schema.TaggedError<SessionExpiredError>
  * @since 0.1.0
  * @category errors
  */
-export class CheckpointNotFoundError extends Schema.TaggedError<CheckpointNotFoundError>(
+export class CheckpointNotFoundError extends ErrorCode.TaggedError<CheckpointNotFoundError>(
   "effect-lexigram/session/SessionError/CheckpointNotFoundError"
 )("CheckpointNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_010"), checkpointId: Schema.String }) {}
 
@@ -52,7 +52,7 @@ export class CheckpointNotFoundError extends Schema.TaggedError<CheckpointNotFou
  * @since 0.1.0
  * @category errors
  */
-export class SessionTransitionError extends Schema.TaggedError<SessionTransitionError>(
+export class SessionTransitionError extends ErrorCode.TaggedError<SessionTransitionError>(
   "effect-lexigram/session/SessionError/SessionTransitionError"
 )("SessionTransitionError", {
   ...ErrorCode.fields("LEX_ERR_SES_011"),
@@ -67,7 +67,7 @@ export class SessionTransitionError extends Schema.TaggedError<SessionTransition
  * @since 0.1.0
  * @category errors
  */
-export class SessionCapacityError extends Schema.TaggedError<SessionCapacityError>(
+export class SessionCapacityError extends ErrorCode.TaggedError<SessionCapacityError>(
   "effect-lexigram/session/SessionError/SessionCapacityError"
 )("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
 
@@ -78,7 +78,7 @@ export class SessionCapacityError extends Schema.TaggedError<SessionCapacityErro
  * @since 0.1.0
  * @category errors
  */
-export class SessionConflictError extends Schema.TaggedError<SessionConflictError>(
+export class SessionConflictError extends ErrorCode.TaggedError<SessionConflictError>(
   "effect-lexigram/session/SessionError/SessionConflictError"
 )("SessionConflictError", {
   ...ErrorCode.fields("LEX_ERR_SES_101"),
@@ -94,7 +94,7 @@ export class SessionConflictError extends Schema.TaggedError<SessionConflictErro
  * @since 0.1.0
  * @category errors
  */
-export class SessionMergeError extends Schema.TaggedError<SessionMergeError>(
+export class SessionMergeError extends ErrorCode.TaggedError<SessionMergeError>(
   "effect-lexigram/session/SessionError/SessionMergeError"
 )("SessionMergeError", {
   ...ErrorCode.fields("LEX_ERR_SES_102"),
@@ -111,7 +111,7 @@ export class SessionMergeError extends Schema.TaggedError<SessionMergeError>(
  * @since 0.1.0
  * @category errors
  */
-export class SessionInputError extends Schema.TaggedError<SessionInputError>(
+export class SessionInputError extends ErrorCode.TaggedError<SessionInputError>(
   "effect-lexigram/session/SessionError/SessionInputError"
 )("SessionInputError", ErrorCode.fields("LEX_ERR_SES_106")) {}
 
@@ -121,7 +121,7 @@ export class SessionInputError extends Schema.TaggedError<SessionInputError>(
  * @since 0.1.0
  * @category errors
  */
-export class SessionConfigurationError extends Schema.TaggedError<SessionConfigurationError>(
+export class SessionConfigurationError extends ErrorCode.TaggedError<SessionConfigurationError>(
   "effect-lexigram/session/SessionError/SessionConfigurationError"
 )("SessionConfigurationError", ErrorCode.fields("LEX_ERR_SES_103")) {}
 
@@ -131,7 +131,7 @@ export class SessionConfigurationError extends Schema.TaggedError<SessionConfigu
  * @since 0.1.0
  * @category errors
  */
-export class SessionUnboundError extends Schema.TaggedError<SessionUnboundError>(
+export class SessionUnboundError extends ErrorCode.TaggedError<SessionUnboundError>(
   "effect-lexigram/session/SessionError/SessionUnboundError"
 )("SessionUnboundError", ErrorCode.fields("LEX_ERR_SES_110")) {}
 
@@ -141,7 +141,7 @@ export class SessionUnboundError extends Schema.TaggedError<SessionUnboundError>
  * @since 0.1.0
  * @category errors
  */
-export class SessionStorageError extends Schema.TaggedError<SessionStorageError>(
+export class SessionStorageError extends ErrorCode.TaggedError<SessionStorageError>(
   "effect-lexigram/session/SessionError/SessionStorageError"
 )("SessionStorageError", ErrorCode.fields("LEX_ERR_SES_100")) {}
 

@@ -41,9 +41,9 @@ export type Feed = (
  */
 export interface FollowUp {
   readonly notices: SessionNotices.Notices
-  /** Memory has the turn when this ends, or did not take it in time. */
-  readonly turnAdded: (
-    turn: SessionTurn,
+  /** Memory has the turns when this ends, or did not take them in time. */
+  readonly turnsAdded: (
+    turns: ReadonlyArray<SessionTurn>,
     session: Session,
     checkpoint: SessionCheckpoint | undefined,
     restore: SessionNotices.Restore
@@ -189,9 +189,9 @@ export const make = (options: {
 
     return {
       notices,
-      turnAdded: (turn, session, checkpoint, restore) => {
-        SessionMetrics.turnAdded()
-        const fed = feed([turn], session, restore)
+      turnsAdded: (turns, session, checkpoint, restore) => {
+        for (const _ of turns) SessionMetrics.turnAdded()
+        const fed = feed(turns, session, restore)
         return checkpoint === undefined ? fed : Effect.zipRight(notices.checkpointed(checkpoint, restore), fed)
       },
       ended: (session, restore) =>

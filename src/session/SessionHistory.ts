@@ -14,6 +14,7 @@ import type { Session, SessionTurn } from "./Session.js"
 import type { SessionNotFoundError, SessionStorageError } from "./SessionError.js"
 import * as SessionManager from "./SessionManager.js"
 import * as SessionMessages from "./SessionMessages.js"
+import * as SessionToolCalls from "./SessionToolCalls.js"
 
 /**
  * @since 0.1.0
@@ -29,6 +30,11 @@ export interface ReadOptions {
   readonly turns: number
   /** Tokens of the messages at most. Default that of the layer. */
   readonly tokenBudget?: number | undefined
+  /**
+   * Whether calls of tools are shown with their results: as many of the newest as have room in a quarter of the budget (of 16,384 tokens
+   * where there is none) and in what the texts leave of it. Default true.
+   */
+  readonly toolCalls?: boolean | undefined
 }
 
 /**
@@ -72,16 +78,45 @@ export class SessionHistory extends Context.Tag("effect-lexigram/session/Session
 export const empty: History = { messages: [], shown: new Set(), summarized: 0 }
 
 /**
- * Turns as they were said.
+ * Turns as they were said, with their calls of tools where they are given.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const fromTurns = (turns: ReadonlyArray<SessionTurn>): History => ({
-  messages: SessionMessages.fromTurns(turns),
+export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: SessionMessages.Calls): History => ({
+  messages: SessionMessages.fromTurns(turns, calls),
   shown: new Set(turns.map(({ id }) => id)),
   summarized: 0
 })
+
+const counter: Effect.Effect<TokenCounter.Service> = Effect.map(
+  Effect.serviceOption(TokenCounter.TokenCounter),
+  Option.getOrElse(() => TokenCounter.approximate)
+)
+
+const noCalls: SessionMessages.Calls = new Map()
+
+/**
+ * The calls of tools that have room beside the texts of these turns; `used` are the tokens of what is shown, counted where it is left out.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const callsOf = (
+  turns: ReadonlyArray<SessionTurn>,
+  options: Pick<ReadOptions, "tokenBudget" | "toolCalls"> & { readonly shown?: ReadonlyArray<Message> | undefined }
+): Effect.Effect<SessionMessages.Calls> => {
+  if (options.toolCalls === false || !turns.some(({ toolCalls }) => toolCalls.length > 0))
+    return Effect.succeed(noCalls)
+  return Effect.map(counter, (counter) =>
+    SessionToolCalls.make({
+      turns,
+      counter,
+      budget: options.tokenBudget,
+      used: counter.countMessages(options.shown ?? SessionMessages.fromTurns(turns)) - counter.countMessages([])
+    })
+  )
+}
 
 /**
  * Nothing to show, and a warning: the newest turn alone is more than the budget.
@@ -115,11 +150,6 @@ const fitting = (
   return turns.slice(fit)
 }
 
-const counter: Effect.Effect<TokenCounter.Service> = Effect.map(
-  Effect.serviceOption(TokenCounter.TokenCounter),
-  Option.getOrElse(() => TokenCounter.approximate)
-)
-
 /**
  * The newest turns; with a token budget, as many of them as have room. Counted by the `TokenCounter` in context where it is read, else
  * approximately.
@@ -132,14 +162,14 @@ export const layerWindow: Layer.Layer<SessionHistory, never, SessionManager.Sess
   Effect.map(
     SessionManager.SessionManager,
     (sessions): Service => ({
-      read: ({ access, session, tokenBudget, turns }) =>
+      read: ({ access, session, tokenBudget, toolCalls, turns }) =>
         Effect.flatMap(sessions.turns(session.id, { last: turns, ...access }), (window) => {
-          if (tokenBudget === undefined) return Effect.succeed(fromTurns(window))
+          const withCalls = (turns: ReadonlyArray<SessionTurn>) =>
+            Effect.map(callsOf(turns, { tokenBudget, toolCalls }), (calls) => fromTurns(turns, calls))
+          if (tokenBudget === undefined) return withCalls(window)
           return Effect.flatMap(counter, (counter) => {
             const kept = fitting(window, tokenBudget, counter)
-            return kept.length === 0 && window.length > 0
-              ? overBudget("SessionHistory")
-              : Effect.succeed(fromTurns(kept))
+            return kept.length === 0 && window.length > 0 ? overBudget("SessionHistory") : withCalls(kept)
           })
         })
     })

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { SessionId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Count from "../internal/Count.js"
 import type * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
@@ -17,14 +18,17 @@ import { begin, type Session } from "./Session.js"
 import * as SessionChange from "./SessionChange.js"
 import * as SessionCheckpoints from "./SessionCheckpoints.js"
 import * as SessionChecks from "./SessionChecks.js"
-import { SessionNotFoundError } from "./SessionError.js"
+import { SessionInputError, SessionNotFoundError } from "./SessionError.js"
+import * as SessionExchanges from "./SessionExchanges.js"
 import * as SessionFollowUp from "./SessionFollowUp.js"
+import * as SessionLease from "./SessionLease.js"
 import type * as SessionManager from "./SessionManager.js"
 import * as SessionNotices from "./SessionNotices.js"
 import * as SessionStateMachine from "./SessionStateMachine.js"
 import type * as SessionStore from "./SessionStore.js"
 import * as SessionTurns from "./SessionTurns.js"
 import * as SessionWriter from "./SessionWriter.js"
+import * as TurnBytes from "./TurnBytes.js"
 
 type Parts = SessionChange.Parts
 type Service = SessionManager.Service
@@ -43,12 +47,16 @@ const settingsOf = (options: SessionManager.Options | undefined): SessionChange.
     defaultSystemPrompt: options?.defaultSystemPrompt ?? undefined,
     ttl: ttl === 0 ? Number.POSITIVE_INFINITY : ttl,
     maxTurns: Count.count(options?.maxTurnsPerSession, 1000, 1),
+    maxTurnBytes: Count.count(options?.maxTurnBytes, TurnBytes.most, 1),
     maxSessionsPerUser: limit(options?.maxSessionsPerUser, 100),
     autoCheckpointInterval:
       options?.autoCheckpointInterval === null ? undefined : limit(options?.autoCheckpointInterval, 10),
     maxCheckpoints: limit(options?.maxCheckpointsPerSession, 50)
   }
 }
+
+/** Exchanges that are marked at once. */
+const recoverSize = 100
 
 const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
   new SessionNotFoundError({ message: "There is no such session", hint, sessionId })
@@ -83,9 +91,9 @@ const create =
         )
       return yield* SessionNotices.followed(made, ({ isNew, session: kept }, restore) => {
         if (isNew) return Effect.as(followUp.notices.started(kept, restore), kept)
-        return userId === undefined || kept.userId === userId
-          ? Effect.succeed(kept)
-          : Effect.fail(taken(id, "The id is not free; take another one"))
+        return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
+          mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is not free; take another one"))
+        )
       })
     })
     return observed("create", options?.id, created)
@@ -109,6 +117,26 @@ const resume =
     })
     return observed("resume", id, SessionChange.unlimited(resumed))
   }
+
+const claim =
+  (parts: Parts): Service["claim"] =>
+  (id, userId) => {
+    const decide = (session: Session, now: number): Effect.Effect<Claimed, SessionNotFoundError> => {
+      if (session.userId === userId) return Effect.succeed({ _tag: "Keep", value: session })
+      if (session.userId !== undefined) return Effect.fail(taken(id, "Only a session of nobody can be claimed"))
+      const value = SessionChange.next(session, now, { userId })
+      const limits = { perUser: parts.settings.maxSessionsPerUser }
+      return Effect.succeed({ _tag: "Save", value, change: { session: value, limits } })
+    }
+    const claimed = Effect.zipRight(
+      Effect.suspend(() => SessionChecks.ids(id, userId)),
+      // Whose it is, the decision looks at.
+      SessionChange.opening(parts, SystemAccess.grant(parts.writer.modify(id, undefined, decide)))
+    )
+    return observed("claim", id, claimed)
+  }
+
+type Claimed = SessionWriter.Decision<Session>
 
 const suspend =
   (parts: Parts): Service["suspend"] =>
@@ -194,7 +222,14 @@ const list =
     if (limit === 0) return observed("list", undefined, Effect.succeed({ sessions: [] }))
     const found = Effect.map(
       // One more than asked for tells whether there is another page.
-      store.list({ userId, statuses: options?.statuses, order, limit: limit + 1, after: options?.after }),
+      // A user who is left out by force is nobody, not everybody.
+      store.list({
+        userId: userId ?? null,
+        statuses: options?.statuses,
+        order,
+        limit: limit + 1,
+        after: options?.after
+      }),
       (found): SessionManager.Page => {
         const sessions = found.slice(0, limit)
         const last = sessions.at(-1)
@@ -205,19 +240,26 @@ const list =
     return observed("list", undefined, found)
   }
 
+/** Work on the sessions of everybody. */
+const forSystem = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | SessionInputError> =>
+  Effect.if(SystemAccess.isGranted, {
+    onTrue: () => SystemAccess.drop(work),
+    onFalse: () =>
+      new SessionInputError({
+        message: "Work on the sessions of everybody is for the system alone",
+        hint: "Wrap the call in SystemAccess.grant"
+      })
+  })
+
 const expireIdle =
   (parts: Parts): Service["expireIdle"] =>
-  (options) =>
-    observed(
-      "expire_idle",
-      undefined,
-      Effect.suspend(() =>
-        SessionChange.sweep(parts, {
-          idle: options?.idle === undefined ? parts.settings.ttl : Duration.toMillis(options.idle),
-          limit: Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, 100, 0))
-        })
-      )
-    )
+  (options) => {
+    const sweep = SessionChange.sweep(parts, {
+      idle: options?.idle === undefined ? parts.settings.ttl : Duration.toMillis(options.idle),
+      limit: Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, 100, 0))
+    })
+    return observed("expire_idle", undefined, forSystem(sweep))
+  }
 
 /**
  * @category constructors
@@ -233,9 +275,15 @@ export const make = (
     const writer = yield* SessionWriter.SessionWriter
     const followUp = yield* SessionFollowUp.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
     const parts: Parts = { settings: settingsOf(options), writer, followUp }
+    const lease = yield* SessionLease.make(
+      writer.store,
+      Duration.toMillis(options?.exchangeLease ?? "1 minute"),
+      SessionExchanges.recover(parts, recoverSize)
+    )
     return {
       create: create(parts),
       resume: resume(parts),
+      claim: claim(parts),
       get: (id, access) =>
         observed(
           "get",
@@ -244,6 +292,10 @@ export const make = (
         ),
       list: list(parts),
       addTurn: SessionTurns.addTurn(parts),
+      beginExchange: SessionExchanges.begin(parts, lease),
+      endExchange: SessionExchanges.end(parts, lease),
+      maxTurnBytes: parts.settings.maxTurnBytes,
+      recover: forSystem(SessionExchanges.recover(parts, recoverSize)),
       turns: SessionTurns.turns(parts),
       update: update(parts),
       checkpoint: SessionCheckpoints.checkpoint(parts),

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { SessionId, type UserId } from "../domain/Ids.js"
+import { type RunId, SessionId, type UserId } from "../domain/Ids.js"
 import type * as MemoryConsolidator from "../memory/MemoryConsolidator.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import {
@@ -40,8 +40,8 @@ import type * as SessionStore from "./SessionStore.js"
 import * as SessionWriter from "./SessionWriter.js"
 
 /**
- * Who asks. With a user, sessions of other users and of nobody are not found; without one, the caller answers for it that the session
- * may be used.
+ * Who asks. With a user, sessions of other users and of nobody are not found; without one, only those of nobody are, unless the caller acts
+ * for the system (`SystemAccess.grant`).
  *
  * @since 0.1.0
  * @category models
@@ -129,6 +129,31 @@ export interface AddTurnOptions extends Access {
    * the turn goes behind whatever is newest.
    */
   readonly expectedHead?: TurnRef | null | undefined
+  /**
+   * What a known id is given for. `same` (default): a turn that is sent again must say what the first one says. `first`: the first one stands
+   * whatever it says, for turns that are made anew when they are repeated, such as answers of models. Either way the first one has to be on
+   * the way to the head.
+   */
+  readonly ifKnown?: "same" | "first" | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExchangeOptions extends Access {
+  /** The run that answers. */
+  readonly runId: RunId
+  readonly turns: ReadonlyArray<NewTurn>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface BeginExchangeOptions extends ExchangeOptions {
+  /** The run goes on elsewhere when this process ends: only `endExchange` closes the exchange. Default false. */
+  readonly durable?: boolean | undefined
 }
 
 /**
@@ -192,13 +217,25 @@ export interface Service {
     id: SessionId,
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
+  /**
+   * Makes a session of nobody that of a user, with its turns and checkpoints, in whatever status: the only way in which it becomes
+   * somebody's. Its branches and what memory holds of it stay nobody's. One that is the user's already stays as it is; anybody else's fails
+   * with `SessionNotFoundError`, also for the system. `SessionCapacityError` as in `create`. Who may call it for a session is for the
+   * application to say: whoever can, can read it.
+   */
+  readonly claim: (
+    id: SessionId,
+    userId: UserId
+  ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError>
   /** The session in whatever status, if there is one for whoever asks. */
   readonly get: (id: SessionId, options?: Access) => Effect.Effect<Option.Option<Session>, SessionStorageError>
   /** The sessions of a user, `null` for those of nobody, by pages. None: empty. */
   readonly list: (userId: UserId | null, options?: ListOptions) => Effect.Effect<Page, SessionStorageError>
   /**
    * Puts a turn behind the newest one and makes it the head. Of several writers at once all turns are kept, one behind the other. A turn
-   * id that the session has already, or a branch has from where it comes, gives the first turn and changes nothing, whatever the status. A
+   * id that the session has already, or a branch has from where it comes, gives the first turn and changes nothing, whatever the status, where
+   * both say the same (role, text, calls of tools, results of skills) and the first one is on the way to the head; else it fails with
+   * `SessionConflictError`: a turn is never taken for another one. A
    * suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it stays open.
    */
   readonly addTurn: (
@@ -216,6 +253,53 @@ export interface Service {
     | SessionCapacityError
     | SessionStorageError
   >
+  /**
+   * Keeps what a run is asked before it answers. It becomes part of the conversation when the exchange ends, or, marked as interrupted, when the
+   * lease of this process has expired. Refuses as `addTurn` does; there must be room for an answer too. A second call for the same run replaces
+   * the first.
+   */
+  readonly beginExchange: (
+    id: SessionId,
+    options: BeginExchangeOptions
+  ) => Effect.Effect<
+    void,
+    | SessionNotFoundError
+    | SessionConflictError
+    | SessionInputError
+    | SessionClosedError
+    | SessionExpiredError
+    | SessionTransitionError
+    | SessionCapacityError
+    | SessionStorageError
+  >
+  /**
+   * Ends an exchange. Its turns, the question with the answer, are appended to the head in one write, side by side. An exchange that was begun
+   * ends in whatever status the session is by then; without one it refuses as `addTurn` does. A question that was marked as interrupted in the
+   * meantime stays, and is repeated with the answer. Ending it again with the same turns changes nothing. When a write fails with the store, it
+   * is tried again in the background.
+   */
+  readonly endExchange: (
+    id: SessionId,
+    options: ExchangeOptions
+  ) => Effect.Effect<
+    ReadonlyArray<SessionTurn>,
+    | SessionNotFoundError
+    | SessionConflictError
+    | SessionInputError
+    | SessionClosedError
+    | SessionExpiredError
+    | SessionTransitionError
+    | SessionCapacityError
+    | SessionStorageError
+  >
+  /** The most bytes that a turn may have. */
+  readonly maxTurnBytes: number
+  /**
+   * Marks the exchanges of processes whose lease has expired as interrupted, 100 at most, and gives their turns. Done when the layer is built
+   * and, while runs have something open, at most three times a lease. As a call it is for the system alone (`SystemAccess.grant`): without the
+   * capability it fails with `SessionInputError`.
+   */
+  readonly recover: Effect.Effect<ReadonlyArray<SessionTurn>, SessionInputError | SessionStorageError>
   /** The newest turns on the way to the head, oldest first, in whatever status. No turns, or `last` of 0: empty. */
   readonly turns: (
     id: SessionId,
@@ -265,8 +349,13 @@ export interface Service {
   readonly close: (id: SessionId, options?: Access) => Effect.Effect<void, SessionNotFoundError | SessionStorageError>
   /** Deletes a session, its checkpoints, and the turns that no other session reaches. One that is not found: does nothing. */
   readonly delete: (id: SessionId, options?: Access) => Effect.Effect<void, SessionStorageError>
-  /** Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is given to one. */
-  readonly expireIdle: (options?: ExpireOptions) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
+  /**
+   * Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is given to one. It is for
+   * the system alone (`SystemAccess.grant`): without the capability it fails with `SessionInputError`.
+   */
+  readonly expireIdle: (
+    options?: ExpireOptions
+  ) => Effect.Effect<ReadonlyArray<Session>, SessionInputError | SessionStorageError>
   /** Succeeds if the store below answers. */
   readonly health: Effect.Effect<void, SessionStorageError>
 }
@@ -289,14 +378,24 @@ export interface Options {
    * the status it had. 0: sessions never expire. Default 24 hours.
    */
   readonly sessionTtl?: Duration.DurationInput | undefined
-  /** On the way from the first turn to the newest one. Default 1000. */
+  /** On the way from the first turn to the newest one. A question needs room for its answer too. Default 1000. */
   readonly maxTurnsPerSession?: number | undefined
+  /**
+   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer of a run is cut instead,
+   * with a note. Default 4 MiB.
+   */
+  readonly maxTurnBytes?: number | undefined
   /** Active and suspended ones. Default 100. */
   readonly maxSessionsPerUser?: number | undefined
   /** A checkpoint with every so manyth turn, in the same write. `null`: none. Default 10. */
   readonly autoCheckpointInterval?: number | null | undefined
   /** Of those made by callers and after so many turns; the oldest go. Default 50. */
   readonly maxCheckpointsPerSession?: number | undefined
+  /**
+   * How long other processes leave alone what this process has open after its last renewal; it renews three times as often. At least a second,
+   * and longer than the clocks of the machines differ. Default 1 minute.
+   */
+  readonly exchangeLease?: Duration.DurationInput | undefined
   /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
   readonly consolidateOnClose?: boolean | undefined
 }
@@ -340,9 +439,14 @@ export const layerNoop: Layer.Layer<SessionManager> = Layer.succeed(SessionManag
     return yield* ephemeral(id, options, "active")
   }),
   resume: (id, options) => ephemeral(id, options, "active"),
+  claim: (id, userId) => ephemeral(id, { userId }, "active"),
   get: () => Effect.succeedNone,
   list: () => Effect.succeed({ sessions: [] }),
   addTurn: (id, turn) => Effect.succeed({ ...turn, sessionId: id, depth: 1 }),
+  beginExchange: () => Effect.void,
+  endExchange: (id, { turns }) => Effect.succeed(turns.map((turn) => ({ ...turn, sessionId: id, depth: 1 }))),
+  maxTurnBytes: Number.POSITIVE_INFINITY,
+  recover: Effect.succeed([]),
   turns: () => Effect.succeed([]),
   update: (id, options) => ephemeral(id, options, "active"),
   checkpoint: Effect.fnUntraced(function* (id, options) {

@@ -5,7 +5,7 @@
  */
 import { EntryId, type SessionId, type UserId } from "../domain/Ids.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
-import type { MemoryEntry } from "../memory/MemoryEntry.js"
+import { type MemoryEntry, maxContent } from "../memory/MemoryEntry.js"
 import * as Selection from "../memory/Selection.js"
 import type { Cut, NewTurn, Session, SessionTurn } from "./Session.js"
 
@@ -66,6 +66,16 @@ const stretchOf = ({ cuts = [] }: Place, at: number): number | undefined =>
     undefined
   )
 
+const cutNote = "\n[Cut: the turn was longer than what is remembered of one.]"
+
+/** The beginning of a text that is too long for an entry, without half a character at its end. */
+const contentOf = (content: string): string => {
+  if (content.length <= maxContent) return content
+  const end = maxContent - cutNote.length
+  const last = content.charCodeAt(end - 1)
+  return `${content.slice(0, last >= 0xd800 && last < 0xdc00 ? end - 1 : end)}${cutNote}`
+}
+
 /**
  * What is remembered of a turn. Its id comes from the ids of the session that wrote it and of the turn, so that a turn that is fed twice,
  * by whomever, is remembered once, and turns of different sessions that have the same id are two. Outside of any session the id of the turn
@@ -89,7 +99,7 @@ export const toEntry = (
   return {
     id: EntryId.make(sessionId === undefined ? turn.id : `turn-${CanonicalJson.hash([sessionId, turn.id])}`),
     ownerId,
-    content: turn.content,
+    content: contentOf(turn.content),
     role: turn.role,
     timestamp: turn.timestamp,
     importance: 0.5,

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { type SessionId, TurnId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as JsonCopy from "../memory/JsonCopy.js"
 import * as CommonTurn from "./CommonTurn.js"
@@ -334,7 +335,7 @@ const write = (
       _tag: "Append",
       value,
       addition: { session: next, turns: copies, checkpoint, ...(isChanged ? { isStateChanged: true } : {}) },
-      known: (): Written => ({ _tag: "Taken" })
+      known: () => Effect.succeed<Written>({ _tag: "Taken" })
     } as const
   })
 
@@ -382,7 +383,9 @@ export const make = (writer: SessionWriter.Service, settings: Settings) => {
         const refusal = refusalOf(into, settings.ttl, clock.unsafeCurrentTimeMillis())
         if (refusal !== undefined) return yield* refusal
         const seen = yield* prepare(store, into, from)
-        const outcome = yield* Effect.flatMap(strategy.merge(seen.merging), (plan) => outcomeOf(seen.merging, plan))
+        const outcome = yield* Effect.flatMap(SystemAccess.drop(strategy.merge(seen.merging)), (plan) =>
+          outcomeOf(seen.merging, plan)
+        )
         const written: Written = yield* writer.modify(
           intoId,
           access,

@@ -1,5 +1,5 @@
 /**
- * Turns of a session as messages for a model: what was said, without the calls of tools that lie between.
+ * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
  *
  * @since 0.1.0
  */
@@ -25,13 +25,17 @@ export const fromTurn = (turn: SessionTurn): ReadonlyArray<Message> => {
   return (role === "user" || role === "assistant") && content !== "" ? withMark(turn, { role, content }) : []
 }
 
+/** Messages that stand before what a turn says: its calls of tools, with their results. */
+export type Calls = ReadonlyMap<SessionTurn, ReadonlyArray<Message>>
+
 /**
- * What turns are shown as, in their order.
+ * What turns are shown as, in their order; each behind its calls of tools, where they are given.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const fromTurns = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<Message> => turns.flatMap(fromTurn)
+export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): ReadonlyArray<Message> =>
+  turns.flatMap((turn) => [...(calls?.get(turn) ?? []), ...fromTurn(turn)])
 
 /**
  * What turns add to a prompt as messages of their own, those of the system and of tools with them: never less than `fromTurns` adds.

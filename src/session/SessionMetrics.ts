@@ -67,6 +67,7 @@ export const METRIC_SESSION_MEMORY_FAILURES_TOTAL = "session.memory.failures.tot
  */
 export type Operation =
   | "create"
+  | "claim"
   | "get"
   | "list"
   | "resume"
@@ -75,6 +76,8 @@ export type Operation =
   | "delete"
   | "update"
   | "add_turn"
+  | "begin_exchange"
+  | "end_exchange"
   | "turns"
   | "checkpoint"
   | "checkpoints"

@@ -25,6 +25,18 @@ export const stale = (next: Session, kept: Pick<Session, "revision"> | undefined
 /**
  * @category constructors
  */
+export const notThere = (sessionId: Session["id"]): SessionConflictError =>
+  new SessionConflictError({
+    message: "The session is not there any more",
+    hint: "It was deleted; create it again, or use another one",
+    sessionId,
+    expected: "a session that is kept",
+    actual: "none"
+  })
+
+/**
+ * @category constructors
+ */
 export const headGone = (session: Session): SessionConflictError =>
   new SessionConflictError({
     message: "The turn that the session begins with is not there",
@@ -69,6 +81,19 @@ export const notJson: SessionStorageError = new SessionStorageError({
   message: "What is to be kept cannot be written as JSON, or not be read again; nothing is written",
   hint: "Metadata, variables, and parameters and results of tools hold plain data: no cycles, no big integers; times and costs are numbers"
 })
+
+/**
+ * The limits of a write: those of a session that becomes live, and those of the user whom a live one is given to.
+ *
+ * @category accessors
+ */
+export const limitsOf = (
+  before: { readonly isLive: boolean; readonly isUsers: boolean },
+  limits: Limits | undefined
+): Limits | undefined => {
+  if (!before.isLive || limits === undefined) return limits
+  return before.isUsers || limits.perUser === undefined ? undefined : { perUser: limits.perUser }
+}
 
 /**
  * The limit that a session which shall be live would go beyond. `count` gives how many live sessions there are besides it.

@@ -8,9 +8,17 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type { SessionId, UserId } from "../domain/Ids.js"
+import type { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as InMemorySessionStore from "./InMemorySessionStore.js"
-import type { CheckpointId, Session, SessionCheckpoint, SessionStatus, SessionTurn, TurnRef } from "./Session.js"
+import type {
+  CheckpointId,
+  Exchange,
+  Session,
+  SessionCheckpoint,
+  SessionStatus,
+  SessionTurn,
+  TurnRef
+} from "./Session.js"
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 
 /**
@@ -62,7 +70,7 @@ export interface Change {
   readonly checkpoint?: SessionCheckpoint | undefined
   /** With a checkpoint: of those of the kinds `manual` and `auto` only so many stay, the newest. */
   readonly keepCheckpoints?: number | undefined
-  /** With a session that was not live and shall be. */
+  /** With a session that was not live and shall be; `perUser` also with a live one that was another user's, or nobody's. */
   readonly limits?: Limits | undefined
 }
 
@@ -79,6 +87,19 @@ export interface Addition extends Omit<Change, "limits"> {
   readonly turns: ReadonlyArray<SessionTurn>
   /** The small state differs too, as after a merge: the session is written as a whole. Default false. */
   readonly isStateChanged?: boolean | undefined
+  /** The exchange of this run is closed in the same step; one that is not open changes nothing. */
+  readonly closes?: RunId | undefined
+}
+
+/**
+ * An exchange by its session and the run that answers.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ExchangeRef {
+  readonly sessionId: SessionId
+  readonly runId: RunId
 }
 
 /**
@@ -148,6 +169,28 @@ export interface Service {
   readonly append: (
     addition: Addition
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, SessionConflictError | SessionStorageError>
+  /**
+   * Keeps an exchange open, beside the turns. One of the same session and run takes the place of the one before, whoever owned that.
+   * `SessionConflictError` when the session is not kept (any more).
+   */
+  readonly open: (exchange: Exchange) => Effect.Effect<void, SessionConflictError | SessionStorageError>
+  /** An open exchange. */
+  readonly exchange: (ref: ExchangeRef) => Effect.Effect<Option.Option<Exchange>, SessionStorageError>
+  /** Forgets an open exchange. Whether there was one. */
+  readonly withdraw: (ref: ExchangeRef) => Effect.Effect<boolean, SessionStorageError>
+  /** Until when an owner is there; a time that is over gives up what it has open. */
+  readonly lease: (options: {
+    readonly owner: string
+    readonly until: number
+  }) => Effect.Effect<void, SessionStorageError>
+  /**
+   * Open exchanges whose owner has no lease beyond `at`, those that ended first before the others; never one without an owner. Leases that
+   * have ended and own nothing are forgotten. What is looked at does not grow with the sessions, nor with what others have open.
+   */
+  readonly orphans: (options: {
+    readonly at: number
+    readonly limit: number
+  }) => Effect.Effect<ReadonlyArray<Exchange>, SessionStorageError>
   /** One turn, also one that is no longer on the way to a head. */
   readonly turn: (ref: TurnRef) => Effect.Effect<Option.Option<SessionTurn>, SessionStorageError>
   /**
@@ -194,7 +237,7 @@ export interface Service {
   /** Whether there was one. */
   readonly deleteCheckpoint: (id: CheckpointId) => Effect.Effect<boolean, SessionStorageError>
   /**
-   * Deletes a session, its checkpoints and its turns; of the turns only those stay that lie on the way to a branch, and they go with the
+   * Deletes a session, its checkpoints, its open exchanges and its turns; of the turns only those stay that lie on the way to a branch, and they go with the
    * last of the branches. Whether there was one.
    */
   readonly delete: (id: SessionId) => Effect.Effect<boolean, SessionStorageError>

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type { SessionId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as KeyedLock from "../internal/KeyedLock.js"
 import type { Session, SessionTurn } from "./Session.js"
 import {
@@ -31,18 +32,18 @@ export interface Access {
 
 /**
  * What is made of a session: a value, and what to write for it. Nothing to write: the value is the answer. What is appended may be there
- * already: then the answer is made of that.
+ * already: then the answer is made of that, or refused.
  *
  * @category models
  */
-export type Decision<A> =
+export type Decision<A, E = never> =
   | { readonly _tag: "Keep"; readonly value: A }
   | { readonly _tag: "Save"; readonly value: A; readonly change: SessionStore.Change }
   | {
       readonly _tag: "Append"
       readonly value: A
       readonly addition: SessionStore.Addition
-      readonly known: (turns: ReadonlyArray<SessionTurn>) => A
+      readonly known: (turns: ReadonlyArray<SessionTurn>) => Effect.Effect<A, E>
     }
 
 /**
@@ -50,7 +51,7 @@ export type Decision<A> =
  */
 export interface Service {
   readonly store: SessionStore.Service
-  /** The session, if there is one for whoever asks. */
+  /** The session, if there is one for whoever asks, by the rule of `SystemAccess`. */
   readonly find: (
     id: SessionId,
     access: Access | undefined
@@ -62,7 +63,7 @@ export interface Service {
   readonly modify: <A, E>(
     id: SessionId,
     access: Access | undefined,
-    decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>,
+    decide: (session: Session, now: number) => Effect.Effect<Decision<A, E>, E>,
     written?: ((value: A) => void) | undefined
   ) => Effect.Effect<A, E | SessionNotFoundError | SessionCapacityError | SessionStorageError>
 }
@@ -112,23 +113,30 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
     const { withLock } = KeyedLock.make()
     const find: Service["find"] = (id, access) =>
       Effect.flatMap(store.load(id), (found) =>
-        Option.isSome(found) && (access?.userId === undefined || found.value.userId === access.userId)
-          ? Effect.succeed(found.value)
-          : Effect.fail(notFound(id))
+        Option.isNone(found)
+          ? Effect.fail(notFound(id))
+          : Effect.flatMap(SystemAccess.permits(access?.userId, found.value.userId), (mayUse) =>
+              mayUse ? Effect.succeed(found.value) : Effect.fail(notFound(id))
+            )
       )
     /** None: somebody else has written in between. */
-    const write = <A>(
-      decision: Decision<A>
-    ): Effect.Effect<Option.Option<A>, SessionCapacityError | SessionStorageError> => {
+    const write = <A, E>(
+      decision: Decision<A, E>
+    ): Effect.Effect<Option.Option<A>, E | SessionCapacityError | SessionStorageError> => {
       switch (decision._tag) {
         case "Keep":
           return Effect.succeedSome(decision.value)
         case "Save":
           return Effect.map(won(store.save(decision.change)), Option.as(decision.value))
         case "Append":
-          return Effect.map(
+          return Effect.flatMap(
             won(store.append(decision.addition)),
-            Option.map((turns) => (turns.length === 0 ? decision.value : decision.known(turns)))
+            (turns): Effect.Effect<Option.Option<A>, E> =>
+              Option.isNone(turns)
+                ? Effect.succeedNone
+                : turns.value.length === 0
+                  ? Effect.succeedSome(decision.value)
+                  : Effect.asSome(decision.known(turns.value))
           )
       }
     }
@@ -138,10 +146,10 @@ export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Ef
       modify: <A, E>(
         id: SessionId,
         access: Access | undefined,
-        decide: (session: Session, now: number) => Effect.Effect<Decision<A>, E>,
+        decide: (session: Session, now: number) => Effect.Effect<Decision<A, E>, E>,
         written?: ((value: A) => void) | undefined
       ) => {
-        const writeAndTell = (decision: Decision<A>) =>
+        const writeAndTell = (decision: Decision<A, E>) =>
           Effect.uninterruptible(
             Effect.map(write(decision), (value) => {
               if (written !== undefined && Option.isSome(value)) written(value.value)

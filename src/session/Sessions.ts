@@ -162,6 +162,8 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
       defaultSystemPrompt: config.defaultSystemPrompt,
       autoCheckpointInterval: config.autoCheckpointInterval,
       maxCheckpointsPerSession: config.maxCheckpointsPerSession,
+      maxTurnBytes: config.maxTurnBytes,
+      exchangeLease: Duration.seconds(config.exchangeLeaseS),
       consolidateOnClose: config.consolidateOnClose
     }),
     BranchManager.layer({ ...shared, maxBranchesPerSession: config.maxBranchesPerSession })

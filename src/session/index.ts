@@ -240,7 +240,7 @@ export * as SessionManager from "./SessionManager.js"
 export * as SessionMemory from "./SessionMemory.js"
 
 /**
- * Turns of a session as messages for a model: what was said, without the calls of tools that lie between.
+ * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
  *
  * @since 0.1.0
  */

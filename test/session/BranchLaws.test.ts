@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import * as MergeStrategy from "../../src/session/MergeStrategy.js"
 import type { SessionTurn } from "../../src/session/Session.js"
@@ -158,7 +159,9 @@ const run = <A, E>(
   program: (time: SetClock.SetClock) => Effect.Effect<A, E, Effect.Effect.Context<ReturnType<typeof grown>>>
 ): Promise<A> => {
   const time = SetClock.make(1000)
-  return Effect.runPromise(program(time).pipe(Effect.provide(B.layer()), Effect.withClock(time.clock)))
+  return Effect.runPromise(
+    program(time).pipe(Effect.provide(B.layer()), SystemAccess.grant, Effect.withClock(time.clock))
+  )
 }
 
 const identity = ({ id, origin, sessionId }: SessionTurn): string =>

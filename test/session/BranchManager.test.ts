@@ -14,12 +14,13 @@ import { SessionStartedHook } from "../../src/session/SessionHooks.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as StateDiff from "../../src/session/StateDiff.js"
 import * as B from "../support/Branching.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { sid } = B
 const eve = UserId.make("eve")
 
 describe("BranchManager.fork", () => {
-  it.effect("a branch goes on where the session stands, with a state of its own", () =>
+  SystemTest.effect("a branch goes on where the session stands, with a state of its own", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -56,7 +57,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("the lineage names each session that wrote a turn on the way, and no other", () =>
+  SystemTest.effect("the lineage names each session that wrote a turn on the way, and no other", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -82,7 +83,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("what the source had left behind goes into the lineage, not into the cuts of the branch", () =>
+  SystemTest.effect("what the source had left behind goes into the lineage, not into the cuts of the branch", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -100,7 +101,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("from a checkpoint a branch has its head and its state", () =>
+  SystemTest.effect("from a checkpoint a branch has its head and its state", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s", { variables: { a: 1 } })
@@ -114,7 +115,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a checkpoint of another session, of a branch too, is not found", () =>
+  SystemTest.effect("a checkpoint of another session, of a branch too, is not found", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -128,7 +129,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("forking again with the same id gives the first branch and tells nobody", () => {
+  SystemTest.effect("forking again with the same id gives the first branch and tells nobody", () => {
     const started: Array<string> = []
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -154,7 +155,7 @@ describe("BranchManager.fork", () => {
     )
   })
 
-  it.effect("an id that another session has is refused, whoever that one belongs to", () =>
+  SystemTest.effect("an id that another session has is refused, whoever that one belongs to", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -167,7 +168,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("sessions of somebody else are not found", () =>
+  SystemTest.effect("sessions of somebody else are not found", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -183,7 +184,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("closed, expired and suspended sessions can be forked, and the branch is active", () =>
+  SystemTest.effect("closed, expired and suspended sessions can be forked, and the branch is active", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -194,7 +195,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("of many that fork at once only as many succeed as a session may have branches", () =>
+  SystemTest.effect("of many that fork at once only as many succeed as a session may have branches", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -213,7 +214,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("branches count as sessions of their user", () =>
+  SystemTest.effect("branches count as sessions of their user", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -225,7 +226,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({ maxSessionsPerUser: 2 })))
   )
 
-  it.effect("the beginning of a branch is written by 256 sessions at most", () =>
+  SystemTest.effect("the beginning of a branch is written by 256 sessions at most", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("0")
@@ -239,7 +240,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({ maxSessionsPerUser: Infinity })))
   )
 
-  it.effect("a fork of a long conversation asks the store as little as one of a short one", () => {
+  SystemTest.effect("a fork of a long conversation asks the store as little as one of a short one", () => {
     const calls = new B.Calls()
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -263,7 +264,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer({}, calls)))
   })
 
-  it.effect("a branch stays whole when the session it was forked from is deleted", () =>
+  SystemTest.effect("a branch stays whole when the session it was forked from is deleted", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -282,7 +283,7 @@ describe("BranchManager.fork", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("metadata and ids that cannot be kept are refused, and keys such as __proto__ are keys", () =>
+  SystemTest.effect("metadata and ids that cannot be kept are refused, and keys such as __proto__ are keys", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("__proto__", { variables: JSON.parse('{"__proto__":{"polluted":true},"constructor":1}') })
@@ -300,7 +301,7 @@ describe("BranchManager.fork", () => {
 })
 
 describe("BranchManager.branches", () => {
-  it.effect("forks of a session by pages, the newest first, without the forks of forks", () =>
+  SystemTest.effect("forks of a session by pages, the newest first, without the forks of forks", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -338,7 +339,7 @@ describe("BranchManager.branches", () => {
 })
 
 describe("BranchManager.tree", () => {
-  it.effect("the whole tree, whichever of its sessions is asked for, and as text", () =>
+  SystemTest.effect("the whole tree, whichever of its sessions is asked for, and as text", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("s")
@@ -396,7 +397,7 @@ describe("BranchManager.tree", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("what descends from a deleted session stays in the tree", () =>
+  SystemTest.effect("what descends from a deleted session stays in the tree", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const store = yield* SessionStore.SessionStore
@@ -419,7 +420,7 @@ describe("BranchManager.tree", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a tree of more than a page, deep as it is, is read to its end, or as far as asked", () =>
+  SystemTest.effect("a tree of more than a page, deep as it is, is read to its end, or as far as asked", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* B.create("0")
@@ -492,27 +493,29 @@ describe("BranchManager.diff", () => {
     removed: turns?.removed.map(({ turnId }) => turnId) ?? []
   })
 
-  it.effect("between checkpoints of a session: the turns said since, and the state, forwards and backwards", () =>
-    Effect.gen(function* () {
-      const branches = yield* BranchManager.BranchManager
-      const store = yield* SessionStore.SessionStore
-      const { first, second } = yield* setUp
-      const diff = yield* branches.diff(first, second)
-      assert.deepStrictEqual(turnsOf(diff), { added: ["s2"], removed: [] })
-      assert.deepStrictEqual(diff.variables, { set: [{ key: "a", value: 2 }], removed: ["b"] })
-      const [from, to] = [
-        Option.getOrThrow(yield* store.checkpoint(first)),
-        Option.getOrThrow(yield* store.checkpoint(second))
-      ]
-      assert.deepStrictEqual(StateDiff.apply(from.state, diff), to.state)
-      const back = yield* branches.diff(second, first)
-      assert.deepStrictEqual(turnsOf(back), { added: [], removed: ["s2"] })
-      assert.deepStrictEqual(StateDiff.apply(to.state, back), from.state)
-      assert.deepStrictEqual(yield* branches.diff(first, first), {})
-    }).pipe(Effect.provide(B.layer()))
+  SystemTest.effect(
+    "between checkpoints of a session: the turns said since, and the state, forwards and backwards",
+    () =>
+      Effect.gen(function* () {
+        const branches = yield* BranchManager.BranchManager
+        const store = yield* SessionStore.SessionStore
+        const { first, second } = yield* setUp
+        const diff = yield* branches.diff(first, second)
+        assert.deepStrictEqual(turnsOf(diff), { added: ["s2"], removed: [] })
+        assert.deepStrictEqual(diff.variables, { set: [{ key: "a", value: 2 }], removed: ["b"] })
+        const [from, to] = [
+          Option.getOrThrow(yield* store.checkpoint(first)),
+          Option.getOrThrow(yield* store.checkpoint(second))
+        ]
+        assert.deepStrictEqual(StateDiff.apply(from.state, diff), to.state)
+        const back = yield* branches.diff(second, first)
+        assert.deepStrictEqual(turnsOf(back), { added: [], removed: ["s2"] })
+        assert.deepStrictEqual(StateDiff.apply(to.state, back), from.state)
+        assert.deepStrictEqual(yield* branches.diff(first, first), {})
+      }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("between branches, and across what a restore left behind", () =>
+  SystemTest.effect("between branches, and across what a restore left behind", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const { second } = yield* setUp
@@ -532,7 +535,7 @@ describe("BranchManager.diff", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("checkpoints of somebody else are not found, those of two trees not compared", () =>
+  SystemTest.effect("checkpoints of somebody else are not found, those of two trees not compared", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const { first } = yield* setUp
@@ -551,7 +554,7 @@ describe("BranchManager.diff", () => {
 })
 
 describe("BranchManager.layerNoop", () => {
-  it.effect("forks are given and forgotten, and nothing is ever merged", () =>
+  SystemTest.effect("forks are given and forgotten, and nothing is ever merged", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const branch = yield* branches.fork(sid("s"), { branchName: "try", metadata: { m: 1 }, userId: B.user })

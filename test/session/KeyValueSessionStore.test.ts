@@ -2,6 +2,7 @@ import * as FileSystem from "@effect/platform/FileSystem"
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -57,6 +58,37 @@ describe("a key-value store in files", () => {
   for (const one of SessionStoreSuite.cases) {
     if (!long.includes(one.name)) it.effect(one.name, () => SessionStoreSuite.check(one, inFiles), 60_000)
   }
+})
+
+/** Writes as files are written: empties what is there, and fills it piece by piece while others read. */
+const inPieces = Layer.map(KeyValueStore.layerMemory, (context) => {
+  const store = Context.get(context, KeyValueStore.KeyValueStore)
+  const set: typeof store.set = (key, value) =>
+    Effect.forEach(
+      [0, value.length >> 1, value.length],
+      (length) => Effect.zipRight(store.set(key, value.slice(0, length)), Effect.yieldNow()),
+      { discard: true }
+    )
+  return Context.make(KeyValueStore.KeyValueStore, { ...store, set })
+})
+
+describe("a key-value store whose values are half written for a while", () => {
+  it.effect("gives readers whole sessions and turns", () =>
+    Effect.gen(function* () {
+      const store = yield* SessionStore.SessionStore
+      const one = yield* created(store, session("s"))
+      const writing = yield* Effect.fork(said(store, one, "t1", "t2", "t3", "t4", "t5"))
+      let reads = 0
+      while (writing.unsafePoll() === null) {
+        const now = some(yield* store.load(one.id), "the session")
+        if (now.head !== undefined) assert.strictEqual((yield* store.turns(now.head, { limit: 9 })).length, now.depth)
+        yield* Effect.yieldNow()
+        reads++
+      }
+      assert.isAbove(reads, 1)
+      assert.strictEqual((yield* writing).depth, 5)
+    }).pipe(Effect.provide(Layer.provide(KeyValueSessionStore.layer(), inPieces)))
+  )
 })
 
 const ids = ["a", "b", "c", "new"] as const

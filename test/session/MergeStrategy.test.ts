@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { SessionId, TurnId } from "../../src/domain/Ids.js"
@@ -7,6 +7,7 @@ import * as MergeStrategy from "../../src/session/MergeStrategy.js"
 import { begin, type Session, type SessionTurn } from "../../src/session/Session.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as B from "../support/Branching.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { sid } = B
 
@@ -45,7 +46,7 @@ const merging = (
 })
 
 describe("MergeStrategy.append", () => {
-  it.effect("variables that the branch changed, added or removed win, all others stay", () =>
+  SystemTest.effect("variables that the branch changed, added or removed win, all others stay", () =>
     Effect.gen(function* () {
       const { state } = yield* MergeStrategy.append.merge(
         merging(
@@ -58,7 +59,7 @@ describe("MergeStrategy.append", () => {
     })
   )
 
-  it.effect("tools and skills are what both made of them, metadata and prompt stay", () =>
+  SystemTest.effect("tools and skills are what both made of them, metadata and prompt stay", () =>
     Effect.gen(function* () {
       const { state, turns } = yield* MergeStrategy.append.merge(
         merging(
@@ -92,20 +93,20 @@ describe("MergeStrategy.selective", () => {
       ({ state, turns }) => ({ state, ids: turns.map(({ id }) => id as string) })
     )
 
-  it.effect("takes the named turns in the order of the branch, and nothing of the state", () =>
+  SystemTest.effect("takes the named turns in the order of the branch, and nothing of the state", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* chosen("5", "1", "5"), { state: undefined, ids: ["1", "5"] })
       assert.deepStrictEqual(yield* chosen(), { state: undefined, ids: [] })
     })
   )
 
-  it.effect("a call comes with its results, and each result with its call", () =>
+  SystemTest.effect("a call comes with its results, and each result with its call", () =>
     Effect.gen(function* () {
       for (const id of ["2", "3", "4"]) assert.deepStrictEqual((yield* chosen(id)).ids, ["2", "3", "4"])
     })
   )
 
-  it.effect("a turn that the branch has not is refused, without a word of what it says", () =>
+  SystemTest.effect("a turn that the branch has not is refused, without a word of what it says", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(chosen("1", "secret"))
       assert.strictEqual(error.reason, "unknown_turn")
@@ -113,7 +114,7 @@ describe("MergeStrategy.selective", () => {
     })
   )
 
-  it.effect("turns that the session has already are passed over", () =>
+  SystemTest.effect("turns that the session has already are passed over", () =>
     Effect.gen(function* () {
       const plan = yield* MergeStrategy.selective([TurnId.make("1"), TurnId.make("2")]).merge(
         merging({}, {}, {}, [turn("2", 2)], [turn("1", 1)])
@@ -122,7 +123,7 @@ describe("MergeStrategy.selective", () => {
     })
   )
 
-  it.effect("of several turns of one id that of the branch is meant, or the one whose session is named", () =>
+  SystemTest.effect("of several turns of one id that of the branch is meant, or the one whose session is named", () =>
     Effect.gen(function* () {
       const other = turn("1", 1, { sessionId: SessionId.make("between") })
       const third = turn("1", 2, { sessionId: SessionId.make("third") })
@@ -148,7 +149,7 @@ describe("MergeStrategy.threeWay", () => {
     { field: "variables", key: "dropped", base: Option.some(0), ours: Option.some(1), theirs: Option.none() }
   ]
 
-  it.effect("what one side alone changed, or both alike, is settled; the rest fails by name", () =>
+  SystemTest.effect("what one side alone changed, or both alike, is settled; the rest fails by name", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(MergeStrategy.threeWay().merge(sides))
       assert.strictEqual(error.reason, "conflict")
@@ -158,7 +159,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("one side wins where it is said to", () =>
+  SystemTest.effect("one side wins where it is said to", () =>
     Effect.gen(function* () {
       const ours = yield* MergeStrategy.threeWay({ conflict: "ours" }).merge(sides)
       assert.deepStrictEqual(ours.state?.variables, { same: 0, ours: 1, theirs: 2, alike: 3, both: 1, dropped: 1 })
@@ -172,7 +173,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("a resolver is given all conflicts and decides each, also to remove", () =>
+  SystemTest.effect("a resolver is given all conflicts and decides each, also to remove", () =>
     Effect.gen(function* () {
       const seen: Array<MergeStrategy.Conflict> = []
       const plan = yield* MergeStrategy.threeWay({
@@ -187,7 +188,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("a resolver that leaves a conflict open is refused, and its own failure goes through", () =>
+  SystemTest.effect("a resolver that leaves a conflict open is refused, and its own failure goes through", () =>
     Effect.gen(function* () {
       const short = yield* Effect.flip(MergeStrategy.threeWay({ conflict: () => Effect.succeed([]) }).merge(sides))
       assert.strictEqual(short.reason, "resolver")
@@ -196,7 +197,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("metadata and system prompt conflict too", () =>
+  SystemTest.effect("metadata and system prompt conflict too", () =>
     Effect.gen(function* () {
       const both = merging(
         { systemPrompt: "p", metadata: { m: 0 } },
@@ -216,7 +217,7 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("no conflicts, no question", () =>
+  SystemTest.effect("no conflicts, no question", () =>
     Effect.gen(function* () {
       const never = MergeStrategy.threeWay({ conflict: () => Effect.die("asked") })
       const plan = yield* never.merge(merging({}, { variables: { a: 1 } }, { variables: { b: 1 } }))
@@ -224,22 +225,24 @@ describe("MergeStrategy.threeWay", () => {
     })
   )
 
-  it.effect("keys such as __proto__ are keys, deep equal values are no conflict, and names in errors are bounded", () =>
-    Effect.gen(function* () {
-      const evil = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": [1, {"b": 2}]}}')
-      const same = JSON.parse('{"constructor": {"a": [1, {"b": 2}]}}')
-      const plan = yield* MergeStrategy.threeWay().merge(merging({}, { variables: same }, { variables: evil }))
-      assert.deepStrictEqual(plan.state?.variables, evil)
-      assert.deepStrictEqual(Object.keys(plan.state?.variables ?? {}), ["constructor", "__proto__"])
-      assert.isUndefined(({} as Record<string, unknown>)["polluted"])
-      const many = (value: number) =>
-        Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}${"x".repeat(1000)}`, value]))
-      const error = yield* Effect.flip(
-        MergeStrategy.threeWay().merge(merging({}, { variables: many(1) }, { variables: many(2) }))
-      )
-      assert.strictEqual(error.variables.length, 100)
-      assert.isTrue(error.variables.every((name) => name.length === 256))
-    })
+  SystemTest.effect(
+    "keys such as __proto__ are keys, deep equal values are no conflict, and names in errors are bounded",
+    () =>
+      Effect.gen(function* () {
+        const evil = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": [1, {"b": 2}]}}')
+        const same = JSON.parse('{"constructor": {"a": [1, {"b": 2}]}}')
+        const plan = yield* MergeStrategy.threeWay().merge(merging({}, { variables: same }, { variables: evil }))
+        assert.deepStrictEqual(plan.state?.variables, evil)
+        assert.deepStrictEqual(Object.keys(plan.state?.variables ?? {}), ["constructor", "__proto__"])
+        assert.isUndefined(({} as Record<string, unknown>)["polluted"])
+        const many = (value: number) =>
+          Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}${"x".repeat(1000)}`, value]))
+        const error = yield* Effect.flip(
+          MergeStrategy.threeWay().merge(merging({}, { variables: many(1) }, { variables: many(2) }))
+        )
+        assert.strictEqual(error.variables.length, 100)
+        assert.isTrue(error.variables.every((name) => name.length === 256))
+      })
   )
 })
 
@@ -253,7 +256,7 @@ describe("strategies of one's own", () => {
     return branches
   })
 
-  it.effect("take some of the turns, in the order of the branch, and are named in the record", () =>
+  SystemTest.effect("take some of the turns, in the order of the branch, and are named in the record", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const strategy = MergeStrategy.make("backwards", ({ turns }) =>
@@ -266,7 +269,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("cannot bring in turns that nobody said, or state that cannot be kept", () =>
+  SystemTest.effect("cannot bring in turns that nobody said, or state that cannot be kept", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const before = yield* B.load("s")
@@ -288,7 +291,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("fail with errors of their own, and nothing is written", () =>
+  SystemTest.effect("fail with errors of their own, and nothing is written", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const before = yield* B.load("s")
@@ -298,7 +301,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a field that a merge leaves out is still open at the next one", () =>
+  SystemTest.effect("a field that a merge leaves out is still open at the next one", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       const store = yield* SessionStore.SessionStore
@@ -318,7 +321,7 @@ describe("strategies of one's own", () => {
     }).pipe(Effect.provide(B.layer()))
   )
 
-  it.effect("a conflict is decided once: who lost it does not come back", () =>
+  SystemTest.effect("a conflict is decided once: who lost it does not come back", () =>
     Effect.gen(function* () {
       const branches = yield* setUp
       yield* B.update("b", { variables: { v: "theirs" } })

@@ -1,11 +1,13 @@
 /** What went wrong in the library whose behaviour this one follows, and does not here. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStateMachine from "../../src/session/SessionStateMachine.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, layer, sid, turn, words } = ManagedSessions
 const id = sid("s1")
@@ -15,42 +17,45 @@ const statusNow = Effect.flatMap(SessionManager.SessionManager, (sessions) =>
 )
 
 describe("sessions", () => {
-  it.effect("can expire: the state machine has the way, and sessions go it", () =>
+  SystemTest.effect("can expire: the state machine has the way, and sessions go it", () =>
     Effect.gen(function* () {
       assert.isTrue(SessionStateMachine.canTransition("active", "expired"))
       assert.isTrue(SessionStateMachine.canTransition("suspended", "expired"))
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
       yield* TestClock.adjust("25 hours")
-      yield* sessions.expireIdle()
+      yield* SystemAccess.grant(sessions.expireIdle())
       assert.strictEqual(yield* statusNow, "expired")
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("closing consolidates the memory of the owner, which a consolidator knows, not of a session", () => {
-    const told = new ManagedSessions.Told()
-    return Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      yield* sessions.create({ id, userId: ada })
-      yield* sessions.close(id)
-      yield* Effect.repeatN(Effect.yieldNow(), 50)
-      assert.deepStrictEqual(told.memory, ["flush ada s1", "consolidate ada"])
-    }).pipe(Effect.provide(layer({}, { told })))
-  })
+  SystemTest.effect(
+    "closing consolidates the memory of the owner, which a consolidator knows, not of a session",
+    () => {
+      const told = new ManagedSessions.Told()
+      return Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        yield* sessions.create({ id, userId: ada })
+        yield* sessions.close(id)
+        yield* Effect.repeatN(Effect.yieldNow(), 50)
+        assert.deepStrictEqual(told.memory, ["flush ada s1", "consolidate ada"])
+      }).pipe(Effect.provide(layer({}, { told })))
+    }
+  )
 
-  it.effect("clean-up works on every store, makes sessions expired instead of closed, and deletes none", () =>
+  SystemTest.effect("clean-up works on every store, makes sessions expired instead of closed, and deletes none", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
       yield* sessions.addTurn(id, turn(1))
       yield* TestClock.adjust("24 hours")
-      assert.strictEqual((yield* sessions.expireIdle()).length, 1)
+      assert.strictEqual((yield* SystemAccess.grant(sessions.expireIdle())).length, 1)
       assert.deepStrictEqual(yield* words(id), ["t1"])
       assert.strictEqual(yield* statusNow, "expired")
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a restore does not open what is closed, even if the checkpoint was made while it was open", () =>
+  SystemTest.effect("a restore does not open what is closed, even if the checkpoint was made while it was open", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -61,19 +66,19 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("suspended and expired ones take no turns", () =>
+  SystemTest.effect("suspended and expired ones take no turns", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
       yield* sessions.suspend(id)
       assert.strictEqual((yield* Effect.flip(sessions.addTurn(id, turn(1))))._tag, "SessionTransitionError")
-      yield* sessions.expireIdle({ idle: 0 })
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
       assert.strictEqual((yield* Effect.flip(sessions.addTurn(id, turn(1))))._tag, "SessionExpiredError")
       assert.deepStrictEqual(yield* words(id), [])
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("an active one can be resumed: it stays what it is", () =>
+  SystemTest.effect("an active one can be resumed: it stays what it is", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ id, userId: ada })
@@ -81,7 +86,7 @@ describe("sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect(
+  SystemTest.effect(
     "the default prompt is applied, expired sessions do not count against the limit, and checkpoints have one",
     () =>
       Effect.gen(function* () {
@@ -89,19 +94,21 @@ describe("sessions", () => {
         assert.strictEqual((yield* sessions.create({ id, userId: ada })).systemPrompt, "be kind")
         for (let n = 0; n < 3; n++) yield* sessions.checkpoint(id)
         assert.strictEqual((yield* sessions.checkpoints(id)).length, 2)
-        yield* sessions.expireIdle({ idle: 0 })
+        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
         yield* sessions.create({ userId: ada })
       }).pipe(
         Effect.provide(layer({ defaultSystemPrompt: "be kind", maxSessionsPerUser: 1, maxCheckpointsPerSession: 2 }))
       )
   )
 
-  it.effect("a second run of as many steps neither overwrites turns nor doubles them", () =>
+  SystemTest.effect("a second run of as many steps neither overwrites turns nor doubles them", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
       yield* sessions.addTurn(id, turn(1, { content: "first" }))
-      yield* sessions.addTurn(id, turn(1, { content: "second" }))
+      yield* sessions.addTurn(id, turn(1, { content: "first" }))
+      const error = yield* Effect.flip(sessions.addTurn(id, turn(1, { content: "second" })))
+      assert.strictEqual(error._tag, "SessionConflictError")
       assert.deepStrictEqual(yield* words(id), ["first"])
     }).pipe(Effect.provide(layer()))
   )

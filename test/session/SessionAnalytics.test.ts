@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,6 +14,7 @@ import * as SessionAnalytics from "../../src/session/SessionAnalytics.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as SessionWriter from "../../src/session/SessionWriter.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const ann = UserId.make("ann")
 const bob = UserId.make("bob")
@@ -110,7 +111,7 @@ const write = (store: SessionStore.Service, session: Session, count: number) => 
 }
 
 describe("ofSession", () => {
-  it.effect("counts what was said, for whoever may see it", () =>
+  SystemTest.effect("counts what was said, for whoever may see it", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -133,7 +134,7 @@ describe("ofSession", () => {
     )
   )
 
-  it.effect("a session without turns has zeros", () =>
+  SystemTest.effect("a session without turns has zeros", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -144,7 +145,7 @@ describe("ofSession", () => {
     )
   )
 
-  it.effect("of a branch all turns on its way count, of its parent those that it has", () =>
+  SystemTest.effect("of a branch all turns on its way count, of its parent those that it has", () =>
     run(({ analytics, branches, manager }) =>
       Effect.gen(function* () {
         const parent = yield* create(manager, "p")
@@ -159,7 +160,7 @@ describe("ofSession", () => {
     )
   )
 
-  it.effect("what a restore left behind does not count", () =>
+  SystemTest.effect("what a restore left behind does not count", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -173,7 +174,7 @@ describe("ofSession", () => {
     )
   )
 
-  it.effect("10,000 turns are read by pages, none more than once", () =>
+  SystemTest.effect("10,000 turns are read by pages, none more than once", () =>
     run(({ analytics, manager, read, store }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "long")
@@ -193,7 +194,7 @@ describe("ofSession", () => {
     )
   )
 
-  it.effect("pages of any size give the same", () =>
+  SystemTest.effect("pages of any size give the same", () =>
     Effect.gen(function* () {
       const reports = yield* Effect.forEach([1, 2, 3, 7, 100, 0, Number.NaN], (pageSize) =>
         run(
@@ -214,7 +215,7 @@ describe("ofSession", () => {
     })
   )
 
-  it.effect("a restore while it is read changes nothing about what is read", () =>
+  SystemTest.effect("a restore while it is read changes nothing about what is read", () =>
     run(({ manager, store }) =>
       Effect.gen(function* () {
         const session = yield* create(manager, "s")
@@ -240,7 +241,7 @@ describe("ofSession", () => {
 })
 
 describe("ofUser", () => {
-  it.effect("sums up the sessions of a user, of whatever status, and nobody else's", () =>
+  SystemTest.effect("sums up the sessions of a user, of whatever status, and nobody else's", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         const first = yield* create(manager, "a")
@@ -268,7 +269,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("a user who asks for another one finds nothing", () =>
+  SystemTest.effect("a user who asks for another one finds nothing", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "a"), {})
@@ -279,7 +280,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("more sessions than fit a page are counted, and more turns than fit one", () =>
+  SystemTest.effect("more sessions than fit a page are counted, and more turns than fit one", () =>
     run(
       ({ analytics, manager }) =>
         Effect.gen(function* () {
@@ -294,7 +295,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("turns that branches share count once", () =>
+  SystemTest.effect("turns that branches share count once", () =>
     run(({ analytics, branches, manager, read }) =>
       Effect.gen(function* () {
         const parent = yield* create(manager, "p")
@@ -314,7 +315,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("what a merge took over counts once: where it was said, or here when that session is gone", () =>
+  SystemTest.effect("what a merge took over counts once: where it was said, or here when that session is gone", () =>
     run(({ analytics, branches, manager }) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start)
@@ -346,7 +347,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("a period takes what was said from its beginning on and before its end", () =>
+  SystemTest.effect("a period takes what was said from its beginning on and before its end", () =>
     run(({ analytics, manager }) =>
       Effect.gen(function* () {
         yield* TestClock.setTime(start + 4 * DAY)
@@ -371,7 +372,7 @@ describe("ofUser", () => {
     )
   )
 
-  it.effect("turns of sessions that were not written to since are not read", () =>
+  SystemTest.effect("turns of sessions that were not written to since are not read", () =>
     run(({ analytics, manager, read }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "s"), {}, {})
@@ -402,7 +403,7 @@ describe("ofUser", () => {
   const starts = (report: SessionAnalytics.UserReport) =>
     report.buckets.map(({ start, totalTurns }) => `${new Date(start).toISOString().slice(0, 16)} ${totalTurns}`)
 
-  it.effect("days, weeks from Monday on, and months of UTC", () =>
+  SystemTest.effect("days, weeks from Monday on, and months of UTC", () =>
     Effect.gen(function* () {
       const times = [
         Date.UTC(2026, 2, 29, 23, 59, 59, 999),
@@ -430,7 +431,7 @@ describe("ofUser", () => {
     })
   )
 
-  it.effect("days of a time zone, also of 23 and 25 hours", () =>
+  SystemTest.effect("days of a time zone, also of 23 and 25 hours", () =>
     Effect.gen(function* () {
       const timeZone = DateTime.zoneUnsafeMakeNamed("Europe/Berlin")
       const spring = Date.UTC(2026, 2, 28, 23)
@@ -445,43 +446,45 @@ describe("ofUser", () => {
     })
   )
 
-  it.effect("an answer after midnight belongs to the day of its question, and buckets add up to the whole", () =>
-    run(({ analytics, manager }) =>
-      Effect.gen(function* () {
-        const first = yield* create(manager, "a")
-        const second = yield* create(manager, "b")
-        yield* say(
-          manager,
-          first,
-          { timestamp: start - 2000 },
-          { role: "assistant", timestamp: start + 2000, cost: 0.1 },
-          { timestamp: start + 10_000 },
-          { role: "assistant", timestamp: start + 11_000, cost: 0.2 }
-        )
-        yield* say(manager, second, { timestamp: start + 1 })
-        const report = yield* analytics.ofUser(ann, { by: "day" })
-        assert.deepStrictEqual(
-          report.buckets.map((bucket) => [
-            bucket.start,
-            bucket.sessions,
-            bucket.totalTurns,
-            bucket.answeredTurns,
-            bucket.averageResponseTimeMs,
-            bucket.durationSeconds
-          ]),
-          [
-            [start - DAY, 1, 1, 1, 4000, 0],
-            [start, 2, 4, 1, 1000, 9]
-          ]
-        )
-        assert.strictEqual(report.answeredTurns, 2)
-        assert.strictEqual(report.averageResponseTimeMs, 2500)
-        assert.strictEqual(report.sessions, 2)
-      })
-    )
+  SystemTest.effect(
+    "an answer after midnight belongs to the day of its question, and buckets add up to the whole",
+    () =>
+      run(({ analytics, manager }) =>
+        Effect.gen(function* () {
+          const first = yield* create(manager, "a")
+          const second = yield* create(manager, "b")
+          yield* say(
+            manager,
+            first,
+            { timestamp: start - 2000 },
+            { role: "assistant", timestamp: start + 2000, cost: 0.1 },
+            { timestamp: start + 10_000 },
+            { role: "assistant", timestamp: start + 11_000, cost: 0.2 }
+          )
+          yield* say(manager, second, { timestamp: start + 1 })
+          const report = yield* analytics.ofUser(ann, { by: "day" })
+          assert.deepStrictEqual(
+            report.buckets.map((bucket) => [
+              bucket.start,
+              bucket.sessions,
+              bucket.totalTurns,
+              bucket.answeredTurns,
+              bucket.averageResponseTimeMs,
+              bucket.durationSeconds
+            ]),
+            [
+              [start - DAY, 1, 1, 1, 4000, 0],
+              [start, 2, 4, 1, 1000, 9]
+            ]
+          )
+          assert.strictEqual(report.answeredTurns, 2)
+          assert.strictEqual(report.averageResponseTimeMs, 2500)
+          assert.strictEqual(report.sessions, 2)
+        })
+      )
   )
 
-  it.effect("times beyond any calendar have a bucket too", () =>
+  SystemTest.effect("times beyond any calendar have a bucket too", () =>
     Effect.gen(function* () {
       const report = yield* bucketed({ by: "week" }, [-1e300, 0, 1e300])
       assert.deepStrictEqual(
@@ -491,7 +494,7 @@ describe("ofUser", () => {
     })
   )
 
-  it.effect("of too many buckets the newest stay, and the whole is of all", () =>
+  SystemTest.effect("of too many buckets the newest stay, and the whole is of all", () =>
     Effect.gen(function* () {
       const times = Array.from({ length: 10 }, (_, day) => start + day * DAY)
       const report = yield* bucketed({ by: "day" }, times, { maxBuckets: 3 })
@@ -514,7 +517,7 @@ describe("ofUser", () => {
     })
   )
 
-  it.effect("a session that is deleted while the user's are read is passed over", () =>
+  SystemTest.effect("a session that is deleted while the user's are read is passed over", () =>
     run(({ manager }) =>
       Effect.gen(function* () {
         yield* say(manager, yield* create(manager, "a"), {})

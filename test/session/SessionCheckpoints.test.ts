@@ -1,5 +1,6 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
@@ -8,6 +9,7 @@ import * as BranchManager from "../../src/session/BranchManager.js"
 import { CheckpointId, SessionCheckpoint } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, bob, layer, sid, Told, turn, words } = ManagedSessions
 const id = sid("s1")
@@ -25,7 +27,7 @@ const say = (n: number) =>
   })
 
 describe("SessionManager.checkpoint", () => {
-  it.effect("keeps head and small state under a name, and the session stands on it", () => {
+  SystemTest.effect("keeps head and small state under a name, and the session stands on it", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -66,7 +68,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("a closed session has checkpoints too", () =>
+  SystemTest.effect("a closed session has checkpoints too", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -75,7 +77,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("only so many stay, the newest; lists go by pages and kinds", () =>
+  SystemTest.effect("only so many stay, the newest; lists go by pages and kinds", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -100,7 +102,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer({ maxCheckpointsPerSession: 3 })))
   )
 
-  it.effect("a name or metadata that cannot be kept writes nothing", () =>
+  SystemTest.effect("a name or metadata that cannot be kept writes nothing", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -117,7 +119,7 @@ describe("SessionManager.checkpoint", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("what it costs does not grow with the conversation", () => {
+  SystemTest.effect("what it costs does not grow with the conversation", () => {
     const sizes: Array<number> = []
     const store = ManagedSessions.storeWith((store) => ({
       save: (change) => {
@@ -139,7 +141,7 @@ describe("SessionManager.checkpoint", () => {
 })
 
 describe("SessionManager.restore", () => {
-  it.effect("takes head and small state back, keeps the status, and says what is left behind", () => {
+  SystemTest.effect("takes head and small state back, keeps the status, and says what is left behind", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -172,7 +174,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("twice changes nothing but the time", () =>
+  SystemTest.effect("twice changes nothing but the time", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -192,7 +194,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a cut takes in turns a moment ahead of the clock, and none that have times of their own", () =>
+  SystemTest.effect("a cut takes in turns a moment ahead of the clock, and none that have times of their own", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const cutsAfter = (ahead: number) =>
@@ -210,7 +212,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of more than 256 cuts the oldest become one", () =>
+  SystemTest.effect("of more than 256 cuts the oldest become one", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -227,7 +229,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("cuts within a new one go, earlier ones stay, and going forward again takes those of then", () =>
+  SystemTest.effect("cuts within a new one go, earlier ones stay, and going forward again takes those of then", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const restored = (checkpoint: SessionCheckpoint, at: number) =>
@@ -256,7 +258,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("no turn that was added is ever lost: what was left behind is there for its checkpoint", () =>
+  SystemTest.effect("no turn that was added is ever lost: what was left behind is there for its checkpoint", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -273,7 +275,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a branch goes back to its beginning, and only what it said itself is left behind", () =>
+  SystemTest.effect("a branch goes back to its beginning, and only what it said itself is left behind", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -293,7 +295,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a closed session refuses unless it is asked to reopen, then it is active", () => {
+  SystemTest.effect("a closed session refuses unless it is asked to reopen, then it is active", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -314,7 +316,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("so does an expired one, and one that is idle for too long", () =>
+  SystemTest.effect("so does an expired one, and one that is idle for too long", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -330,7 +332,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("reopens within the user's limit only", () =>
+  SystemTest.effect("reopens within the user's limit only", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -347,7 +349,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 1 })))
   )
 
-  it.effect("a checkpoint that is not there is not found", () =>
+  SystemTest.effect("a checkpoint that is not there is not found", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const error = yield* Effect.flip(sessions.restore(CheckpointId.make("__proto__")))
@@ -355,7 +357,7 @@ describe("SessionManager.restore", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a turn that is added meanwhile is behind the old head or the new one, never lost", () =>
+  SystemTest.effect("a turn that is added meanwhile is behind the old head or the new one, never lost", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -365,11 +367,18 @@ describe("SessionManager.restore", () => {
         [...Array.from({ length: 20 }, (_, n) => sessions.addTurn(id, turn(100 + n))), sessions.restore(checkpoint.id)],
         { concurrency: "unbounded" }
       )
-      const known = yield* Effect.forEach(
-        Array.from({ length: 20 }, (_, n) => n),
-        (n) => sessions.addTurn(id, turn(100 + n, { content: "again" }))
-      )
-      assert.isTrue(known.every(({ content }) => content !== "again"))
+      const again = (n: number, fields?: Parameters<typeof turn>[1]) =>
+        Effect.either(sessions.addTurn(id, turn(100 + n, fields)))
+      const before = yield* sessions.turns(id, { last: 100 })
+      for (let n = 0; n < 20; n++) {
+        const same = yield* again(n)
+        // On the way to the head it is known; one that the restore left behind is refused, and stays where it is.
+        if (Either.isRight(same)) assert.deepInclude(before, same.right)
+        else assert.strictEqual(same.left._tag, "SessionConflictError")
+        const other = yield* Effect.flip(Effect.flatten(again(n, { content: "again" })))
+        assert.strictEqual(other._tag, "SessionConflictError")
+      }
+      assert.deepStrictEqual(yield* sessions.turns(id, { last: 100 }), before)
     }).pipe(Effect.provide(layer()))
   )
 })

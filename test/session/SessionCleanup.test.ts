@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -18,6 +18,7 @@ import { SessionStorageError } from "../../src/session/SessionError.js"
 import { SessionClosedHook } from "../../src/session/SessionHooks.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -112,7 +113,7 @@ const statuses = (manager: SessionManager.Service) =>
 const broken = Effect.fail(new SessionStorageError({ message: "the disk is gone" }))
 
 describe("layer", () => {
-  it.effect("sessions expire with the first pass after their time, and their end is told once", () =>
+  SystemTest.effect("sessions expire with the first pass after their time, and their end is told once", () =>
     run(({ cleanup, manager, told }) =>
       Effect.gen(function* () {
         yield* create(manager, 2)
@@ -130,7 +131,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("suspended sessions expire too, closed ones never", () =>
+  SystemTest.effect("suspended sessions expire too, closed ones never", () =>
     run(({ manager, told }) =>
       Effect.gen(function* () {
         const [suspended, closed] = yield* create(manager, 2)
@@ -144,7 +145,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("what is kept of an expired session can still be read", () =>
+  SystemTest.effect("what is kept of an expired session can still be read", () =>
     run(({ manager }) =>
       Effect.gen(function* () {
         yield* create(manager, 1)
@@ -155,7 +156,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("the first pass is one interval after the start, the next one an interval after its end", () =>
+  SystemTest.effect("the first pass is one interval after the start, the next one an interval after its end", () =>
     run(({ asked, cleanup }) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(asked, [])
@@ -167,7 +168,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("with runOnStart the first pass is at once", () =>
+  SystemTest.effect("with runOnStart the first pass is at once", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -178,7 +179,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("an interval of months is kept to", () =>
+  SystemTest.effect("an interval of months is kept to", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -191,7 +192,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("jitter spreads the passes, by no more than its share", () =>
+  SystemTest.effect("jitter spreads the passes, by no more than its share", () =>
     Effect.gen(function* () {
       const minutes = yield* Effect.forEach(["a", "b", "c", "d", "e", "f"], (seed) =>
         Effect.withRandom(
@@ -212,7 +213,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("options that are no numbers are as good as left out", () =>
+  SystemTest.effect("options that are no numbers are as good as left out", () =>
     run(
       ({ asked }) =>
         Effect.gen(function* () {
@@ -223,7 +224,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("a pass goes on page by page until none is left", () =>
+  SystemTest.effect("a pass goes on page by page until none is left", () =>
     run(
       ({ asked, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -239,7 +240,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("idle sets another time than that of the manager", () =>
+  SystemTest.effect("idle sets another time than that of the manager", () =>
     run(
       ({ manager, told }) =>
         Effect.gen(function* () {
@@ -251,7 +252,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("a pass that fails is logged and counted, and tried again after a minute", () =>
+  SystemTest.effect("a pass that fails is logged and counted, and tried again after a minute", () =>
     run(
       ({ asked, before, cleanup, logged, manager, told }) =>
         Effect.gen(function* () {
@@ -275,7 +276,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("retryAfter sets that time, and is never longer than the interval", () =>
+  SystemTest.effect("retryAfter sets that time, and is never longer than the interval", () =>
     Effect.gen(function* () {
       const asks = (options: SessionCleanup.Options) =>
         run(
@@ -292,7 +293,7 @@ describe("layer", () => {
     })
   )
 
-  it.effect("a defect of the store does not end the schedule, and what it shows is not logged", () =>
+  SystemTest.effect("a defect of the store does not end the schedule, and what it shows is not logged", () =>
     run(({ before, logged, manager, told }) =>
       Effect.gen(function* () {
         yield* create(manager, 1)
@@ -307,7 +308,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("what a pass did before the store failed stays done", () =>
+  SystemTest.effect("what a pass did before the store failed stays done", () =>
     run(
       ({ before, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -324,7 +325,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("two machines over one store make each session expired once", () =>
+  SystemTest.effect("two machines over one store make each session expired once", () =>
     run(
       ({ another, cleanup, manager, told }) =>
         Effect.gen(function* () {
@@ -340,7 +341,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("a pass never overlaps another one", () =>
+  SystemTest.effect("a pass never overlaps another one", () =>
     run(
       ({ asked, before, cleanup }) =>
         Effect.gen(function* () {
@@ -361,7 +362,7 @@ describe("layer", () => {
     )
   )
 
-  it.effect("it stops with its scope, in the middle of a pass too", () =>
+  SystemTest.effect("it stops with its scope, in the middle of a pass too", () =>
     run(
       ({ asked, before, cleanup, logged, manager, scope }) =>
         Effect.gen(function* () {
@@ -383,7 +384,7 @@ describe("layer", () => {
 })
 
 describe("layerManual", () => {
-  it.effect("runs only when it is told to", () =>
+  SystemTest.effect("runs only when it is told to", () =>
     run(
       ({ asked, cleanup, manager }) =>
         Effect.gen(function* () {
@@ -399,7 +400,7 @@ describe("layerManual", () => {
     )
   )
 
-  it.effect("a failure is given to whoever asked", () =>
+  SystemTest.effect("a failure is given to whoever asked", () =>
     run(
       ({ before, cleanup }) =>
         Effect.gen(function* () {
@@ -415,7 +416,7 @@ describe("layerManual", () => {
 })
 
 describe("layerNoop", () => {
-  it.effect("never runs", () =>
+  SystemTest.effect("never runs", () =>
     Effect.gen(function* () {
       const cleanup = yield* SessionCleanup.SessionCleanup
       yield* TestClock.adjust("1 hour")

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { TurnId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
@@ -13,7 +14,7 @@ import * as ManagedSessions from "../support/ManagedSessions.js"
 
 const id = ManagedSessions.sid("s1")
 const fibers = 64
-const each = 50
+const each = 20
 
 const options: SessionManager.Options = { maxTurnsPerSession: 10_000 }
 
@@ -86,14 +87,14 @@ const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionSt
 for (const [name, store] of stores) {
   describe(`SessionManager with many writers, sessions kept ${name}`, () => {
     it.live(
-      "64 fibers add 50 turns each to one session: none is lost, none is doubled, and trying again doubles nothing",
+      "64 fibers add 20 turns each to one session: none is lost, none is doubled, and trying again doubles nothing",
       () =>
         Effect.gen(function* () {
           const sessions = yield* manager(yield* SessionStore.SessionStore)
           yield* sessions.create({ id })
           yield* addAll([sessions], "first")
           yield* check(sessions)
-          yield* addAll([sessions], "second")
+          yield* addAll([sessions], "first")
           yield* check(sessions)
           const checkpoints = yield* sessions.checkpoints(id)
           assert.strictEqual(checkpoints.length, 50)
@@ -146,7 +147,7 @@ for (const [name, store] of stores) {
           yield* Effect.all(
             managers.flatMap((sessions) => [
               ...Array.from({ length: 20 }, (_, n) => sessions.close(ManagedSessions.sid(`n${n}`))),
-              sessions.expireIdle({ idle: 0 })
+              SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
             ]),
             { concurrency: "unbounded" }
           )

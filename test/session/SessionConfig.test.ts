@@ -19,6 +19,7 @@ const rows: Record<string, Row> = {
   SESSION_TTL: ["0", 0, "-1"],
   CLEANUP_INTERVAL_S: ["30", 30, "0"],
   MAX_TURNS_PER_SESSION: count,
+  MAX_TURN_BYTES: count,
   MAX_SESSIONS_PER_USER: count,
   AUTO_CHECKPOINT_INTERVAL: ["none", null, "0.5"],
   MAX_CHECKPOINTS_PER_SESSION: count,
@@ -28,6 +29,7 @@ const rows: Record<string, Row> = {
   BACKEND: ["database", "database", "redis"],
   COOKIE_NAME: ["none", null, "a b"],
   HEADER_NAME: ["X-Conversation", "X-Conversation", "a: b"],
+  EXCHANGE_LEASE_S: ["30", 30, "0"],
   CONSOLIDATE_ON_CLOSE: ["false", false, "rubbish"]
 }
 

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,6 +10,7 @@ import * as MetricState from "effect/MetricState"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
@@ -19,6 +20,7 @@ import * as SessionMemory from "../../src/session/SessionMemory.js"
 import * as SessionMetrics from "../../src/session/SessionMetrics.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, layer, refusal, sid, Told, turn, words } = ManagedSessions
 const id = sid("s1")
@@ -54,7 +56,7 @@ const opened = (told: InstanceType<typeof Told>, options: SessionManager.Options
   })
 
 describe("SessionManager and working memory", () => {
-  it.effect("every turn that is added is remembered, under the user or the session", () => {
+  SystemTest.effect("every turn that is added is remembered, under the user or the session", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -71,7 +73,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("a turn is kept though memory fails or dies: it is logged, counted and passed over", () => {
+  SystemTest.effect("a turn is kept though memory fails or dies: it is logged, counted and passed over", () => {
     const told = new Told()
     const { layer: logger, lines } = logged()
     return Effect.gen(function* () {
@@ -95,7 +97,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(Layer.merge(layer({}, { told }), logger)))
   })
 
-  it.effect("a memory that does not answer is waited for 5 seconds, with the turn kept before", () => {
+  SystemTest.effect("a memory that does not answer is waited for 5 seconds, with the turn kept before", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -113,7 +115,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("a turn that is kept is remembered though its caller leaves", () => {
+  SystemTest.effect("a turn that is kept is remembered though its caller leaves", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -132,7 +134,7 @@ describe("SessionManager and working memory", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("a turn that could not be written is not remembered", () => {
+  SystemTest.effect("a turn that could not be written is not remembered", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -145,7 +147,7 @@ describe("SessionManager and working memory", () => {
 })
 
 describe("SessionManager and consolidation", () => {
-  it.effect("closing flushes and consolidates the owner's memory, behind the caller's back and once", () => {
+  SystemTest.effect("closing flushes and consolidates the owner's memory, behind the caller's back and once", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -162,7 +164,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("of two that close at once one does: hook, event and consolidation come once", () => {
+  SystemTest.effect("of two that close at once one does: hook, event and consolidation come once", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -180,12 +182,12 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("expiry does the same, by clean-up and on access", () => {
+  SystemTest.effect("expiry does the same, by clean-up and on access", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
-      yield* sessions.expireIdle({ idle: 0 })
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
       yield* settled
       yield* sessions.create({ id: sid("s2") })
       yield* TestClock.adjust("24 hours")
@@ -200,7 +202,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("not when it is switched off; the hook is called all the same", () => {
+  SystemTest.effect("not when it is switched off; the hook is called all the same", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -212,7 +214,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(layer({ consolidateOnClose: false }, { told })))
   })
 
-  it.effect("what fails is logged and counted, and the session stays closed", () => {
+  SystemTest.effect("what fails is logged and counted, and the session stays closed", () => {
     const told = new Told()
     const { layer: logger, lines } = logged()
     return Effect.gen(function* () {
@@ -234,7 +236,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(Layer.provideMerge(layer({}, { told }), logger)))
   })
 
-  it.effect(
+  SystemTest.effect(
     "many sessions that expire together ask for few things at once, and for one consolidation of an owner",
     () => {
       const told = new Told()
@@ -251,7 +253,7 @@ describe("SessionManager and consolidation", () => {
       return Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
         for (let n = 0; n < 20; n++) yield* sessions.create({ id: sid(`n${n}`), userId: ada })
-        yield* sessions.expireIdle({ idle: 0 })
+        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
         yield* TestClock.adjust("1 hour")
         yield* settled
         assert.strictEqual(most, 4)
@@ -265,7 +267,7 @@ describe("SessionManager and consolidation", () => {
     }
   )
 
-  it.effect("when the layer ends it waits for what goes on behind", () => {
+  SystemTest.effect("when the layer ends it waits for what goes on behind", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const gate = yield* Deferred.make<void>()
@@ -289,7 +291,7 @@ describe("SessionManager and consolidation", () => {
     })
   })
 
-  it.effect("for 5 seconds, then it is interrupted", () => {
+  SystemTest.effect("for 5 seconds, then it is interrupted", () => {
     const told = new Told()
     let interrupted = false
     const { layer: logger, lines } = logged()
@@ -319,7 +321,7 @@ describe("SessionManager and consolidation", () => {
     }).pipe(Effect.provide(logger))
   })
 
-  it.effect("without memory nothing is done behind", () =>
+  SystemTest.effect("without memory nothing is done behind", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -337,13 +339,13 @@ describe("SessionManager and consolidation", () => {
 })
 
 describe("SessionManager and hooks", () => {
-  it.effect("a handler sees the session as it is kept by then", () => {
+  SystemTest.effect("a handler sees the session as it is kept by then", () => {
     const seen: Array<string> = []
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const hooks = yield* Hooks.Hooks
       yield* hooks.on(SessionHooks.SessionClosedHook, ({ sessionId, status, userId }) =>
-        Effect.map(sessions.get(sessionId), (found) => {
+        Effect.map(sessions.get(sessionId, { userId }), (found) => {
           seen.push(`${status} of ${userId} is ${Option.getOrThrow(found).status}`)
         })
       )
@@ -362,7 +364,7 @@ describe("SessionManager and hooks", () => {
     )
   })
 
-  it.effect("a caller that leaves while a handler waits leaves the event and the consolidation done", () => {
+  SystemTest.effect("a caller that leaves while a handler waits leaves the event and the consolidation done", () => {
     const told = new Told()
     const waiting = Layer.effect(
       Hooks.Hooks,
@@ -388,7 +390,7 @@ describe("SessionManager and hooks", () => {
     }).pipe(Effect.provide(layer({}, { told, hooks: waiting })))
   })
 
-  it.effect(
+  SystemTest.effect(
     "so does one that leaves a clean-up: every session that is expired has its event and its consolidation",
     () => {
       const told = new Told()
@@ -403,7 +405,7 @@ describe("SessionManager and hooks", () => {
       return Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
         for (const name of ["a", "b", "c"]) yield* sessions.create({ id: sid(name), userId: ManagedSessions.uid(name) })
-        const cleaning = yield* Effect.fork(sessions.expireIdle({ idle: 0 }))
+        const cleaning = yield* Effect.fork(SystemAccess.grant(sessions.expireIdle({ idle: 0 })))
         yield* settled
         assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(cleaning)))
         yield* settled
@@ -423,7 +425,7 @@ describe("SessionManager and hooks", () => {
     }
   )
 
-  it.effect("a memory that throws is passed over like one that fails", () => {
+  SystemTest.effect("a memory that throws is passed over like one that fails", () => {
     const thrown = () => {
       throw new TypeError("no")
     }

@@ -24,6 +24,7 @@ import * as Collaborators from "../support/Collaborators.js"
 import * as KeptSessions from "../support/KeptSessions.js"
 import * as Tiers from "../support/MemoryTiers.js"
 import { fresh, hostile, turn } from "../support/SessionTurns.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const ada = UserId.make("ada")
 
@@ -108,7 +109,7 @@ for (const [name, layer] of Object.entries(layers)) {
     Layer.provideMerge(layer(options), Layer.merge(KeptSessions.layerWatched, counted))
 
   describe(`SessionHistory: ${name}`, () => {
-    it.effect("a short session is shown whole", () =>
+    SystemTest.effect("a short session is shown whole", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         assert.deepStrictEqual(yield* read(), SessionHistory.empty)
@@ -124,7 +125,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    it.effect("never more turns than asked for, and none for none", () =>
+    SystemTest.effect("never more turns than asked for, and none for none", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(...range(1, 30).map((n) => said(n)))
@@ -137,7 +138,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    it.effect("never more tokens than asked for, and nothing where the newest turn alone is more", () =>
+    SystemTest.effect("never more tokens than asked for, and nothing where the newest turn alone is more", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(...range(1, 12).map((n) => said(n, n % 4 === 1 ? { unanswered: "interrupted" } : {})))
@@ -151,7 +152,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    it.effect("somebody else's session is not found", () =>
+    SystemTest.effect("somebody else's session is not found", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         yield* say(said(1))
@@ -162,7 +163,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    it.effect("what is read does not grow with the session", () =>
+    SystemTest.effect("what is read does not grow with the session", () =>
       Effect.gen(function* () {
         const { read, say } = yield* conversation
         const reads = yield* KeptSessions.Reads
@@ -174,7 +175,7 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history({ window: 50 })))
     )
 
-    it.effect("what a restore left behind is not shown", () =>
+    SystemTest.effect("what a restore left behind is not shown", () =>
       Effect.gen(function* () {
         const { read, say, session, sessions } = yield* conversation
         yield* say(said(1), said(2))
@@ -188,23 +189,25 @@ for (const [name, layer] of Object.entries(layers)) {
       }).pipe(Effect.provide(history()))
     )
 
-    it.effect("a branch is shown what was said before the fork, and nothing that was said behind it elsewhere", () =>
-      Effect.gen(function* () {
-        const { read, say, session, sessions } = yield* conversation
-        const branches = yield* BranchManager.BranchManager
-        yield* say(said(1), said(2))
-        const branch = yield* branches.fork(session.id, { userId: ada })
-        yield* say(said(3))
-        yield* sessions.addTurn(branch.id, said(5))
-        assert.deepStrictEqual(shown(yield* read({ session: branch })), [1, 2, 5])
-        assert.deepStrictEqual(shown(yield* read()), [1, 2, 3])
-      }).pipe(Effect.provide(history()))
+    SystemTest.effect(
+      "a branch is shown what was said before the fork, and nothing that was said behind it elsewhere",
+      () =>
+        Effect.gen(function* () {
+          const { read, say, session, sessions } = yield* conversation
+          const branches = yield* BranchManager.BranchManager
+          yield* say(said(1), said(2))
+          const branch = yield* branches.fork(session.id, { userId: ada })
+          yield* say(said(3))
+          yield* sessions.addTurn(branch.id, said(5))
+          assert.deepStrictEqual(shown(yield* read({ session: branch })), [1, 2, 5])
+          assert.deepStrictEqual(shown(yield* read()), [1, 2, 3])
+        }).pipe(Effect.provide(history()))
     )
   })
 }
 
 describe("SessionHistory.layerWindow", () => {
-  it.effect("shows the last turns, as many as have room, counted approximately where nobody counts", () =>
+  SystemTest.effect("shows the last turns, as many as have room, counted approximately where nobody counts", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 9).map((n) => said(n)))
@@ -215,7 +218,7 @@ describe("SessionHistory.layerWindow", () => {
     }).pipe(Effect.provide(Layer.provideMerge(SessionHistory.layerWindow, KeptSessions.layer)))
   )
 
-  it.effect("room is used to the last token, whatever the turns and the counter", () =>
+  SystemTest.effect("room is used to the last token, whatever the turns and the counter", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const history = yield* SessionHistory.SessionHistory
@@ -267,7 +270,7 @@ describe("PrunedSessionHistory", () => {
     say(...range(1, 40).map((n) => said(n, n === 2 || n === 25 ? { content: "green tea." } : {})))
   )
 
-  it.effect("turns that have to do with the message are shown from far back", () =>
+  SystemTest.effect("turns that have to do with the message are shown from far back", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 5 })), [2, 25, 38, 39, 40])
@@ -275,7 +278,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history()))
   )
 
-  it.effect("only the window is looked at, and it is never narrower than what is asked for", () =>
+  SystemTest.effect("only the window is looked at, and it is never narrower than what is asked for", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 5 })), [25, 37, 38, 39, 40])
@@ -287,7 +290,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history({ window: 20 })))
   )
 
-  it.effect("the layer's budget holds unless the reader says otherwise", () =>
+  SystemTest.effect("the layer's budget holds unless the reader says otherwise", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       const small = yield* read()
@@ -297,7 +300,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history({ tokenBudget: 90 })))
   )
 
-  it.effect("turns of the system take no room, for they are not shown", () =>
+  SystemTest.effect("turns of the system take no room, for they are not shown", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(said(1, { role: "system", content: "x".repeat(1000) }), said(2), said(3))
@@ -305,7 +308,7 @@ describe("PrunedSessionHistory", () => {
     }).pipe(Effect.provide(history()))
   )
 
-  it.effect("any pruner may decide", () =>
+  SystemTest.effect("any pruner may decide", () =>
     Effect.gen(function* () {
       const { read } = yield* filled
       assert.deepStrictEqual(shown(yield* read({ turns: 2 })), [1])
@@ -349,7 +352,7 @@ describe("CompactedSessionHistory", () => {
       return JSON.parse(text) as { readonly summary?: string; readonly turns: ReadonlyArray<{ readonly text: string }> }
     })
 
-  it.effect("older turns become a summary, data in a message of the user, and half of the turns stay", () =>
+  SystemTest.effect("older turns become a summary, data in a message of the user, and half of the turns stay", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 11).map((n) => long(n, n === 1 ? { unanswered: "failed" } : {})))
@@ -370,7 +373,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Ada likes tea."])))
   )
 
-  it.effect("the summary is remembered while there is room, then it grows", () =>
+  SystemTest.effect("the summary is remembered while there is room, then it grows", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 11).map((n) => long(n)))
@@ -391,7 +394,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["First.", "Second."])))
   )
 
-  it.effect("a long session is read by two windows the first time, then by one", () =>
+  SystemTest.effect("a long session is read by two windows the first time, then by one", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       const reads = yield* KeptSessions.Reads
@@ -408,7 +411,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Short."], { window: 40 })))
   )
 
-  it.effect("tokens alone may call for a summary", () =>
+  SystemTest.effect("tokens alone may call for a summary", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 10).map((n) => long(n)))
@@ -420,7 +423,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Short."], { tokenBudget: 800 })))
   )
 
-  it.effect("the compactor says how much stays, and never is it more than asked for", () =>
+  SystemTest.effect("the compactor says how much stays, and never is it more than asked for", () =>
     Effect.gen(function* () {
       for (const [keepFraction, stay] of [
         [0, 1],
@@ -437,7 +440,7 @@ describe("CompactedSessionHistory", () => {
     })
   )
 
-  it.effect("a model that fails is not waited for again, and what turns begin with stands for them", () =>
+  SystemTest.effect("a model that fails is not waited for again, and what turns begin with stands for them", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
       yield* say(...range(1, 30).map((n) => long(n)))
@@ -451,7 +454,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted([{ fail: new LlmConnectionError({ message: "no route", provider: "test" }) }])))
   )
 
-  it.effect("turns that were left behind by a restore are told of no more", () =>
+  SystemTest.effect("turns that were left behind by a restore are told of no more", () =>
     Effect.gen(function* () {
       const { read, say, session, sessions } = yield* conversation
       yield* say(...range(1, 3).map((n) => long(n)))
@@ -464,7 +467,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["About what was left behind."])))
   )
 
-  it.effect("a branch has a summary of its own, of all that lies on the way to it", () =>
+  SystemTest.effect("a branch has a summary of its own, of all that lies on the way to it", () =>
     Effect.gen(function* () {
       const { read, say, session, sessions } = yield* conversation
       const branches = yield* BranchManager.BranchManager
@@ -482,7 +485,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["Of the trunk.", "Of the branch."])))
   )
 
-  it.effect("nobody else who compacts for the same user and session takes its place", () =>
+  SystemTest.effect("nobody else who compacts for the same user and session takes its place", () =>
     Effect.gen(function* () {
       const { read, say, session } = yield* conversation
       const compactor = yield* HistoryCompactor.HistoryCompactor
@@ -504,7 +507,7 @@ describe("CompactedSessionHistory", () => {
     )
   )
 
-  it.effect("sessions have summaries of their own", () =>
+  SystemTest.effect("sessions have summaries of their own", () =>
     Effect.gen(function* () {
       for (const text of ["First.", "Second."]) {
         const { read, say } = yield* conversation
@@ -515,7 +518,7 @@ describe("CompactedSessionHistory", () => {
     }).pipe(Effect.provide(compacted(["First.", "Second."])))
   )
 
-  it.effect("turns and tokens hold for any turns", () =>
+  SystemTest.effect("turns and tokens hold for any turns", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const history = yield* SessionHistory.SessionHistory

@@ -1,14 +1,16 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import type { SessionId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as BranchManager from "../../src/session/BranchManager.js"
 import { Session } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, bob, layer, sid, Told, turn } = ManagedSessions
 const id = sid("s1")
@@ -22,7 +24,7 @@ const statusOf = (id: SessionId) =>
   )
 
 describe("SessionManager.create", () => {
-  it.effect("a new session is active, belongs to its user and has no turns", () =>
+  SystemTest.effect("a new session is active, belongs to its user and has no turns", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(5000)
       const sessions = yield* SessionManager.SessionManager
@@ -59,7 +61,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("without an id each session has one of its own", () =>
+  SystemTest.effect("without an id each session has one of its own", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const [first, second] = [yield* sessions.create(), yield* sessions.create()]
@@ -67,7 +69,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("created again by the same user a session stays as it is, and nobody is told", () => {
+  SystemTest.effect("created again by the same user a session stays as it is, and nobody is told", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -80,7 +82,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({}, { told })))
   })
 
-  it.effect("the id of somebody else's session, or of nobody's, is not found", () =>
+  SystemTest.effect("the id of somebody else's session, or of nobody's, is not found", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -93,23 +95,25 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("the id of a deleted session is not found while a branch needs its turns, and free afterwards", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      const branches = yield* BranchManager.BranchManager
-      yield* sessions.create({ id, userId: ada })
-      yield* sessions.addTurn(id, turn(1))
-      const branch = yield* branches.fork(id)
-      yield* sessions.delete(id)
-      const error = yield* Effect.flip(sessions.create({ id, userId: ada }))
-      assert.strictEqual(error._tag, "SessionNotFoundError")
-      assert.include(error.hint, "branches")
-      yield* sessions.delete(branch.id)
-      assert.strictEqual((yield* sessions.create({ id, userId: ada })).depth, 0)
-    }).pipe(Effect.provide(layer()))
+  SystemTest.effect(
+    "the id of a deleted session is not found while a branch needs its turns, and free afterwards",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        const branches = yield* BranchManager.BranchManager
+        yield* sessions.create({ id, userId: ada })
+        yield* sessions.addTurn(id, turn(1))
+        const branch = yield* branches.fork(id)
+        yield* sessions.delete(id)
+        const error = yield* Effect.flip(sessions.create({ id, userId: ada }))
+        assert.strictEqual(error._tag, "SessionNotFoundError")
+        assert.include(error.hint, "branches")
+        yield* sessions.delete(branch.id)
+        assert.strictEqual((yield* sessions.create({ id, userId: ada })).depth, 0)
+      }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("sessions without a prompt get the default one, those with one keep theirs", () =>
+  SystemTest.effect("sessions without a prompt get the default one, those with one keep theirs", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       assert.strictEqual((yield* sessions.create()).systemPrompt, "be kind")
@@ -118,37 +122,39 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ defaultSystemPrompt: "be kind" })))
   )
 
-  it.effect("without a default there is no prompt", () =>
+  SystemTest.effect("without a default there is no prompt", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       assert.notProperty(yield* sessions.create(), "systemPrompt")
     }).pipe(Effect.provide(layer({ defaultSystemPrompt: null })))
   )
 
-  it.effect("active and suspended sessions of a user count, closed and expired ones, others' and nobody's do not", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      yield* sessions.create({ id: sid("a"), userId: ada })
-      yield* sessions.create({ id: sid("b"), userId: ada })
-      yield* sessions.suspend(sid("b"))
-      const error = yield* Effect.flip(sessions.create({ id: sid("c"), userId: ada }))
-      assert.strictEqual(error._tag, "SessionCapacityError")
-      assert.isTrue(Option.isNone(yield* sessions.get(sid("c"))))
-      // An id that is there creates nothing.
-      assert.strictEqual((yield* sessions.create({ id: sid("a"), userId: ada })).id, "a")
-      yield* sessions.create({ userId: bob })
-      yield* sessions.create()
-      yield* sessions.create()
-      yield* sessions.create()
-      yield* sessions.close(sid("a"))
-      yield* sessions.create({ id: sid("c"), userId: ada })
-      yield* sessions.expireIdle({ idle: 0 })
-      yield* sessions.create({ userId: ada })
-      yield* sessions.create({ userId: ada })
-    }).pipe(Effect.provide(layer({ maxSessionsPerUser: 2 })))
+  SystemTest.effect(
+    "active and suspended sessions of a user count, closed and expired ones, others' and nobody's do not",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        yield* sessions.create({ id: sid("a"), userId: ada })
+        yield* sessions.create({ id: sid("b"), userId: ada })
+        yield* sessions.suspend(sid("b"))
+        const error = yield* Effect.flip(sessions.create({ id: sid("c"), userId: ada }))
+        assert.strictEqual(error._tag, "SessionCapacityError")
+        assert.isTrue(Option.isNone(yield* sessions.get(sid("c"))))
+        // An id that is there creates nothing.
+        assert.strictEqual((yield* sessions.create({ id: sid("a"), userId: ada })).id, "a")
+        yield* sessions.create({ userId: bob })
+        yield* sessions.create()
+        yield* sessions.create()
+        yield* sessions.create()
+        yield* sessions.close(sid("a"))
+        yield* sessions.create({ id: sid("c"), userId: ada })
+        yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
+        yield* sessions.create({ userId: ada })
+        yield* sessions.create({ userId: ada })
+      }).pipe(Effect.provide(layer({ maxSessionsPerUser: 2 })))
   )
 
-  it.effect("of many that are created at once only as many as allowed are", () =>
+  SystemTest.effect("of many that are created at once only as many as allowed are", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const exits = yield* Effect.all(
@@ -159,7 +165,7 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 5 })))
   )
 
-  it.effect("sessions that are idle for too long take no room, though nobody has come by to clean up", () => {
+  SystemTest.effect("sessions that are idle for too long take no room, though nobody has come by to clean up", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -173,37 +179,39 @@ describe("SessionManager.create", () => {
     }).pipe(Effect.provide(layer({ maxSessionsPerUser: 1, sessionTtl: "1 hour" }, { told })))
   })
 
-  it.effect("what is no plain data, no list of names, no text or no id is refused by the name of its field", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      const cycle: Record<string, unknown> = {}
-      cycle["self"] = cycle
-      const wrong: ReadonlyArray<readonly [string, object]> = [
-        ["metadata", { metadata: { f: () => 1 } }],
-        ["metadata", { metadata: [1] }],
-        ["metadata", { metadata: null }],
-        ["variables", { variables: { n: 10n } }],
-        ["variables", { variables: cycle }],
-        ["variables", { variables: { when: new Date(0) } }],
-        ["activeTools", { activeTools: ["a", 1] }],
-        ["activeSkills", { activeSkills: "math" }],
-        ["systemPrompt", { systemPrompt: 7 }],
-        ["id", { id: "a\nb" }],
-        ["id", { id: "" }],
-        ["userId", { userId: "x".repeat(257) }]
-      ]
-      for (const [field, options] of wrong) {
-        const error = yield* Effect.flip(sessions.create(options as SessionManager.CreateOptions))
-        assert.strictEqual(error._tag, "SessionInputError")
-        assert.include(error.message, field)
-      }
-      assert.deepStrictEqual(yield* sessions.list(null), { sessions: [] })
-    }).pipe(Effect.provide(layer()))
+  SystemTest.effect(
+    "what is no plain data, no list of names, no text or no id is refused by the name of its field",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        const cycle: Record<string, unknown> = {}
+        cycle["self"] = cycle
+        const wrong: ReadonlyArray<readonly [string, object]> = [
+          ["metadata", { metadata: { f: () => 1 } }],
+          ["metadata", { metadata: [1] }],
+          ["metadata", { metadata: null }],
+          ["variables", { variables: { n: 10n } }],
+          ["variables", { variables: cycle }],
+          ["variables", { variables: { when: new Date(0) } }],
+          ["activeTools", { activeTools: ["a", 1] }],
+          ["activeSkills", { activeSkills: "math" }],
+          ["systemPrompt", { systemPrompt: 7 }],
+          ["id", { id: "a\nb" }],
+          ["id", { id: "" }],
+          ["userId", { userId: "x".repeat(257) }]
+        ]
+        for (const [field, options] of wrong) {
+          const error = yield* Effect.flip(sessions.create(options as SessionManager.CreateOptions))
+          assert.strictEqual(error._tag, "SessionInputError")
+          assert.include(error.message, field)
+        }
+        assert.deepStrictEqual(yield* sessions.list(null), { sessions: [] })
+      }).pipe(Effect.provide(layer()))
   )
 })
 
 describe("SessionManager and who asks", () => {
-  it.effect("nobody finds, reads or changes what is somebody else's", () =>
+  SystemTest.effect("nobody finds, reads or changes what is somebody else's", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -234,7 +242,7 @@ describe("SessionManager and who asks", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a session of nobody is found only by who names no user", () =>
+  SystemTest.effect("a session of nobody is found only by who names no user", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -248,7 +256,7 @@ describe("SessionManager and who asks", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a session that is not there is not found, whatever is asked of it", () =>
+  SystemTest.effect("a session that is not there is not found, whatever is asked of it", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const missing = sid("__proto__")
@@ -270,29 +278,32 @@ describe("SessionManager and who asks", () => {
 })
 
 describe("SessionManager and the status of sessions", () => {
-  it.effect("suspended and resumed a session is what it was; doing it again changes nothing and tells nobody", () => {
-    const told = new Told()
-    return Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      const created = yield* sessions.create({ id, userId: ada, variables: { a: 1 } })
-      yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(yield* sessions.resume(id), created)
-      const suspended = yield* sessions.suspend(id)
-      assert.deepStrictEqual(suspended, { ...created, status: "suspended", updatedAt: 1000, revision: 1 })
-      yield* TestClock.adjust(1000)
-      assert.deepStrictEqual(yield* sessions.suspend(id), suspended)
-      const resumed = yield* sessions.resume(id)
-      assert.deepStrictEqual(resumed, { ...created, updatedAt: 2000, revision: 2 })
-      assert.deepStrictEqual(told.eventTypes, [
-        "SessionCreatedEvent",
-        "SessionChangedEvent suspended",
-        "SessionChangedEvent resumed"
-      ])
-      assert.deepStrictEqual(told.events[1]?.fields, { sessionId: id, change: "suspended", status: "suspended" })
-    }).pipe(Effect.provide(layer({}, { told })))
-  })
+  SystemTest.effect(
+    "suspended and resumed a session is what it was; doing it again changes nothing and tells nobody",
+    () => {
+      const told = new Told()
+      return Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        const created = yield* sessions.create({ id, userId: ada, variables: { a: 1 } })
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(yield* sessions.resume(id), created)
+        const suspended = yield* sessions.suspend(id)
+        assert.deepStrictEqual(suspended, { ...created, status: "suspended", updatedAt: 1000, revision: 1 })
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(yield* sessions.suspend(id), suspended)
+        const resumed = yield* sessions.resume(id)
+        assert.deepStrictEqual(resumed, { ...created, updatedAt: 2000, revision: 2 })
+        assert.deepStrictEqual(told.eventTypes, [
+          "SessionCreatedEvent",
+          "SessionChangedEvent suspended",
+          "SessionChangedEvent resumed"
+        ])
+        assert.deepStrictEqual(told.events[1]?.fields, { sessionId: id, change: "suspended", status: "suspended" })
+      }).pipe(Effect.provide(layer({}, { told })))
+    }
+  )
 
-  it.effect("closed for good: only reading is left, and each refusal says why and what to do", () =>
+  SystemTest.effect("closed for good: only reading is left, and each refusal says why and what to do", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -313,11 +324,11 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("expired as well, and as an error of its own", () =>
+  SystemTest.effect("expired as well, and as an error of its own", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
-      yield* sessions.expireIdle({ idle: 0 })
+      yield* SystemAccess.grant(sessions.expireIdle({ idle: 0 }))
       const expired: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         sessions.resume(id),
         sessions.update(id, { variables: {} }),
@@ -331,33 +342,35 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("an update replaces what it names as a whole, keeps the rest, and without a field writes nothing", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      const created = yield* sessions.create({
-        id,
-        variables: { a: 1, b: 2 },
-        metadata: { m: 1 },
-        systemPrompt: "old",
-        activeTools: ["x"]
-      })
-      assert.deepStrictEqual(yield* sessions.update(id, {}), created)
-      yield* TestClock.adjust(10)
-      const updated = yield* sessions.update(id, { variables: { c: 3 }, activeTools: [], systemPrompt: "new" })
-      assert.deepStrictEqual(updated, {
-        ...created,
-        variables: { c: 3 },
-        activeTools: [],
-        systemPrompt: "new",
-        updatedAt: 10,
-        revision: 1
-      })
-      yield* sessions.suspend(id)
-      assert.deepStrictEqual((yield* sessions.update(id, { metadata: {} })).metadata, {})
-    }).pipe(Effect.provide(layer()))
+  SystemTest.effect(
+    "an update replaces what it names as a whole, keeps the rest, and without a field writes nothing",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        const created = yield* sessions.create({
+          id,
+          variables: { a: 1, b: 2 },
+          metadata: { m: 1 },
+          systemPrompt: "old",
+          activeTools: ["x"]
+        })
+        assert.deepStrictEqual(yield* sessions.update(id, {}), created)
+        yield* TestClock.adjust(10)
+        const updated = yield* sessions.update(id, { variables: { c: 3 }, activeTools: [], systemPrompt: "new" })
+        assert.deepStrictEqual(updated, {
+          ...created,
+          variables: { c: 3 },
+          activeTools: [],
+          systemPrompt: "new",
+          updatedAt: 10,
+          revision: 1
+        })
+        yield* sessions.suspend(id)
+        assert.deepStrictEqual((yield* sessions.update(id, { metadata: {} })).metadata, {})
+      }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("an update with what is no plain data writes nothing", () =>
+  SystemTest.effect("an update with what is no plain data writes nothing", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const created = yield* sessions.create({ id })
@@ -368,7 +381,7 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("what a caller changes afterwards in what it gave changes nothing that is kept", () =>
+  SystemTest.effect("what a caller changes afterwards in what it gave changes nothing that is kept", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const variables = { list: [1] }
@@ -378,22 +391,24 @@ describe("SessionManager and the status of sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("deleted a session is gone with its turns and checkpoints, and deleting it again does nothing", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      yield* sessions.create({ id, userId: ada })
-      yield* sessions.addTurn(id, turn(1))
-      const checkpoint = yield* sessions.checkpoint(id)
-      yield* sessions.delete(id, { userId: ada })
-      yield* sessions.delete(id, { userId: ada })
-      assert.isTrue(Option.isNone(yield* sessions.get(id)))
-      assert.strictEqual(yield* tagOf(sessions.restore(checkpoint.id)), "CheckpointNotFoundError")
-      yield* sessions.create({ id, userId: bob })
-      assert.deepStrictEqual(yield* ManagedSessions.words(id), [])
-    }).pipe(Effect.provide(layer()))
+  SystemTest.effect(
+    "deleted a session is gone with its turns and checkpoints, and deleting it again does nothing",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        yield* sessions.create({ id, userId: ada })
+        yield* sessions.addTurn(id, turn(1))
+        const checkpoint = yield* sessions.checkpoint(id)
+        yield* sessions.delete(id, { userId: ada })
+        yield* sessions.delete(id, { userId: ada })
+        assert.isTrue(Option.isNone(yield* sessions.get(id)))
+        assert.strictEqual(yield* tagOf(sessions.restore(checkpoint.id)), "CheckpointNotFoundError")
+        yield* sessions.create({ id, userId: bob })
+        assert.deepStrictEqual(yield* ManagedSessions.words(id), [])
+      }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("health is that of the store", () =>
+  SystemTest.effect("health is that of the store", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const store = yield* SessionStore.SessionStore
@@ -413,7 +428,7 @@ describe("SessionManager and idle sessions", () => {
   ]
 
   for (const [name, operation] of operations) {
-    it.effect(`${name} finds a session that is idle for too long expired, and ends it once`, () => {
+    SystemTest.effect(`${name} finds a session that is idle for too long expired, and ends it once`, () => {
       const told = new Told()
       return Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
@@ -428,7 +443,7 @@ describe("SessionManager and idle sessions", () => {
       }).pipe(Effect.provide(layer({}, { told })))
     })
 
-    it.effect(`${name} is in time a millisecond before`, () =>
+    SystemTest.effect(`${name} is in time a millisecond before`, () =>
       Effect.gen(function* () {
         const sessions = yield* SessionManager.SessionManager
         yield* sessions.create({ id, userId: ada })
@@ -439,7 +454,7 @@ describe("SessionManager and idle sessions", () => {
     )
   }
 
-  it.effect("a suspended one expires too, and cannot be suspended again to live longer", () =>
+  SystemTest.effect("a suspended one expires too, and cannot be suspended again to live longer", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -451,7 +466,7 @@ describe("SessionManager and idle sessions", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("turns and updates keep a session alive, reading and checkpoints do not", () =>
+  SystemTest.effect("turns and updates keep a session alive, reading and checkpoints do not", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -467,7 +482,7 @@ describe("SessionManager and idle sessions", () => {
     }).pipe(Effect.provide(layer({ sessionTtl: "1 hour" })))
   )
 
-  it.effect(
+  SystemTest.effect(
     "expireIdle expires those that are idle for long enough, the longest first, and no more than asked for",
     () => {
       const told = new Told()
@@ -479,41 +494,44 @@ describe("SessionManager and idle sessions", () => {
         }
         yield* sessions.close(sid("b"))
         yield* TestClock.adjust("30 minutes")
-        const expired = yield* sessions.expireIdle({ limit: 1 })
+        const expired = yield* SystemAccess.grant(sessions.expireIdle({ limit: 1 }))
         assert.deepStrictEqual(
           expired.map(({ id, status, updatedAt }) => [id, status, updatedAt]),
           [["a", "expired", 70 * 60_000]]
         )
-        assert.deepStrictEqual(yield* sessions.expireIdle(), [])
+        assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle()), [])
         assert.deepStrictEqual(
-          (yield* sessions.expireIdle({ idle: "45 minutes" })).map(({ id }) => id),
+          (yield* SystemAccess.grant(sessions.expireIdle({ idle: "45 minutes" }))).map(({ id }) => id),
           ["c"]
         )
-        assert.deepStrictEqual(yield* sessions.expireIdle({ idle: 0, limit: 0 }), [])
+        assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle({ idle: 0, limit: 0 })), [])
         assert.deepStrictEqual(told.hooks.slice(4), ["closed b", "expired a", "expired c"])
       }).pipe(Effect.provide(layer({ sessionTtl: "70 minutes" }, { told })))
     }
   )
 
-  it.effect("with a time to live of 0 nothing expires unless it is told how long", () =>
+  SystemTest.effect("with a time to live of 0 nothing expires unless it is told how long", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
       yield* TestClock.adjust("1000 days")
-      assert.deepStrictEqual(yield* sessions.expireIdle(), [])
+      assert.deepStrictEqual(yield* SystemAccess.grant(sessions.expireIdle()), [])
       assert.strictEqual((yield* sessions.resume(id)).status, "active")
-      assert.strictEqual((yield* sessions.expireIdle({ idle: "1 hour" })).length, 1)
+      assert.strictEqual((yield* SystemAccess.grant(sessions.expireIdle({ idle: "1 hour" }))).length, 1)
     }).pipe(Effect.provide(layer({ sessionTtl: 0 })))
   )
 
-  it.effect("two that clean up at once tell of each session once", () => {
+  SystemTest.effect("two that clean up at once tell of each session once", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       for (let n = 0; n < 20; n++) yield* sessions.create({ id: sid(`n${n}`) })
-      const [first, second] = yield* Effect.all([sessions.expireIdle({ idle: 0 }), sessions.expireIdle({ idle: 0 })], {
-        concurrency: "unbounded"
-      })
+      const [first, second] = yield* Effect.all(
+        [SystemAccess.grant(sessions.expireIdle({ idle: 0 })), SystemAccess.grant(sessions.expireIdle({ idle: 0 }))],
+        {
+          concurrency: "unbounded"
+        }
+      )
       assert.strictEqual(first.length + second.length, 20)
       assert.strictEqual(told.hooks.filter((hook) => hook.startsWith("expired")).length, 20)
     }).pipe(Effect.provide(layer({}, { told })))
@@ -521,7 +539,7 @@ describe("SessionManager and idle sessions", () => {
 })
 
 describe("SessionManager.list", () => {
-  it.effect("pages go through all sessions of a user, once each, the last changed first", () =>
+  SystemTest.effect("pages go through all sessions of a user, once each, the last changed first", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       for (let n = 0; n < 7; n++) {
@@ -542,7 +560,7 @@ describe("SessionManager.list", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a page that is just full has no next one; by the time of creation nothing moves", () =>
+  SystemTest.effect("a page that is just full has no next one; by the time of creation nothing moves", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       for (let n = 0; n < 4; n++) {

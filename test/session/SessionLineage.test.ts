@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
@@ -17,12 +17,14 @@ import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionMemory from "../../src/session/SessionMemory.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as SetClock from "../support/SetClock.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const userId = UserId.make("ada")
 
 /** Real sessions; memory is a list. */
 const layer = (fed: Array<MemoryEntry>) =>
-  Layer.merge(
+  Layer.mergeAll(
+    SystemTest.layer,
     Layer.provide(
       SessionManager.layer({ autoCheckpointInterval: null, consolidateOnClose: false }),
       Layer.merge(
@@ -145,7 +147,7 @@ const property = (
   )
 
 describe("lineages of real sessions", () => {
-  it.effect("recall exactly the turns on the way to the head, and all of other trees", () =>
+  SystemTest.effect("recall exactly the turns on the way to the head, and all of other trees", () =>
     property((fed, sessions) => {
       for (const { path, session } of sessions) {
         const tree = SessionMemory.treeOf(session)
@@ -155,7 +157,7 @@ describe("lineages of real sessions", () => {
     })
   )
 
-  it.effect(
+  SystemTest.effect(
     "recall the summaries of a way that they have as a whole, and no summary that says more than was said on theirs",
     () =>
       property((fed, sessions) => {

@@ -7,6 +7,7 @@ import * as Metric from "effect/Metric"
 import * as MetricState from "effect/MetricState"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionMetrics from "../../src/session/SessionMetrics.js"
 import * as SessionNotices from "../../src/session/SessionNotices.js"
@@ -121,7 +122,7 @@ describe("SessionMetrics", () => {
       assert.deepStrictEqual(yield* all(sessions.close(id)), [0, 0, 0, 1, 0])
       assert.deepStrictEqual(yield* all(sessions.close(id)), [0, 0, 0, 0, 0])
       yield* sessions.create({ id: sid("s2") })
-      assert.deepStrictEqual(yield* all(sessions.expireIdle({ idle: 0 })), [0, 0, 0, 0, 1])
+      assert.deepStrictEqual(yield* all(SystemAccess.grant(sessions.expireIdle({ idle: 0 }))), [0, 0, 0, 0, 1])
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 2 })))
   )
 
@@ -149,7 +150,7 @@ describe("SessionMetrics", () => {
         yield* Effect.flip(sessions.resume(id, access))
         yield* sessions.get(id, access)
         yield* sessions.list(userId)
-        yield* sessions.expireIdle()
+        yield* SystemAccess.grant(sessions.expireIdle())
         yield* sessions.delete(id, access)
         yield* Effect.flip(sessions.turns(id, { last: 1, ...access }))
       }).pipe(Effect.provide(layer()), Effect.withTracer(tracer))

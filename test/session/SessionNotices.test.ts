@@ -1,10 +1,11 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Run from "../../src/observability/Run.js"
 import * as SessionEvents from "../../src/session/SessionEvents.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 import * as ToldRun from "../support/ToldRun.js"
 
 const { ada, layer, sid, Told, turn } = ManagedSessions
@@ -23,7 +24,7 @@ const hooks = ["SessionStartedHook", "SessionCheckpointCreatedHook", "SessionClo
 const events = ["SessionCreatedEvent", "SessionChangedEvent", "SessionChangedEvent", "SessionClosedEvent"]
 
 describe("SessionNotices", () => {
-  it.effect("outside of a run hooks and bus are those the sessions were built with", () => {
+  SystemTest.effect("outside of a run hooks and bus are those the sessions were built with", () => {
     const told = new Told()
     return Effect.gen(function* () {
       yield* live
@@ -36,7 +37,7 @@ describe("SessionNotices", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { told })))
   })
 
-  it.effect("within a run they are those of the run, which tells as much", () => {
+  SystemTest.effect("within a run they are those of the run, which tells as much", () => {
     const told = new Told()
     const within = ToldRun.make()
     return Effect.gen(function* () {
@@ -53,7 +54,7 @@ describe("SessionNotices", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { told })))
   })
 
-  it.effect("every event is one its definition can read", () => {
+  SystemTest.effect("every event is one its definition can read", () => {
     const told = new Told()
     return Effect.gen(function* () {
       yield* live

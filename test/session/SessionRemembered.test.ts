@@ -1,5 +1,5 @@
 /** Sessions over a real memory. */
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
@@ -10,6 +10,7 @@ import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, bob, sid, turn } = ManagedSessions
 const id = sid("s1")
@@ -17,7 +18,7 @@ const id = sid("s1")
 const layer = SessionManager.layer().pipe(Layer.provideMerge(Layer.merge(SessionStore.layerMemory, Memory.layer())))
 
 describe("SessionManager over a memory", () => {
-  it.effect("what was said is recalled by its user in another session, and by nobody else", () =>
+  SystemTest.effect("what was said is recalled by its user in another session, and by nobody else", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const episodic = yield* EpisodicMemory.EpisodicMemory
@@ -32,7 +33,7 @@ describe("SessionManager over a memory", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.effect("memory lets go of what it held of a session when that ends, and has its facts then", () =>
+  SystemTest.effect("memory lets go of what it held of a session when that ends, and has its facts then", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const working = yield* WorkingMemory.WorkingMemory

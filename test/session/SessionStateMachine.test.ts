@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import type { CheckpointId, SessionStatus } from "../../src/session/Session.js"
 import { SessionStatus as SessionStatusSchema } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
@@ -120,7 +121,7 @@ const walk = (steps: ReadonlyArray<Step>) =>
         case "reopen":
           return checkpointId === undefined ? Effect.void : sessions.restore(checkpointId, { reopen: true })
         case "expireIdle":
-          return sessions.expireIdle()
+          return SystemAccess.grant(sessions.expireIdle())
         case "wait":
           return TestClock.adjust("40 minutes")
       }

@@ -3,6 +3,7 @@
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -97,18 +98,23 @@ const compare = (operations: ReadonlyArray<Operation>, store: Layer.Layer<Sessio
         case "add": {
           const model = pick(models, operation.session) as Modelled
           const id = `t${operation.turn}`
-          const content = `${id} #${count++}`
+          // So that an id comes again both with what it said and with something else.
+          const content = `${id} #${count++ % 2}`
           const known = model.own.get(id) ?? model.state.path.find((said) => said.id === id)
           const expected = known ?? { id, by: model.id, content }
           if (known === undefined) {
             model.own.set(id, expected)
             model.state = { ...model.state, path: [...model.state.path, expected] }
           }
-          const added = yield* sessions.addTurn(
-            model.id,
-            ManagedSessions.turn(count, { id: TurnId.make(id), content, tokensUsed: 2 })
+          const added = yield* Effect.either(
+            sessions.addTurn(model.id, ManagedSessions.turn(0, { id: TurnId.make(id), content, tokensUsed: 2 }))
           )
-          assert.deepStrictEqual([added.id, added.sessionId, added.content] as ReadonlyArray<string>, [
+          if (expected.content !== content || !model.state.path.includes(expected)) {
+            assert.strictEqual(Either.isLeft(added) && added.left._tag, "SessionConflictError")
+            break
+          }
+          const turn = yield* added
+          assert.deepStrictEqual([turn.id, turn.sessionId, turn.content] as ReadonlyArray<string>, [
             expected.id,
             expected.by,
             expected.content

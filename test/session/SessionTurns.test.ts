@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -9,6 +9,7 @@ import { type NewTurn, SessionTurn } from "../../src/session/Session.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import type * as SessionStore from "../../src/session/SessionStore.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, layer, sid, Told, turn, words } = ManagedSessions
 const id = sid("s1")
@@ -19,7 +20,7 @@ const loaded = Effect.flatMap(SessionManager.SessionManager, (sessions) =>
 )
 
 describe("SessionManager.addTurn", () => {
-  it.effect("turns stand one behind the other, and the session sums them up", () =>
+  SystemTest.effect("turns stand one behind the other, and the session sums them up", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id, userId: ada })
@@ -60,45 +61,100 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a turn that is known already is given as it was first, and changes nothing, in every status", () => {
-    const told = new Told()
-    return Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      yield* sessions.create({ id, userId: ada })
-      const first = yield* sessions.addTurn(id, turn(1, { content: "first" }))
-      yield* sessions.addTurn(id, turn(2))
-      const again = () => sessions.addTurn(id, turn(1, { content: "second", role: "assistant" }))
-      const before = yield* loaded
-      assert.deepStrictEqual(yield* again(), first)
-      assert.deepStrictEqual(yield* loaded, before)
-      yield* sessions.suspend(id)
-      assert.deepStrictEqual(yield* again(), first)
-      yield* sessions.resume(id)
-      yield* TestClock.adjust("24 hours")
-      assert.deepStrictEqual(yield* again(), first)
-      assert.strictEqual((yield* loaded).status, "active")
-      yield* sessions.close(id)
-      assert.deepStrictEqual(yield* again(), first)
-      assert.deepStrictEqual(yield* words(id), ["first", "t2"])
-      assert.strictEqual(told.entries.length, 2)
-    }).pipe(Effect.provide(layer({}, { told })))
-  })
+  SystemTest.effect(
+    "a turn that is known already is given as it was first, and changes nothing, in every status",
+    () => {
+      const told = new Told()
+      return Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        yield* sessions.create({ id, userId: ada })
+        const first = yield* sessions.addTurn(id, turn(1, { content: "first" }))
+        yield* sessions.addTurn(id, turn(2))
+        // What was said is the same; when, by what and at what price it was said does not count.
+        const again = () =>
+          sessions.addTurn(id, turn(1, { content: "first", timestamp: 77, metadata: { a: 1 }, cost: 3, model: "m" }))
+        const before = yield* loaded
+        assert.deepStrictEqual(yield* again(), first)
+        assert.deepStrictEqual(yield* loaded, before)
+        yield* sessions.suspend(id)
+        assert.deepStrictEqual(yield* again(), first)
+        yield* sessions.resume(id)
+        yield* TestClock.adjust("24 hours")
+        assert.deepStrictEqual(yield* again(), first)
+        assert.strictEqual((yield* loaded).status, "active")
+        yield* sessions.close(id)
+        assert.deepStrictEqual(yield* again(), first)
+        assert.deepStrictEqual(yield* words(id), ["first", "t2"])
+        assert.strictEqual(told.entries.length, 2)
+      }).pipe(Effect.provide(layer({}, { told })))
+    }
+  )
 
-  it.effect("known is also what a restore left behind; it does not come back", () =>
+  SystemTest.effect("refuses a known id with another role, text, call or skill result, in every status", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
-      const empty = yield* sessions.checkpoint(id)
-      const first = yield* sessions.addTurn(id, turn(1))
-      yield* sessions.restore(empty.id)
-      assert.deepStrictEqual(yield* sessions.addTurn(id, turn(1)), first)
-      assert.deepStrictEqual(yield* words(id), [])
-      yield* sessions.addTurn(id, turn(2))
-      assert.deepStrictEqual(yield* words(id), ["t2"])
+      const call = { id: "c1", name: "add", params: { a: 1, b: [2] }, result: 3, isFailure: false }
+      const said: Partial<NewTurn> = { content: "first", toolCalls: [call], skillResults: [{ skill: "s" }] }
+      const first = yield* sessions.addTurn(id, turn(1, said))
+      const same = { ...said, toolCalls: [{ ...call, params: { b: [2], a: 1 } }] }
+      assert.deepStrictEqual(yield* sessions.addTurn(id, turn(1, same)), first)
+      const refuse = Effect.gen(function* () {
+        for (const other of [
+          { ...said, role: "assistant" as const },
+          { ...said, content: "second" },
+          { ...said, toolCalls: [] },
+          { ...said, toolCalls: [{ ...call, params: { a: 2, b: [2] } }] },
+          { ...said, toolCalls: [{ ...call, result: 4 }] },
+          { ...said, skillResults: [] }
+        ]) {
+          const error = yield* Effect.flip(sessions.addTurn(id, turn(1, other)))
+          assert.strictEqual(error._tag, "SessionConflictError")
+          assert.include(error.message, "another")
+          assert.deepStrictEqual(yield* sessions.addTurn(id, turn(1, other), { ifKnown: "first" }), first)
+        }
+      })
+      yield* refuse
+      yield* sessions.suspend(id)
+      yield* refuse
+      yield* sessions.close(id)
+      yield* refuse
+      assert.deepStrictEqual(yield* words(id), ["first"])
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a suspended session takes no turn and says how it would", () =>
+  SystemTest.effect("refuses the id of a turn that a restore left behind, whatever its content", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id })
+      for (const n of [1, 2, 3]) yield* sessions.addTurn(id, turn(n))
+      const checkpoint = yield* sessions.checkpoint(id)
+      yield* sessions.addTurn(id, turn(4))
+      yield* sessions.addTurn(id, turn(5))
+      yield* sessions.restore(checkpoint.id)
+      const refuse = Effect.gen(function* () {
+        const other = yield* Effect.flip(sessions.addTurn(id, turn(4, { content: "other" })))
+        assert.strictEqual(other._tag, "SessionConflictError")
+        for (const left of [turn(4), turn(5)]) {
+          for (const ifKnown of ["same", "first"] as const) {
+            const error = yield* Effect.flip(sessions.addTurn(id, left, { ifKnown }))
+            assert.strictEqual(error._tag, "SessionConflictError")
+            assert.include(error.message, "restore")
+          }
+        }
+      })
+      yield* refuse
+      assert.deepStrictEqual(yield* words(id), ["t1", "t2", "t3"])
+      for (const n of [6, 7, 8]) yield* sessions.addTurn(id, turn(n))
+      yield* refuse
+      for (const n of [1, 2, 3, 6, 7, 8]) assert.strictEqual((yield* sessions.addTurn(id, turn(n))).content, `t${n}`)
+      yield* sessions.close(id)
+      yield* refuse
+      assert.deepStrictEqual(yield* words(id), ["t1", "t2", "t3", "t6", "t7", "t8"])
+    }).pipe(Effect.provide(layer()))
+  )
+
+  SystemTest.effect("a suspended session takes no turn and says how it would", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -110,7 +166,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a full session refuses more turns and stays open; the way counts, not what was left behind", () =>
+  SystemTest.effect("a full session refuses more turns and stays open; the way counts, not what was left behind", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -131,7 +187,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ maxTurnsPerSession: 3 })))
   )
 
-  it.effect("an expected head that is no longer the newest turn is a conflict, unless the turn is known", () =>
+  SystemTest.effect("an expected head that is no longer the newest turn is a conflict, unless the turn is known", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -147,7 +203,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("of several that expect the same head one is kept, the others are told", () =>
+  SystemTest.effect("of several that expect the same head one is kept, the others are told", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -161,7 +217,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("every so manyth turn comes with a checkpoint, of which so many stay", () => {
+  SystemTest.effect("every so manyth turn comes with a checkpoint, of which so many stay", () => {
     const told = new Told()
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
@@ -181,7 +237,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 3, maxCheckpointsPerSession: 2 }, { told })))
   })
 
-  it.effect("by default every tenth does", () =>
+  SystemTest.effect("by default every tenth does", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -193,7 +249,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("or none", () =>
+  SystemTest.effect("or none", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -202,7 +258,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: null })))
   )
 
-  it.effect("the turn and its checkpoint are one write", () => {
+  SystemTest.effect("the turn and its checkpoint are one write", () => {
     const additions: Array<SessionStore.Addition> = []
     const store = ManagedSessions.storeWith((store) => ({
       append: (addition) => {
@@ -221,7 +277,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: 1 }, { store })))
   })
 
-  it.effect("sums stay numbers that can be kept, however large the parts", () =>
+  SystemTest.effect("sums stay numbers that can be kept, however large the parts", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -233,62 +289,64 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("what is no turn is refused by the name of what is wrong, without what it says, and writes nothing", () =>
-    Effect.gen(function* () {
-      const sessions = yield* SessionManager.SessionManager
-      yield* sessions.create({ id })
-      const before = yield* loaded
-      const cycle: Record<string, unknown> = {}
-      cycle["self"] = cycle
-      let deep: unknown = 1
-      for (let level = 0; level < 10_000; level++) deep = [deep]
-      let wide: unknown = 1
-      for (let level = 0; level < 40; level++) wide = [wide, wide]
-      const secret = "hunter2"
-      const wrong: ReadonlyArray<readonly [string, object]> = [
-        ["id", { id: `${secret}\n` }],
-        ["id", { id: "" }],
-        ["role", { role: secret }],
-        ["content", { content: { secret } }],
-        ["timestamp", { timestamp: Number.NaN }],
-        ["timestamp", { timestamp: "2026" }],
-        ["tokensUsed", { tokensUsed: -1 }],
-        ["tokensUsed", { tokensUsed: 1.5 }],
-        ["cost", { cost: Number.POSITIVE_INFINITY }],
-        ["cost", { cost: Number.NaN }],
-        ["runId", { runId: 7 }],
-        ["unanswered", { unanswered: secret }],
-        ["metadata", { metadata: { f: () => secret } }],
-        ["metadata", { metadata: { n: 1n } }],
-        ["metadata", { metadata: cycle }],
-        ["metadata", { metadata: { deep } }],
-        ["metadata", { metadata: { wide } }],
-        ["metadata", { metadata: undefined }],
-        ["metadata", { metadata: new Map([[secret, 1]]) }],
-        ["toolCalls", { toolCalls: undefined }],
-        ["toolCalls", { toolCalls: [{ id: 1, name: "x", params: {} }] }],
-        ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: cycle }] }],
-        ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: {}, result: Symbol(secret) }] }],
-        ["toolCalls", { toolCalls: [null] }],
-        ["skillResults", { skillResults: [secret] }],
-        ["skillResults", { skillResults: [[1]] }],
-        ["skillResults", { skillResults: [{ big: 1n }] }]
-      ]
-      for (const [field, fields] of wrong) {
-        const error = yield* Effect.flip(sessions.addTurn(id, { ...turn(1), ...fields } as NewTurn))
-        assert.strictEqual(error._tag, "SessionInputError", field)
-        assert.include(error.message, field)
-        assert.notInclude(JSON.stringify(error), secret)
-      }
-      for (const nothing of [null, undefined, "turn", 7]) {
-        const error = yield* Effect.flip(sessions.addTurn(id, nothing as never))
-        assert.strictEqual(error._tag, "SessionInputError")
-      }
-      assert.deepStrictEqual(yield* loaded, before)
-    }).pipe(Effect.provide(layer()))
+  SystemTest.effect(
+    "what is no turn is refused by the name of what is wrong, without what it says, and writes nothing",
+    () =>
+      Effect.gen(function* () {
+        const sessions = yield* SessionManager.SessionManager
+        yield* sessions.create({ id })
+        const before = yield* loaded
+        const cycle: Record<string, unknown> = {}
+        cycle["self"] = cycle
+        let deep: unknown = 1
+        for (let level = 0; level < 10_000; level++) deep = [deep]
+        let wide: unknown = 1
+        for (let level = 0; level < 40; level++) wide = [wide, wide]
+        const secret = "hunter2"
+        const wrong: ReadonlyArray<readonly [string, object]> = [
+          ["id", { id: `${secret}\n` }],
+          ["id", { id: "" }],
+          ["role", { role: secret }],
+          ["content", { content: { secret } }],
+          ["timestamp", { timestamp: Number.NaN }],
+          ["timestamp", { timestamp: "2026" }],
+          ["tokensUsed", { tokensUsed: -1 }],
+          ["tokensUsed", { tokensUsed: 1.5 }],
+          ["cost", { cost: Number.POSITIVE_INFINITY }],
+          ["cost", { cost: Number.NaN }],
+          ["runId", { runId: 7 }],
+          ["unanswered", { unanswered: secret }],
+          ["metadata", { metadata: { f: () => secret } }],
+          ["metadata", { metadata: { n: 1n } }],
+          ["metadata", { metadata: cycle }],
+          ["metadata", { metadata: { deep } }],
+          ["metadata", { metadata: { wide } }],
+          ["metadata", { metadata: undefined }],
+          ["metadata", { metadata: new Map([[secret, 1]]) }],
+          ["toolCalls", { toolCalls: undefined }],
+          ["toolCalls", { toolCalls: [{ id: 1, name: "x", params: {} }] }],
+          ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: cycle }] }],
+          ["toolCalls", { toolCalls: [{ id: "1", name: "x", params: {}, result: Symbol(secret) }] }],
+          ["toolCalls", { toolCalls: [null] }],
+          ["skillResults", { skillResults: [secret] }],
+          ["skillResults", { skillResults: [[1]] }],
+          ["skillResults", { skillResults: [{ big: 1n }] }]
+        ]
+        for (const [field, fields] of wrong) {
+          const error = yield* Effect.flip(sessions.addTurn(id, { ...turn(1), ...fields } as NewTurn))
+          assert.strictEqual(error._tag, "SessionInputError", field)
+          assert.include(error.message, field)
+          assert.notInclude(JSON.stringify(error), secret)
+        }
+        for (const nothing of [null, undefined, "turn", 7]) {
+          const error = yield* Effect.flip(sessions.addTurn(id, nothing as never))
+          assert.strictEqual(error._tag, "SessionInputError")
+        }
+        assert.deepStrictEqual(yield* loaded, before)
+      }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("fields that are no part of a turn are not kept, nor what the caller changes afterwards", () =>
+  SystemTest.effect("fields that are no part of a turn are not kept, nor what the caller changes afterwards", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -301,7 +359,7 @@ describe("SessionManager.addTurn", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("metadata keeps hostile keys as plain ones", () =>
+  SystemTest.effect("metadata keeps hostile keys as plain ones", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id })
@@ -331,12 +389,14 @@ describe("SessionManager.addTurn on a branch", () => {
     return branch.id
   })
 
-  it.effect("a turn it begins with is known, whatever its status", () =>
+  SystemTest.effect("a turn it begins with is known, whatever its status", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branch = yield* branched
       for (const n of [1, 4, 5]) {
-        assert.strictEqual((yield* sessions.addTurn(branch, turn(n, { content: "other" }))).content, `t${n}`)
+        assert.strictEqual((yield* sessions.addTurn(branch, turn(n))).content, `t${n}`)
+        const error = yield* Effect.flip(sessions.addTurn(branch, turn(n, { content: "other" })))
+        assert.strictEqual(error._tag, "SessionConflictError")
       }
       yield* sessions.close(branch)
       assert.strictEqual((yield* sessions.addTurn(branch, turn(4))).sessionId, id)
@@ -344,7 +404,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("a turn that its ancestor left behind, or said afterwards, is not", () =>
+  SystemTest.effect("a turn that its ancestor left behind, or said afterwards, is not", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branch = yield* branched
@@ -357,7 +417,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("it is found over many pages and several ancestors", () =>
+  SystemTest.effect("it is found over many pages and several ancestors", () =>
     Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       const branches = yield* BranchManager.BranchManager
@@ -374,7 +434,7 @@ describe("SessionManager.addTurn on a branch", () => {
     }).pipe(Effect.provide(layer({ autoCheckpointInterval: null })))
   )
 
-  it.effect("a new turn of a session that is no branch is written without a question", () => {
+  SystemTest.effect("a new turn of a session that is no branch is written without a question", () => {
     let asked = 0
     const store = ManagedSessions.storeWith((store) => ({
       turn: (ref) => {
@@ -405,7 +465,7 @@ describe("SessionManager.turns", () => {
   })
   const contents = (turns: ReadonlyArray<SessionTurn>) => turns.map(({ content }) => content)
 
-  it.effect("the newest, oldest first; none for 0 and for what is no number", () =>
+  SystemTest.effect("the newest, oldest first; none for 0 and for what is no number", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       assert.deepStrictEqual(contents(yield* sessions.turns(id, { last: 3 })), ["t8", "t9", "t10"])
@@ -414,7 +474,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("page by page back to the first, through a branch to where it comes from", () =>
+  SystemTest.effect("page by page back to the first, through a branch to where it comes from", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const branches = yield* BranchManager.BranchManager
@@ -442,7 +502,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("behind a turn on the way only", () =>
+  SystemTest.effect("behind a turn on the way only", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const since = ref("s1", "t8")
@@ -456,7 +516,7 @@ describe("SessionManager.turns", () => {
     }).pipe(Effect.provide(layer()))
   )
 
-  it.effect("before a turn it does not know there is nothing, least of all what somebody else said", () =>
+  SystemTest.effect("before a turn it does not know there is nothing, least of all what somebody else said", () =>
     Effect.gen(function* () {
       const sessions = yield* ten
       const branches = yield* BranchManager.BranchManager

@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -9,6 +9,7 @@ import { SessionConflictError, SessionStorageError } from "../../src/session/Ses
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as SessionWriter from "../../src/session/SessionWriter.js"
 import * as ManagedSessions from "../support/ManagedSessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const { ada, bob, sid, turn } = ManagedSessions
 const id = sid("s1")
@@ -42,7 +43,7 @@ const appending = (
   return {
     _tag: "Append",
     value: { turn: added, isNew: true },
-    known: ([known = added]) => ({ turn: known, isNew: false }),
+    known: ([known = added]) => Effect.succeed({ turn: known, isNew: false }),
     addition: {
       turns: [added],
       session: {
@@ -67,7 +68,7 @@ const losing = (times: number) => {
 }
 
 describe("SessionWriter.find", () => {
-  it.effect("finds a session for its user and for who names none", () =>
+  SystemTest.effect("finds a session for its user and for who names none", () =>
     Effect.gen(function* () {
       const { find } = yield* SessionWriter.SessionWriter
       const { session } = yield* created
@@ -82,7 +83,7 @@ describe("SessionWriter.find", () => {
 })
 
 describe("SessionWriter.modify", () => {
-  it.effect("decides on what is kept and writes it", () =>
+  SystemTest.effect("decides on what is kept and writes it", () =>
     Effect.gen(function* () {
       const { find, modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -94,7 +95,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(SessionStore.layerMemory)))
   )
 
-  it.effect("a lost race is decided again on what was written meanwhile", () =>
+  SystemTest.effect("a lost race is decided again on what was written meanwhile", () =>
     Effect.gen(function* () {
       const { modify, store } = yield* SessionWriter.SessionWriter
       yield* created
@@ -112,7 +113,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(SessionStore.layerMemory)))
   )
 
-  it.effect("an addition that comes too late is made anew as well, and what is known is given", () =>
+  SystemTest.effect("an addition that comes too late is made anew as well, and what is known is given", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -123,7 +124,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(losing(2))))
   )
 
-  it.effect("writes nothing when there is nothing to write", () =>
+  SystemTest.effect("writes nothing when there is nothing to write", () =>
     Effect.gen(function* () {
       const { find, modify } = yield* SessionWriter.SessionWriter
       const { session } = yield* created
@@ -135,7 +136,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(SessionStore.layerMemory)))
   )
 
-  it.effect("199 lost races in a row are waited out", () =>
+  SystemTest.effect("199 lost races in a row are waited out", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created
@@ -145,7 +146,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(losing(199))))
   )
 
-  it.effect("200 are not: the caller is told to come again", () =>
+  SystemTest.effect("200 are not: the caller is told to come again", () =>
     Effect.gen(function* () {
       const { find, modify } = yield* SessionWriter.SessionWriter
       const { session } = yield* created
@@ -158,7 +159,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(losing(Number.POSITIVE_INFINITY))))
   )
 
-  it.effect("a conflict of the decision itself is a failure like any other", () => {
+  SystemTest.effect("a conflict of the decision itself is a failure like any other", () => {
     let decided = 0
     return Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
@@ -174,7 +175,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(SessionStore.layerMemory)))
   })
 
-  it.effect("failures of the store are not tried again", () => {
+  SystemTest.effect("failures of the store are not tried again", () => {
     let tried = 0
     const broken = new SessionStorageError({ message: "disk full" })
     const store = ManagedSessions.storeWith(() => ({
@@ -192,7 +193,7 @@ describe("SessionWriter.modify", () => {
     }).pipe(Effect.provide(over(store)))
   })
 
-  it.effect(
+  SystemTest.effect(
     "in one process writers of a session go one after the other, so that none loses; of two sessions they do not wait",
     () => {
       let lost = 0
@@ -222,7 +223,7 @@ describe("SessionWriter.modify", () => {
     }
   )
 
-  it.effect("a writer that is interrupted, fails or dies leaves the session to the next one", () =>
+  SystemTest.effect("a writer that is interrupted, fails or dies leaves the session to the next one", () =>
     Effect.gen(function* () {
       const { modify } = yield* SessionWriter.SessionWriter
       yield* created

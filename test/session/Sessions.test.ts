@@ -1,5 +1,5 @@
 import * as KeyValueStore from "@effect/platform/KeyValueStore"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -18,6 +18,7 @@ import type * as SessionConfig from "../../src/session/SessionConfig.js"
 import * as SessionManager from "../../src/session/SessionManager.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
 import * as Sessions from "../../src/session/Sessions.js"
+import * as SystemTest from "../support/SystemTest.js"
 
 const id = SessionId.make("s")
 const userId = UserId.make("ada")
@@ -49,7 +50,7 @@ const remembered = (written: Array<string>) =>
   )
 
 describe("Sessions.layer, field by field", () => {
-  it.effect("enabled: off keeps nothing", () =>
+  SystemTest.effect("enabled: off keeps nothing", () =>
     Effect.gen(function* () {
       const used = Effect.gen(function* () {
         const sessions = yield* manager
@@ -66,7 +67,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  it.effect("name: names the part of health, and the logs", () =>
+  SystemTest.effect("name: names the part of health, and the logs", () =>
     Effect.gen(function* () {
       const report = yield* kept({ name: "support" }, Sessions.health)
       assert.deepStrictEqual(
@@ -76,7 +77,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  it.effect("defaultSystemPrompt: of sessions without one", () =>
+  SystemTest.effect("defaultSystemPrompt: of sessions without one", () =>
     kept(
       { defaultSystemPrompt: "Be brief." },
       Effect.gen(function* () {
@@ -87,7 +88,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  it.effect("sessionTtl: how long a session may be idle", () => {
+  SystemTest.effect("sessionTtl: how long a session may be idle", () => {
     const expiredAfter = (config: SessionConfig.Options, seconds: number) =>
       kept(
         config,
@@ -106,7 +107,7 @@ describe("Sessions.layer, field by field", () => {
     })
   })
 
-  it.effect("cleanupIntervalS: when idle sessions are made expired by themselves", () =>
+  SystemTest.effect("cleanupIntervalS: when idle sessions are made expired by themselves", () =>
     Effect.gen(function* () {
       const statusAfter = (seconds: number, cleanup: boolean) =>
         Effect.gen(function* () {
@@ -125,7 +126,7 @@ describe("Sessions.layer, field by field", () => {
     })
   )
 
-  it.effect("maxTurnsPerSession: the session stays open and refuses more", () =>
+  SystemTest.effect("maxTurnsPerSession: the session stays open and refuses more", () =>
     kept(
       { maxTurnsPerSession: 1 },
       Effect.gen(function* () {
@@ -138,7 +139,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  it.effect("maxSessionsPerUser: of sessions and branches together", () =>
+  SystemTest.effect("maxSessionsPerUser: of sessions and branches together", () =>
     kept(
       { maxSessionsPerUser: 2 },
       Effect.gen(function* () {
@@ -154,7 +155,7 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  it.effect("autoCheckpointInterval and maxCheckpointsPerSession: how many are made, and how many stay", () => {
+  SystemTest.effect("autoCheckpointInterval and maxCheckpointsPerSession: how many are made, and how many stay", () => {
     const checkpoints = (config: SessionConfig.Options) =>
       kept(
         config,
@@ -173,7 +174,7 @@ describe("Sessions.layer, field by field", () => {
     })
   })
 
-  it.effect("maxBranchesPerSession: more are refused", () =>
+  SystemTest.effect("maxBranchesPerSession: more are refused", () =>
     kept(
       { maxBranchesPerSession: 1 },
       Effect.gen(function* () {
@@ -185,23 +186,25 @@ describe("Sessions.layer, field by field", () => {
     )
   )
 
-  it.effect("consolidateOnClose and memory: what was said is remembered, and consolidated when the session ends", () =>
-    Effect.gen(function* () {
-      const used = (consolidateOnClose: boolean) => {
-        const written: Array<string> = []
-        return Effect.gen(function* () {
-          const sessions = yield* manager
-          yield* sessions.create({ id, userId })
-          yield* sessions.addTurn(id, turn("t1"))
-          yield* sessions.close(id)
-        }).pipe(
-          Effect.provide(Sessions.layer({ config: { consolidateOnClose }, memory: remembered(written) })),
-          Effect.as(written)
-        )
-      }
-      assert.deepStrictEqual(yield* used(true), ["said in t1", "flushed s", "consolidated ada"])
-      assert.deepStrictEqual(yield* used(false), ["said in t1"])
-    })
+  SystemTest.effect(
+    "consolidateOnClose and memory: what was said is remembered, and consolidated when the session ends",
+    () =>
+      Effect.gen(function* () {
+        const used = (consolidateOnClose: boolean) => {
+          const written: Array<string> = []
+          return Effect.gen(function* () {
+            const sessions = yield* manager
+            yield* sessions.create({ id, userId })
+            yield* sessions.addTurn(id, turn("t1"))
+            yield* sessions.close(id)
+          }).pipe(
+            Effect.provide(Sessions.layer({ config: { consolidateOnClose }, memory: remembered(written) })),
+            Effect.as(written)
+          )
+        }
+        assert.deepStrictEqual(yield* used(true), ["said in t1", "flushed s", "consolidated ada"])
+        assert.deepStrictEqual(yield* used(false), ["said in t1"])
+      })
   )
 })
 
@@ -209,7 +212,7 @@ describe("Sessions.layer, where sessions are kept", () => {
   const built = (options: Parameters<typeof Sessions.layer>[0]) =>
     Effect.exit(Effect.scoped(Layer.build(Sessions.layer(options as {}))))
 
-  it.effect("a backend that is not given is a failure that says what to give", () =>
+  SystemTest.effect("a backend that is not given is a failure that says what to give", () =>
     Effect.gen(function* () {
       for (const backend of ["cache", "database"] as const) {
         const error = yield* Effect.flip(Effect.scoped(Layer.build(Sessions.layer({ config: { backend } }))))
@@ -220,7 +223,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  it.effect("cache keeps them in the store of keys that is given", () =>
+  SystemTest.effect("cache keeps them in the store of keys that is given", () =>
     Effect.gen(function* () {
       const used = Effect.gen(function* () {
         const sessions = yield* manager
@@ -238,7 +241,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  it.effect("a store wins over the backend", () =>
+  SystemTest.effect("a store wins over the backend", () =>
     Effect.gen(function* () {
       const sessions = yield* manager
       yield* sessions.create({ id, userId })
@@ -253,7 +256,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     )
   )
 
-  it.effect("in production sessions do not live in the process", () =>
+  SystemTest.effect("in production sessions do not live in the process", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(Sessions.layer({ environment: "production" }))))
       assert.strictEqual(error._tag, "SessionConfigurationError")
@@ -263,7 +266,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  it.effect("a wrong configuration and a store that cannot be built fail the layer", () =>
+  SystemTest.effect("a wrong configuration and a store that cannot be built fail the layer", () =>
     Effect.gen(function* () {
       const wrong = yield* Effect.flip(
         Effect.scoped(Layer.build(Sessions.layer({ config: { maxTurnsPerSession: 0 } })))
@@ -275,7 +278,7 @@ describe("Sessions.layer, where sessions are kept", () => {
     })
   )
 
-  it.effect("layerConfig reads the environment", () =>
+  SystemTest.effect("layerConfig reads the environment", () =>
     Effect.gen(function* () {
       const { config } = yield* Sessions.Sessions
       assert.strictEqual(config.maxTurnsPerSession, 7)

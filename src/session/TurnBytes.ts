@@ -1,0 +1,83 @@
+/**
+ * How many bytes a turn takes, and turns that were too large.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { NewTurn, TurnToolCall } from "./Session.js"
+
+/**
+ * The bytes that a turn may have by default: 4 MiB.
+ *
+ * @category constants
+ */
+export const most = 4 * 1024 * 1024
+
+/** Of numbers, booleans and nulls. */
+const scalar = 8
+
+/** Deeper data is refused where turns are checked. */
+const deepest = 300
+
+/** Of plain data: texts in UTF-8, and a little for all else. */
+const bytesOf = (value: unknown, depth = 0): number => {
+  if (typeof value === "string") return Buffer.byteLength(value)
+  if (typeof value !== "object" || value === null || depth > deepest) return scalar
+  let bytes = scalar
+  if (Array.isArray(value)) {
+    for (const one of value) bytes += bytesOf(one, depth + 1)
+    return bytes
+  }
+  for (const key of Object.keys(value)) {
+    bytes += Buffer.byteLength(key) + bytesOf((value as Record<string, unknown>)[key], depth + 1)
+  }
+  return bytes
+}
+
+type Sized = Pick<NewTurn, "content" | "toolCalls" | "skillResults" | "metadata">
+
+const sumOf = (calls: ReadonlyArray<TurnToolCall>): number => calls.reduce((sum, call) => sum + bytesOf(call), 0)
+
+/**
+ * The bytes of a turn: its text, calls, results and metadata, all of which must be plain data.
+ *
+ * @category getters
+ */
+export const of = ({ content, metadata, skillResults, toolCalls }: Sized): number =>
+  Buffer.byteLength(content) + sumOf(toolCalls) + bytesOf(skillResults) + bytesOf(metadata)
+
+/** The beginning of a text, of at most so many bytes. */
+const beginning = (text: string, bytes: number): string => {
+  if (bytes <= 0) return ""
+  const cut = Buffer.from(text.slice(0, bytes)).subarray(0, bytes)
+  let end = cut.length
+  // Not in the middle of a character.
+  while (end > 0 && ((cut[end - 1] as number) & 0xc0) === 0x80) end--
+  const last = cut[end - 1]
+  const isWhole =
+    last === undefined || last < 0x80 || cut.length - end + 1 === (last >= 0xf0 ? 4 : last >= 0xe0 ? 3 : 2)
+  return cut.toString("utf8", 0, isWhole ? cut.length : end - 1)
+}
+
+/**
+ * A turn of at most `most` bytes. One that is larger loses its oldest tool calls, then the end of its text, and says so at the end of the text.
+ *
+ * @category combinators
+ */
+export const fitted = <T extends Sized>(turn: T, most: number): T => {
+  const bytes = of(turn)
+  if (bytes <= most) return turn
+  const note = `\n[Cut: this turn had ${bytes} bytes, and ${most} are kept.]`
+  let room = most - Buffer.byteLength(note) - bytesOf(turn.metadata) - bytesOf(turn.skillResults)
+  const text = Buffer.byteLength(turn.content)
+  const kept: Array<TurnToolCall> = []
+  let calls = 0
+  for (const call of turn.toolCalls.toReversed()) {
+    const size = bytesOf(call)
+    if (calls + size > room - Math.min(text, room / 2)) break
+    calls += size
+    kept.unshift(call)
+  }
+  room -= calls
+  return { ...turn, toolCalls: kept, content: `${text <= room ? turn.content : beginning(turn.content, room)}${note}` }
+}
