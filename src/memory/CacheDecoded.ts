@@ -11,7 +11,7 @@ import type { LexicalMatches } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { type Held, OwnerEntries } from "./OwnerEntries.js"
 import type { Selection } from "./Selection.js"
-import type { TextAnalyzer } from "./TextAnalyzer.js"
+import { queryTerms, type TextAnalyzer } from "./TextAnalyzer.js"
 
 /** Whether the same entry has other access figures: no index looks at them. */
 const isRecount = (before: MemoryEntry, after: MemoryEntry): boolean =>
@@ -70,7 +70,11 @@ export class CacheDecoded {
   }
 
   search(options: { readonly text: string; readonly limit: number; readonly selection: Selection }): LexicalMatches {
-    const { ceiling, hits } = this.entries.search(this.analyzer.analyze(options.text), options.limit, options.selection)
+    const { ceiling, hits } = this.entries.search(
+      queryTerms(this.analyzer, options.text),
+      options.limit,
+      options.selection
+    )
     return { ceiling, hits: hits.map(({ item, score }) => ({ entry: item.entry, score })) }
   }
 }

@@ -33,6 +33,7 @@ import type { MemoryEntry } from "./MemoryEntry.js"
 import { StorageError } from "./MemoryError.js"
 import * as MemoryStore from "./MemoryStore.js"
 import * as TextAnalyzer from "./TextAnalyzer.js"
+import * as Unchanged from "./Unchanged.js"
 
 /**
  * @since 0.1.0
@@ -210,10 +211,13 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
       return { changes, deleted }
     }
 
+    /** The condition of a change does not hold. */
+    const unchanged = { changes: undefined, result: undefined }
+
     /** Changes what the owner has now, and gives what `plan` says. */
     const changing = <A>(
       ownerId: string,
-      plan: (state: State, now: number) => { readonly changes: Changes; readonly result: A }
+      plan: (state: State, now: number) => { readonly changes: Changes | undefined; readonly result: A }
     ): Effect.Effect<A, StorageError> =>
       withLock(ownerId)(
         Effect.gen(function* () {
@@ -221,7 +225,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
           const now = yield* Clock.currentTimeMillis
           state.decoded.expire(now)
           const { changes, result } = plan(state, now)
-          yield* commit(ownerId, state, changes)
+          if (changes !== undefined) yield* commit(ownerId, state, changes)
           return result
         })
       )
@@ -264,6 +268,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
       name: "cache",
       apply: (ownerId, change) =>
         changing(ownerId, (state, now) => {
+          if (!Unchanged.holds(change.unchanged, (id) => state.decoded.get(id))) return unchanged
           const { changes, deleted } = changesOf(state, change, now)
           return { changes, result: deleted }
         }),

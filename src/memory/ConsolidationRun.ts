@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { EntryId } from "../domain/Ids.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
@@ -151,6 +152,13 @@ const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
   }
 }
 
+/** What a round is about to change, as it is now. */
+interface Standing {
+  readonly found: ReadonlyArray<MemoryEntry>
+  /** Summaries that are there already. */
+  readonly taken: number
+}
+
 /**
  * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed meanwhile: then it did
  * nothing.
@@ -165,7 +173,7 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
   const touched = [...pruned, ...replaced, ...changing, ...added]
   const known = Effect.flatMap(
     current(context, touched),
-    (found): Effect.Effect<ReadonlySet<EntryId> | undefined, ConsolidationError> => {
+    (found): Effect.Effect<Standing | undefined, ConsolidationError> => {
       const isCurrent =
         pruned.every((entry) => countsTheSame(entry, found.get(entry.id))) &&
         replaced.every((entry) => saysTheSame(entry, found.get(entry.id))) &&
@@ -177,7 +185,7 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
       })
       // Entries that came back after they were summarised get the summary they had.
       return taken.every(({ entry, summary }) => ConsolidationRound.standsFor(entry, idsOf(summary)))
-        ? Effect.succeed(new Set(taken.map(({ entry }) => entry.id)))
+        ? Effect.succeed({ taken: taken.length, found: Array.from(found.values()) })
         : new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
     }
   )
@@ -190,12 +198,14 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
   if (there === undefined) return undefined
 
   const inherit = inheriting(context, replaced)
-  const gone = yield* store.apply(ownerId, { delete: change.delete, store: change.store.map(inherit) })
-  // What somebody else removed in this very moment was not removed by us; where it was all of it, their summaries are ours.
-  const missing = change.delete.length - gone
-  counts.entriesPruned += Math.max(0, pruned.length - missing)
-  counts.entriesConsolidated += replaced.length - Math.max(0, missing - pruned.length)
-  if (missing < Math.max(1, change.delete.length)) counts.summariesStored += added.length - there.size
+  const done = yield* store.applyIf(ownerId, there.found, {
+    delete: change.delete,
+    store: change.store.map(inherit)
+  })
+  if (Option.isNone(done)) return undefined
+  counts.entriesPruned += pruned.length
+  counts.entriesConsolidated += replaced.length
+  counts.summariesStored += added.length - there.taken
   for (const { id } of added) context.made.add(id)
   for (const deed of round.deeds) {
     MemoryMetrics.tidied(
@@ -225,8 +235,11 @@ const readFacts = Effect.fnUntraced(function* (context: Context, entries: Readon
         return saysTheSame(entry, now) ? [now] : []
       })
     yield* ingest(context, same(yield* current(context, batch)))
-    const marked = same(yield* current(context, batch)).map(mark)
-    if (marked.length > 0) yield* context.store.apply(context.ownerId, { store: marked })
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const found = same(yield* current(context, batch))
+      if (found.length === 0) break
+      if (Option.isSome(yield* context.store.applyIf(context.ownerId, found, { store: found.map(mark) }))) break
+    }
   }
 })
 

@@ -13,7 +13,7 @@ import * as EntryGroups from "./EntryGroups.js"
 import type { ConsolidationStrategy } from "./MemoryConsolidator.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import * as MemorySummary from "./MemorySummary.js"
-import * as WordSets from "./WordSets.js"
+import * as SameText from "./SameText.js"
 
 const share = (given: number | undefined, otherwise: number): number =>
   given === undefined || Number.isNaN(given) ? otherwise : Math.min(1, Math.max(0, given))
@@ -39,96 +39,108 @@ const pruning =
       return { prune }
     })
 
-const expiry = (entry: MemoryEntry): number => entry.expiresAt ?? Number.MAX_VALUE
+const field = (entry: MemoryEntry, key: string): unknown =>
+  Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
-/** Which of two doubles stays: what lasts longer, matters more, was recalled more often, was said first. */
-const better = (a: MemoryEntry, b: MemoryEntry): number =>
-  expiry(b) - expiry(a) ||
-  b.importance - a.importance ||
-  (b.accessCount ?? 0) - (a.accessCount ?? 0) ||
-  EntryGroups.order(a, b)
+/** When the first of its doubles was said: kept in the metadata, for an entry does not move in time. */
+const FIRST_SAID = "firstSaidAt"
 
-/** The same where sessions may have branches: one has what was said before it left, and would lose it. */
-const earlier = (a: MemoryEntry, b: MemoryEntry): number => expiry(b) - expiry(a) || EntryGroups.order(a, b)
+const firstSaid = (entry: MemoryEntry): number => {
+  const first = field(entry, FIRST_SAID)
+  return typeof first === "number" ? Math.min(first, entry.timestamp) : entry.timestamp
+}
+
+/** Values of one list at most. */
+const maxJoined = 64
+
+/** The lists of both (entities, links), each value once; all else is of the one that stays. */
+const joinedLists = (entry: MemoryEntry, double: MemoryEntry): ReadonlyArray<readonly [string, unknown]> =>
+  Object.entries(double.metadata).flatMap(([key, theirs]) => {
+    const own = field(entry, key)
+    if (!Array.isArray(theirs) || !(own === undefined || Array.isArray(own))) return []
+    const all = [...new Set<unknown>([...(own ?? []), ...theirs])].slice(0, maxJoined)
+    return all.length === (own?.length ?? 0) ? [] : [[key, all] as const]
+  })
 
 /** What stays is worth what its double was: nothing that would have outlived another strategy goes by way of it. */
 const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
   const accessCount = Math.max(entry.accessCount ?? 0, double.accessCount ?? 0)
   const used = Math.max(lastUse(entry), lastUse(double))
-  const same =
-    double.importance <= entry.importance && accessCount === (entry.accessCount ?? 0) && used === lastUse(entry)
-  return same
-    ? entry
-    : {
-        ...entry,
-        importance: Math.max(entry.importance, double.importance),
-        ...(accessCount === 0 ? {} : { accessCount }),
-        ...(used === lastUse(entry) ? {} : { lastAccessedAt: used })
-      }
+  const first = Math.min(firstSaid(entry), firstSaid(double))
+  const lists = joinedLists(entry, double)
+  const { expiresAt, ...lasting } = entry
+  const end =
+    expiresAt === undefined || double.expiresAt === undefined ? undefined : Math.max(expiresAt, double.expiresAt)
+  return {
+    ...lasting,
+    ...(end === undefined ? {} : { expiresAt: end }),
+    importance: Math.max(entry.importance, double.importance),
+    ...(accessCount === 0 ? {} : { accessCount }),
+    ...(used === lastUse(entry) ? {} : { lastAccessedAt: used }),
+    metadata: {
+      ...entry.metadata,
+      ...Object.fromEntries(lists),
+      ...(first < entry.timestamp ? { [FIRST_SAID]: first } : {})
+    }
+  }
 }
 
 /** Texts between two yields. */
 const turn = 512
 
 /**
- * Of entries that say the same in nearly the same words, one stays: the one that expires last, of these the most important one, of these
- * the one that was recalled most often, of these the oldest. It takes over the highest importance and number of recalls of its doubles, and counts as recalled when the
- * last of them was said. Two entries are doubles when the words of one (what stands between white space, whatever the case) are at least
- * `threshold` of the words of both together (Jaccard). Every entry that goes is a double of one that stays; what stays has no double.
+ * Of entries that say the same the newest one stays. It takes over the highest importance and number of recalls of its doubles, what their
+ * lists of metadata name (`entities`), how long they last, and when the first was said (`metadata.firstSaidAt`). Doubles differ in white
+ * space, in marks that part sentences, in case, or in words said twice in a row, and in nothing else: what differs in a figure, a sign, a
+ * name, a denial or in any other word may be a correction, and stays.
  *
  * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one keeps. Nor is what
- * a session said before and since it was taken back to an earlier turn; and of a session that may have branches the oldest of those that
- * expire last stays, for branches have what was said before them. Neither are summaries, nor calls of tools and their results.
+ * a session said before and since it was taken back to an earlier turn. Of a session that may have branches only what was said again at
+ * once is a double, and the first of it stays, for branches have what was said before them. Neither are summaries, nor calls of tools and
+ * their results.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const deduplication = (options?: {
-  /** 0.85 unless set; above 0. */
-  readonly threshold?: number | undefined
   /** Compares entries of different sessions, too. What goes is then missing where a branch recalls its own sessions. Default false. */
   readonly acrossSessions?: boolean | undefined
 }): ConsolidationStrategy => {
-  const threshold = Math.max(0.01, share(options?.threshold, 0.85))
-  const bucketOf = (entry: MemoryEntry): string =>
-    JSON.stringify([
-      entry.role,
-      options?.acrossSessions === true ? null : EntryGroups.way(entry),
-      EntryGroups.kind(entry)
-    ])
+  const across = options?.acrossSessions === true
+  const wayOf = (entry: MemoryEntry): string => JSON.stringify(across ? null : EntryGroups.way(entry))
   return {
     name: "deduplication",
-    lossless: true,
     propose: Effect.fnUntraced(function* ({ agedBefore, entries }) {
-      const buckets = new Map<string, Array<MemoryEntry>>()
+      const prune: Array<EntryId> = []
+      /** By what it says and where: the one that stays so far. */
+      const staying = new Map<string, MemoryEntry>()
+      const changed = new Map<EntryId, MemoryEntry>()
+      /** By way: what was said last. */
+      const last = new Map<string, string>()
+      let read = 0
       for (const unit of EntryGroups.units(entries, agedBefore)) {
         const entry = unit[0]
+        const way = wayOf(entry)
+        const before = last.get(way)
+        last.delete(way)
         if (unit.length > 1 || entry.role === "system" || MemorySummary.isSummary(entry)) continue
-        const key = bucketOf(entry)
-        const bucket = buckets.get(key)
-        if (bucket === undefined) buckets.set(key, [entry])
-        else bucket.push(entry)
-      }
-      const prune: Array<EntryId> = []
-      const changed = new Map<EntryId, MemoryEntry>()
-      for (const bucket of buckets.values()) {
-        if (bucket.length < 2) continue
-        const branches = options?.acrossSessions !== true && bucket.some((entry) => EntryGroups.tree(entry) !== null)
-        bucket.sort(branches ? earlier : better)
-        const doubleOf = WordSets.make(
-          bucket.map(({ content }) => content),
-          threshold
-        )
-        for (let index = 0; index < bucket.length; index++) {
-          if (index % turn === turn - 1) yield* Effect.yieldNow()
-          const kept = bucket[doubleOf(index)]
-          const entry = bucket[index] as MemoryEntry
-          if (kept === undefined) continue
-          prune.push(entry.id)
-          const before = changed.get(kept.id) ?? kept
-          const after = takingOver(before, entry)
-          if (after !== before) changed.set(kept.id, after)
+        if (read++ % turn === turn - 1) yield* Effect.yieldNow()
+        const text = SameText.key(entry.content)
+        if (text === "") continue
+        const key = JSON.stringify([entry.role, way, EntryGroups.kind(entry), text])
+        last.set(way, key)
+        const double = staying.get(key)
+        const branches = !across && EntryGroups.tree(entry) !== null
+        if (double === undefined || (branches && before !== key)) {
+          staying.set(key, entry)
+          continue
         }
+        const [kept, gone] = branches ? [double, entry] : [entry, double]
+        prune.push(gone.id)
+        changed.delete(gone.id)
+        const heir = takingOver(kept, gone)
+        changed.set(kept.id, heir)
+        staying.set(key, heir)
       }
       return { prune, update: Array.from(changed.values()) }
     })

@@ -10,7 +10,7 @@ import type { EntryId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
 import { type Service as Embedder, type EmbeddingError, normalize, type Vector } from "../llm/Embedder.js"
-import type { Change, MemoryBackend } from "./MemoryBackend.js"
+import type { ConditionalChange, MemoryBackend } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
 import type { Service as VectorIndex, VectorItem } from "./VectorIndex.js"
@@ -19,8 +19,8 @@ import type { Service as VectorIndex, VectorItem } from "./VectorIndex.js"
  * @category models
  */
 export interface EntryVectors {
-  readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, RetrievalFailure>
-  readonly remove: (ownerId: string, id: EntryId) => Effect.Effect<number, MemoryStoreFailure>
+  readonly apply: (ownerId: string, change: ConditionalChange) => Effect.Effect<number | undefined, RetrievalFailure>
+  readonly remove: (ownerId: string, id: EntryId) => Effect.Effect<number | undefined, MemoryStoreFailure>
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }
@@ -103,31 +103,34 @@ export const make = (
       )
     })
 
-  /** Vectors of entries that are not there are taken back, as far as that can be done in a bounded time. */
+  /** Vectors of what was not stored are taken back, and those of what is there made again, as far as a bounded time allows. */
   const takeBack = (ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void> =>
     Deadline.run(
       () =>
         Effect.flatMap(backend.get(ownerId, ids), (entries) => {
           const there = new Set(entries.map((entry) => entry.id))
           const gone = ids.filter((id) => !there.has(id))
-          return gone.length === 0 ? Effect.void : index.delete(ownerId, gone)
+          const made = Effect.flatMap(embedded(entries), (items) => index.upsert(ownerId, items))
+          return Effect.zipRight(gone.length === 0 ? Effect.void : index.delete(ownerId, gone), made)
         }),
       { whole: PATIENCE, onTimeout: () => new Cause.TimeoutException("not taken back") }
     ).pipe(Effect.ignore)
 
-  const apply = (ownerId: string, change: Change): Effect.Effect<number, RetrievalFailure> => {
+  const apply = (ownerId: string, change: ConditionalChange): Effect.Effect<number | undefined, RetrievalFailure> => {
     const store = change.store ?? []
     const stored = new Set(store.map((entry) => entry.id))
     const gone = (change.delete ?? []).filter((id) => !stored.has(id))
-    const write: Effect.Effect<number, RetrievalFailure> =
+    const undo = takeBack(ownerId, Array.from(stored))
+    const write: Effect.Effect<number | undefined, RetrievalFailure> =
       store.length === 0
         ? backend.apply(ownerId, change)
         : Effect.flatMap(embedded(store), (items) =>
-            Effect.onError(Effect.zipRight(index.upsert(ownerId, items), backend.apply(ownerId, change)), () =>
-              takeBack(ownerId, Array.from(stored))
-            )
+            Effect.onError(Effect.zipRight(index.upsert(ownerId, items), backend.apply(ownerId, change)), () => undo)
           )
-    return gone.length === 0 ? write : Effect.zipLeft(write, index.delete(ownerId, gone))
+    return Effect.tap(write, (count) => {
+      if (count === undefined) return store.length === 0 ? Effect.void : undo
+      return gone.length === 0 ? Effect.void : index.delete(ownerId, gone)
+    })
   }
 
   return {

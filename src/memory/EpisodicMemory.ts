@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { EntryId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as EpisodicCompressor from "./EpisodicCompressor.js"
@@ -233,13 +234,16 @@ const compress = Effect.fnUntraced(function* (
     ownerId,
     entries.map(({ id }) => id)
   )
-  if (still.length < entries.length || still.some(({ content }, index) => content !== entries[index]?.content)) {
+  const isCurrent =
+    still.length === entries.length && still.every(({ content }, index) => content === entries[index]?.content)
+  const change = { delete: entries.map(({ id }) => id), store: [summary] }
+  const done = isCurrent ? yield* store.applyIf(ownerId, still, change) : Option.none()
+  if (Option.isNone(done)) {
     return yield* new ConsolidationError({
       message: "Some of the entries were forgotten or changed while they were summarised",
       hint: "Summarise them again as they are now"
     })
   }
-  yield* store.apply(ownerId, { delete: entries.map(({ id }) => id), store: [summary] })
   return summary
 })
 

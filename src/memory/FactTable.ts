@@ -179,7 +179,7 @@ class Owned {
 
   lexical(text: string, selection: RowSelection, limit: number) {
     const selected = predicate(selection)
-    const terms = [...new Set(this.#analyzer.analyze(text))].slice(0, maxQueryTerms)
+    const terms = [...new Set(TextAnalyzer.queryTerms(this.#analyzer, text))].slice(0, maxQueryTerms)
     return this.#index.search(terms, limit, ({ row }) => selected(row)).hits
   }
 

@@ -13,12 +13,13 @@ import * as Count from "../internal/Count.js"
 import { IndexedHeap } from "../internal/IndexedHeap.js"
 import { OrderedList } from "../internal/OrderedList.js"
 import { scratch } from "./LexicalIndex.js"
-import type { Change, MemoryBackend } from "./MemoryBackend.js"
+import type { ConditionalChange, MemoryBackend } from "./MemoryBackend.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { MemoryCapacityError, type MemoryStoreFailure } from "./MemoryError.js"
 import * as MemoryMetrics from "./MemoryMetrics.js"
 import { byPosition, type Eviction, type Held, OwnerEntries } from "./OwnerEntries.js"
 import * as TextAnalyzer from "./TextAnalyzer.js"
+import * as Unchanged from "./Unchanged.js"
 
 /**
  * Which entry makes room: the oldest, the least important (of those the oldest), the one that was stored or recalled longest ago, or the
@@ -149,10 +150,11 @@ class Store {
   /** Everything that could refuse the change is looked at before the first thing changes. */
   apply(
     ownerId: string,
-    change: Change,
+    change: ConditionalChange,
     now: number
-  ): { readonly deleted: number; readonly evicted: ReadonlyArray<Held> } | MemoryCapacityError {
+  ): { readonly deleted: number; readonly evicted: ReadonlyArray<Held> } | MemoryCapacityError | undefined {
     const before = this.owners.get(ownerId)
+    if (!Unchanged.holds(change.unchanged, (id) => before?.get(id)?.entry)) return undefined
     const stored = new Map<string, MemoryEntry>()
     const leaving = new Map<string, Held>()
     const leave = (id: EntryId): void => {
@@ -197,7 +199,11 @@ class Store {
   search(ownerId: string, options: Parameters<MemoryBackend["lexical"]>[1]) {
     const owner = this.owners.get(ownerId)
     if (owner === undefined) return { hits: [], ceiling: 0 }
-    const { ceiling, hits } = owner.search(this.analyzer.analyze(options.text), options.limit, options.selection)
+    const { ceiling, hits } = owner.search(
+      TextAnalyzer.queryTerms(this.analyzer, options.text),
+      options.limit,
+      options.selection
+    )
     return { hits: hits.map(({ item, score }) => ({ entry: item.entry, score })), ceiling }
   }
 
@@ -275,7 +281,8 @@ export const make = (options: Options = {}): Effect.Effect<MemoryBackend> =>
       apply: (ownerId, change) =>
         Effect.flatMap(
           current((now) => store.apply(ownerId, change, now)),
-          (applied): Effect.Effect<number, MemoryStoreFailure> => {
+          (applied): Effect.Effect<number | undefined, MemoryStoreFailure> => {
+            if (applied === undefined) return Effect.succeed(undefined)
             if (applied instanceof MemoryCapacityError) return Effect.fail(applied)
             if (evicted === undefined || applied.evicted.length === 0) return Effect.succeed(applied.deleted)
             const byOwner = new Map<string, Array<EntryId>>()

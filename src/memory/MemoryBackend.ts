@@ -33,6 +33,16 @@ export interface Change {
 }
 
 /**
+ * A change that is made only while these entries are there as given, their access figures apart.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConditionalChange extends Change {
+  readonly unchanged?: ReadonlyArray<MemoryEntry> | undefined
+}
+
+/**
  * Entries that have words of the query. `score` is BM25 (Robertson and Zaragoza 2009) over the entries of the owner; `ceiling` what an
  * entry that is all about the query could have at most, so that score / ceiling is 0 to 1.
  *
@@ -57,9 +67,10 @@ export interface MemoryBackend {
   readonly name: string
   /**
    * All or nothing. An id that exists is replaced; its access figures stay when they are higher. Gives how many of the deletions
-   * existed. All entries are the owner's: the store has checked it.
+   * existed. All entries are the owner's: the store has checked it. The condition is checked in the same step: `undefined` and nothing
+   * changed where it does not hold.
    */
-  readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, MemoryStoreFailure>
+  readonly apply: (ownerId: string, change: ConditionalChange) => Effect.Effect<number | undefined, MemoryStoreFailure>
   /** Those that exist, in the order of the ids. */
   readonly get: (
     ownerId: string,

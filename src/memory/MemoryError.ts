@@ -13,7 +13,7 @@ import { EmbeddingError } from "../llm/Embedder.js"
  * @since 0.1.0
  * @category errors
  */
-export class ConsolidationError extends Schema.TaggedError<ConsolidationError>(
+export class ConsolidationError extends ErrorCode.TaggedError<ConsolidationError>(
   "effect-lexigram/memory/MemoryError/ConsolidationError"
 )("ConsolidationError", ErrorCode.fields("LEX_ERR_MEM_002")) {}
 
@@ -23,10 +23,9 @@ export class ConsolidationError extends Schema.TaggedError<ConsolidationError>(
  * @since 0.1.0
  * @category errors
  */
-export class StorageError extends Schema.TaggedError<StorageError>("effect-lexigram/memory/MemoryError/StorageError")(
-  "StorageError",
-  ErrorCode.fields("LEX_ERR_MEM_003")
-) {}
+export class StorageError extends ErrorCode.TaggedError<StorageError>(
+  "effect-lexigram/memory/MemoryError/StorageError"
+)("StorageError", ErrorCode.fields("LEX_ERR_MEM_003")) {}
 
 /**
  * Memory as a whole cannot work: it is put together or configured wrongly.
@@ -34,7 +33,7 @@ export class StorageError extends Schema.TaggedError<StorageError>("effect-lexig
  * @since 0.1.0
  * @category errors
  */
-export class MemorySystemError extends Schema.TaggedError<MemorySystemError>(
+export class MemorySystemError extends ErrorCode.TaggedError<MemorySystemError>(
   "effect-lexigram/memory/MemoryError/MemorySystemError"
 )("MemorySystemError", ErrorCode.fields("LEX_ERR_MEM_005")) {}
 
@@ -44,7 +43,7 @@ export class MemorySystemError extends Schema.TaggedError<MemorySystemError>(
  * @since 0.1.0
  * @category errors
  */
-export class MemoryStoreError extends Schema.TaggedError<MemoryStoreError>(
+export class MemoryStoreError extends ErrorCode.TaggedError<MemoryStoreError>(
   "effect-lexigram/memory/MemoryError/MemoryStoreError"
 )("MemoryStoreError", {
   ...ErrorCode.fields("LEX_ERR_MEM_006"),
@@ -58,7 +57,7 @@ export class MemoryStoreError extends Schema.TaggedError<MemoryStoreError>(
  * @since 0.1.0
  * @category errors
  */
-export class MemoryCapacityError extends Schema.TaggedError<MemoryCapacityError>(
+export class MemoryCapacityError extends ErrorCode.TaggedError<MemoryCapacityError>(
   "effect-lexigram/memory/MemoryError/MemoryCapacityError"
 )("MemoryCapacityError", { ...ErrorCode.fields("LEX_ERR_MEM_008"), capacity: Schema.Number }) {}
 
@@ -68,7 +67,7 @@ export class MemoryCapacityError extends Schema.TaggedError<MemoryCapacityError>
  * @since 0.1.0
  * @category errors
  */
-export class FactExtractionError extends Schema.TaggedError<FactExtractionError>(
+export class FactExtractionError extends ErrorCode.TaggedError<FactExtractionError>(
   "effect-lexigram/memory/MemoryError/FactExtractionError"
 )("FactExtractionError", ErrorCode.fields("LEX_ERR_MEM_010")) {}
 

@@ -16,7 +16,7 @@ import { Embedder, type Service as EmbedderService } from "../llm/Embedder.js"
 import * as EntryChecks from "./EntryChecks.js"
 import * as EntryVectors from "./EntryVectors.js"
 import * as InMemoryBackend from "./InMemoryBackend.js"
-import type { Change, MemoryBackend, Position } from "./MemoryBackend.js"
+import type { Change, ConditionalChange, MemoryBackend, Position } from "./MemoryBackend.js"
 import { type MemoryEntry, type MemoryQuery, type MemorySearchResult, queryDefaults } from "./MemoryEntry.js"
 import { MemoryStoreError, type MemoryStoreFailure, type RetrievalFailure } from "./MemoryError.js"
 import * as OwnerNamespace from "./OwnerNamespace.js"
@@ -60,6 +60,15 @@ export interface Service {
   readonly delete: (ownerId: string, id: EntryId) => Effect.Effect<boolean, MemoryStoreFailure>
   /** Deletes and stores in one step: all of it or nothing. Gives how many of the deletions existed. */
   readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, RetrievalFailure>
+  /**
+   * As `apply`, but only while these entries are there as given, their access figures apart. Otherwise nothing changes and it gives none:
+   * what was forgotten or changed since it was read does not come back.
+   */
+  readonly applyIf: (
+    ownerId: string,
+    unchanged: ReadonlyArray<MemoryEntry>,
+    change: Change
+  ) => Effect.Effect<Option.Option<number>, RetrievalFailure>
   /** Everything of the owner; gives how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   readonly count: (ownerId: string, selection?: Selection | undefined) => Effect.Effect<number, MemoryStoreFailure>
@@ -181,20 +190,24 @@ export const fromBackend = (
   ): Effect.Effect<A, E | MemoryStoreError> =>
     owned(ownerId, (): Effect.Effect<A, E | MemoryStoreError> => EntryChecks.selection(name, selection) ?? effect())
 
-  const write = (ownerId: string, change: Change): Effect.Effect<number, RetrievalFailure> =>
+  const write = (ownerId: string, change: ConditionalChange): Effect.Effect<number | undefined, RetrievalFailure> =>
     vectors === undefined ? backend.apply(ownerId, change) : vectors.apply(ownerId, change)
 
-  const apply = (ownerId: string, change: Change): Effect.Effect<number, RetrievalFailure> =>
+  const change = (ownerId: string, change: ConditionalChange): Effect.Effect<number | undefined, RetrievalFailure> =>
     owned(ownerId, () =>
-      Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<number, RetrievalFailure> => {
+      Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<number | undefined, RetrievalFailure> => {
         const store = checked(ownerId, change.store ?? [], now)
         if (store instanceof MemoryStoreError) return store
         const ids = change.delete ?? []
-        return store.length === 0 && ids.length === 0
+        const { unchanged = [] } = change
+        return store.length === 0 && ids.length === 0 && unchanged.length === 0
           ? Effect.succeed(0)
-          : write(ownerId, { delete: Array.from(new Set(ids)), store })
+          : write(ownerId, { delete: Array.from(new Set(ids)), store, unchanged })
       })
     )
+
+  const apply = (ownerId: string, { delete: ids, store }: Change): Effect.Effect<number, RetrievalFailure> =>
+    Effect.map(change(ownerId, { delete: ids, store }), (count) => count ?? 0)
 
   const storeMany = (entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, RetrievalFailure> =>
     Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<void, RetrievalFailure> => {
@@ -239,10 +252,12 @@ export const fromBackend = (
       owned(ownerId, () =>
         Effect.map(
           vectors === undefined ? backend.apply(ownerId, { delete: [id] }) : vectors.remove(ownerId, id),
-          (count) => count > 0
+          (count) => count !== undefined && count > 0
         )
       ),
     apply,
+    applyIf: (ownerId, unchanged, { delete: ids, store }) =>
+      Effect.map(change(ownerId, { delete: ids, store, unchanged }), Option.fromNullable),
     clear: (ownerId) => owned(ownerId, () => (vectors === undefined ? backend.clear(ownerId) : vectors.clear(ownerId))),
     count: (ownerId, selection = nothing) => selected(ownerId, selection, () => backend.count(ownerId, selection)),
     stream: (ownerId, selection = nothing) =>
@@ -357,6 +372,7 @@ export const noop: Service = {
   getMany: () => Effect.succeed([]),
   delete: () => Effect.succeed(false),
   apply: () => Effect.succeed(0),
+  applyIf: (_, unchanged) => Effect.succeed(unchanged.length === 0 ? Option.some(0) : Option.none()),
   clear: () => Effect.succeed(0),
   count: () => Effect.succeed(0),
   stream: () => Stream.empty,

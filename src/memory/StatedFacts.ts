@@ -134,7 +134,7 @@ interface Word {
   readonly breaks: boolean
 }
 
-const edges = /^[("'“”‘’«»[*_~-]+|[)"'“”‘’«»\]*_~,:!.?-]+$/g
+const edges = /^[("'“”‘’«»[*_~-]+|(?<![)"'“”‘’«»\]*_~,:!.?-])[)"'“”‘’«»\]*_~,:!.?-]+$/g
 
 const wordsOf = (sentence: string): ReadonlyArray<Word> => {
   const words: Array<Word> = []

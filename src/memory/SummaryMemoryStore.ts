@@ -5,6 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Count from "../internal/Count.js"
 import * as EntryGroups from "./EntryGroups.js"
 import { EpisodicCompressor } from "./EpisodicCompressor.js"
@@ -106,7 +107,9 @@ export const make = (
         )
         if (entries.length < 2) return false
         const summary = yield* compressor.compress(entries, { maxTokens: options?.maxTokens })
-        return (yield* store.apply(ownerId, { delete: entries.map(({ id }) => id), store: [summary] })) > 0
+        // What was forgotten while the summary was written would live on in it.
+        const gone = entries.map(({ id }) => id)
+        return Option.isSome(yield* store.applyIf(ownerId, entries, { delete: gone, store: [summary] }))
       })
 
     const shrink = (place: WrappedStore.Place): Effect.Effect<void, RetrievalFailure | ConsolidationError> =>

@@ -181,7 +181,7 @@ export const termsOf = (task: string): ReadonlyArray<string> => {
   const words = tokens
     .filter((token) => token.word !== "" && !isTaken(token) && !courtesies.has(token.word.toLowerCase()))
     .map((token) => token.word)
-  return Array.from(new Set(TextAnalyzer.english.analyze(words.join(" "))))
+  return Array.from(new Set(TextAnalyzer.queryTerms(TextAnalyzer.english, words.join(" "))))
     .slice(0, maxTerms)
     .sort()
 }

@@ -1,5 +1,5 @@
 /**
- * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
+ * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
  *
  * @since 0.1.0
  */
@@ -15,7 +15,18 @@ export interface TextAnalyzer {
   readonly name: string
   /** The terms in the order of the text, as often as it has them. Takes a time in proportion to the text, whatever it is. */
   readonly analyze: (text: string) => ReadonlyArray<string>
+  /** The terms of a query, each of which `analyze` gives of a text with the same words. `analyze` unless set. */
+  readonly analyzeQuery?: ((query: string) => ReadonlyArray<string>) | undefined
 }
+
+/**
+ * The terms a query is looked for by.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const queryTerms = (analyzer: TextAnalyzer, query: string): ReadonlyArray<string> =>
+  (analyzer.analyzeQuery ?? analyzer.analyze)(query)
 
 /**
  * Characters of a text that are read; the rest counts for nothing.
@@ -164,6 +175,25 @@ const pairs = (text: string, from: number, to: number, out: Array<string>): void
   }
 }
 
+/** Chinese characters, of which one alone is often a word. */
+const isHan = (point: number): boolean =>
+  (point >= 0x4e00 && point <= 0x9fff) ||
+  (point >= 0x3400 && point <= 0x4dbf) ||
+  (point >= 0xf900 && point <= 0xfaff) ||
+  (point >= 0x20000 && point <= 0x3ffff) ||
+  point === 0x3005 ||
+  point === 0x3007
+
+/** Each Chinese character of a run of several characters by itself. */
+const singles = (text: string, from: number, to: number, out: Array<string>): void => {
+  if (from + widthAt(text, from) >= to) return
+  for (let at = from; at < to; ) {
+    const width = widthAt(text, at)
+    if (isHan(text.codePointAt(at) as number)) out.push(text.slice(at, at + width))
+    at += width
+  }
+}
+
 const endOf = (text: string, from: number, kind: number): number => {
   let at = from
   while (at < text.length) {
@@ -239,7 +269,12 @@ const elided = (
   if (joined.length <= maxTerm) add(out, term.of(joined))
 }
 
-const scan = (text: string, stop: (lower: string) => boolean, term: Term): ReadonlyArray<string> => {
+const scan = (
+  text: string,
+  stop: (lower: string) => boolean,
+  term: Term,
+  withSingles: boolean
+): ReadonlyArray<string> => {
   const out: Array<string> = []
   let at = 0
   while (at < text.length) {
@@ -253,6 +288,7 @@ const scan = (text: string, stop: (lower: string) => boolean, term: Term): Reado
     } else if (kind === SPACELESS) {
       const end = endOf(text, at, SPACELESS)
       pairs(text, at, end, out)
+      if (withSingles) singles(text, at, end, out)
       at = end
     } else if (kind === HANGUL) {
       const end = endOf(text, at, HANGUL)
@@ -328,7 +364,8 @@ const word = (
 /**
  * Unicode forms, case and diacritics are folded; words are parted at spaces, hyphens, apostrophes and capitals (`getUserName` is found by
  * `user` and by `getusername`); figures, dates, times and versions are kept whole and in parts; scripts that write no spaces give the
- * pairs of neighbouring characters, Korean words and pairs; each pictogram is a term.
+ * pairs of neighbouring characters, and of a text that is kept each Chinese character as well, so that a word of one character finds it;
+ * Korean words and pairs; each pictogram is a term.
  *
  * @since 0.1.0
  * @category constructors
@@ -368,12 +405,14 @@ export const make = (options: {
     }
   }
   const stop = (lower: string) => stopWords.has(lower)
+  const analyzed = (text: string, withSingles: boolean) => {
+    const read = text.length > maxCharacters ? text.slice(0, maxCharacters) : text
+    return scan(ascii.test(read) ? read : fold(read), stop, term, withSingles)
+  }
   return {
     name: options.name,
-    analyze: (text) => {
-      const read = text.length > maxCharacters ? text.slice(0, maxCharacters) : text
-      return scan(ascii.test(read) ? read : fold(read), stop, term)
-    }
+    analyze: (text) => analyzed(text, true),
+    analyzeQuery: (query) => analyzed(query, false)
   }
 }
 

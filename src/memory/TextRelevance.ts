@@ -21,7 +21,7 @@ const room = LexicalIndex.scratch()
  */
 export const scores = (query: string, texts: ReadonlyArray<string>): ReadonlyArray<number> => {
   const relevance = texts.map(() => 0)
-  const terms = TextAnalyzer.english.analyze(query)
+  const terms = TextAnalyzer.queryTerms(TextAnalyzer.english, query)
   if (terms.length === 0) return relevance
   const index = new LexicalIndex.LexicalIndex<Item>(room, (a, b) => a.index - b.index)
   for (const [at, text] of texts.entries()) index.add({ index: at, slot: -1 }, TextAnalyzer.english.analyze(text))

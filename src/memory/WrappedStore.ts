@@ -76,7 +76,9 @@ export const make = (
     store: (entry) => written([entry], store.storeMany),
     storeMany: (entries) => written(entries, store.storeMany),
     apply: (ownerId, change) =>
-      written(change.store ?? [], (ready) => store.apply(ownerId, { ...change, store: ready }))
+      written(change.store ?? [], (ready) => store.apply(ownerId, { ...change, store: ready })),
+    applyIf: (ownerId, unchanged, change) =>
+      written(change.store ?? [], (ready) => store.applyIf(ownerId, unchanged, { ...change, store: ready }))
   }
 }
 

@@ -315,7 +315,7 @@ export * as SummarizeStrategy from "./SummarizeStrategy.js"
 export * as SummaryMemoryStore from "./SummaryMemoryStore.js"
 
 /**
- * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
+ * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
  *
  * @since 0.1.0
  */

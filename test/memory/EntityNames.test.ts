@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as EntityNames from "../../src/memory/EntityNames.js"
+import * as Growth from "../support/Growth.js"
 
 const cases: ReadonlyArray<readonly [fact: string, text: string, names: ReadonlyArray<string>]> = [
   ["a capitalised word inside a sentence", "yesterday we met Anna in Paris", ["Anna", "Paris"]],
@@ -70,12 +71,7 @@ describe("EntityNames.entitiesOf", () => {
       "1 ",
       "\ud800"
     ]
-    for (const one of unit) {
-      const text = one.repeat(Math.ceil(100_000 / one.length))
-      const startedAt = performance.now()
-      EntityNames.entitiesOf(text)
-      assert.isBelow(performance.now() - startedAt, 500, JSON.stringify(one))
-    }
+    Growth.assertLinearTexts(unit, EntityNames.entitiesOf, 100_000)
   })
 
   it("every name is in the text, and any text has an answer", () => {

@@ -93,7 +93,9 @@ describe("LexicalIndex", () => {
             for (const [at, { item, score }] of found.hits.entries()) {
               const other = expected[at]
               assert.closeTo(score, other?.score ?? Number.NaN, 1e-9)
-              assert.strictEqual(item.id, other?.item.id)
+              // Sums of the same parts in another order may differ in their last bits, and with them the order of equals.
+              const own = expected.find((one) => one.item.id === item.id)
+              assert.closeTo(score, own?.score ?? Number.NaN, 1e-9)
               assert.isAtMost(score / found.ceiling, 1)
               assert.isAbove(score, 0)
             }

@@ -76,7 +76,7 @@ describe("consolidation has an effect", () => {
           const left = yield* store.getRecent({ ownerId, n: 100 })
           assert.deepStrictEqual(
             left.map((one) => (MemorySummary.isSummary(one) ? "summary" : one.id)),
-            ["young", "double", "summary"]
+            ["young", "double2", "summary"]
           )
           assert.deepStrictEqual(
             left[2]?.metadata["compressedIds"],

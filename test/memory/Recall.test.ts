@@ -85,7 +85,7 @@ describe("recall of retrieval", () => {
           assert.isAtMost(recallOf(measured["the newest ten"]), 0.2)
         }
       }),
-    20_000
+    300_000
   )
 
   it.effect(
@@ -99,7 +99,7 @@ describe("recall of retrieval", () => {
         assert.isAtLeast(recallOf(measured["default weights, with vectors"]), 0.9 * alone)
         assert.isAtLeast(alone, recallOf(measured.minisearch))
       }),
-    20_000
+    300_000
   )
 
   it.effect(
@@ -113,6 +113,6 @@ describe("recall of retrieval", () => {
         assert.isAtLeast(recallOf(measured["default weights"]), 0.9 * alone)
         assert.isAtLeast(alone, recallOf(measured.minisearch))
       }),
-    20_000
+    300_000
   )
 })

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as StatedFacts from "../../src/memory/StatedFacts.js"
+import * as Growth from "../support/Growth.js"
 
 const read = (text: string) =>
   StatedFacts.read(text, { speaker: "user", limit: 50 }).map(({ object, predicate, subject }) => [
@@ -151,12 +152,7 @@ describe("StatedFacts.read", () => {
       " ",
       "\n"
     ]
-    for (const unit of units) {
-      const text = unit.repeat(Math.ceil(100_000 / unit.length))
-      const startedAt = performance.now()
-      read(text)
-      assert.isBelow(performance.now() - startedAt, 1000, JSON.stringify(unit))
-    }
+    Growth.assertLinearTexts(units, read)
   })
 
   it("any text has an answer within its bounds", () => {

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as TextAnalyzer from "../../src/memory/TextAnalyzer.js"
+import * as Growth from "../support/Growth.js"
 
 const english = (text: string) => TextAnalyzer.english.analyze(text)
 
@@ -79,12 +80,22 @@ describe("TextAnalyzer.english", () => {
   })
 
   it("reads scripts without spaces as pairs of characters", () => {
-    assert.deepStrictEqual(english("東京タワー"), ["東京", "京タ", "タワ", "ワー"])
+    assert.deepStrictEqual(english("東京タワー"), ["東京", "京タ", "タワ", "ワー", "東", "京"])
     assert.deepStrictEqual(english("東"), ["東"])
-    assert.deepStrictEqual(english("Tokyo東京2020年"), ["tokyo", "東京", "2020", "年"])
-    assert.deepStrictEqual(english("𠮷野家"), ["𠮷野", "野家"])
+    assert.deepStrictEqual(english("Tokyo東京2020年"), ["tokyo", "東京", "東", "京", "2020", "年"])
+    assert.deepStrictEqual(english("𠮷野家"), ["𠮷野", "野家", "𠮷", "野", "家"])
     assert.includeMembers([...english("สวัสดีครับ")], [...english("ครับ")])
     assert.includeMembers([...english("今日は東京タワーに行きました。")], [...english("東京タワー")])
+  })
+
+  it("looks for single characters only where a query has one alone", () => {
+    const query = (text: string) => TextAnalyzer.queryTerms(TextAnalyzer.english, text)
+    assert.deepStrictEqual(query("猫"), ["猫"])
+    assert.deepStrictEqual(query("東京タワー"), ["東京", "京タ", "タワ", "ワー"])
+    assert.deepStrictEqual(query("犬 猫 running"), ["犬", "猫", "run"])
+    assert.includeMembers([...english("我的猫很可爱")], [...query("猫")])
+    assert.includeMembers([...english("うちの猫は黒い")], [...query("猫")])
+    assert.deepStrictEqual(TextAnalyzer.queryTerms({ name: "own", analyze: (text) => [text] }, "猫"), ["猫"])
   })
 
   it("reads Korean as words and as pairs", () => {
@@ -185,14 +196,7 @@ describe("TextAnalyzer.english", () => {
   }
   for (const [name, unit] of Object.entries(repeated)) {
     it(`takes a time in proportion to a text of nothing but ${name}`, () => {
-      const cpu = (text: string) => {
-        const before = process.cpuUsage()
-        TextAnalyzer.english.analyze(text)
-        const used = process.cpuUsage(before)
-        return (used.user + used.system) / 1_000
-      }
-      // The square of this length would be 10^11 steps: minutes.
-      assert.isBelow(cpu(unit.repeat(300_000 / unit.length)), 3_000)
+      Growth.assertLinearTexts([unit], TextAnalyzer.english.analyze, 100_000)
     })
   }
 
