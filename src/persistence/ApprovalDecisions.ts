@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
 import { ApprovalError } from "../tool/ApprovalError.js"
 import * as ApprovalStore from "../tool/ApprovalStore.js"
+import { everybody } from "./ApprovalTables.js"
 import type { Database } from "./Database.js"
 import * as ExactJson from "./ExactJson.js"
 import * as IndexKey from "./IndexKey.js"
@@ -31,8 +32,9 @@ type DecisionRow = Payloads.Kept & { readonly at: number; readonly entry: string
 
 const statements = ({ dialect }: Database) => ({
   remember: dialect.sql(
-    `INSERT INTO lex_decisions (entry, scope, scope_id, agent, tool, at, body, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (entry) DO UPDATE SET scope = excluded.scope, scope_id = excluded.scope_id, agent = excluded.agent,
+    `INSERT INTO lex_decisions (entry, scope, scope_id, user_id, agent, tool, at, body, data)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (entry) DO UPDATE SET scope = excluded.scope, scope_id = excluded.scope_id, user_id = excluded.user_id, agent = excluded.agent,
       tool = excluded.tool, at = excluded.at, body = excluded.body, data = excluded.data`
   ),
   recall: dialect.sql(`SELECT entry, at, body, data FROM lex_decisions WHERE ${dialect.oneOf("entry")}`),
@@ -72,6 +74,7 @@ const decisionOf = (row: DecisionRow): Effect.Effect<ApprovalStore.Remembered, A
 
 const wanted = (filter: ApprovalStore.RememberedFilter): Lookups.Wanted => [
   ["scope_id", filter.scopeId],
+  ["user_id", filter.userId],
   ["tool", filter.tool],
   ["agent", filter.agent],
   ["scope", filter.scope]
@@ -96,8 +99,9 @@ export const make = (
   return {
     remember: (remembered) =>
       Effect.flatMap(Payloads.pack(ExactJson.encode(remembered)), ({ body, data }) => {
-        const { agent, at, key, scope, scopeId, tool } = remembered
-        const ids = [IndexKey.of(key), scope, IndexKey.orNull(scopeId), IndexKey.of(agent), IndexKey.of(tool)]
+        const { agent, at, key, scope, scopeId, tool, userId } = remembered
+        const owner = scope === "tool" ? everybody : IndexKey.orNull(userId)
+        const ids = [IndexKey.of(key), scope, IndexKey.orNull(scopeId), owner, IndexKey.of(agent), IndexKey.of(tool)]
         return Effect.zipRight(database.run(sql.remember, [...ids, at, body, data ?? null]), sweep)
       }).pipe(Effect.mapError(failure)),
     recall: (keys) => {

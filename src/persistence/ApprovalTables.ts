@@ -7,6 +7,13 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
+ * Whose decisions are that no user has, nor nobody: no key of a user begins so.
+ *
+ * @category constants
+ */
+export const everybody = "\u0001*"
+
+/**
  * What belongs to a user, a session or a run is found by `user_id`, `session_id`, `run_id` and `root_run_id`; of what is remembered, by `scope`
  * (`user`, `session`, `run`) and `scope_id`.
  *
@@ -57,4 +64,16 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
   "CREATE INDEX lex_decisions_scope_id ON lex_decisions (scope_id, at, entry) WHERE scope_id IS NOT NULL",
   "CREATE INDEX lex_decisions_agent ON lex_decisions (agent, at, entry)",
   "CREATE INDEX lex_decisions_tool ON lex_decisions (tool, at, entry)"
+]
+
+/**
+ * Whose requests a decision answers: `user_id`. Those before were for any user, and are asked for again.
+ *
+ * @category schemas
+ */
+export const owners = ({ types }: Dialect): ReadonlyArray<string> => [
+  `ALTER TABLE lex_decisions ADD COLUMN user_id ${types.key}`,
+  "DELETE FROM lex_decisions",
+  "CREATE INDEX lex_decisions_user_id ON lex_decisions (user_id, at, entry) WHERE user_id IS NOT NULL",
+  "CREATE INDEX lex_decisions_nobodys ON lex_decisions (at, entry) WHERE user_id IS NULL"
 ]

@@ -217,6 +217,15 @@ export const statements = (dialect: Dialect.Dialect) => {
     remove: sql(
       "DELETE FROM lex_ledger_holds WHERE hold_id = ? AND expires_at > ? RETURNING hold_id, place, account, usd, tokens"
     ),
+    renew: sql(
+      `UPDATE lex_ledger_holds SET expires_at = ? WHERE (hold_id, place) IN (
+        SELECT hold_id, place FROM lex_ledger_holds WHERE ${oneOf("hold_id")} AND expires_at > ?${forUpdateSkipLocked}
+      ) RETURNING hold_id, account`
+    ),
+    lockShorter: sql(
+      `SELECT account FROM lex_ledger_accounts WHERE ${oneOf("account")} AND expires_at < ? ORDER BY account${forUpdate}`
+    ),
+    keep: sql(`UPDATE lex_ledger_accounts SET expires_at = ? WHERE ${oneOf("account")}`),
     removeOver: sql(
       "DELETE FROM lex_ledger_holds WHERE hold_id = ? AND expires_at <= ? RETURNING hold_id, place, account, usd, tokens"
     ),
@@ -354,6 +363,23 @@ export const make = (dialect: Dialect.Dialect) => {
         row === undefined ? undefined : new Map([[row.account, row]])
       )
     },
+    /**
+     * How many of the holds stand, until `holdsUntil` now. What somebody else has locked is settled or given back there. Their accounts are
+     * kept as long; `holds_until` of an account is a lower bound and stays.
+     */
+    renew: Immediate.fn(function* (
+      tx: Database.Access,
+      ids: ReadonlyArray<string>,
+      { holdsUntil, now }: { readonly holdsUntil: number; readonly now: number }
+    ): Effect.fn.Return<number, SqlError> {
+      const rows = yield* tx.rows<HeldRow>(texts.renew, [holdsUntil, dialect.list(ids), now])
+      const accounts = Array.from(new Set(rows.map(({ account }) => account)))
+      const shorter = yield* tx.rows<AccountRow>(texts.lockShorter, [dialect.list(accounts), holdsUntil])
+      if (shorter.length > 0) {
+        yield* tx.run(texts.keep, [holdsUntil, dialect.list(shorter.map(({ account }) => account))])
+      }
+      return new Set(rows.map(({ hold_id }) => hold_id)).size
+    }),
     /** The rows of a hold that stands. */
     remove: (tx: Database.Access, id: string, now: number) => tx.rows<HeldRow>(texts.remove, [id, now]),
     /** Those of one whose time is over. */

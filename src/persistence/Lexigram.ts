@@ -180,10 +180,7 @@ const told = (backend: string) =>
       )
       return {
         backend,
-        health: Effect.map(Effect.all([Health.sum(checks), memory, sessions]), (reports) => ({
-          status: reports.every(({ status }) => status === "healthy") ? ("healthy" as const) : ("unhealthy" as const),
-          parts: reports.flatMap(({ parts }) => parts)
-        }))
+        health: Effect.map(Effect.all([Health.sum(checks), memory, sessions]), Health.merge)
       }
     })
   )

@@ -9,11 +9,11 @@ import type { Dialect } from "./Dialect.js"
 import * as IndexKey from "./IndexKey.js"
 
 /**
- * Columns and what must be in them; what is not given may be anything. Those first that fit fewest.
+ * Columns and what must be in them: `null` for nothing, and what is not given may be anything. Those first that fit fewest.
  *
  * @category models
  */
-export type Wanted = ReadonlyArray<readonly [column: string, value: string | undefined]>
+export type Wanted = ReadonlyArray<readonly [column: string, value: string | null | undefined]>
 
 /**
  * @category models
@@ -33,17 +33,23 @@ export const make = (dialect: Dialect, statement: (conditions: string) => string
   const texts = new Map<string, string>()
   return (wanted) => {
     const columns: Array<string> = []
+    const empty: Array<string> = []
     const values: Array<string> = []
     for (const [column, value] of wanted) {
       if (value === undefined) continue
+      if (value === null) {
+        empty.push(column)
+        continue
+      }
       columns.push(column)
       values.push(IndexKey.of(value))
     }
-    const key = columns.join()
+    const key = `${columns.join()};${empty.join()}`
     let text = texts.get(key)
     if (text === undefined) {
       const conditions = columns.map((column, index) => (index === 0 ? `${column} = ?` : `${column} || '' = ?`))
-      text = dialect.sql(statement(["1 = 1", ...conditions].join(" AND ")))
+      const absent = empty.map((column) => `${column} IS NULL`)
+      text = dialect.sql(statement(["1 = 1", ...conditions, ...absent].join(" AND ")))
       texts.set(key, text)
     }
     return { text, values }

@@ -8,9 +8,11 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as ApprovalTables from "./ApprovalTables.js"
 import * as Database from "./Database.js"
 import type { Dialect } from "./Dialect.js"
 import { type DatabaseError, MigrationError, type PersistenceConfigurationError } from "./PersistenceError.js"
+import * as SessionTables from "./SessionTables.js"
 import * as SqlFailure from "./SqlFailure.js"
 import * as Tables from "./Tables.js"
 
@@ -37,7 +39,11 @@ export interface Migration {
  *
  * @category constants
  */
-export const migrations: ReadonlyArray<Migration> = [{ version: 1, name: "initial", statements: Tables.initial }]
+export const migrations: ReadonlyArray<Migration> = [
+  { version: 1, name: "initial", statements: Tables.initial },
+  { version: 2, name: "open exchanges of sessions", statements: SessionTables.exchanges },
+  { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners }
+]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)
 

@@ -187,10 +187,10 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
     {
       part: "approvals",
       table: "lex_decisions",
-      columns: ["entry", "scope", "scope_id", "agent", "tool", "at", "body", "data"],
+      columns: ["entry", "scope", "scope_id", "user_id", "agent", "tool", "at", "body", "data"],
       key: ["entry"],
       owned: any(
-        { text: "(scope = 'user' AND scope_id = ?)", params: ({ user }) => [IndexKey.of(user)] },
+        ofUser("user_id"),
         {
           text: `(scope = 'session' AND ${dialect.oneOf("scope_id")})`,
           params: ({ sessions }) => [dialect.list(indexed(sessions))]

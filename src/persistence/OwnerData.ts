@@ -424,7 +424,9 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
     for (let after = "quota:"; ; ) {
       const rows = yield* database.rows<{ readonly rate_key: string }>(quotas, [after, "quota;"])
       keys.push(
-        ...rows.map(({ rate_key }) => KeyText.decode(rate_key)).filter((key) => QuotaUnits.tenantOf(key) === userId)
+        ...rows
+          .map(({ rate_key }) => KeyText.decode(rate_key))
+          .filter((key) => QuotaUnits.tenantOf(key) === `user:${userId}`)
       )
       const last = rows.at(-1)
       if (last === undefined || rows.length < PAGE) break

@@ -31,11 +31,35 @@ export type Reason = typeof Reason.Type
  * @since 0.1.0
  * @category errors
  */
-export class DatabaseError extends Schema.TaggedError<DatabaseError>(`${NAME}/DatabaseError`)("DatabaseError", {
+export class DatabaseError extends ErrorCode.TaggedError<DatabaseError>(`${NAME}/DatabaseError`)("DatabaseError", {
   ...ErrorCode.fields("LEX_ERR_DB_100"),
   backend: Schema.String,
   reason: Reason
 }) {}
+
+/** A host, an address or the path of a socket; whatever else was given for one may hold a password. */
+const isHost = (text: string): boolean => /^[\w.:/[\]-]{1,255}$/.test(text)
+
+/**
+ * The error with the servers it is about, where it is about the connection to them.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const atServers = (
+  { backend, cause, hint, message, reason }: DatabaseError,
+  servers: ReadonlyArray<{ readonly host: string; readonly port: number }>
+): DatabaseError => {
+  const isConnection = reason === "unreachable" || reason === "refused"
+  const names = isConnection ? servers.flatMap(({ host, port }) => (isHost(host) ? [`${host}:${port}`] : [])) : []
+  return new DatabaseError({
+    backend,
+    reason,
+    message: names.length === 0 ? message : `${message} (${names.slice(0, 8).join(", ")})`,
+    ...(hint === undefined ? {} : { hint }),
+    ...(cause === undefined ? {} : { cause })
+  })
+}
 
 /**
  * The tables could not be brought to the version that this code needs. `found` is the version that the database has, where it is known;
@@ -44,7 +68,7 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>(`${NAME}/Da
  * @since 0.1.0
  * @category errors
  */
-export class MigrationError extends Schema.TaggedError<MigrationError>(`${NAME}/MigrationError`)("MigrationError", {
+export class MigrationError extends ErrorCode.TaggedError<MigrationError>(`${NAME}/MigrationError`)("MigrationError", {
   ...ErrorCode.fields("LEX_ERR_DB_101"),
   reason: Schema.Literal("newer", "failed", "absent"),
   found: Schema.optional(Schema.Number),
@@ -57,7 +81,7 @@ export class MigrationError extends Schema.TaggedError<MigrationError>(`${NAME}/
  * @since 0.1.0
  * @category errors
  */
-export class PersistenceConfigurationError extends Schema.TaggedError<PersistenceConfigurationError>(
+export class PersistenceConfigurationError extends ErrorCode.TaggedError<PersistenceConfigurationError>(
   `${NAME}/PersistenceConfigurationError`
 )("PersistenceConfigurationError", ErrorCode.fields("LEX_ERR_DB_102")) {}
 
@@ -68,7 +92,7 @@ export class PersistenceConfigurationError extends Schema.TaggedError<Persistenc
  * @since 0.1.0
  * @category errors
  */
-export class DataTransferError extends Schema.TaggedError<DataTransferError>(`${NAME}/DataTransferError`)(
+export class DataTransferError extends ErrorCode.TaggedError<DataTransferError>(`${NAME}/DataTransferError`)(
   "DataTransferError",
   { ...ErrorCode.fields("LEX_ERR_DB_103"), part: Schema.String }
 ) {}

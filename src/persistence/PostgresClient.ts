@@ -20,7 +20,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
-import { DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
+import { atServers, DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import type { PoolFigures } from "./PoolMetrics.js"
 import * as PostgresConnection from "./PostgresConnection.js"
 import * as PostgresFailure from "./PostgresFailure.js"
@@ -158,19 +158,23 @@ const services = (
       Effect.sync(() => PostgresPool.make(pg, settings)),
       (pool) => pool.close
     )
+    const toDatabaseError = (error: unknown): DatabaseError =>
+      atServers(PostgresFailure.toDatabaseError(error), [
+        { host: settings.pool.host ?? "localhost", port: settings.pool.port ?? 5432 }
+      ])
     const client = yield* Effect.gen(function* () {
       yield* warm(pool, settings.minConnections)
       const client = yield* PostgresConnection.make({ pg, sqlPg }, settings, pool)
       yield* withSchema(client, settings)
       return client
-    }).pipe(Effect.catchTag("SqlError", (error) => PostgresFailure.toDatabaseError(error)))
+    }).pipe(Effect.catchTag("SqlError", toDatabaseError))
     return Context.make(sqlPg.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),
       Context.add(PostgresClient, {
         pool: Effect.sync(pool.figures),
         // By a connection of its own, whatever transaction the caller is in.
         health: Effect.scoped(Effect.flatMap(pool.reserve, (lease) => pool.query(lease, { text: "select 1" }))).pipe(
-          Effect.mapError(PostgresFailure.toDatabaseError),
+          Effect.mapError(toDatabaseError),
           Effect.asVoid
         )
       })

@@ -1,5 +1,5 @@
 /**
- * Why a connection to Postgres could not be had, without the names and addresses that its messages quote.
+ * Why a connection to Postgres could not be had, without the names that its messages quote.
  *
  * @internal
  * @since 0.1.0

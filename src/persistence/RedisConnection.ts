@@ -13,7 +13,7 @@ import * as Either from "effect/Either"
 import type * as Scope from "effect/Scope"
 import type { Cluster, Redis, RedisOptions } from "ioredis"
 import * as Deadline from "../internal/Deadline.js"
-import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
+import { atServers, type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import type { Place } from "./RedisAddress.js"
 import * as RedisAddress from "./RedisAddress.js"
 import type { Argument, Options, Script } from "./RedisClient.js"
@@ -217,9 +217,11 @@ export const open = (
       Effect.sync(() => new Watch(start(library, place, options, connectMs, commandMs))),
       close
     )
-    yield* connect(watch, connectMs)
-    yield* reach(watch, connectMs)
-    const send = sender(watch, isCluster, commandMs)
+    const named = (error: DatabaseError): DatabaseError => atServers(error, place.nodes)
+    yield* Effect.mapError(connect(watch, connectMs), named)
+    yield* Effect.mapError(reach(watch, connectMs), named)
+    const unnamed = sender(watch, isCluster, commandMs)
+    const send: Connection["send"] = (command) => Effect.mapError(unnamed(command), named)
 
     const evaluate: Connection["evaluate"] = (script, keys, args) =>
       send((redis) => {

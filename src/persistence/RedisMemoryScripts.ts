@@ -81,8 +81,9 @@ end
 const over = (body: string) => script(common + body)
 
 /**
- * Owner; now; how many are deleted, and how many are gone without being counted; their ids; of each entry its id, text, when it expires,
- * how often and when last it was accessed. Gives how many of the deleted there were.
+ * Owner; now; how many are deleted, and how many are gone without being counted; how often and when last the owner was changed where
+ * nothing else may have changed, or nothing; their ids; of each entry its id, text, when it expires,
+ * how often and when last it was accessed. Gives how many of the deleted there were, or -1 where the owner was changed.
  *
  * @category constants
  */
@@ -91,21 +92,25 @@ local owner, now = ARGV[1], tonumber(ARGV[2])
 local counted, dropped = tonumber(ARGV[3]), tonumber(ARGV[4])
 local entries, expiries = of("e", owner), of("x", owner)
 local changed, deleted = {}, 0
+if ARGV[5] ~= "" then
+  local known = call("hmget", of("m", owner), "r", "t")
+  if known[1] ~= ARGV[5] or known[2] ~= ARGV[6] then return -1 end
+end
 purge(owner, ARGV[2], ${NAMED})
 local function expired(id)
   local till = call("zscore", expiries, id)
   return till and tonumber(till) <= now
 end
-for at = 5, 4 + counted + dropped do
+for at = 7, 6 + counted + dropped do
   local id = ARGV[at]
   local was = expired(id)
   if call("hexists", entries, id) == 1 then
-    if at <= 4 + counted and not was then deleted = deleted + 1 end
+    if at <= 6 + counted and not was then deleted = deleted + 1 end
     drop(owner, {id})
     changed[#changed + 1] = id
   end
 end
-for at = 5 + counted + dropped, #ARGV, 5 do
+for at = 7 + counted + dropped, #ARGV, 5 do
   local id, till, count, last = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   if not expired(id) then
     local before, since = figures(owner, id)

@@ -21,11 +21,12 @@ import * as Count from "../internal/Count.js"
 import * as KeyedLock from "../internal/KeyedLock.js"
 import type { CacheDecoded } from "../memory/CacheDecoded.js"
 import { scratch } from "../memory/LexicalIndex.js"
-import type { MemoryBackend } from "../memory/MemoryBackend.js"
+import type { Change, MemoryBackend } from "../memory/MemoryBackend.js"
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import { StorageError } from "../memory/MemoryError.js"
 import * as MemoryStore from "../memory/MemoryStore.js"
 import * as TextAnalyzer from "../memory/TextAnalyzer.js"
+import * as Unchanged from "../memory/Unchanged.js"
 import * as KeyText from "./KeyText.js"
 import type { DatabaseError } from "./PersistenceError.js"
 import type { Argument, Script } from "./RedisClient.js"
@@ -173,13 +174,45 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
     })
 
     /** What the owner has now. */
-    const current = Effect.fnUntraced(function* (ownerId: string) {
+    const currentState = Effect.fnUntraced(function* (ownerId: string) {
       const known = ready.get(ownerId)
       const state =
         (known === undefined ? undefined : follow(known, ownerId, yield* changes(ownerId, known))) ??
         (yield* withLock(ownerId)(read(ownerId)))
       state.decoded.expire(yield* Clock.currentTimeMillis)
-      return state.decoded
+      return state
+    })
+    const current = (ownerId: string) => Effect.map(currentState(ownerId), ({ decoded }) => decoded)
+
+    /** With `at`: -1 and nothing changed where the owner is not as it was then. */
+    const applied = (ownerId: string, change: Change, at?: Pick<State, "revision" | "changedAt"> | undefined) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const stored = new Map<EntryId, MemoryEntry>()
+        for (const entry of change.store ?? []) stored.set(entry.id, entry)
+        const entries = Array.from(stored.values())
+        const isGone = ({ expiresAt }: MemoryEntry): boolean => expiresAt !== undefined && expiresAt <= now
+        const deleted = Array.from(new Set(change.delete), KeyText.encode)
+        const gone = entries.filter(isGone).map(({ id }) => KeyText.encode(id))
+        const kept = entries.filter((entry) => !isGone(entry)).flatMap(storeArgs)
+        const known = [at?.revision ?? "", at?.changedAt ?? ""]
+        return Effect.map(
+          write(Scripts.apply, ownerId, [now, deleted.length, gone.length, ...known, ...deleted, ...gone, ...kept]),
+          Number
+        )
+      })
+
+    const appliedIf = Effect.fnUntraced(function* (
+      ownerId: string,
+      change: Change,
+      unchanged: ReadonlyArray<MemoryEntry>
+    ) {
+      for (let reads = 0; reads < MAX_READS; reads++) {
+        const state = yield* currentState(ownerId)
+        if (!Unchanged.holds(unchanged, (id) => state.decoded.get(id))) return undefined
+        const count = yield* applied(ownerId, change, { revision: state.revision, changedAt: state.changedAt })
+        if (count >= 0) return count
+      }
+      return yield* restless
     })
 
     const reading = <A>(ownerId: string, f: (decoded: CacheDecoded) => A): Effect.Effect<A, StorageError> =>
@@ -187,20 +220,8 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
 
     return {
       name: "redis",
-      apply: (ownerId, change) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const stored = new Map<EntryId, MemoryEntry>()
-          for (const entry of change.store ?? []) stored.set(entry.id, entry)
-          const entries = Array.from(stored.values())
-          const isGone = ({ expiresAt }: MemoryEntry): boolean => expiresAt !== undefined && expiresAt <= now
-          const deleted = Array.from(new Set(change.delete), KeyText.encode)
-          const gone = entries.filter(isGone).map(({ id }) => KeyText.encode(id))
-          const kept = entries.filter((entry) => !isGone(entry)).flatMap(storeArgs)
-          return Effect.map(
-            write(Scripts.apply, ownerId, [now, deleted.length, gone.length, ...deleted, ...gone, ...kept]),
-            Number
-          )
-        }),
+      apply: (ownerId, { unchanged = [], ...change }) =>
+        unchanged.length === 0 ? applied(ownerId, change) : appliedIf(ownerId, change, unchanged),
       get: (ownerId, ids) =>
         reading(ownerId, (decoded) => ids.map((id) => decoded.get(id)).filter((one) => one !== undefined)),
       recent: (ownerId, { before, limit, selection }) =>

@@ -39,7 +39,8 @@ const MARGIN_MS = 60_000
  */
 const passing = `
 local slots, amounts, now, window = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2])
-local function text(number) return string.format("%.0f", number) end
+-- Zero has no sign: Redis takes "-0" for no number.
+local function text(number) return string.format("%.0f", number + 0) end
 local passed = text(now - window)
 local last = redis.call("zrange", slots, -1, -1)[1]
 local total = 0

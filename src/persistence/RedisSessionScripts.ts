@@ -9,6 +9,8 @@
  * - `:t:id` the turns a session wrote, each with its parent before its text;
  * - `:x:id` how often each of them is needed by other sessions; `:o:id` those whose parent is in another session;
  * - `:n:id` of a deleted session: how often each turn that stays is needed, by its own turns too;
+ * - `:e:id` the open exchanges of a session by run, each with its owner before its text; `:g:owner` those of an owner; `:w` leases by their
+ *   end;
  * - `:c:id` a checkpoint; `:k:kind:id` those of a session by revision; `:m:into from` those of its merges.
  *
  * @internal
@@ -116,6 +118,15 @@ local function need(sid, tid, by)
     tid = ptid
     by = -1
   end
+end
+
+-- An exchange that is open no more: 1 if it was.
+local function close(id, run)
+  local value = call("hget", T .. ":e:" .. id, run)
+  if not value then return 0 end
+  call("hdel", T .. ":e:" .. id, run)
+  call("srem", T .. ":g:" .. split(value), id .. "\\0" .. run)
+  return 1
 end
 
 local kinds = {"manual", "auto", "fork", "merge"}
@@ -246,7 +257,12 @@ local before = find(id)
 if not before then return {"stale"} end
 if before.rev ~= ARGV[10] then return {"stale", before.rev} end
 if taken(13) then return {"taken"} end
-local limit = not live(before.st) and full(f, ARGV[11], ARGV[12])
+local limit
+if not live(before.st) then
+  limit = full(f, ARGV[11], ARGV[12])
+elseif before.u ~= f.u then
+  limit = full(f, ARGV[11], "")
+end
 if limit then return {limit} end
 unlist(id, before)
 write(id, f)
@@ -256,8 +272,8 @@ return {"done"}
 `)
 
 /**
- * Id; the session, its text empty where only its place differs, and the text of that; the revision it was made from; the checkpoint; how
- * many turns, and of each its id, session and id of its parent, and text.
+ * Id; the session, its text empty where only its place differs, and the text of that; the revision it was made from; the checkpoint; the run
+ * whose exchange is closed (empty: none); of each turn its id, session and id of its parent, and text.
  *
  * @category constants
  */
@@ -304,7 +320,56 @@ else
   end
 end
 keep(id, 12)
+if ARGV[18] ~= "" then close(id, ARGV[18]) end
 return {"done"}
+`)
+
+/**
+ * Id; run; owner (empty: none); text.
+ *
+ * @category constants
+ */
+export const open = over(`
+local id, run, owner = ARGV[1], ARGV[2], ARGV[3]
+if call("exists", session(id)) == 0 then return {"gone"} end
+close(id, run)
+call("hset", T .. ":e:" .. id, run, owner .. "\\0" .. ARGV[4])
+if owner ~= "" then
+  call("sadd", T .. ":g:" .. owner, id .. "\\0" .. run)
+  if not call("zscore", T .. ":w", owner) then call("zadd", T .. ":w", 0, owner) end
+end
+return {"done"}
+`)
+
+/**
+ * Id; run.
+ *
+ * @category constants
+ */
+export const withdraw = over(`
+return close(ARGV[1], ARGV[2])
+`)
+
+/**
+ * Until when leases have ended; how many exchanges, and how many leases, are looked at. Gives the texts, and whether there is more to look at.
+ *
+ * @category constants
+ */
+export const orphans = over(`
+local limit, looks = tonumber(ARGV[2]), tonumber(ARGV[3])
+local found = {}
+local owners = call("zrangebyscore", T .. ":w", "-inf", ARGV[1], "limit", 0, looks)
+for _, owner in ipairs(owners) do
+  local held = call("srandmember", T .. ":g:" .. owner, limit - #found)
+  if #held == 0 then call("zrem", T .. ":w", owner) end
+  for _, ref in ipairs(held) do
+    local sid, run = split(ref)
+    local _, text = split(call("hget", T .. ":e:" .. sid, run))
+    found[#found + 1] = text
+  end
+  if #found >= limit then break end
+end
+return {found, (#found == 0 and #owners == looks) and 1 or 0}
 `)
 
 /**
@@ -466,6 +531,7 @@ unlist(id, f)
 for _, kind in ipairs(kinds) do
   for _, cid in ipairs(call("zrange", checkpoints(kind, id), 0, -1)) do forget(cid) end
 end
+for _, run in ipairs(call("hkeys", T .. ":e:" .. id)) do close(id, run) end
 local base = call("hget", session(id), "b")
 del(session(id))
 local turns, outside, others = T .. ":t:" .. id, T .. ":x:" .. id, T .. ":o:" .. id

@@ -22,7 +22,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
-import type { Session, SessionCheckpoint, SessionTurn } from "../session/Session.js"
+import type { Exchange, Session, SessionCheckpoint, SessionTurn } from "../session/Session.js"
 import * as SessionCodec from "../session/SessionCodec.js"
 import { SessionStorageError } from "../session/SessionError.js"
 import * as Refusals from "../session/SessionRefusals.js"
@@ -84,6 +84,9 @@ const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageEr
 
 const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
   Effect.forEach(texts as ReadonlyArray<string>, (text) => PlainSession.turn.decode("the key of turns in Redis", text))
+
+const decodeExchange = (text: string): Effect.Effect<Exchange, SessionStorageError> =>
+  SessionCodec.exchange.decode("the key of exchanges in Redis", text)
 
 const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
   typeof text === "string"
@@ -208,20 +211,36 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
     })
 
     const append: SessionStore.Service["append"] = Effect.fnUntraced(function* (addition) {
-      const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
+      const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
       const [outcome, detail] = yield* write(Scripts.append, [
         id(session.id),
         ...sessionArgs(session, isStateChanged === true ? yield* PlainSession.session.encode(session) : ""),
         yield* PlainSession.encodePlace(session),
         session.revision - 1,
         ...(yield* checkpointArgs(checkpoint, keepCheckpoints)),
-        turns.length,
+        closes === undefined ? "" : id(closes),
         ...(yield* Effect.forEach(turns, (turn) => turnArgs(session, turn))).flat()
       ])
       if (outcome === "stale") return yield* conflict(session, detail)
       if (outcome === "twice") return yield* Refusals.turnsTwice
       if (outcome === "taken") return yield* Refusals.checkpointTaken
       return outcome === "known" ? yield* decodeTurns(detail) : []
+    })
+
+    const open: SessionStore.Service["open"] = Effect.fnUntraced(function* (exchange) {
+      const owner = exchange.owner === undefined ? "" : id(exchange.owner)
+      const text = yield* SessionCodec.exchange.encode(exchange)
+      const [outcome] = yield* write(Scripts.open, [id(exchange.sessionId), id(exchange.runId), owner, text])
+      if (outcome === "gone") return yield* Refusals.notThere(exchange.sessionId)
+    })
+
+    const orphans: SessionStore.Service["orphans"] = Effect.fnUntraced(function* ({ at, limit }) {
+      if (limit <= 0) return []
+      for (;;) {
+        const reply: unknown = yield* write(Scripts.orphans, [at, Math.min(limit, PAGE), PAGE])
+        const [texts, isMore] = reply as readonly [ReadonlyArray<string>, number]
+        if (isMore === 0) return yield* Effect.forEach(texts, decodeExchange)
+      }
     })
 
     const turns: SessionStore.Service["turns"] = Effect.fnUntraced(function* (head, { limit, since }) {
@@ -299,6 +318,15 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
         ),
       save,
       append,
+      open,
+      exchange: (ref) =>
+        Effect.flatMap(get("hget", `${tag}:e:${id(ref.sessionId)}`, id(ref.runId)), (value) =>
+          optional(value, (text) => decodeExchange(String(text).slice(String(text).indexOf("\0") + 1)))
+        ),
+      withdraw: (ref) =>
+        Effect.map(write(Scripts.withdraw, [id(ref.sessionId), id(ref.runId)]), (count: unknown) => count === 1),
+      lease: ({ owner, until }) => Effect.asVoid(get("zadd", `${tag}:w`, until, id(owner))),
+      orphans,
       turn: (ref) =>
         Effect.flatMap(get("hget", `${tag}:t:${id(ref.sessionId)}`, id(ref.turnId)), (value) =>
           optional(value, decodeTurn)

@@ -120,3 +120,25 @@ export const tables = ({ types: { integer, key, number, text } }: Dialect): Read
   `CREATE INDEX lex_session_checkpoints_merged ON lex_session_checkpoints (session_id, merged_id, revision, id)
     WHERE merged_id IS NOT NULL`
 ]
+
+/**
+ * Of the second version: what runs were asked and have not answered yet, beside the turns, and until when the processes that answer are there.
+ *
+ * @category schemas
+ */
+export const exchanges = ({ types: { key, number, text } }: Dialect): ReadonlyArray<string> => [
+  `CREATE TABLE lex_session_exchanges (
+    session_id ${key} NOT NULL,
+    run_id ${key} NOT NULL,
+    owner_id ${key},
+    body ${text} NOT NULL,
+    PRIMARY KEY (session_id, run_id)
+  )`,
+  `CREATE INDEX lex_session_exchanges_owner ON lex_session_exchanges (owner_id, session_id, run_id)
+    WHERE owner_id IS NOT NULL`,
+  `CREATE TABLE lex_session_leases (
+    owner_id ${key} NOT NULL PRIMARY KEY,
+    until ${number} NOT NULL
+  )`,
+  "CREATE INDEX lex_session_leases_until ON lex_session_leases (until, owner_id)"
+]

@@ -70,7 +70,7 @@ const placeOf = (row: EventRow): Place => ({ at: Number(row.at), number: Number(
 /** The newest first. */
 const byPlace = (a: EventRow, b: EventRow): number => b.at - a.at || Number(b.number) - Number(a.number)
 
-const wanted = (filter: AuditLog.Filter): Lookups.Wanted => [
+const wanted = (filter: AuditLog.StoreFilter): Lookups.Wanted => [
   ["run_id", filter.runId],
   ["user_id", filter.userId],
   ["agent", filter.agent],
@@ -90,7 +90,7 @@ const reader = (database: Database) => {
 
   /** A page of what comes behind a place; with several types and nothing else to look up, the first of a page of each type. */
   const pageOf = (
-    filter: AuditLog.Filter,
+    filter: AuditLog.StoreFilter,
     place: Place,
     limit: number
   ): Effect.Effect<ReadonlyArray<EventRow>, SqlError> => {
@@ -101,20 +101,20 @@ const reader = (database: Database) => {
       const { text, values } = lookup(columns)
       return database.rows<EventRow>(text, [...values, ...ends])
     }
-    if (columns.some(([, value]) => value !== undefined)) {
+    if (columns.some(([, value]) => value !== undefined && value !== null)) {
       const { text, values } = lookupTyped(columns)
       return database.rows<EventRow>(text, [...values, dialect.list(eventTypes.map(IndexKey.of)), ...ends])
     }
     return Effect.map(
       Effect.forEach(new Set(eventTypes), (type) => {
-        const { text, values } = lookup([["event_type", type]])
+        const { text, values } = lookup([["event_type", type], ...columns])
         return database.rows<EventRow>(text, [...values, ...ends])
       }),
       (pages) => pages.flat().sort(byPlace).slice(0, limit)
     )
   }
 
-  return Effect.fnUntraced(function* (filter: AuditLog.Filter & { readonly limit: number }) {
+  return Effect.fnUntraced(function* (filter: AuditLog.StoreFilter) {
     const found: Array<AuditLog.AuditEvent> = []
     let place: Place = { at: filter.until ?? Number.MAX_VALUE, number: 0 }
     while (found.length < filter.limit) {

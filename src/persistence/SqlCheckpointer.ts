@@ -25,9 +25,6 @@ import * as SqlFailure from "./SqlFailure.js"
 /** Checkpoints in one statement at most. */
 const page = 50
 
-/** How often something is read anew that was deleted while it was read. */
-const attempts = 3
-
 type WritesRow = Payloads.Kept
 
 type Row = CheckpointPieces.CheckpointRow
@@ -71,17 +68,6 @@ const failing =
 
 const unreadable = (operation: Operation): CheckpointerError =>
   new CheckpointerError({ message: "What the database holds of a thread cannot be read", operation })
-
-/** Again where something was deleted while it was read. */
-const consistently = <A, E>(
-  operation: Operation,
-  read: Effect.Effect<A | undefined, E>,
-  left = attempts
-): Effect.Effect<A, E | CheckpointerError> =>
-  Effect.flatMap(read, (found) => {
-    if (found !== undefined) return Effect.succeed(found)
-    return left > 1 ? consistently(operation, read, left - 1) : Effect.fail(unreadable(operation))
-  })
 
 const attempt = <A>(read: () => A): A | undefined => {
   try {
@@ -135,6 +121,20 @@ const over = (database: Database): Checkpointer.Service => {
     }
     return Option.some<Checkpointer.Saved>({ checkpoint, writes })
   })
+
+  /** Again where something was deleted while it was read: the second time nobody else changes the thread. */
+  const consistently = <A, E>(
+    operation: Operation,
+    thread: string,
+    read: Effect.Effect<A | undefined, E>
+  ): Effect.Effect<A, E | SqlError | CheckpointerError> => {
+    const locked = database.client.withTransaction(Effect.zipRight(database.first(sql.lock, [thread]), read))
+    return Effect.flatMap(read, (found) =>
+      found === undefined
+        ? Effect.flatMap(locked, (found) => (found === undefined ? unreadable(operation) : Effect.succeed(found)))
+        : Effect.succeed(found)
+    )
+  }
 
   const listed = Effect.fnUntraced(function* (thread: string, options: Checkpointer.ListOptions | undefined) {
     const limit = count(options?.limit, Number.POSITIVE_INFINITY, 0)
@@ -203,13 +203,17 @@ const over = (database: Database): Checkpointer.Service => {
           : database.first<Row>(sql.one, [thread, IndexKey.of(id), namespace])
       return consistently(
         "get",
+        thread,
         Effect.flatMap(row, (found) =>
           found === undefined ? Effect.succeed(Option.none<Checkpointer.Saved>()) : saved(thread, found)
         )
       ).pipe(Effect.mapError(failing("get")))
     },
     list: (threadId, options) =>
-      Effect.mapError(consistently("list", listed(IndexKey.of(threadId), options)), failing("list")),
+      Effect.suspend(() => {
+        const thread = IndexKey.of(threadId)
+        return Effect.mapError(consistently("list", thread, listed(thread, options)), failing("list"))
+      }),
     deleteThread: (threadId) => {
       const thread = IndexKey.of(threadId)
       return database

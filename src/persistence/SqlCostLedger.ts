@@ -3,7 +3,7 @@
  * database has the same book: what one holds is gone for all of them, and no limit is passed.
  *
  * An operation is one transaction. It locks the rows of its hold first and its accounts then, in one order, so that no two wait for each other.
- * A hold whose process died stands until its time is over; what was given back or booked counts once, however often it is tried.
+ * A hold whose process died stands until it was to be renewed; what was given back or booked counts once, however often it is tried.
  *
  * @since 0.1.0
  */
@@ -30,7 +30,7 @@ import * as SqlFailure from "./SqlFailure.js"
 export interface Options {
   /** How long an account is kept after it was last written. `CostLedger.SPEND_TTL` unless set; no shorter than `holdTtl`. */
   readonly spendTtl?: Duration.DurationInput | undefined
-  /** How long a hold stands that nobody settles or releases. `CostLedger.HOLD_TTL` unless set. */
+  /** How long a hold stands that is not renewed. `CostLedger.HOLD_TTL` unless set. */
   readonly holdTtl?: Duration.DurationInput | undefined
 }
 
@@ -136,6 +136,14 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
     )
   }
 
+  const renew: CostLedger.Service["renew"] = (ids) =>
+    ids.length === 0
+      ? Effect.succeed(0)
+      : Effect.mapError(
+          step((tx, now) => book.renew(tx, ids.map(KeyText.encode), { now, holdsUntil: now + holdTtl })),
+          refused
+        )
+
   const bookings = (accounts: ReadonlyArray<string>, booked: CostLedger.Amount, standings: Book.Standings) =>
     accounts.map(
       (account): CostLedger.Booking => ({
@@ -215,7 +223,9 @@ const overDatabase = (database: Database.Database, options: Options | undefined)
   return {
     backend: database.dialect.name,
     isPersistent: true,
+    holdTtl: Duration.millis(holdTtl),
     hold,
+    renew,
     settle,
     release,
     book: (accounts, amount) => {

@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { FactRow } from "../memory/FactBackend.js"
-import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
+import { queryTerms, type TextAnalyzer } from "../memory/TextAnalyzer.js"
 import * as Database from "./Database.js"
 import type { Dialect, Param } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
@@ -142,7 +142,7 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
 
     /** As `LexicalIndex` weighs terms: idf ln(1 + (N - n + 0.5) / (n + 0.5)). */
     question: Effect.fnUntraced(function* (database: Database.Database, ownerKey: string, text: string) {
-      const terms = Array.from(new Set(analyzer.analyze(text)), KeyText.encode).slice(0, maxQueryTerms)
+      const terms = Array.from(new Set(queryTerms(analyzer, text)), KeyText.encode).slice(0, maxQueryTerms)
       if (terms.length === 0) return undefined
       let rows = yield* asked(database, ownerKey, terms)
       if (rows[0] !== undefined && rows[0].analyzer !== analyzer.name) {

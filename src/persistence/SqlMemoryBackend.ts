@@ -12,7 +12,8 @@ import type { LexicalMatches, MemoryBackend, Position } from "../memory/MemoryBa
 import type { MemoryEntry } from "../memory/MemoryEntry.js"
 import { StorageError } from "../memory/MemoryError.js"
 import type { Selection } from "../memory/Selection.js"
-import type { TextAnalyzer } from "../memory/TextAnalyzer.js"
+import { queryTerms, type TextAnalyzer } from "../memory/TextAnalyzer.js"
+import * as Unchanged from "../memory/Unchanged.js"
 import type * as Database from "./Database.js"
 import type { Param } from "./Dialect.js"
 import * as KeyText from "./KeyText.js"
@@ -225,7 +226,7 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
       }
       const { limit, selection, text } = options
       const { ceiling, hits, isStale } = yield* search(database, owner, {
-        terms: analyzer.analyze(text),
+        terms: queryTerms(analyzer, text),
         limit,
         selection,
         now
@@ -251,6 +252,13 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
       }
     })
 
+  const byId = (access: Database.Access, ownerId: string, ids: ReadonlyArray<EntryId>, now: number) =>
+    Effect.gen(function* () {
+      const list = dialect.list(ids.map(KeyText.encode))
+      const entries = yield* decoded(ownerId, yield* access.rows(sql.byId, [KeyText.encode(ownerId), now, list]))
+      return new Map(entries.map((entry) => [entry.id, entry]))
+    })
+
   return {
     name: dialect.name,
     apply: (ownerId, change) =>
@@ -263,19 +271,30 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
           ({ expiresAt }) => expiresAt === undefined || expiresAt > now
         )
         const prepared = yield* Effect.forEach(lasting, (entry) => Rows.prepare(entry, analyzer))
-        return yield* storage(database.transaction((tx) => writes.apply(tx, ownerId, { deleted, ids, prepared }, now)))
+        const { unchanged = [] } = change
+        return yield* storage(
+          database.transaction((tx) => {
+            const holds =
+              unchanged.length === 0
+                ? undefined
+                : Effect.map(
+                    byId(
+                      tx,
+                      ownerId,
+                      unchanged.map(({ id }) => id),
+                      now
+                    ),
+                    (found) => Unchanged.holds(unchanged, (id) => found.get(id))
+                  )
+            return writes.apply(tx, ownerId, { deleted, holds, ids, prepared }, now)
+          })
+        )
       }),
     get: (ownerId, ids) =>
       storage(
         Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const rows = yield* database.rows(sql.byId, [
-            KeyText.encode(ownerId),
-            now,
-            dialect.list(ids.map(KeyText.encode))
-          ])
-          const byId = new Map((yield* decoded(ownerId, rows)).map((entry) => [entry.id, entry]))
-          return ids.map((id) => byId.get(id)).filter((entry) => entry !== undefined)
+          const found = yield* byId(database, ownerId, ids, yield* Clock.currentTimeMillis)
+          return ids.map((id) => found.get(id)).filter((entry) => entry !== undefined)
         })
       ),
     recent: (ownerId, { before, limit, selection }) => read(ownerId, "DESC", { limit, selection, from: before }),

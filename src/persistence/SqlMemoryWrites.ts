@@ -38,7 +38,7 @@ export interface Owner {
  */
 export interface Writes {
   /**
-   * Removes what has one of `ids`, which are those of all that is deleted or stored, then stores. Of what is not among `deleted` the access
+   * With `holds`: gives `undefined` and changes nothing unless it is true once the owner is locked. Removes what has one of `ids`, which are those of all that is deleted or stored, then stores. Of what is not among `deleted` the access
    * figures stay. Gives how many of those there were.
    */
   readonly apply: (
@@ -48,9 +48,10 @@ export interface Writes {
       readonly ids: ReadonlyArray<EntryId>
       readonly deleted: ReadonlySet<EntryId>
       readonly prepared: ReadonlyArray<Prepared>
+      readonly holds?: Effect.Effect<boolean, SqlError | StorageError> | undefined
     },
     now: number
-  ) => Effect.Effect<number, SqlError | StorageError>
+  ) => Effect.Effect<number | undefined, SqlError | StorageError>
   readonly recordAccess: (
     tx: Database.Access,
     ownerId: string,
@@ -272,9 +273,10 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
   })
 
   return {
-    apply: Immediate.fn(function* (tx, ownerId, { deleted, ids, prepared }, now) {
-      const known = yield* prepared.length === 0 ? lock(tx, ownerId) : lockOrAdd(tx, ownerId)
-      if (known === undefined) return 0
+    apply: Immediate.fn(function* (tx, ownerId, { deleted, holds, ids, prepared }, now) {
+      const known = yield* prepared.length === 0 || holds !== undefined ? lock(tx, ownerId) : lockOrAdd(tx, ownerId)
+      if (known === undefined) return holds === undefined ? 0 : undefined
+      if (holds !== undefined && !(yield* holds)) return undefined
       const owner = known.analyzer === analyzer.name ? known : yield* readAnew(tx, known)
       const found = yield* tx.rows(sql.byId, [owner.serial, dialect.list(ids.map(KeyText.encode))])
       const before = new Map<string, Figures>()

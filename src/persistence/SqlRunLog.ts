@@ -13,6 +13,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as AgentEvent from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 import * as RunLog from "../observability/RunLog.js"
 import * as Database from "./Database.js"
@@ -74,6 +75,7 @@ const statements = ({ dialect }: Database.Database) => {
         OR (excluded.session_id IS NOT NULL AND lex_runs.session_id IS NULL)
         OR (excluded.user_id IS NOT NULL AND lex_runs.user_id IS NULL)`
     ),
+    owner: dialect.sql("SELECT user_id FROM lex_runs WHERE run_id = ?"),
     from: dialect.sql(`${select} seq >= ? ORDER BY seq LIMIT ?`),
     after: dialect.sql(`${select} seq > ? ORDER BY seq LIMIT ?`),
     old: dialect.sql(
@@ -86,6 +88,8 @@ const statements = ({ dialect }: Database.Database) => {
     dropRun: dialect.sql("DELETE FROM lex_runs WHERE run_id = ?")
   }
 }
+
+type OwnerRow = { readonly user_id: string | null }
 
 type EventRow = Payloads.Kept & { readonly seq: number }
 
@@ -204,6 +208,9 @@ const over = (database: Database.Database, options: Options | undefined): RunLog
     },
     read: Effect.fnUntraced(function* (runId, readOptions) {
       const key = IndexKey.of(runId)
+      const run = yield* Effect.mapError(database.first<OwnerRow>(sql.owner, [key]), failure("read"))
+      const reader = readOptions?.userId
+      if (run === undefined || !(yield* SystemAccess.permits(IndexKey.orNull(reader), run.user_id))) return []
       const limit = count(readOptions?.limit, Number.POSITIVE_INFINITY, 0)
       const found: Array<AgentEvent.AgentEvent> = []
       let unknown = 0

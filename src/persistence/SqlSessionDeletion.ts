@@ -81,6 +81,7 @@ export const make = (
         if (row === undefined || Number(row["status"]) === SessionTables.deleted) return false
         yield* tx.run(statements.deleteCheckpoints, [id])
         yield* tx.run(statements.deleteState, [id])
+        yield* tx.run(statements.deleteExchanges, [id])
         if (Number(row["is_heavy"]) === 1) yield* payloads.clear(tx, Rows.scopes.states + id)
         yield* tx.run(statements.bury, [id])
         yield* prune(tx, id)

@@ -229,7 +229,7 @@ export const make = ({ dialect }: Database) => {
       WHERE s.id = ? AND s.status < ${SessionTables.deleted}`),
     loadAll: sql(`SELECT ${sessionColumns} FROM lex_sessions s ${states} WHERE ${dialect.oneOf("s.id")}`),
     standing: sql("SELECT status, revision FROM lex_sessions WHERE id = ?"),
-    standingForUpdate: sql(`SELECT status, revision FROM lex_sessions WHERE id = ?${dialect.forUpdate}`),
+    standingForUpdate: sql(`SELECT status, revision, user_id FROM lex_sessions WHERE id = ?${dialect.forUpdate}`),
     /** With the place it begins at, and whether something large is kept of it. */
     insert: sql(insertSession(["base_session", "base_run", "base_place", "is_heavy"])),
     insertState: sql(`INSERT INTO lex_session_states (session_id, body, ref, state, state_ref) VALUES (${values(5)})`),
@@ -244,6 +244,22 @@ export const make = ({ dialect }: Database) => {
     expire: sql(`UPDATE lex_sessions SET status = 3, updated_at = ?, revision = revision + 1
       WHERE ${dialect.oneOf("id")}`),
     health: sql("SELECT COUNT(*) AS one FROM (SELECT 1 AS one FROM lex_sessions LIMIT 1) x"),
+    // Exchanges
+    open: sql(`INSERT INTO lex_session_exchanges (session_id, run_id, owner_id, body)
+      SELECT id, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT) FROM lex_sessions
+      WHERE id = ? AND status < ${SessionTables.deleted}${dialect.forUpdate}
+      ON CONFLICT (session_id, run_id) DO UPDATE SET owner_id = excluded.owner_id, body = excluded.body`),
+    exchange: sql("SELECT body FROM lex_session_exchanges WHERE session_id = ? AND run_id = ?"),
+    withdraw: sql("DELETE FROM lex_session_exchanges WHERE session_id = ? AND run_id = ?"),
+    deleteExchanges: sql("DELETE FROM lex_session_exchanges WHERE session_id = ?"),
+    lease: sql(`INSERT INTO lex_session_leases (owner_id, until) VALUES (?, ?)
+      ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`),
+    /** One that never had a lease has none that lasts. */
+    owner: sql("INSERT INTO lex_session_leases (owner_id, until) VALUES (?, 0) ON CONFLICT (owner_id) DO NOTHING"),
+    endedLeases: sql(`SELECT owner_id FROM lex_session_leases WHERE until <= ? ORDER BY until, owner_id LIMIT ?`),
+    orphans: sql(`SELECT body FROM lex_session_exchanges WHERE owner_id = ? ORDER BY session_id, run_id LIMIT ?`),
+    forgetLease: sql(`DELETE FROM lex_session_leases WHERE owner_id = ? AND until <= ?
+      AND NOT EXISTS (SELECT 1 FROM lex_session_exchanges e WHERE e.owner_id = lex_session_leases.owner_id)`),
     // Turns
     turn: sql(
       `SELECT ${turnColumns} FROM lex_session_turns t ${turnPayloads} WHERE t.session_id = ? AND t.turn_id = ?`

@@ -19,6 +19,7 @@ import * as MigrationRun from "./MigrationRun.js"
 import type { MigrationFailure } from "./Migrations.js"
 import * as SqlFailure from "./SqlFailure.js"
 import * as SqlSessionDeletion from "./SqlSessionDeletion.js"
+import * as SqlSessionExchanges from "./SqlSessionExchanges.js"
 import * as SqlSessionReads from "./SqlSessionReads.js"
 import * as SqlSessionStatements from "./SqlSessionStatements.js"
 import * as SqlSessionWrites from "./SqlSessionWrites.js"
@@ -34,6 +35,7 @@ const over = (database: Database): SessionStore.Service => {
   const statements = SqlSessionStatements.make(database)
   const reads = SqlSessionReads.make(database, statements)
   const writes = SqlSessionWrites.make(database, statements)
+  const exchanges = SqlSessionExchanges.make(database, statements)
   const remove = SqlSessionDeletion.make(database, statements)
   return {
     name: database.dialect.name,
@@ -41,6 +43,11 @@ const over = (database: Database): SessionStore.Service => {
     load: (id) => stored(reads.load(id)),
     save: (change) => stored(writes.save(change)),
     append: (addition) => stored(writes.append(addition)),
+    open: (exchange) => stored(exchanges.open(exchange)),
+    exchange: (ref) => stored(exchanges.exchange(ref)),
+    withdraw: (ref) => stored(exchanges.withdraw(ref)),
+    lease: (options) => stored(exchanges.lease(options)),
+    orphans: (options) => stored(exchanges.orphans(options)),
     turn: (ref) => stored(reads.turn(ref)),
     turns: (head, options) => stored(reads.turns(head, options)),
     list: (options) => stored(reads.list(options)),

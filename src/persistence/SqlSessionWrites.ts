@@ -222,8 +222,12 @@ export const make = (database: Database.Database, statements: Statements): Write
         if (bounds !== undefined) {
           yield* lockLimits(tx, session, bounds)
           const before = yield* tx.first(statements.standingForUpdate, [id])
-          const isEnded = before !== undefined && Number(before["status"]) >= SessionTables.ended
-          if (isEnded && Number(before["revision"]) === session.revision - 1) yield* withinLimits(tx, session, bounds)
+          if (before !== undefined && Number(before["revision"]) === session.revision - 1) {
+            const isLive = Number(before["status"]) < SessionTables.ended
+            const isUsers = before["user_id"] === Rows.userKey(session.userId)
+            const left = Refusals.limitsOf({ isLive, isUsers }, bounds)
+            if (left !== undefined) yield* withinLimits(tx, session, left)
+          }
         }
         const row = yield* tx.first(statements.save(isHeavy(rest, kept)), params)
         if (row === undefined) return yield* stale(tx, session)
@@ -261,7 +265,7 @@ export const make = (database: Database.Database, statements: Statements): Write
   })
 
   const append: Writes["append"] = Immediate.fn(function* (addition: Addition) {
-    const { checkpoint, isStateChanged, keepCheckpoints, session, turns } = addition
+    const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
     const rows: Array<Rows.TurnRow> = []
     for (const turn of turns) rows.push(yield* Rows.turnRow(turn))
     const rest = isStateChanged === true ? yield* Rows.sessionRest(session) : yield* Rows.checkMoved(session)
@@ -293,6 +297,7 @@ export const make = (database: Database.Database, statements: Statements): Write
       if (rest !== undefined) yield* setState(tx, id, rest)
       const isTrimmed = kept === undefined ? false : yield* insertCheckpoint(tx, id, kept, keepCheckpoints)
       if (Number(row["is_heavy"]) === 1 && (isTrimmed || rest !== undefined)) yield* sweepStates(tx, id)
+      if (closes !== undefined) yield* tx.run(statements.withdraw, [id, KeyText.encode(closes)])
       return []
     })
     return yield* Effect.catchTag(database.transaction(written), "Known", ({ turns }) => Effect.succeed(turns))

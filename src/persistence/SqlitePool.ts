@@ -20,6 +20,7 @@ import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import { type Level, Session, type Shared } from "./SqliteSession.js"
+import * as SqliteStretch from "./SqliteStretch.js"
 import * as SqliteText from "./SqliteText.js"
 import * as SqliteTurns from "./SqliteTurns.js"
 
@@ -80,6 +81,12 @@ export const held = <A>(
 const closeCursor = (cursor: SqliteDriver.Cursor): void => cursor.close()
 
 abstract class Executor implements Connection {
+  readonly pool: Pool
+  /** Others wait for what this connection holds. */
+  protected abstract readonly isAhead: boolean
+  constructor(pool: Pool) {
+    this.pool = pool
+  }
   protected abstract attempt<A>(
     sql: string,
     operation: Operation<A>,
@@ -92,7 +99,7 @@ abstract class Executor implements Connection {
   protected abstract pull<A>(next: () => A): Effect.Effect<A, SqlError>
 
   private run<A>(sql: string, operation: Operation<A>): Effect.Effect<A, SqlError> {
-    return Immediate.make((fiber) => this.attempt(sql, operation, fiber))
+    return Immediate.make((fiber) => this.pool.inTurn(this.isAhead, () => this.attempt(sql, operation, fiber)))
   }
 
   first(sql: string, params: ReadonlyArray<unknown>): Effect.Effect<any, SqlError> {
@@ -131,7 +138,7 @@ abstract class Executor implements Connection {
         Stream.repeatEffectChunkOption(
           Effect.flatMap(
             Effect.mapError(
-              this.pull(() => cursor.next(CHUNK)),
+              Effect.suspend(() => this.pool.inTurn(this.isAhead, () => this.pull(() => cursor.next(CHUNK)))),
               Option.some
             ),
             (rows) =>
@@ -147,14 +154,13 @@ abstract class Executor implements Connection {
 
 /** A connection that belongs to one fiber until it is released. */
 export class Lease extends Executor {
-  readonly pool: Pool
+  protected readonly isAhead = true
   private readonly session: Session
   private readonly turn: SqliteTurns.Turn
   private readonly asked: number
   private isOpen = true
   constructor(pool: Pool, session: Session, turn: SqliteTurns.Turn, asked: number) {
-    super()
-    this.pool = pool
+    super(pool)
     this.session = session
     this.turn = turn
     this.asked = asked
@@ -214,11 +220,7 @@ export class Lease extends Executor {
 
 /** Statements by themselves. */
 class Direct extends Executor {
-  private readonly pool: Pool
-  constructor(pool: Pool) {
-    super()
-    this.pool = pool
-  }
+  protected readonly isAhead = false
 
   protected attempt<A>(
     sql: string,
@@ -313,6 +315,7 @@ export class Pool {
   readonly busyTimeout: number
   readonly turns: SqliteTurns.Turns = SqliteTurns.make()
   readonly courtesy: SqliteBusy.Courtesy = SqliteBusy.courtesy()
+  private readonly stretch: SqliteStretch.Stretch = SqliteStretch.make(SqliteBusy.now)
   readonly main: Session
   readonly direct: Connection
   private readonly shared: Shared
@@ -356,9 +359,15 @@ export class Pool {
     return found !== undefined && found[0] instanceof this.leased ? found : undefined
   }
 
+  /** At once, or when the event loop had its turn. */
+  inTurn<A, E>(isAhead: boolean, next: () => Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return this.stretch.isOver(isAhead) ? Effect.zipRight(this.stretch.pause(isAhead), Effect.suspend(next)) : next()
+  }
+
   /** Where nobody has to be waited for. */
   leaseNow(): Lease | undefined {
     if (this.writer === undefined || this.turns.isTaken() || this.courtesy.isDue()) return undefined
+    if (this.stretch.isOver(false)) return undefined
     return new this.leased(this, this.writer, this.turns.ask(), SqliteBusy.now())
   }
 
@@ -376,7 +385,9 @@ export class Pool {
               .come()
               .pipe(
                 Effect.zipRight(this.courtesy.standBack),
-                Effect.zipRight(this.patiently(() => this.writing(), asked))
+                Effect.zipRight(
+                  Effect.suspend(() => this.inTurn(true, () => this.patiently(() => this.writing(), asked)))
+                )
               )
           ),
           (session) => new this.leased(this, session, turn, asked)

@@ -1,5 +1,5 @@
 /**
- * Processes that are killed while they write, and what their databases have kept. Five lives for each database; all fifty of them with
+ * Processes that are killed while they write, and what their databases have kept. Two lives for each database; all fifty of them with
  * `npm run test:crash`.
  */
 import * as SqlClient from "@effect/sql/SqlClient"
@@ -13,7 +13,7 @@ import * as Programs from "../support/Programs.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 import * as TestServers from "../support/TestServers.js"
 
-const lives = Number(process.env.CRASH_LIVES ?? 5)
+const lives = Number(process.env.CRASH_LIVES ?? 2)
 const seed = Number(process.env.CRASH_SEED ?? 20_311)
 
 /** The same numbers for the same seed: mulberry32. */

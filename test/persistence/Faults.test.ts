@@ -22,7 +22,7 @@ import * as Stores from "../support/StoreFaults.js"
 import * as TcpProxy from "../support/servers/TcpProxy.js"
 import * as TestServers from "../support/TestServers.js"
 
-const timeout = 60_000
+const timeout = 300_000
 
 const open = (file: string, options: Partial<SqliteClient.Options> = {}) =>
   SqliteClient.layer({ file, driver: "libsql", busyTimeout: "2 seconds", ...options })
@@ -276,7 +276,8 @@ TestServers.suite("postgres", server, (database) => {
         for (const url of wrong) {
           const error = yield* Effect.flip(Layer.build(Stores.over(through(url))))
           assert.deepInclude(error, { _tag: "DatabaseError", reason: "refused", backend: "postgres" })
-          Stores.saysNothing(error, ["opensesame", `nobody-${process.pid}`, "no-such-database", host, String(port)])
+          assert.include(error.message, `${host}:${port}`)
+          Stores.saysNothing(error, ["opensesame", `nobody-${process.pid}`, "no-such-database"])
         }
       }),
     timeout

@@ -55,7 +55,8 @@ const remembered = (runId: Effect.Effect.Success<typeof lived>) =>
     const [found] = yield* memory.retrieve({ ownerId: "ada", query: "cat" })
     assert.strictEqual(found?.entry.content, "my cat is called Tom")
     const log = yield* RunLog.RunLog
-    assert.isAbove((yield* log.read(runId)).length, 2)
+    assert.isAbove((yield* log.read(runId, { userId })).length, 2)
+    assert.deepStrictEqual(yield* log.read(runId), [])
     const audit = yield* AuditLog.AuditLog
     assert.isAbove((yield* audit.read({ userId })).length, 0)
     const governance = yield* Governance.Governance

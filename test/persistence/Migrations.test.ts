@@ -42,7 +42,7 @@ const suite = (name: string, fresh: Effect.Effect<Layer.Layer<SqlClient.SqlClien
     const test = (
       fact: string,
       body: (client: Layer.Layer<SqlClient.SqlClient, unknown>) => Effect.Effect<void, unknown>
-    ) => it.scoped(fact, () => Effect.flatMap(fresh, body), 60_000)
+    ) => it.scoped(fact, () => Effect.flatMap(fresh, body), 300_000)
 
     test("an empty database gets all tables, and nothing more the second time", (client) =>
       Effect.gen(function* () {

@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -77,12 +78,18 @@ const live = (userId: UserId) =>
     })
     const rates = yield* RateLimitStore.RateLimitStore
     yield* rates.take({ key: `rpm:user:${userId}`, amount: 1, limit: 9, windowMs: 60_000 })
-    yield* rates.take({ key: `quota:search:requests:month:2031-04:${userId}`, amount: 1, limit: 9, windowMs: 60_000 })
+    yield* rates.take({
+      key: `quota:search:requests:month:2031-04:user:${userId}`,
+      amount: 1,
+      limit: 9,
+      windowMs: 60_000
+    })
     const approvals = yield* ApprovalStore.ApprovalStore
     yield* approvals.remember({
       key: `always ${userId}`,
-      scope: "user",
-      scopeId: userId,
+      scope: "session",
+      scopeId: "a session that is not kept",
+      userId,
       agent: "helper",
       tool: "pay",
       exact: false,
@@ -169,7 +176,7 @@ const suite = (name: string, open: Open, other: Open) =>
           }).pipe(Effect.provide(yield* other))
           assert.sameMembers(bodyOf(again) as Array<string>, bodyOf(lines) as Array<string>)
         }),
-      60_000
+      300_000
     )
 
     it.scoped(
@@ -190,7 +197,7 @@ const suite = (name: string, open: Open, other: Open) =>
           assert.deepStrictEqual(bodyOf(yield* exportOf(ada)), [JSON.stringify({ end: 0 })])
           assert.deepStrictEqual(yield* erase(ada), {})
         }).pipe((test) => Effect.flatMap(open, (layer) => Effect.provide(test, layer))),
-      60_000
+      300_000
     )
 
     it.scoped(
@@ -232,11 +239,81 @@ const suite = (name: string, open: Open, other: Open) =>
             assert.match(taken.message, /kept already/)
           }).pipe(Effect.provide(yield* open))
         }),
-      60_000
+      300_000
     )
   })
 
 suite("the data of users in SQLite", sqlite, sqlite)
+
+describe("an import", () => {
+  const first = SessionId.make("first")
+  const said = NewTurn.make({ id: TurnId.make("1"), role: "user", content: "hello", timestamp: 1 })
+
+  /** A session of Ada's and a branch of it, given out. */
+  const branched = (after: Effect.Effect<unknown, unknown, Services> = Effect.void) =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const branches = yield* BranchManager.BranchManager
+      yield* sessions.create({ id: first, userId: ada })
+      yield* sessions.addTurn(first, said, { userId: ada })
+      const branch = yield* branches.fork(first, { userId: ada })
+      yield* after
+      return { lines: yield* exportOf(ada), branch: branch.id }
+    })
+
+  /** The lines with a session given to somebody. */
+  const given = (lines: ReadonlyArray<string>, id: string, user: string) => {
+    let changes = 0
+    const all = lines.map((line) => {
+      const parsed = JSON.parse(line)
+      if (parsed.table !== "lex_sessions" || parsed.row[0] !== id) return line
+      parsed.row[1] = user
+      changes++
+      return JSON.stringify(parsed)
+    })
+    assert.strictEqual(changes, 1)
+    return all
+  }
+
+  it.scoped("takes no session of somebody else, be it what a branch goes back to or a branch of it", () =>
+    Effect.gen(function* () {
+      const { branch, lines } = yield* Effect.provide(branched(), yield* sqlite)
+      yield* Effect.gen(function* () {
+        const before = yield* sizes
+        const others: ReadonlyArray<readonly [what: string, id: string, user: string]> = [
+          ["its ancestor is given away", first, "eve"],
+          ["its branch is given away", branch, "eve"],
+          ["its ancestor is nobody's", first, ""],
+          ["its branch is nobody's", branch, ""]
+        ]
+        for (const [what, id, user] of others) {
+          const error = yield* Effect.flip(importOf(given(lines, id, user))).pipe(
+            Effect.orDieWith(() => new Error(what))
+          )
+          assert.deepInclude(error, { _tag: "DataTransferError", part: "sessions" }, what)
+          assert.deepStrictEqual(yield* sizes, before, what)
+        }
+        const sessions = yield* SessionManager.SessionManager
+        assert.isTrue(Option.isNone(yield* sessions.get(first, { userId: UserId.make("eve") })))
+        yield* importOf(lines)
+        assert.lengthOf(yield* sessions.turns(branch, { last: 9, userId: ada }), 1)
+      }).pipe(Effect.provide(yield* sqlite))
+    })
+  )
+
+  it.scoped("takes a branch whose ancestor was deleted", () =>
+    Effect.gen(function* () {
+      const gone = Effect.flatMap(SessionManager.SessionManager, (sessions) => sessions.delete(first, { userId: ada }))
+      const { branch, lines } = yield* Effect.provide(branched(gone), yield* sqlite)
+      yield* Effect.gen(function* () {
+        yield* importOf(lines)
+        const sessions = yield* SessionManager.SessionManager
+        assert.isTrue(Option.isNone(yield* sessions.get(first, { userId: ada })))
+        assert.lengthOf(yield* sessions.turns(branch, { last: 9, userId: ada }), 1)
+      }).pipe(Effect.provide(yield* sqlite))
+    })
+  )
+})
 
 describe("what is kept elsewhere than in the database", () => {
   for (const [part, settings] of [

@@ -93,7 +93,7 @@ describe("without its packages", () => {
             hint: "npm install pg @effect/sql @effect/sql-pg"
           })
         }),
-      60_000
+      300_000
     )
   }
 })
@@ -269,7 +269,7 @@ TestServers.suite("postgres", server, (address) => {
           Util.inspect(error, { depth: 9, showHidden: true }),
           Cause.pretty(Cause.fail(error))
         ]) {
-          for (const secret of [address.password, "wr0ng", "n0body", "n0where", "127.0.0.1", address.url]) {
+          for (const secret of [address.password, "wr0ng", "n0body", "n0where", address.url]) {
             assert.notInclude(text, secret)
           }
         }
@@ -281,16 +281,16 @@ TestServers.suite("postgres", server, (address) => {
         const password = yield* failure({ password: Redacted.make("wr0ng") })
         assert.deepStrictEqual(
           [password.reason, password.message],
-          ["refused", "Postgres refused the user or its password"]
+          ["refused", `Postgres refused the user or its password (${address.host}:${address.port})`]
         )
         assert.strictEqual((yield* failure({ username: "n0body" })).reason, "refused")
         const database = yield* failure({ database: "n0where" })
         assert.deepStrictEqual(
           [database.reason, database.message],
-          ["refused", "Postgres has no database of this name"]
+          ["refused", `Postgres has no database of this name (${address.host}:${address.port})`]
         )
         assert.strictEqual((yield* failure({ port: 1 })).reason, "unreachable")
-        assert.strictEqual((yield* failure({ host: "n0where.invalid" })).reason, "unreachable")
+        assert.strictEqual((yield* failure({ host: "absent.invalid" })).reason, "unreachable")
       })
     )
 
@@ -318,14 +318,14 @@ TestServers.suite("postgres", server, (address) => {
         const proxy = yield* TcpProxy.make(address)
         yield* proxy.stall
         const fiber = yield* Effect.fork(
-          Effect.scoped(client(options("opening", { host: proxy.host, port: proxy.port, connectTimeout: "1 seconds" })))
+          Effect.scoped(
+            client(options("opening", { host: proxy.host, port: proxy.port, connectTimeout: "10 minutes" }))
+          )
         )
-        yield* Processes.eventually(() => proxy.open() === 1, 3_000)
-        const [time, exit] = yield* Effect.timed(Fiber.interrupt(fiber))
-        assert.strictEqual(reasonOf(exit), "interrupted")
-        assert.isBelow(Duration.toMillis(time), 500)
+        yield* Processes.eventually(() => proxy.open() === 1)
+        assert.strictEqual(reasonOf(yield* Fiber.interrupt(fiber)), "interrupted")
         yield* proxy.resume
-        yield* Processes.eventually(() => proxy.open() === 0, 3_000)
+        yield* Processes.eventually(() => proxy.open() === 0)
       })
     )
 

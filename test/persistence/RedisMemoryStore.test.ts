@@ -71,7 +71,7 @@ TestServers.suite("redis", available, (server) => {
             )
             yield* body(mine, theirs, client, prefix)
           }).pipe(Effect.provide(redis)),
-        60_000
+        300_000
       )
 
     const keysOf = (client: RedisClient.Service, prefix: string, end = "") =>
@@ -158,7 +158,7 @@ TestServers.suite("redis", available, (server) => {
             { numRuns: 30 }
           )
         ),
-      60_000
+      300_000
     )
 
     test("many fibers of two processes store for one owner at once, and none of it is lost", (mine, theirs) =>

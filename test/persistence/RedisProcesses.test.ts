@@ -53,6 +53,6 @@ TestServers.suite("redis", available, (server) => {
         const entries = yield* memory.count(RedisWriters.owner, {})
         assert.strictEqual(entries, 100)
       }),
-    90_000
+    300_000
   )
 })

@@ -190,14 +190,14 @@ TestServers.suite("postgres", database, () => {
         assert.strictEqual(left().length, 1)
         socket.destroy()
         const homes = () => Fs.readdirSync(Path.join(folder, left()[0] as string, "postgres", "home"))
-        yield* Processes.eventually(() => homes().length === 2, 10_000)
+        yield* Processes.eventually(() => homes().length === 2)
         assert.isTrue(yield* refused(own.port))
         assert.isFalse(yield* refused(shared.port))
         yield* Effect.promise(end)
         assert.isTrue(yield* refused(shared.port))
         assert.deepStrictEqual([alive(pid), left()], [false, []])
       }),
-    60_000
+    300_000
   )
 
   it.scopedLive(
@@ -206,12 +206,12 @@ TestServers.suite("postgres", database, () => {
       Effect.gen(function* () {
         const { ask, ended, left, pid } = yield* keeper
         yield* Effect.fork(ask({ operation: "postgres" }))
-        yield* Processes.eventually(() => left().length === 1, 10_000)
+        yield* Processes.eventually(() => left().length === 1)
         process.kill(pid, "SIGTERM")
         yield* Effect.promise(() => ended)
         assert.deepStrictEqual([alive(pid), left()], [false, []])
       }),
-    60_000
+    300_000
   )
 })
 

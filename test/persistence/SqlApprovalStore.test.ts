@@ -49,13 +49,15 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
         const text = Option.map(found, ({ request }) => (request.params as { readonly text: string }).text)
         return Option.getOrUndefined(text) === name.repeat(2000)
       }),
-    // All there is may be forgotten; the newest that are not too many are as many as may be kept.
-    allowed: [/^DELETE FROM lex_decisions WHERE 1 = 1$/, /OFFSET/],
+    // All there is, and all of nobody's, may be forgotten; the newest that are not too many are as many as may be kept.
+    allowed: [/^DELETE FROM lex_decisions WHERE 1 = 1( AND user_id IS NULL)?$/, /OFFSET/],
     everything: (store) =>
       Effect.gen(function* () {
         const filters: ReadonlyArray<ApprovalStore.Filter> = [
           {},
           { userId: "u" },
+          { userId: null },
+          { userId: null, tool: "t" },
           { sessionId: "s", tool: "t" },
           { runId: "r", agent: "a" },
           { rootRunId: "r" },
@@ -72,6 +74,8 @@ SqlBackends.suite("SqlApprovalStore", (backend) => {
         for (const filter of [
           {},
           { scope: "user" as const },
+          { userId: "u", tool: "t" },
+          { userId: null },
           { scopeId: "u", tool: "t", agent: "a" },
           { agent: "a" }
         ]) {

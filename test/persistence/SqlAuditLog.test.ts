@@ -5,6 +5,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as SqlAuditLog from "../../src/persistence/SqlAuditLog.js"
 import * as AuditLogSuite from "../governance/AuditLogSuite.js"
@@ -16,7 +17,9 @@ const rows = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 )
 
 const tokens = (log: AuditLog.Service, filter: AuditLog.Filter) =>
-  Effect.map(log.read({ limit: Number.POSITIVE_INFINITY, ...filter }), (events) => events.map(({ tokens }) => tokens))
+  Effect.map(SystemAccess.grant(log.read({ limit: Number.POSITIVE_INFINITY, ...filter })), (events) =>
+    events.map(({ tokens }) => tokens)
+  )
 
 SqlBackends.suite("SqlAuditLog", (backend) => {
   AuditLogSuite.suite("SQL", Layer.provide(SqlAuditLog.layer(), backend.layer))
@@ -42,7 +45,10 @@ SqlBackends.suite("SqlAuditLog", (backend) => {
           { model: "m" },
           { eventTypes: ["created", "llm_call"] }
         ]
-        for (const filter of filters) yield* log.read(filter)
+        for (const filter of filters) {
+          yield* log.read(filter)
+          yield* SystemAccess.grant(log.read(filter))
+        }
         yield* Effect.forEach(Array.from({ length: 200 }), () => log.record({ eventType: "created" }))
       })
   })

@@ -100,6 +100,22 @@ SqlBackends.suite("SqlCostLedger", (database) => {
     }).pipe(Effect.provide(Layer.provide(SqlCostLedger.layer({ spendTtl: 0 }), database.layer)))
   )
 
+  it.effect("keeps the accounts of a renewed hold", () =>
+    Effect.gen(function* () {
+      const ledger = yield* CostLedger.CostLedger
+      yield* ledger.hold({ id: "h", amount: of(10), accounts: [{ account: "b" }, { account: "a" }] })
+      for (let round = 0; round < 4; round++) {
+        yield* TestClock.adjust("900 millis")
+        assert.strictEqual(yield* ledger.renew(["h"]), 1)
+      }
+      assert.deepStrictEqual((yield* ledger.read("a")).reserved, of(10))
+      assert.isDefined(yield* ledger.settle("h", of(4)))
+      assert.deepStrictEqual(yield* ledger.read("b"), { spent: of(4), reserved: of(0) })
+    }).pipe(
+      Effect.provide(Layer.provide(SqlCostLedger.layer({ holdTtl: "1 second", spendTtl: "1 second" }), database.layer))
+    )
+  )
+
   test(
     "what is over is given back before anything is decided, one by one",
     Effect.gen(function* () {
@@ -107,7 +123,7 @@ SqlBackends.suite("SqlCostLedger", (database) => {
       const hold = (id: string) =>
         ledger.hold({ id, amount: of(50), accounts: [upTo("a", 100), { account: `run:${id}` }] })
       yield* hold("1")
-      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("15 seconds")
       yield* hold("2")
       assert.deepStrictEqual(yield* hold("3"), {
         _tag: "Refused",
@@ -116,11 +132,11 @@ SqlBackends.suite("SqlCostLedger", (database) => {
         limit: 100,
         used: 100
       })
-      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("15 seconds")
       assert.strictEqual((yield* hold("3"))._tag, "Held")
       assert.strictEqual((yield* hold("4"))._tag, "Refused")
       assert.deepStrictEqual((yield* ledger.book(["a"], of(1)))[0]?.balance, { spent: of(1), reserved: of(100) })
-      yield* TestClock.adjust("30 minutes")
+      yield* TestClock.adjust("15 seconds")
       assert.deepStrictEqual((yield* ledger.book(["a"], of(1)))[0]?.balance, { spent: of(2), reserved: of(50) })
       assert.deepStrictEqual(yield* ledger.read("run:1"), nothing)
       yield* consistent
@@ -314,6 +330,9 @@ SqlBackends.suite("SqlCostLedger", (database) => {
         ["write", texts.write(2), ["a", 1, 1, 1, 1, 1, 1, 1, "b", 1, 1, 1, 1, 1, 1, 1]],
         ["writeAlone", texts.writeAlone, ["a", 1, 1, 1, 1, 1, 1, 1]],
         ["remove", texts.remove, ["h", 1]],
+        ["renew", texts.renew, [2, list, 1]],
+        ["lockShorter", texts.lockShorter, [list, 2]],
+        ["keep", texts.keep, [2, list]],
         ["removeOver", texts.removeOver, ["h", 1]],
         ["removeOverIn", texts.removeOverIn, [list, 1]],
         ["lower", texts.lower, [1, 1, "a"]],

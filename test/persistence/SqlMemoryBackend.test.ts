@@ -186,7 +186,7 @@ SqlDatabases.suite("SqlMemoryBackend", ({ layer, name, second }) => {
         { numRuns: name === "sqlite" ? 10 : 4 }
       )
     )
-  }, 60_000)
+  }, 300_000)
 
   test("64 fibers that write for one owner lose nothing, and search knows of all", (backend) =>
     Effect.gen(function* () {

@@ -15,7 +15,7 @@ const sqlite = await SqliteFile.database({ setup: Migrations.run })
 const postgres = await PostgresServer.database({ setup: Migrations.run })
 
 /** Processes that compile what they are made of take their time on a machine that is busy. */
-const timeout = 90_000
+const timeout = 300_000
 
 const limit = 100
 

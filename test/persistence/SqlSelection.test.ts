@@ -178,7 +178,7 @@ SqlDatabases.suite("a selection as SQL", ({ layer, name }) => {
           )
         )
       }).pipe(Effect.provide(layer)),
-    60_000
+    300_000
   )
 
   it.effect("entries with more attributes than are looked for are selected by any of them", () =>

@@ -5,7 +5,7 @@ import * as SessionStoreSuite from "../../src/testing/SessionStoreSuite.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 
 /** Random operations are followed by forty reads each: a server behind a socket needs its time for them. */
-const timeout = 120_000
+const timeout = 300_000
 
 SqlBackends.suite("the store of sessions", ({ layer }) => {
   const store = Layer.provide(SqlSessionStore.layer, layer)

@@ -6,7 +6,7 @@ import * as LangGraphValidation from "../support/LangGraphValidation.js"
 import * as PostgresServer from "../support/PostgresServer.js"
 import * as TestServers from "../support/TestServers.js"
 
-const timeout = 120_000
+const timeout = 300_000
 
 /** The case that LangGraph's own saver skips is among them. */
 const passes = (

@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { SessionId } from "../../src/domain/Ids.js"
+import { RunId, SessionId } from "../../src/domain/Ids.js"
 import * as Database from "../../src/persistence/Database.js"
 import * as SqlSessionStore from "../../src/persistence/SqlSessionStore.js"
 import { CheckpointId } from "../../src/session/Session.js"
@@ -25,6 +25,16 @@ import {
 import * as SqlBackends from "../support/SqlBackends.js"
 
 const large = "x".repeat(20_000)
+
+const exchanged = Effect.fnUntraced(function* (store: SessionStore.Service) {
+  const ref = { sessionId: SessionId.make("s"), runId: RunId.make("r") }
+  yield* store.lease({ owner: "idle", until: epoch })
+  yield* store.open({ ...ref, owner: "me", turns: [] })
+  yield* store.exchange(ref)
+  yield* store.orphans({ at: epoch, limit: 10 })
+  yield* store.withdraw(ref)
+  yield* store.orphans({ at: epoch, limit: 10 })
+})
 
 /** Everything a store can be asked for, so that each of its statements is seen. */
 const everything = Effect.fnUntraced(function* (store: SessionStore.Service) {
@@ -52,6 +62,7 @@ const everything = Effect.fnUntraced(function* (store: SessionStore.Service) {
   one = yield* said(store, yield* restored(store, changed, "k"), "t4")
   yield* store.save({ session: next(one, { status: "closed" }) })
   yield* store.save({ session: next(next(one), { status: "active" }), limits })
+  yield* exchanged(store)
   yield* store.load(SessionId.make("s"))
   yield* store.turn(ref("s", "t1"))
   yield* store.turns(ref("s", "t4"), { limit: 2 })

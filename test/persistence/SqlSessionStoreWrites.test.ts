@@ -35,7 +35,7 @@ import * as SessionRows from "../support/SessionRows.js"
 import * as SqlBackends from "../support/SqlBackends.js"
 import * as YieldingScheduler from "../support/YieldingScheduler.js"
 
-const timeout = 60_000
+const timeout = 300_000
 
 const large = (text: string): string => text.padEnd(100_000, "Lorem ipsum dolor sit amet. ")
 

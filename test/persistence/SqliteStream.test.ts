@@ -127,7 +127,10 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
             const mine = yield* Stream.runCollect(sql`SELECT v FROM t WHERE id = 5000`.stream)
             assert.deepStrictEqual(Chunk.toReadonlyArray(mine), [{ v: "mine" }])
             const nested = yield* Stream.runFoldEffect(Stream.take(sql`SELECT id FROM t`.stream, 250), 0, (n) =>
-              Effect.as(n < 5 ? sql`UPDATE t SET v = 'seen' WHERE id = ${n}` : Effect.void, n + 1)
+              Effect.as(
+                Effect.when(sql`UPDATE t SET v = 'seen' WHERE id = ${n}`, () => n < 5),
+                n + 1
+              )
             )
             assert.strictEqual(nested, 250)
             const pull = yield* Scope.extend(Stream.toPull(sql.unsafe(endless).stream), scope)
@@ -219,7 +222,10 @@ SqliteDrivers.suite("streams of SqliteClient", (driver) => {
       yield* sql`CREATE TABLE t (id INTEGER PRIMARY KEY)`
       yield* sql`INSERT INTO t SELECT value FROM json_each(${JSON.stringify(Array.from({ length: 500 }, (_, n) => n))})`
       const seen = yield* Stream.runFoldEffect(sql`SELECT id FROM t`.stream, 0, (n) =>
-        Effect.as(n === 0 ? sql`DELETE FROM t` : Effect.void, n + 1)
+        Effect.as(
+          Effect.when(sql`DELETE FROM t`, () => n === 0),
+          n + 1
+        )
       )
       assert.strictEqual(seen, 500)
       assert.deepStrictEqual(yield* sql`SELECT count(*) AS n FROM t`, [{ n: 0 }])

@@ -83,7 +83,7 @@ const cases = (dialect: Dialect.Dialect, one: Client, other: Client) => {
           }).pipe(Effect.provide(FirstVersion.stores))
         }).pipe(Effect.provide(one))
       }),
-    60_000
+    300_000
   )
 
   it("the first version never changes", () => {
