@@ -6,7 +6,7 @@
  */
 import * as Graph from "effect/Graph"
 import * as GraphTables from "./GraphTables.js"
-import type { StateGraph } from "./StateGraph.js"
+import type { Edge, StateGraph } from "./StateGraph.js"
 
 type Erased = StateGraph<string, any, any, any, any>
 
@@ -28,6 +28,10 @@ interface Ends {
   readonly in: Graph.NodeIndex
   readonly out: Graph.NodeIndex
 }
+
+/** When an edge is taken, in words; nothing where it always is. */
+const conditionOf = (edge: Edge<any, string>, target: string): string =>
+  GraphTables.isBranch(edge) ? (edge.labels?.[target] ?? edge.when.name) || "when" : ""
 
 const draw = (canvas: Canvas, graph: Erased, label: string): Ends & { readonly box: Box } => {
   const nodes: Array<Graph.NodeIndex> = []
@@ -61,8 +65,9 @@ const draw = (canvas: Canvas, graph: Erased, label: string): Ends & { readonly b
 
   Graph.addEdge(canvas, start, endsOf(graph.start).in, "")
   for (const [name, edge] of graph.edges) {
-    const when = GraphTables.isBranch(edge) ? "when" : ""
-    for (const target of GraphTables.targetsOf(edge)) Graph.addEdge(canvas, endsOf(name).out, endsOf(target).in, when)
+    for (const target of GraphTables.targetsOf(edge)) {
+      Graph.addEdge(canvas, endsOf(name).out, endsOf(target).in, conditionOf(edge, target))
+    }
   }
   return { in: start, out: end, box: { label, nodes, boxes } }
 }

@@ -41,7 +41,7 @@ export type GraphIssue = typeof GraphIssue.Type
  * @since 0.1.0
  * @category errors
  */
-export class GraphCompileError extends Schema.TaggedError<GraphCompileError>(
+export class GraphCompileError extends ErrorCode.TaggedError<GraphCompileError>(
   "effect-lexigram/graph/GraphError/GraphCompileError"
 )("GraphCompileError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_100"),
@@ -55,7 +55,7 @@ export class GraphCompileError extends Schema.TaggedError<GraphCompileError>(
  * @since 0.1.0
  * @category errors
  */
-export class GraphStepLimitError extends Schema.TaggedError<GraphStepLimitError>(
+export class GraphStepLimitError extends ErrorCode.TaggedError<GraphStepLimitError>(
   "effect-lexigram/graph/GraphError/GraphStepLimitError"
 )("GraphStepLimitError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_101"),
@@ -73,7 +73,7 @@ export class GraphStepLimitError extends Schema.TaggedError<GraphStepLimitError>
  * @since 0.1.0
  * @category errors
  */
-export class GraphNodeTimeoutError extends Schema.TaggedError<GraphNodeTimeoutError>(
+export class GraphNodeTimeoutError extends ErrorCode.TaggedError<GraphNodeTimeoutError>(
   "effect-lexigram/graph/GraphError/GraphNodeTimeoutError"
 )("GraphNodeTimeoutError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_102"),
@@ -111,7 +111,7 @@ export type Waiting = typeof Waiting.Type
  * @since 0.1.0
  * @category errors
  */
-export class GraphWaitingError extends Schema.TaggedError<GraphWaitingError>(
+export class GraphWaitingError extends ErrorCode.TaggedError<GraphWaitingError>(
   "effect-lexigram/graph/GraphError/GraphWaitingError"
 )("GraphWaitingError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_103"),
@@ -127,7 +127,7 @@ export class GraphWaitingError extends Schema.TaggedError<GraphWaitingError>(
  * @since 0.1.0
  * @category errors
  */
-export class GraphCheckpointError extends Schema.TaggedError<GraphCheckpointError>(
+export class GraphCheckpointError extends ErrorCode.TaggedError<GraphCheckpointError>(
   "effect-lexigram/graph/GraphError/GraphCheckpointError"
 )("GraphCheckpointError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_104"),
@@ -151,7 +151,7 @@ export class GraphCheckpointError extends Schema.TaggedError<GraphCheckpointErro
  * @since 0.1.0
  * @category errors
  */
-export class CheckpointerError extends Schema.TaggedError<CheckpointerError>(
+export class CheckpointerError extends ErrorCode.TaggedError<CheckpointerError>(
   "effect-lexigram/graph/GraphError/CheckpointerError"
 )("CheckpointerError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_105"),
@@ -165,7 +165,7 @@ export class CheckpointerError extends Schema.TaggedError<CheckpointerError>(
  * @since 0.1.0
  * @category errors
  */
-export class GraphDefectError extends Schema.TaggedError<GraphDefectError>(
+export class GraphDefectError extends ErrorCode.TaggedError<GraphDefectError>(
   "effect-lexigram/graph/GraphError/GraphDefectError"
 )("GraphDefectError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_106"),

@@ -16,6 +16,7 @@ export const withTimeout =
   (state, context) =>
     Deadline.run(() => run(state, context), {
       whole: timeoutMs,
+      pausable: true,
       onTimeout: () =>
         new GraphNodeTimeoutError({
           message: `Node "${context.node}" of graph "${context.graph}" took longer than ${timeoutMs} ms`,

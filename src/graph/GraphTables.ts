@@ -126,6 +126,11 @@ export const check = (graph: Erased): ReadonlyArray<GraphIssue> => {
     const targets = targetsOf(edge)
     if (targets.length === 0)
       add("no-target", `the edge of ${quote(name)} leads nowhere: name a target, or "END"`, name)
+    for (const target of isBranch(edge) ? Object.keys(edge.labels ?? {}) : []) {
+      if (targets.includes(target)) continue
+      const hint = meant(target, targets)
+      add("unknown-node", `${quote(name)} has a label for ${quote(target)}, which it does not lead to${hint}`, name)
+    }
     for (const target of targets) {
       if (target === END || names.has(target)) continue
       add(

@@ -16,6 +16,7 @@ import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schedule from "effect/Schedule"
 import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EventSink from "../internal/EventSink.js"
 import type { Checkpointer, Json } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
@@ -98,13 +99,15 @@ export interface Node<in out S, out E = never, out R = never> {
 }
 
 /**
- * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`.
+ * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`. `labels` say in words
+ * when each target is next; the diagram shows them at its edges, and the name of `when` where a target has none.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Branch<in S, out To extends string> {
   readonly to: ReadonlyArray<To>
+  readonly labels?: { readonly [target: string]: string } | undefined
   readonly when: (state: S) => To | ReadonlyArray<To>
 }
 
@@ -496,8 +499,11 @@ export const invoke = <N extends string, S, I, E, R>(
   options?: InvokeOptions<NoInfer<S>> | undefined
 ): Effect.Effect<S, E | GraphStepLimitError, R> => GraphRunner.run(compiled[CompiledTypeId], initial, options ?? {})
 
+const source = { capacity: 64, patience: ReaderTimeout.current }
+
 /**
- * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream interrupts the run.
+ * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream interrupts the run, and so
+ * does a reader that takes longer than `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category execution
@@ -506,15 +512,15 @@ export const stream = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
   initial: NoInfer<S>,
   options?: RunOptions | undefined
-): Stream.Stream<GraphEvent<S>, E | GraphStepLimitError, R> =>
-  EventSink.stream({ capacity: 64 }, (sink: EventSink.EventSink<GraphEvent<S>, never>) => {
+): Stream.Stream<GraphEvent<S>, E | GraphStepLimitError | ReaderTimeout.ReaderTimeoutError, R> =>
+  EventSink.stream<GraphEvent<S>, E | GraphStepLimitError | ReaderTimeout.ReaderTimeoutError, R>(source, (sink) => {
     const tell = (event: GraphEvent<S>): Effect.Effect<void> =>
       Effect.suspend(() => {
         sink.push(event)
         return sink.settle() ?? Effect.void
       })
     const run = GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell })
-    return Effect.tap(run, (state) => tell({ _tag: "Finished", graph: compiled.name, state }))
+    return sink.attended(Effect.tap(run, (state) => tell({ _tag: "Finished", graph: compiled.name, state })))
   })
 
 /**

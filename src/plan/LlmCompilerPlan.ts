@@ -6,7 +6,7 @@
  * - JSON: a list of tasks, at the top or under `tasks`, `nodes`, `plan` or `steps`.
  *
  * A task refers to the result of another by `$1` or `${1}`, where tasks have names (and in blocks) by `#name` or `${name}` as well,
- * anywhere in its arguments. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
+ * anywhere in its arguments. Inside a longer text a `$n` above the numbers of all tasks is text: a price. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
  *
  * @since 0.1.0
  */
@@ -15,7 +15,7 @@ import * as Schema from "effect/Schema"
 import * as PlanArguments from "./PlanArguments.js"
 import * as PlanCollector from "./PlanCollector.js"
 import type { PlanError, PlanIssue } from "./PlanError.js"
-import { type Cursor, callArguments, maxChars, NONE, next, type Reading as Step } from "./PlanLiteral.js"
+import { type Cursor, callArguments, maxChars, NONE, type Reading as Step, skipSpace } from "./PlanLiteral.js"
 import * as PlanStructure from "./PlanStructure.js"
 
 /**
@@ -111,7 +111,7 @@ export interface Parser {
 }
 
 const taskHead =
-  /^(?:[-*>]\s+)?[*_`]{0,3}(?:task\s+)?[$#]?(\d{1,64})\s*(?:[.):=]|-\s)\s*[*_`]{0,3}\s*([\p{L}_][\p{L}\p{N}_.-]{0,127})[*_`]{0,3}\s*(\(?)/iu
+  /^(?:[-*>]\s+)?[*_`]{0,3}(?:task\s+)?[$#]?(\d{1,64})\s*(?:[.):=]|-\s)\s*(?:[*_`]{1,3}\s*)?([\p{L}_][\p{L}\p{N}_.-]{0,127})[*_`]{0,3}\s*(\(?)/iu
 const joinHead = /^(?:[-*>]\s+)?[*_`]{0,3}(join)\s*(\()/i
 const thoughtHead = /^(?:[-*>#]+\s+)?[*_]{0,3}thought(?:\s*\d+)?[*_]{0,3}\s*:[*_]{0,3}[ \t]*/i
 const endOfPlan = /^<END_OF_PLAN>/i
@@ -173,6 +173,18 @@ function* call(cursor: Cursor, plan: PlanCollector.Collector, id: string | undef
 
 const KEEP = 8192
 
+/** The first character of the next line that is not empty. Keeps no empty lines: each further piece would be joined to all of them. */
+function* begin(cursor: Cursor): Step<string> {
+  for (;;) {
+    skipSpace(cursor)
+    if (cursor.at < cursor.text.length) return cursor.text[cursor.at] as string
+    if (cursor.ended) return ""
+    cursor.text = ""
+    cursor.at = 0
+    yield
+  }
+}
+
 function* read(cursor: Cursor, plan: PlanCollector.Collector): Step<void> {
   const blocks = PlanStructure.makeBlocks(plan)
   while (!plan.isOver) {
@@ -180,7 +192,7 @@ function* read(cursor: Cursor, plan: PlanCollector.Collector): Step<void> {
       cursor.text = cursor.text.slice(cursor.at)
       cursor.at = 0
     }
-    const char = yield* next(cursor)
+    const char = yield* begin(cursor)
     if (char === "") break
     if (plan.written === 0 && !blocks.isOpen() && (yield* PlanStructure.beginsJson(cursor, char))) {
       return yield* PlanStructure.json(cursor, plan)

@@ -77,7 +77,7 @@ const propertiesOf = (schema: Schema): { readonly [name: string]: unknown } =>
 /** The parameters of a tool in the order in which its schema names them. */
 export const parameterNames = (schema: Schema): ReadonlyArray<string> => Object.keys(propertiesOf(schema))
 
-const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
 /** A value in the type its place asks for, where no more than its notation is different: results come as text, numbers as words. */
 const fit = (value: unknown, schema: unknown, depth: number): unknown => {

@@ -25,9 +25,16 @@ export const grammars: { readonly [N in PlanTask["notation"]]: PlanArguments.Gra
   }
 }
 
-/** Numbers behind a `$`: they can be nothing but references, while a word behind `#` may be a word. */
-export const sureReferences = (value: unknown): ReadonlySet<string> =>
-  new Set(PlanArguments.references(value, grammars.$))
+const sure: PlanArguments.Grammar = {
+  pattern: /\$\{\s*\$?(\d+)\s*\}|^\s*\$(\d+)\s*$/g,
+  idOf: grammars.$.idOf
+}
+
+/**
+ * Numbers behind a `$` that are a whole string, or stand in braces: they can be nothing but references. Inside a longer text a number may
+ * be a price, as a word behind `#` may be a word.
+ */
+export const sureReferences = (value: unknown): ReadonlySet<string> => new Set(PlanArguments.references(value, sure))
 
 export const quote = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
 
@@ -73,7 +80,7 @@ export const idOf = (text: string): string =>
     text
       .trim()
       .slice(0, 200)
-      .replace(/^[$#{]+|[}:]+$/g, "")
+      .replace(/^[$#{]+|(?<![}:])[}:]+$/g, "")
   )
 
 export class Collector {
@@ -82,7 +89,7 @@ export class Collector {
   readonly #names: ReadonlyArray<string> | undefined
   readonly #earlier: ReadonlyMap<string, boolean>
   readonly #tasks = new Map<string, PlanTask>()
-  /** Tasks with words that may turn out to be references to later tasks. */
+  /** Tasks with words and numbers in their texts that may turn out to be references to later tasks. */
   readonly #held = new Map<string, ReadonlyArray<string>>()
   #fresh: Array<PlanTask> = []
   #thoughts: Array<string> = []
@@ -235,19 +242,36 @@ export class Collector {
     }
   }
 
-  /** A word behind `#` that names no task is text, unless it differs from the names of tasks in its number alone. */
+  /**
+   * A word behind `#` that names no task is text, unless it differs from the names of tasks in its number alone; so is a number behind `$`
+   * inside a longer text where it is above the numbers of all tasks.
+   */
   #settleHeld(): void {
-    const stem = (id: string) => id.replace(/\d+$/, "")
+    const stem = (id: string) => id.replace(/(?<!\d)\d+$/, "")
     const stems = new Set(Array.from(this.#tasks.keys(), stem))
+    const highest = this.#highestNumber()
     for (const [id, open] of this.#held) {
       const task = this.#tasks.get(id) as PlanTask
-      const more = open.filter(
-        (other) => this.#tasks.has(other) || (!isNumber(other) && stem(other) !== other && stems.has(stem(other)))
-      )
+      const numbers = new Set(PlanArguments.references({ args: task.args, named: task.named }, grammars.$))
+      const isMeant = (other: string) =>
+        isNumber(other)
+          ? numbers.has(other) && Number(other) <= highest
+          : stem(other) !== other && stems.has(stem(other))
+      const more = open.filter((other) => this.#tasks.has(other) || isMeant(other))
       const settled = { ...task, dependencies: sorted(new Set([...task.dependencies, ...more])) }
       this.#tasks.set(id, settled)
     }
     this.#held.clear()
+  }
+
+  /** Of all tasks this plan can mean: those before its join, and those it goes on from. */
+  #highestNumber(): number {
+    const last = Number(this.#join?.id)
+    let highest = Math.max(this.#highest, last <= 2 * this.#maxTasks ? last - 1 : 0)
+    if (!this.#restarts) {
+      for (const id of this.#earlier.keys()) if (isNumber(id)) highest = Math.max(highest, Number(id))
+    }
+    return highest
   }
 
   /** Numbers before the join that no task has; not looked for where numbers are far apart. */

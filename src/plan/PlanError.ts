@@ -32,9 +32,12 @@ export interface PlanIssue extends Schema.Schema.Type<typeof PlanIssue> {}
  * @since 0.1.0
  * @category errors
  */
-export class PlanError extends Schema.TaggedError<PlanError>("effect-lexigram/plan/PlanError/PlanError")("PlanError", {
-  ...ErrorCode.fields("LEX_ERR_AGT_108"),
-  strategyName: Schema.String,
-  partial: Schema.optional(Reached),
-  issues: Schema.NonEmptyArray(PlanIssue)
-}) {}
+export class PlanError extends ErrorCode.TaggedError<PlanError>("effect-lexigram/plan/PlanError/PlanError")(
+  "PlanError",
+  {
+    ...ErrorCode.fields("LEX_ERR_AGT_108"),
+    strategyName: Schema.String,
+    partial: Schema.optional(Reached),
+    issues: Schema.NonEmptyArray(PlanIssue)
+  }
+) {}

@@ -41,10 +41,15 @@ function* peek(cursor: Cursor): Reading<string> {
 
 const isSpace = (char: string): boolean => char === " " || char === "\n" || char === "\t" || char === "\r"
 
+/** Moves the cursor to the next character that is no white space, or to the end of what is there. */
+export const skipSpace = (cursor: Cursor): void => {
+  while (cursor.at < cursor.text.length && isSpace(cursor.text[cursor.at] as string)) cursor.at++
+}
+
 /** The next character that is no white space; the cursor stands on it. */
 export function* next(cursor: Cursor): Reading<string> {
   for (;;) {
-    while (cursor.at < cursor.text.length && isSpace(cursor.text[cursor.at] as string)) cursor.at++
+    skipSpace(cursor)
     if (cursor.at < cursor.text.length) return cursor.text[cursor.at] as string
     if (cursor.ended) return ""
     yield

@@ -127,9 +127,9 @@ export function* json(cursor: Cursor, plan: Collector): Reading<void> {
   }
 }
 
-const nodeLine = /^[*\s>-]*NODE[*]*\s*:?[*]*\s*[#{]?([^\s*:}]{1,200})[\s*:}]*$/i
+const nodeLine = /^[*\s>-]*NODE\*{0,4}\s{0,8}:?\*{0,4}\s{0,8}[#{]?([^\s*:}]{1,200})[\s*:}]*$/i
 const fieldLine =
-  /^[*\s>-]*(TOOL|ARGS|ARGUMENTS|PARAMS|DEPENDS[_ ]?ON|DEPENDENCIES|THOUGHT|REASON)[*]*\s*:[*]*[ \t]*(.*)$/is
+  /^[*\s>-]*(TOOL|ARGS|ARGUMENTS|PARAMS|DEPENDS[_ ]?ON|DEPENDENCIES|THOUGHT|REASON)[*]*\s*:[*]*[ \t]*(.*)/is
 
 interface Block {
   readonly id: string
@@ -166,7 +166,7 @@ export const makeBlocks = (plan: Collector) => {
     const tool = (field(open, "tool") ?? "")
       .trim()
       .slice(0, 200)
-      .replace(/^[`"'*]+|[`"'*]+$/g, "")
+      .replace(/^[`"'*]+|(?<![`"'*])[`"'*]+$/g, "")
     const argsRaw = withoutFence(field(open, "args") ?? "")
     const given = /^[{[]/.test(argsRaw)
       ? JsonRepair.parse(argsRaw)

@@ -5,7 +5,10 @@
  * @since 0.1.0
  */
 import * as Either from "effect/Either"
+import * as PlanBounds from "./PlanBounds.js"
 import { PlanError } from "./PlanError.js"
+import * as PlanLines from "./PlanLines.js"
+import { fence, HEAD, type Line, type Marker, markers, planMarker, tag } from "./PlanLines.js"
 
 /**
  * One step of a plan.
@@ -36,112 +39,6 @@ export interface PlanText {
   readonly preamble: string
   /** What stands behind the last step. */
   readonly epilogue: string
-}
-
-/** How a line announces a step; of all in a text, those of the first kind that occurs are its steps. */
-type Marker = "label" | "numbered-heading" | "number" | "bullet" | "tag" | "decimal" | "heading"
-const markers: ReadonlyArray<Marker> = ["label", "numbered-heading", "number", "bullet", "tag", "decimal", "heading"]
-
-interface Line {
-  readonly start: number
-  readonly end: number
-  readonly indent: number
-  /** Without the white space around it. */
-  readonly text: string
-  readonly marker: Marker | undefined
-  readonly number: string | undefined
-  /** The level of a heading; 0 for every other line. */
-  readonly level: number
-  /** What stands behind the marker. */
-  readonly rest: string
-}
-
-// What a line is, its beginning tells: no pattern looks further, however long the line.
-const HEAD = 240
-
-const heading = /^(#{1,6})[ \t]+/
-const bullet = /^(?:[-*+•‣▪◦·–—][ \t]+(?:\[[ xX]\][ \t]+)?|[-*+•‣▪◦·–—]$)/
-const label =
-  /^step[ \t]{0,4}#?(\d{1,6}(?:\.\d{1,6}){0,6})(?:[ \t]{0,4}(?:[:.)、：]|[-–—](?=[ \t]))[ \t]*|(?=[*_`]{1,3}[ \t]{0,4}(?:[:：.)–—-]|$))|$)/i
-// Four digits are a year.
-const number =
-  /^\(?(\d{1,3}(?:\.\d{1,6}){0,6})(?:[.)\]:、．：](?:[ \t]+|$|(?=[*_[`\p{L}]))|(?=[*_`]{1,3}[:.])|(?<=\.\d{1,6})[ \t]+)/u
-const emphasis = /^(?:\*{1,3}|_{1,3}|`)(?=[^\s*_`])/
-const tag =
-  /^[*_`]{0,3}\[[ \t]*(?:tool[ \t]{0,4}[:：=][ \t]{0,4}([^\][\n]{1,128})|(?:reason(?:ing)?|think|llm))[ \t]*\][*_`]{0,3}[:：]?[ \t]*/i
-const rule = /^(?:-[ \t]*){3,}$|^(?:\*[ \t]*){3,}$|^(?:_[ \t]*){3,}$|^={3,}$/
-const fence = /^(`{3,}|~{3,})/
-const planMarker =
-  /^(?:(?:the|my|our|here is the|here's the|final|new|revised|updated)[ \t]{1,4})?plan[*_`]{0,3}[ \t]{0,4}(?:[:：][*_`]{0,3}[ \t]*|$)/i
-
-const indentOf = (line: string): number => {
-  let indent = 0
-  for (let i = 0; i < line.length; i++) {
-    const char = line[i]
-    if (char === " ") indent++
-    else if (char === "\t") indent += 4
-    else break
-  }
-  return indent
-}
-
-/** A text from which an opening emphasis was taken: its closing one is taken too, or the opening one put back. */
-const closeEmphasis = (open: string, rest: string): string => {
-  if (open === "") return rest
-  if (rest.startsWith(open)) return rest.slice(open.length).replace(/^[ \t]{0,4}[:：.)–—-]?[ \t]*/, "")
-  if (rest.endsWith(open)) return rest.slice(0, -open.length).trimEnd()
-  return rest === "" ? rest : open + rest
-}
-
-const read = (text: string, start: number, end: number): Line => {
-  const raw = text.slice(start, end)
-  const indent = indentOf(raw)
-  const trimmed = raw.trim()
-  const plain = (marker: Marker | undefined, rest: string, level: number = 0, found?: string): Line => ({
-    start,
-    end,
-    indent,
-    text: trimmed,
-    marker,
-    number: found,
-    level,
-    rest
-  })
-  if (trimmed === "" || rule.test(trimmed.slice(0, HEAD))) return plain(undefined, "")
-  let rest = trimmed
-  const level = heading.exec(rest.slice(0, HEAD))?.[1]?.length ?? 0
-  if (level > 0) rest = rest.replace(heading, "")
-  const item = level === 0 && bullet.test(rest.slice(0, HEAD))
-  const bare = item ? rest.slice(bullet.exec(rest.slice(0, HEAD))![0].length) : rest
-  const open = emphasis.exec(bare.slice(0, HEAD))?.[0] ?? ""
-  const inner = bare.slice(open.length)
-  const head = inner.slice(0, HEAD)
-  const step = label.exec(head)
-  if (step !== null) return plain("label", closeEmphasis(open, inner.slice(step[0].length)), level, step[1])
-  if (item) return plain("bullet", bare)
-  const numbered = number.exec(head)
-  if (numbered !== null) {
-    const behind = closeEmphasis(open, inner.slice(numbered[0].length))
-    // "1. Step 1: x" is a step that is announced twice.
-    const twice = label.exec(behind.slice(0, HEAD))
-    if (twice !== null) return plain("label", behind.slice(twice[0].length), level, twice[1])
-    // "1.1 x" may be a step, "1.5 litres" is none: only several of them are a plan.
-    const marker = /\d[ \t]+$/.test(numbered[0]) ? "decimal" : "number"
-    return plain(level > 0 ? "numbered-heading" : marker, behind, level, numbered[1])
-  }
-  if (level > 0) return plain("heading", rest, level)
-  return tag.test(trimmed.slice(0, HEAD)) ? plain("tag", trimmed) : plain(undefined, trimmed)
-}
-
-const readLines = (text: string): ReadonlyArray<Line> => {
-  const lines: Array<Line> = []
-  for (let start = 0; start <= text.length; ) {
-    const found = text.indexOf("\n", start)
-    const end = found < 0 ? text.length : found
-    lines.push(read(text, start, end))
-    start = end + 1
-  }
-  return lines
 }
 
 interface Fences {
@@ -199,7 +96,7 @@ const findBeginning = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>
     const match = planMarker.exec(text.slice(0, HEAD))
     if (match !== null) {
       const behind = text.slice(match[0].length)
-      const first = behind === "" ? undefined : read(behind, 0, behind.length)
+      const first = behind === "" ? undefined : PlanLines.read(behind, 0, behind.length)
       const opens = first?.marker !== undefined && first.marker !== "heading"
       if (followed || opens) return { marker: i, first: opens ? first : undefined }
     }
@@ -232,6 +129,70 @@ const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
   const outer = items.filter((line) => line.indent < indent + 2)
   const marker = markers.find((one) => outer.some((line) => line.marker === one)) as Marker
   return { marker, indent, level: outer.find((line) => line.marker === marker)?.level ?? 0 }
+}
+
+/**
+ * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a title stands between;
+ * of another kind only behind a `PLAN:`. `lines.length` where there is none.
+ */
+const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>, start: Beginning): number => {
+  let first = start.first
+  let last = first?.number === undefined ? 0 : Number.parseInt(first.number, 10)
+  let titled = false
+  for (let i = start.marker + 1; i < lines.length; i++) {
+    const line = lines[i]!
+    if (inside[i] !== -1) continue
+    const isText = line.marker === undefined || line.marker === "heading"
+    const isBegun = first !== undefined || start.marker >= 0
+    if (isText) {
+      if (isBegun && line.indent < 2 && PlanBounds.beginsWork(withoutEmphasis(line))) return i
+      if (line.level > 0) titled = true
+      continue
+    }
+    if (line.indent >= (first?.indent ?? line.indent) + 2) continue
+    first ??= line
+    const isKin = line.marker === first.marker || (start.marker >= 0 && line.marker === "label")
+    if (!isKin || line.number === undefined || line.number.includes(".")) continue
+    const number = Number.parseInt(line.number, 10)
+    if (number === 1 && last > 1 && !titled) return i
+    last = number
+    titled = false
+  }
+  return lines.length
+}
+
+/** The `PLAN:` that prose follows, up to the work on it: its sentences, and where they stand. */
+const readProse = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>) => {
+  for (const [i, line] of lines.entries()) {
+    if (inside[i] !== -1 || line.indent >= 2 || (line.marker !== undefined && line.marker !== "heading")) continue
+    const bare = withoutEmphasis(line)
+    const match = planMarker.exec(bare.slice(0, HEAD))
+    if (match === null) continue
+    const said = [bare.slice(match[0].length)]
+    let to = line.end
+    for (let next = i + 1; next < lines.length; next++) {
+      const more = lines[next]!
+      const isOver = more.text === "" ? said.some((one) => one.trim() !== "") : more.level > 0 || inside[next] !== -1
+      if (isOver || more.marker !== undefined || PlanBounds.beginsWork(withoutEmphasis(more))) break
+      said.push(more.text)
+      to = more.end
+    }
+    const found = PlanBounds.sentences(said.join("\n"))
+    if (found.length > 0) return { found, from: line.start, to }
+  }
+  return undefined
+}
+
+const fromProse = (text: string, lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>): PlanText | undefined => {
+  const prose = readProse(lines, inside)
+  if (prose === undefined) return undefined
+  const steps: Array<Step> = []
+  for (const sentence of prose.found) {
+    const made = toStep(String(steps.length + 1), sentence, undefined)
+    if (made !== undefined) steps.push(made)
+  }
+  if (steps.length === 0) return undefined
+  return { steps, preamble: text.slice(0, prose.from).trim(), epilogue: text.slice(prose.to).trim() }
 }
 
 const hasParent = (parent: string | undefined, child: string | undefined): boolean =>
@@ -350,7 +311,8 @@ const withoutFirstFence = (text: string): string => {
 /**
  * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings, numbers, bullets,
  * bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`) belongs to the step above it. Where
- * a text has a `PLAN:` that steps follow, the plan begins at the last one. Fenced text is part of its step; where all steps are fenced,
+ * a text has a `PLAN:` that steps follow, the plan begins at the last one. It ends where the work begins: at `Calculations:`, `Solution:`,
+ * `Let's carry out the plan` and their like, or where the numbers begin again. Prose behind a `PLAN:` is a step a sentence. Fenced text is part of its step; where all steps are fenced,
  * the fence is taken off. Without a step that says something: a `PlanError` (its `strategyName` empty).
  *
  * @since 0.1.0
@@ -363,7 +325,7 @@ const withoutFirstFence = (text: string): string => {
  * ```
  */
 export const parse = (text: string): Either.Either<PlanText, PlanError> => {
-  let lines = readLines(text)
+  let lines = PlanLines.all(text)
   let fences = findFences(lines)
   const isItem = (line: Line) => line.marker !== undefined && line.marker !== "heading"
   const wrapped = !lines.some((line, i) => fences.inside[i] === -1 && isItem(line)) && lines.some(isItem)
@@ -374,10 +336,16 @@ export const parse = (text: string): Either.Either<PlanText, PlanError> => {
   }
   const { inside } = fences
   const start = findBeginning(lines, inside)
+  const end = findEnd(lines, inside, start)
+  lines = lines.slice(0, end)
   const chosen = choose([
     ...(start.first === undefined ? [] : [start.first]),
     ...lines.filter((_, i) => i > start.marker && inside[i] === -1)
   ])
+  if (chosen === undefined || (chosen.marker === "heading" && end < inside.length)) {
+    const prose = fromProse(text, lines, inside)
+    if (prose !== undefined) return Either.right(prose)
+  }
   if (chosen === undefined) return fail("empty", "no line begins a step")
   const { drafts, from, to } = collect(text, lines, fences, start, chosen)
   const steps: Array<Step> = []

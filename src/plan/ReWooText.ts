@@ -29,10 +29,10 @@ export interface Written {
   readonly isFound: boolean
 }
 
-const planLine = /^[ \t*_>#-]*(?:\d{1,4}[.)][ \t*_]*)?plan(?:[ \t]*\d{1,4})?[ \t*_]*:[ \t*_]*(.*)$/i
-const assignment = /^[ \t_>-]*(?:\d{1,4}[.)][ \t]*)?[*`]*[#*]?[ \t]?E(\d{1,9})[*`]*[ \t]*[=:][ \t]*(.*)$/i
+const planLine = /^[ \t*_>#-]*(?:\d{1,4}[.)][ \t*_]*)?plan(?:[ \t]*\d{1,4})?[ \t*_]*:[ \t*_]*(.*)/is
+const assignment = /^[ \t_>-]*(?:\d{1,4}[.)][ \t]*)?[*`]*[#*]?[ \t]?E(\d{1,9})[*`]*[ \t]*[=:][ \t]*(.*)/is
 const inline = /#E(\d{1,9})[ \t]*=[ \t]*(?=[^\s=])/i
-const head = /^[*`]*([\p{L}_][^[\](){}\n]{0,127}?)[ \t*`]*([[(])/u
+const head = /^[*`]*([\p{L}_][^[\](){}\n]{0,127}?)[ \t*`]{0,16}([[(])/u
 const question = /^[ \t*_>#]*question[ \t*_]*:/i
 
 /**
@@ -123,7 +123,7 @@ const readLines = (text: string, max: number): Written => {
   return { plans, steps, isFound: steps.length > 0 }
 }
 
-const field = /^[ \t*_>-]*(PLAN|SOLVER|TOOL|PARAMS|ARGS)[ \t*_]*:[ \t*_]*(.*)$/i
+const field = /^[ \t*_>-]*(PLAN|SOLVER|TOOL|PARAMS|ARGS)[ \t*_]*:[ \t*_]*(.*)/is
 
 const readBlocks = (text: string, max: number): Written => {
   const plans: Array<string> = []
@@ -144,10 +144,10 @@ const readBlocks = (text: string, max: number): Written => {
     if (block === undefined) return
     const variable = textOf("SOLVER")
       .slice(0, 200)
-      .replace(/^[{`"'*\s]+|[}`"'*\s]+$/g, "")
+      .replace(/^[{`"'*\s]+|(?<![}`"'*\s])[}`"'*\s]+$/g, "")
     const tool = textOf("TOOL")
       .slice(0, 200)
-      .replace(/^[`"'*]+|[`"'*]+$/g, "")
+      .replace(/^[`"'*]+|(?<![`"'*])[`"'*]+$/g, "")
     const raw = withoutFence(textOf("PARAMS") || textOf("ARGS"))
     const step = { variable: variable.slice(0, 64), tool, plan: last, notation: "{}" as const, strict: true }
     const parsed = /^[{[]/.test(raw) && !/^\{\s*#?\w+\s*\}$/.test(raw) ? JsonRepair.parse(raw) : Either.right(raw)

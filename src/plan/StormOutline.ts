@@ -64,11 +64,11 @@ const reserved = new Set(["sources", "references", "bibliography", "citations", 
 
 const strip = (title: string): string =>
   title
-    .replace(/\[[\d\s,;–-]*\]|【[^】]*】|[*`]+|__|~~/g, "")
+    .replace(/\[[\d\s,;–-]*\]|【[^【】]*】|[*`]+|__|~~/g, "")
     .trim()
     .replace(/^\d{1,3}(?:[.)]|(?:\.\d{1,3}){1,5}[.)]?)\s+/, "")
     .replace(/^(?:sub)?section(?:\s\d{1,3}(?:\.\d{1,3})?)?\s?:\s?/i, "")
-    .replace(/^["'“”‘’#]+|["'“”‘’:#]+$/g, "")
+    .replace(/^["'“”‘’#]+|(?<!["'“”‘’:#])["'“”‘’:#]+$/g, "")
     .replace(/\s{2,}/g, " ")
     .trim()
 

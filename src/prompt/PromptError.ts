@@ -14,7 +14,7 @@ const NAME = "effect-lexigram/prompt/PromptError"
  * @since 0.1.0
  * @category errors
  */
-export class PromptTemplateError extends Schema.TaggedError<PromptTemplateError>(`${NAME}/PromptTemplateError`)(
+export class PromptTemplateError extends ErrorCode.TaggedError<PromptTemplateError>(`${NAME}/PromptTemplateError`)(
   "PromptTemplateError",
   {
     ...ErrorCode.fields("LEX_ERR_PROMPT_100"),
@@ -31,7 +31,7 @@ export class PromptTemplateError extends Schema.TaggedError<PromptTemplateError>
  * @since 0.1.0
  * @category errors
  */
-export class PromptLibraryError extends Schema.TaggedError<PromptLibraryError>(`${NAME}/PromptLibraryError`)(
+export class PromptLibraryError extends ErrorCode.TaggedError<PromptLibraryError>(`${NAME}/PromptLibraryError`)(
   "PromptLibraryError",
   { ...ErrorCode.fields("LEX_ERR_PROMPT_101"), where: Schema.String }
 ) {}

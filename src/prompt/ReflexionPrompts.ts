@@ -160,36 +160,6 @@ export const ReflectOnTrial = PromptStep.make({
 })
 
 /**
- * The answer for the user, out of the last trial.
- *
- * @since 0.1.0
- * @category constants
- */
-export const GenerateFinal = PromptStep.make({
-  pattern,
-  name: "GenerateFinal",
-  role: "documentation",
-  variables: ["task", "memory", "outcome"],
-  required: ["task", "outcome"],
-  system: {
-    role: "You hand the outcome of several attempts to the person who set the task.",
-    process: [
-      "Take the outcome as the substance of the answer; keep its facts, numbers and names as they are.",
-      "Use the lessons only to see which mistakes must not come back.",
-      "Write the answer for somebody who knows nothing of the attempts."
-    ],
-    output:
-      "The answer alone: no word about attempts, plans or lessons, no preface, no offer of more.\n\n{output_format}",
-    edgeCases: [
-      "The outcome holds a mistake that a lesson names: correct it.",
-      "The outcome is incomplete: give what there is and say in one sentence what is missing.",
-      "The task asks for a form, such as a list, a number or a length: keep to it exactly."
-    ]
-  },
-  user: "## Task\n\n{task}\n\n## Lessons of the attempts\n\n{memory}\n\n## Outcome of the last attempt\n\n{outcome}\n\nWrite the answer."
-})
-
-/**
  * The first text of the critique form.
  *
  * @since 0.1.0
@@ -290,7 +260,6 @@ export const steps: ReadonlyArray<PromptStep.PromptStep> = [
   Act,
   Evaluate,
   ReflectOnTrial,
-  GenerateFinal,
   Generate,
   Critique,
   Refine

@@ -309,7 +309,11 @@ export const definition = <C extends Candidates = typeof candidates>(
 
   const nodes: Record<string, StateGraph.Handler<State, any, any>> = { choose }
   const edges: Record<string, StateGraph.Edge<State, string>> = {
-    choose: { to: names.map(nodeOf), when: ({ strategy }) => nodeOf(strategy) }
+    choose: {
+      to: names.map(nodeOf),
+      labels: Object.fromEntries(names.map((name) => [nodeOf(name), name])),
+      when: ({ strategy }) => nodeOf(strategy)
+    }
   }
   for (const [name, candidate] of table) {
     nodes[nodeOf(name)] = runs(candidate)

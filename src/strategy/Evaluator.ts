@@ -49,7 +49,7 @@ export interface Service<out E = never, out R = never> {
   ) => Effect.Effect<Verdict, E | LlmError | Fatality | StrategyReplyError, R | Reasoning.Reasoning>
 }
 
-const tokenLine = /^[*_`]{0,3}(SUCCESS|FAILURE)[*_`]{0,3}:[*_`]{0,3}[ \t]*([\s\S]*)$/
+const tokenLine = /^[*_`]{0,3}(SUCCESS|FAILURE)[*_`]{0,3}:[*_`]{0,3}[ \t]*([\s\S]*)/
 const scoreLine = /^[*_`]{0,3}SCORE:[*_`]{0,3}[ \t]*([0-9.]{1,8})[*_`]{0,3}[ \t]*$/m
 
 const readText = (text: string): Either.Either<Verdict, string> => {

@@ -55,13 +55,11 @@ const program =
       const toolNames = ToolLoop.writtenNames(task.tools)
       const opening = ModelCall.openingMessages(task)
       const first = opening.length - 1
-      const detector = Progress.makeCircleDetector()
-      const watches = Number.isFinite(resolved.noProgressAfter)
+      let circles = Progress.empty
       let messages = opening
       let usage: Usage.Usage = Usage.empty
       let toolCalls = 0
       let lastText = ""
-      let writes = false
       const answer = (text: string, reason: FinishReason, step: number, said?: LlmClient.Message) =>
         ToolLoop.end(model, task, { strategyName: NAME, step, first, messages, text, reason, said })
 
@@ -70,7 +68,7 @@ const program =
         if (wait !== undefined) yield* wait
         const response = yield* model.call(LoopTurn.nativeRequest(task, messages), { step })
         usage = Usage.add(usage, response.usage)
-        const reading = LoopTurn.readNative(response, { step, toolNames, writes })
+        const reading = LoopTurn.readNative(response, { step, toolNames, textCalls: resolved.textCalls })
         const { turn } = reading
         if (reading.lastText !== undefined) lastText = reading.lastText
         if (turn._tag === "Answers") return yield* answer(turn.text, turn.reason, step, turn.said)
@@ -78,24 +76,26 @@ const program =
           messages = [...messages, ...turn.messages]
           continue
         }
-        writes ||= turn.written
         const { calls } = turn
         const toolOptions = resolved.toolOptions(step)
         const outcomes =
           calls.length === 1
             ? [yield* runner.run(task.tools, calls[0]!, toolOptions)]
-            : yield* Step.forEach(calls, (call) => runner.run(task.tools, call, toolOptions), {
-                concurrency: resolved.toolConcurrency
-              })
+            : yield* Step.forEach(
+                calls,
+                (call, index) => {
+                  const refuse = ToolLoop.refusal(resolved, call.name, index)
+                  return runner.run(task.tools, call, refuse === undefined ? toolOptions : { ...toolOptions, refuse })
+                },
+                { concurrency: resolved.toolConcurrency }
+              )
         toolCalls += outcomes.length
-        messages = [...messages, turn.assistant, LoopTurn.observed(turn, outcomes)]
-
-        for (let i = 0; i < outcomes.length && watches; i++) {
-          const { name, observation } = outcomes[i]!
-          const repeats = detector.note(step, name, calls[i]!.params, observation)
-          if (repeats < resolved.noProgressAfter) continue
+        const progress = ToolLoop.progress(NAME, resolved, circles, { tools: task.tools, calls, outcomes })
+        circles = progress.circles
+        messages = [...messages, turn.assistant, LoopTurn.observed(turn, outcomes, progress.note)]
+        if (progress.stuck !== undefined) {
           if (resolved.onLimit === "answer") return yield* answer(lastText, "limit", step)
-          return yield* ToolLoop.stuck(NAME, name, repeats)
+          return yield* progress.stuck
         }
         if (resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true) {
           return yield* answer(lastText, "stop-condition", step)
@@ -106,8 +106,7 @@ const program =
     })
 
 /**
- * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the answer. Where a model
- * that knows no native calls writes one as text in the ReAct form, it is run all the same.
+ * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the answer.
  *
  * @since 0.1.0
  * @category constructors

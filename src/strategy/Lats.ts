@@ -15,7 +15,7 @@ import * as LatsSearch from "./LatsSearch.js"
 import type * as Reasoning from "./Reasoning.js"
 import * as SearchTree from "./SearchTree.js"
 import * as Strategy from "./Strategy.js"
-import type { MaxIterationsExceededError, StrategyReplyError } from "./StrategyError.js"
+import type { MaxIterationsExceededError, StrategyConfigurationError, StrategyReplyError } from "./StrategyError.js"
 
 /**
  * The name in the registry.
@@ -116,8 +116,14 @@ export interface Options<E = never, R = never> extends Reasoning.Options {
   readonly rollout?: boolean | undefined
   /** Lessons of failed paths that are kept and shown to the model, the latest; default 3, 0 for none. */
   readonly maxReflections?: number | undefined
-  /** Model calls at most, each retry counted; default no limit. One of them is kept for the answer. */
+  /** Model calls at most, each retry counted; default 60. One of them is kept for the answer. */
   readonly maxModelCalls?: number | undefined
+  /**
+   * Brings the world of the tools to where exactly the actions of `path` have been done: before each call, and for the best path at the end.
+   * Calls then run one after another. Without it a search whose task has a tool that is neither `readOnly` nor `idempotent` fails before
+   * its first model call: such a tool would do again and again what it does.
+   */
+  readonly reset?: ((path: ReadonlyArray<Action>, task: Strategy.Task) => Effect.Effect<void, E, R>) | undefined
   /** When no answer solved the task: the best one (default), marked `limit`, or `MaxIterationsExceededError`. */
   readonly onLimit?: "answer" | "fail" | undefined
   /**
@@ -199,7 +205,7 @@ export type NodeName =
   | "choose_best_path"
   | "generate_final_output"
 
-type Failure = LlmError | Fatality | StrategyReplyError | MaxIterationsExceededError
+type Failure = LlmError | Fatality | StrategyReplyError | StrategyConfigurationError | MaxIterationsExceededError
 
 /**
  * The search as a graph.
@@ -211,7 +217,7 @@ type Failure = LlmError | Fatality | StrategyReplyError | MaxIterationsExceededE
  * Model calls: without `rollout` at most `iterations × (samples + evaluations) + reflections + final`, where samples are `numExpansions`
  * (`together`: 1), evaluations the distinct actions among them (none where `evaluate` judges), reflections the failed paths (at most
  * `maxReflections` a round, none in the last one), and final is 1 where the best path holds no answer, else 0. With `rollout` a round
- * has up to `maxDepth` such expansions, and on average as many as its paths are long.
+ * has up to `maxDepth` such expansions, and on average as many as its paths are long. Never more than `maxModelCalls`, 60 unless set.
  *
  * @since 0.1.0
  * @category constructors
@@ -243,16 +249,26 @@ export const definition = <E = never, R = never>(
         expand_node: "evaluate_node",
         evaluate_node: {
           to: ["expand_node", "backpropagate"],
+          labels: { expand_node: "the simulation goes on", backpropagate: "it ended" },
           when: (state) => (state.simulating ? "expand_node" : "backpropagate")
         },
         backpropagate: {
           to: ["select_node", "reflect", "choose_best_path"],
+          labels: {
+            select_node: "budget left",
+            reflect: "a failure to learn from",
+            choose_best_path: "solved or no budget left"
+          },
           when: (state) => {
             const next = checkBudget(state)
             return next === "select_node" && LatsSearch.lessons(settings, state) > 0 ? "reflect" : next
           }
         },
-        reflect: { to: ["select_node", "choose_best_path"], when: checkBudget },
+        reflect: {
+          to: ["select_node", "choose_best_path"],
+          labels: { select_node: "budget left", choose_best_path: "solved or no budget left" },
+          when: checkBudget
+        },
         choose_best_path: "generate_final_output",
         generate_final_output: StateGraph.END
       },

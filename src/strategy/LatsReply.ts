@@ -7,6 +7,7 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
+import * as FencedText from "../internal/FencedText.js"
 import type { ToolDefinition } from "../llm/LlmClient.js"
 import type { ToolCall } from "../tool/ToolRunner.js"
 import * as ReActText from "./ReActText.js"
@@ -86,8 +87,8 @@ const toAction = ({ answer, arguments: params, thought, tool }: Expansion): Acti
  */
 export const actions = ({ expansions }: Expansions): ReadonlyArray<Action> => expansions.map(toAction)
 
-const heading = /^[#*_\s]*expansion\b[\s#*_]*\d*[\s:.)*_]*$/i
-const stateMarker = /^[*_ \t]*state[*_]*[ \t]*[:：][*_]*(.*)$/im
+const heading = /^[#*_\s]*expansion\b[\s#*_]*(?:(?:\d+|[:.)])[\s:.)*_]*)?$/i
+const stateMarker = /^[*_ \t]*state[*_]*[ \t]*[:：][*_]*(.*)/im
 const thoughtMarker = /^[*_ \t]*thoughts?[*_]*[ \t]*[:：]/im
 
 /** The text of each block; talk before the first heading is no block. */
@@ -104,8 +105,11 @@ const blocksOf = (text: string): ReadonlyArray<string> => {
   return [...blocks, lines.join("\n")].filter((block) => block.trim() !== "")
 }
 
-const fromBlock = (block: string, tools: ReadonlyArray<string>): Either.Either<Expansion, string> => {
+const fromBlock = (block: string, tools: ReadonlyArray<string>, isOnly: boolean): Either.Either<Expansion, string> => {
   const read = ReActText.parse(block, { tools })
+  if (isOnly && read._tag === "Action" && ReActText.parseOnly(block, { tools }) === undefined) {
+    return Either.left("an expansion holds more than its THOUGHT, ACTION and ACTION_INPUT")
+  }
   if (read._tag === "FinalAnswer") return Either.right({ thought: read.thought, answer: read.answer })
   if (read._tag === "Malformed") {
     return thoughtMarker.test(block) && read.reason === "no-marker" && read.thought !== ""
@@ -125,15 +129,20 @@ const MAX_BLOCKS = 64
 
 /**
  * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form; a reply without a heading is one block. `tools`
- * are the names of the tools on offer: an action in words that names none of them is a step of reasoning.
+ * are the names of the tools on offer: an action in words that names none of them is a step of reasoning. With `isOnly` a block that holds
+ * an action has to hold nothing else: the form of a model that was asked for JSON, whose texts may quote anything.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const parseExpansions = (text: string, tools: ReadonlyArray<string>): Either.Either<Expansions, string> => {
+export const parseExpansions = (
+  text: string,
+  tools: ReadonlyArray<string>,
+  isOnly = false
+): Either.Either<Expansions, string> => {
   const read: Array<Expansion> = []
   for (const block of blocksOf(text).slice(0, MAX_BLOCKS)) {
-    const expansion = fromBlock(block, tools)
+    const expansion = fromBlock(block, tools, isOnly)
     if (Either.isLeft(expansion)) return Either.left(expansion.left)
     read.push(expansion.right)
   }
@@ -141,26 +150,29 @@ export const parseExpansions = (text: string, tools: ReadonlyArray<string>): Eit
   return first === undefined ? Either.left("there is no EXPANSION") : Either.right({ expansions: [first, ...rest] })
 }
 
-const forms = new WeakMap<ReadonlyArray<ToolDefinition>, ReplyForm.ReplyForm<Expansions>>()
+const makeForms = () => new WeakMap<ReadonlyArray<ToolDefinition>, ReplyForm.ReplyForm<Expansions>>()
+
+const forms = { json: makeForms(), text: makeForms() }
 
 /**
- * The form of proposals where these tools are on offer. Made once a set of definitions.
+ * The form of proposals where these tools are on offer, for a model that is asked for JSON or for text. Made once a set of definitions.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const expansionForm = (
   definitions: ReadonlyArray<ToolDefinition>,
-  names: ReadonlyArray<string>
+  names: ReadonlyArray<string>,
+  format: "json" | "text"
 ): ReplyForm.ReplyForm<Expansions> => {
-  let form = forms.get(definitions)
+  let form = forms[format].get(definitions)
   if (form === undefined) {
     form = ReplyForm.make({
       name: "expansions",
       schema: Expansions,
-      text: (text) => parseExpansions(text, names)
+      text: (text) => parseExpansions(text, names, format === "json")
     })
-    forms.set(definitions, form)
+    forms[format].set(definitions, form)
   }
   return form
 }
@@ -200,7 +212,7 @@ const JudgementReply = Schema.Struct({
 })
 
 const scoreMarker =
-  /^[#*_\s-]{0,8}score[*_]{0,3}[ \t]*[:：=][*_\s]{0,4}(-?(?:\d+(?:\.\d*)?|\.\d+))[ \t]*(%|\/[ \t]*\d+(?:\.\d+)?)?[*_.\s]*$/gim
+  /^[#*_\s-]{0,8}score[*_]{0,3}[ \t]*[:：=][*_\s]{0,4}(-?(?:\d+(?:\.\d*)?|\.\d+))(?:[ \t]*(%|\/[ \t]*\d+(?:\.\d+)?))?[*_.\s]*$/gim
 
 /**
  * Reads `SCORE: 0.7` from a line of its own; `70%` and `7/10` are understood. What else the reply says is the reason.
@@ -210,7 +222,7 @@ const scoreMarker =
  */
 export const parseJudgement = (text: string): Either.Either<Judgement, string> => {
   const scores = new Set<number>()
-  for (const [, number, unit] of text.matchAll(scoreMarker)) {
+  for (const [, number, unit] of FencedText.blank(text).matchAll(scoreMarker)) {
     const whole = unit === undefined ? 1 : unit === "%" ? 100 : Number(unit.slice(1))
     scores.add(whole > 0 ? Number(number) / whole : Number.NaN)
   }

@@ -18,7 +18,7 @@ import * as LatsReply from "./LatsReply.js"
 import * as Reasoning from "./Reasoning.js"
 import * as SearchTree from "./SearchTree.js"
 import type { Task } from "./Strategy.js"
-import { MaxIterationsExceededError } from "./StrategyError.js"
+import { MaxIterationsExceededError, StrategyConfigurationError } from "./StrategyError.js"
 import * as ToolLoop from "./ToolLoop.js"
 
 type Update<E = never, R = never> = Effect.Effect<Partial<State>, E, R>
@@ -39,8 +39,10 @@ export interface Settings<in out E, in out R> {
   readonly rollout: boolean
   readonly together: boolean
   readonly native: boolean
+  readonly format: "json" | "text"
   readonly onLimit: "answer" | "fail"
   readonly evaluate: Options<E, R>["evaluate"]
+  readonly reset: Options<E, R>["reset"]
   /** Model calls that judging a state takes. */
   readonly judging: 0 | 1
 }
@@ -56,7 +58,7 @@ export const resolve = <E, R>(strategyName: string, options: Options<E, R>): Set
   numExpansions: count(options.numExpansions, 3, 1),
   maxDepth: count(options.maxDepth, 7, 1),
   maxReflections: count(options.maxReflections, 3, 0),
-  maxModelCalls: count(options.maxModelCalls, Number.POSITIVE_INFINITY, 1),
+  maxModelCalls: count(options.maxModelCalls, 60, 1),
   explorationWeight: Math.max(0, number(options.explorationWeight, 1.41)),
   valueWeight: clamp(number(options.valueWeight, 0.5)),
   successThreshold: number(options.successThreshold, 1),
@@ -64,8 +66,10 @@ export const resolve = <E, R>(strategyName: string, options: Options<E, R>): Set
   rollout: options.rollout ?? true,
   together: options.sampling === "together",
   native: options.actions === "native",
+  format: options.format ?? "json",
   onLimit: options.onLimit ?? "answer",
   evaluate: options.evaluate,
+  reset: options.reset,
   judging: options.evaluate === undefined ? 1 : 0
 })
 
@@ -146,10 +150,29 @@ const idsTo = (tree: State["tree"], id: number): ReadonlyArray<number> =>
 
 const isAnswer = (node: Node): boolean => node.data.action?.kind === "answer"
 
-export const selectNode =
-  (settings: Settings<any, any>) =>
-  (state: State): Update =>
-    Effect.sync(() => {
+/** A search calls its tools on many paths, most of which it leaves again. */
+const refuseLasting = (
+  settings: Settings<any, any>
+): Effect.Effect<void, StrategyConfigurationError, Reasoning.Reasoning> =>
+  Effect.flatMap(Reasoning.Reasoning, ({ task }) => {
+    const lasting = task.tools.tools.filter(
+      ({ annotations }) => annotations.readOnly !== true && annotations.idempotent !== true
+    )
+    if (lasting.length === 0 || settings.reset !== undefined) return Effect.void
+    const names = lasting.slice(0, 20).map(({ name }) => `"${name}"`)
+    if (lasting.length > names.length) names.push(`${lasting.length - names.length} more`)
+    return new StrategyConfigurationError({
+      strategyName: settings.strategyName,
+      option: "reset",
+      message: `A search would run these tools again and again, and they are neither read-only nor idempotent: ${names.join(", ")}`,
+      hint: "Say `readOnly: true` of a tool that changes nothing, or `idempotent: true` where calling it twice does no more than once; give the search tools that simulate the real ones; or give it `reset`, which undoes what they did"
+    })
+  })
+
+export const selectNode = (settings: Settings<any, any>) => (state: State) =>
+  Effect.zipRight(
+    state.iterations === 0 ? refuseLasting(settings) : Effect.void,
+    Effect.sync((): Partial<State> => {
       const leaf = SearchTree.select(state.tree, settings.explorationWeight)
       return {
         iterations: state.iterations + 1,
@@ -157,6 +180,7 @@ export const selectNode =
         ...(leaf === undefined ? {} : { current: leaf.id })
       }
     })
+  )
 
 const NATIVE_FORMAT = `Call the tool that is to be tried next, and say in the text beside the call in a sentence why. If nothing is left to do, call no tool and write the final answer, whole and alone.
 Asked for several actions, make as many calls in one turn: each is another way to go on, and none sees the result of another.`
@@ -201,7 +225,7 @@ const sample = (settings: Settings<any, any>, state: State, count: number, admit
         : reasoning.askFor(
             LatsPrompts.Expand,
             filled,
-            LatsReply.expansionForm(definitions, ToolLoop.writtenNames(task.tools)),
+            LatsReply.expansionForm(definitions, ToolLoop.writtenNames(task.tools), settings.format),
             { admit, settings: own }
           )
       return Effect.map(orSpent(asked), (reply) => {
@@ -224,38 +248,61 @@ const sample = (settings: Settings<any, any>, state: State, count: number, admit
     return LatsReply.distinct(samples.flat())
   })
 
-export const expandNode = (settings: Settings<any, any>) => (state: State) =>
-  Effect.gen(function* () {
-    const reasoning = yield* Reasoning.Reasoning
-    const parent = SearchTree.get(state.tree, state.current)
-    const count = parent.exhausted ? 0 : affordable(settings, state)
-    if (count === 0) return { expanded: [], simulating: false }
-    const { admit, calls } = searchMeter(settings, state)
-    const sampled = yield* sample(settings, state, count, admit)
-    for (const { action, step } of sampled) {
-      const { thought } = action
-      // An answer without a thought would be out before anybody judged it.
-      if (thought === "" && action.kind === "answer" && reasoning.run.withheld) continue
-      yield* reasoning.run.emit({ _tag: "Thought", step, text: thought === "" ? LatsReply.describe(action) : thought })
-    }
-    const carryOut = ({ action, step }: LatsReply.Sampled, index: number) =>
-      action.kind === "call"
-        ? Effect.map(
-            reasoning.call(
-              { id: `lats_${state.tree.size + index}`, name: action.tool ?? "", params: action.params },
-              step
-            ),
-            ({ observation }): LatsReply.Action => ({ ...action, observation })
-          )
-        : Effect.succeed(action)
-    const actions = yield* Step.forEach(sampled, carryOut, { concurrency: reasoning.concurrency })
-    const children = actions.map((action, index) => ({
-      terminal: action.kind === "answer" || parent.depth + 1 >= settings.maxDepth,
-      data: { action, share: sampled[index]?.share ?? 0, score: null, critique: "", solved: false }
-    }))
-    const { ids, tree } = SearchTree.grow(state.tree, parent.id, children)
-    return { tree: SearchTree.pick(tree, [parent.id, ...ids]), expanded: ids, simulating: false, modelCalls: calls() }
-  })
+/** The world of the tools as it is after these actions, where the options know how to get there. */
+const resetTo = <E, R>({ reset }: Settings<E, R>, path: ReadonlyArray<LatsReply.Action>) =>
+  reset === undefined
+    ? Effect.void
+    : Effect.flatMap(Reasoning.Reasoning, ({ task }) =>
+        Step.run(
+          { kind: "reset", hash: () => CanonicalJson.stringify(path), success: Schema.Void },
+          Effect.asVoid(reset(path, task))
+        )
+      )
+
+export const expandNode =
+  <E, R>(settings: Settings<E, R>) =>
+  (state: State) =>
+    Effect.gen(function* () {
+      const reasoning = yield* Reasoning.Reasoning
+      const parent = SearchTree.get(state.tree, state.current)
+      const count = parent.exhausted ? 0 : affordable(settings, state)
+      if (count === 0) return { expanded: [], simulating: false }
+      const { admit, calls } = searchMeter(settings, state)
+      const sampled = yield* sample(settings, state, count, admit)
+      for (const { action, step } of sampled) {
+        const { thought } = action
+        // An answer without a thought would be out before anybody judged it.
+        if (thought === "" && action.kind === "answer" && reasoning.run.withheld) continue
+        yield* reasoning.run.emit({
+          _tag: "Thought",
+          step,
+          text: thought === "" ? LatsReply.describe(action) : thought
+        })
+      }
+      const path = wayTo(state.tree, parent.id)
+      const carryOut = ({ action, step }: LatsReply.Sampled, index: number) =>
+        action.kind === "call"
+          ? Effect.map(
+              Effect.zipRight(
+                resetTo(settings, path),
+                reasoning.call(
+                  { id: `lats_${state.tree.size + index}`, name: action.tool ?? "", params: action.params },
+                  step
+                )
+              ),
+              ({ observation }): LatsReply.Action => ({ ...action, observation })
+            )
+          : Effect.succeed(action)
+      const actions = yield* Step.forEach(sampled, carryOut, {
+        concurrency: settings.reset === undefined ? reasoning.concurrency : 1
+      })
+      const children = actions.map((action, index) => ({
+        terminal: action.kind === "answer" || parent.depth + 1 >= settings.maxDepth,
+        data: { action, share: sampled[index]?.share ?? 0, score: null, critique: "", solved: false }
+      }))
+      const { ids, tree } = SearchTree.grow(state.tree, parent.id, children)
+      return { tree: SearchTree.pick(tree, [parent.id, ...ids]), expanded: ids, simulating: false, modelCalls: calls() }
+    })
 
 /** What the evaluator of the options says, recorded like everything that a replay must not ask again. */
 const external = <E, R>(evaluate: Options<E, R>["evaluate"], candidate: Candidate, task: Task) =>
@@ -403,40 +450,43 @@ export const chooseBestPath = (state: State): Update =>
     best: state.solved ?? (SearchTree.bestPath(state.tree, isAnswer).at(-1) as Node).id
   }))
 
-export const generateFinalOutput = (settings: Settings<any, any>) => (state: State) =>
-  Effect.gen(function* () {
-    const exceeded = (message: string, hint: string) =>
-      new MaxIterationsExceededError({
-        strategyName: settings.strategyName,
-        maxIterations: state.maxIterations,
-        currentIteration: state.iterations,
-        message,
-        hint
-      })
-    if (state.solved === null && settings.onLimit === "fail") {
-      return yield* exceeded(
-        `No answer solved the task in ${state.iterations} iterations with ${state.modelCalls} model calls`,
-        'Raise `maxIterations` or `maxModelCalls`, lower `successThreshold`, or take the best answer with `onLimit: "answer"`'
+export const generateFinalOutput =
+  <E, R>(settings: Settings<E, R>) =>
+  (state: State) =>
+    Effect.gen(function* () {
+      const exceeded = (message: string, hint: string) =>
+        new MaxIterationsExceededError({
+          strategyName: settings.strategyName,
+          maxIterations: state.maxIterations,
+          currentIteration: state.iterations,
+          message,
+          hint
+        })
+      if (state.solved === null && settings.onLimit === "fail") {
+        return yield* exceeded(
+          `No answer solved the task in ${state.iterations} iterations with ${state.modelCalls} model calls`,
+          'Raise `maxIterations` or `maxModelCalls`, lower `successThreshold`, or take the best answer with `onLimit: "answer"`'
+        )
+      }
+      const reasoning = yield* Reasoning.Reasoning
+      const { admit, calls } = meter(state.modelCalls, settings.maxModelCalls)
+      const path = wayTo(state.tree, state.best)
+      yield* resetTo(settings, path)
+      const last = path[path.length - 1]
+      const reason: FinishReason = state.solved === null ? "limit" : last?.isCut === true ? "length" : "completed"
+      const values = {
+        task: reasoning.task.input,
+        path: LatsReply.renderPath(path),
+        iterations: String(state.iterations)
+      }
+      const asked =
+        last?.kind === "answer"
+          ? reasoning.answer(last.text, reason, { admit })
+          : Effect.map(reasoning.finish(LatsPrompts.FinalOutput, values, { admit }), (answer) =>
+              answer.reason === "completed" ? { ...answer, reason } : answer
+            )
+      const final = yield* Effect.catchIf(asked, isSpent, () =>
+        exceeded(`None of ${settings.maxModelCalls} model calls is left for the answer`, "Raise `maxModelCalls`")
       )
-    }
-    const reasoning = yield* Reasoning.Reasoning
-    const { admit, calls } = meter(state.modelCalls, settings.maxModelCalls)
-    const path = wayTo(state.tree, state.best)
-    const last = path[path.length - 1]
-    const reason: FinishReason = state.solved === null ? "limit" : last?.isCut === true ? "length" : "completed"
-    const values = {
-      task: reasoning.task.input,
-      path: LatsReply.renderPath(path),
-      iterations: String(state.iterations)
-    }
-    const asked =
-      last?.kind === "answer"
-        ? reasoning.answer(last.text, reason, { admit })
-        : Effect.map(reasoning.finish(LatsPrompts.FinalOutput, values, { admit }), (answer) =>
-            answer.reason === "completed" ? { ...answer, reason } : answer
-          )
-    const final = yield* Effect.catchIf(asked, isSpent, () =>
-      exceeded(`None of ${settings.maxModelCalls} model calls is left for the answer`, "Raise `maxModelCalls`")
-    )
-    return { final, modelCalls: calls() }
-  })
+      return { final, modelCalls: calls() }
+    })

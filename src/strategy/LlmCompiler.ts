@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import { FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
+import * as FencedText from "../internal/FencedText.js"
 import * as PlanResults from "../plan/PlanResults.js"
 import * as LlmCompilerPrompts from "../prompt/LlmCompilerPrompts.js"
 import * as LlmCompilerRound from "./LlmCompilerRound.js"
@@ -123,7 +124,7 @@ export interface State extends Schema.Schema.Type<typeof State> {}
 export type Node = "planner_generate_graph" | "check_completion" | "synthesize_result"
 
 const verdictLine = /^[ \t*_>#-]*action[ \t*_]*:[ \t*_]*(finish|replan)\b[ \t*_]*(\()?/im
-const thoughtLine = /^[ \t*_>#-]*thought[ \t*_]*:[ \t*_]*(.*)$/im
+const thoughtLine = /^[ \t*_>#-]*thought[ \t*_]*:[ \t*_]*(.*)/im
 
 /** What stands in the parentheses: up to the one that closes if nothing follows it on its line, else up to the last. */
 const enclosed = (text: string): string => {
@@ -140,13 +141,13 @@ const enclosed = (text: string): string => {
 }
 
 /**
- * The joiner's text form: `Thought: …`, then `Action: Finish(…)` or `Action: Replan(…)`.
+ * The joiner's text form: `Thought: …`, then `Action: Finish(…)` or `Action: Replan(…)`, the first of them outside of a fence.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const parseVerdict = (text: string): Either.Either<Verdict, string> => {
-  const action = verdictLine.exec(text)
+  const action = verdictLine.exec(FencedText.blank(text))
   if (action === null) return Either.left("it has no line `Action: Finish(…)` or `Action: Replan(…)`")
   const rest = text.slice(action.index + action[0].length)
   const said = (action[2] === undefined ? rest : enclosed(rest)).replace(/<END_OF_RESPONSE>\s*$/i, "").trim()
@@ -302,6 +303,7 @@ export const definition = (
         planner_generate_graph: "check_completion",
         check_completion: {
           to: ["planner_generate_graph", "synthesize_result"],
+          labels: { planner_generate_graph: "more is needed", synthesize_result: "enough, or no plans left" },
           when: (state) =>
             state.verdict?.action === "replan" && replansLeft(state) > 0
               ? "planner_generate_graph"

@@ -79,7 +79,7 @@ const pending = (task: LlmCompilerPlan.PlanTask): PlanResults.Call => ({
 
 const explain = (issues: ReadonlyArray<PlanIssue>): string =>
   issues.some(({ reason }) => reason === "missing-reference")
-    ? `${PlanCollector.explain(issues)}; \`$\` before a number is always a reference: write amounts of money as \`50 USD\``
+    ? `${PlanCollector.explain(issues)}; \`$\` and a number as a whole argument is always a reference, and so is one up to the last call within a text: write amounts of money as \`50 USD\``
     : PlanCollector.explain(issues)
 
 /** The calls of a plan with what came of them. A planner that never writes a plan that can be carried out is a `PlanError`. */

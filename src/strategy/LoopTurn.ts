@@ -58,15 +58,18 @@ export const nativeRequest = (task: Task, messages: ReadonlyArray<LlmClient.Mess
     : { messages, responseFormat: { type: "json", name: output.name, schema: output.jsonSchema } }
 }
 
+/** Whether calls are read out of the text of a model that was given native tools. */
+export type TextCalls = "never" | "always"
+
 /**
- * The reply of a model that calls tools natively. Where one that knows no native calls writes one as text in the ReAct form, that is a
- * call all the same; `writes` says that it did so before, and writes its answer in that form as well.
+ * The reply of a model that was given native tools: calls, or a text, which is its answer. With `textCalls: "always"` a text that is one
+ * step of the ReAct protocol and nothing else is that step.
  */
 export const readNative = (
   response: LlmClient.LlmResponse,
-  options: { readonly step: number; readonly toolNames: ReadonlyArray<string>; readonly writes: boolean }
+  options: { readonly step: number; readonly toolNames: ReadonlyArray<string>; readonly textCalls: TextCalls }
 ): Reading => {
-  const { step, toolNames, writes } = options
+  const { step, textCalls, toolNames } = options
   const text = LlmClient.text(response)
   const lastText = text === "" ? undefined : text
   const calls = LlmClient.toolCalls(response)
@@ -77,8 +80,11 @@ export const readNative = (
       lastText
     }
   }
-  const written = toolNames.length > 0 ? writtenCall(text, toolNames, step) : undefined
-  if (written !== undefined) return { ...written, lastText }
+  const written =
+    textCalls === "always" && toolNames.length > 0 ? ReActText.parseOnly(text, { tools: toolNames }) : undefined
+  if (written?._tag === "Action" && toolNames.includes(written.tool)) {
+    return { turn: actsInText(written, step), thought: written.thought, lastText }
+  }
   const said = LlmClient.assistantMessage(response)
   if (response.finishReason === "pause") return { turn: { _tag: "Continues", messages: [said] }, thought: "", lastText }
   if (text === "" && response.finishReason !== "content-filter" && response.finishReason !== "length") {
@@ -87,11 +93,10 @@ export const readNative = (
     const messages: ReadonlyArray<LlmClient.Message> = [...(acted ? [said] : []), { role: "user", content: NUDGE }]
     return { turn: { _tag: "Continues", messages }, thought: "", lastText }
   }
-  const parsed = writes ? ReActText.parse(text, { tools: toolNames }) : undefined
   return {
     turn: {
       _tag: "Answers",
-      text: parsed?._tag === "FinalAnswer" ? parsed.answer : text,
+      text: written?._tag === "FinalAnswer" ? written.answer : text,
       reason: finishReason(response.finishReason),
       said
     },
@@ -106,17 +111,6 @@ const actsInText = (parsed: ReActText.Action, step: number): Acts => ({
   assistant: { role: "assistant", content: parsed.cut.text },
   written: true
 })
-
-const writtenCall = (
-  text: string,
-  tools: ReadonlyArray<string>,
-  step: number
-): { readonly turn: Acts; readonly thought: string } | undefined => {
-  if (!/action/i.test(text)) return undefined
-  const parsed = ReActText.parse(text, { tools })
-  if (parsed._tag !== "Action" || !tools.includes(parsed.tool)) return undefined
-  return { turn: actsInText(parsed, step), thought: parsed.thought }
-}
 
 /** The reply of a model that writes the ReAct protocol. */
 export const readText = (
@@ -157,8 +151,13 @@ const resultPart = (call: ToolCall, outcome: Outcome): ToolResultPartEncoded => 
   providerExecuted: false
 })
 
-/** What the model is shown of its calls. */
-export const observed = (turn: Acts, outcomes: ReadonlyArray<Outcome>): LlmClient.Message =>
-  turn.written
-    ? { role: "user", content: ReActText.observation(outcomes[0]!.observation) }
-    : { role: "tool", content: outcomes.map((outcome, i) => resultPart(turn.calls[i]!, outcome)) }
+/** What the model is shown of its calls; `note` stands behind the result of the last one. */
+export const observed = (turn: Acts, outcomes: ReadonlyArray<Outcome>, note?: string): LlmClient.Message => {
+  const shown = (outcome: Outcome) => (note === undefined ? outcome.observation : `${outcome.observation}\n\n${note}`)
+  if (turn.written) return { role: "user", content: ReActText.observation(shown(outcomes[0]!)) }
+  const content = outcomes.map((outcome, i) => {
+    const isLast = note !== undefined && i === outcomes.length - 1
+    return resultPart(turn.calls[i]!, isLast ? { ...outcome, result: shown(outcome) } : outcome)
+  })
+  return { role: "tool", content }
+}

@@ -19,6 +19,7 @@ import * as LlmClient from "../llm/LlmClient.js"
 import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
+import * as RecalledCalls from "../llm/RecalledCalls.js"
 import * as ModelMetrics from "../observability/ModelMetrics.js"
 import * as Run from "../observability/Run.js"
 import * as SpanMessages from "../observability/SpanMessages.js"
@@ -177,6 +178,9 @@ export const bind = (
         )
   })
 
+/** Clients that refused the calls of earlier turns, and took them as text. */
+const withoutCalls = new WeakSet<LlmClient.Service>()
+
 const ready = (
   task: Task,
   options: { readonly timeout?: Duration.DurationInput | undefined } | undefined,
@@ -203,9 +207,32 @@ const ready = (
       hint: "Raise the strategy's `llmTimeout`, or use a faster model"
     })
 
-  const deadline: Deadline.Options<LlmError> = { whole, onTimeout }
-  const complete = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
+  const deadline: Deadline.Options<LlmError> = { whole, pausable: true, onTimeout }
+  const recalls = RecalledCalls.isIn(task.history)
+  const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
     client.complete(request, onParts === undefined ? undefined : { onParts })
+  const complete = (given: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
+    if (!recalls) return send(given, onParts)
+    const offered = new Set(given.tools?.map(({ name }) => name))
+    const native = withoutCalls.has(client) ? undefined : (name: string) => (offered.has(name) ? name : undefined)
+    const request = {
+      ...given,
+      messages:
+        native === undefined ? RecalledCalls.asText(given.messages) : RecalledCalls.named(given.messages, native)
+    }
+    if (!RecalledCalls.isIn(request.messages)) return send(request, onParts)
+    return Effect.catchTag(send(request, onParts), "LlmInvalidRequestError", (error) => {
+      const again = send({ ...request, messages: RecalledCalls.asText(request.messages) }, onParts)
+      return Effect.mapBoth(again, {
+        onSuccess: (response) => {
+          withoutCalls.add(client)
+          return response
+        },
+        // Refused for another reason, it is refused again.
+        onFailure: (again) => (again._tag === "LlmInvalidRequestError" ? error : again)
+      })
+    })
+  }
 
   const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
     let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>

@@ -320,6 +320,7 @@ export const definition = <E = never, R = never>(
       plan_step: "execute_step",
       execute_step: {
         to: ["execute_step", "aggregate_results"],
+        labels: { execute_step: "steps left", aggregate_results: "no steps left" },
         when: (state) => (state.steps.some((step) => step.status === "pending") ? "execute_step" : "aggregate_results")
       },
       aggregate_results: "END"

@@ -364,14 +364,17 @@ export const definition = <E = never, R = never>(
     edges: {
       plan: {
         to: ["execute_step", "END"],
+        labels: { execute_step: "a plan", END: "answered" },
         when: (state) => (state.answer === undefined ? "execute_step" : "END")
       },
       execute_step: {
         to: ["execute_step", "replan", "synthesize"],
+        labels: { execute_step: "steps left", replan: "a step failed", synthesize: "no steps left" },
         when: (state) => (state.failed !== null ? "replan" : isLast(state) ? "synthesize" : "execute_step")
       },
       replan: {
         to: ["execute_step", "synthesize"],
+        labels: { execute_step: "steps left", synthesize: "no steps left" },
         when: (state) => (isLast(state) ? "synthesize" : "execute_step")
       },
       synthesize: "END"

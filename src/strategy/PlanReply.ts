@@ -7,6 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as FencedText from "../internal/FencedText.js"
 import * as JsonRepair from "../internal/JsonRepair.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as PlanText from "../plan/PlanText.js"
@@ -96,9 +97,10 @@ const draft = (value: { readonly steps: ReadonlyArray<typeof StepSchema.Type>; r
 
 const answerMarker = /^[*_#\s]{0,8}(?:final[ _]{0,2})?answer[*_]{0,3}[ \t]{0,4}[:：][*_]{0,3}[ \t]*/i
 
+const beginsAsJson = (text: string): boolean => /^\s*(?:```[a-zA-Z]*\s*)?[[{]/.test(text.slice(0, 100))
+
 /** A text that was meant as JSON is a broken plan, not an answer. */
-const holdsJson = (text: string): boolean =>
-  /^\s*(?:```[a-zA-Z]*\s*)?[[{]/.test(text.slice(0, 100)) || /"steps"\s{0,8}:/.test(text)
+const holdsJson = (text: string): boolean => beginsAsJson(text) || /"steps"\s{0,8}:/.test(text)
 
 /** A plan of at least one step; with `direct` also an answer, marked as one or a text that has no form of a plan. */
 export const plan = (direct: boolean): ReplyForm.ReplyForm<Drafted> => ({
@@ -150,7 +152,8 @@ export const toolInput = (tools: Bound, tool: Tool.Any): ReplyForm.ReplyForm<unk
   name: tools.names.toProvider(tool.name),
   jsonSchema: tool.parameters,
   read: (text) => {
-    const marked = inputMarker.exec(text)
+    // In a text that begins as JSON a marker is a part of the arguments.
+    const marked = beginsAsJson(text) ? null : inputMarker.exec(text)
     const raw = marked === null ? text : text.slice(marked.index + marked[0].length).trim()
     const json = JsonText.read(raw)
     if (Either.isLeft(json) && marked === null) return Effect.fail(json.left)
@@ -185,16 +188,16 @@ const ReasonedSchema = Schema.Struct({
   result: Schema.NonEmptyString.annotations({ description: "What the step came to; of a failed one, what is missing" })
 })
 
-const stepMarker = /(?:^|\n)[ \t*_#]{0,8}step[ _](result|failed)[*_]{0,3}[ \t]{0,4}[:：][*_]{0,3}/gi
+const stepMarker = /(?:^|\n)[ \t*_#]{0,8}step[ _](result|failed)[*_]{0,3}[ \t]{0,4}[:：][*_]{0,3}/i
 
+/** The first marker decides: those inside of a fence, and those behind it, are quoted. */
 const reasonedText = (text: string): Either.Either<typeof ReasonedSchema.Type, string> => {
-  let last: RegExpExecArray | undefined
-  for (const match of text.matchAll(stepMarker)) last = match
-  if (last === undefined) return Either.left("STEP_RESULT: or STEP_FAILED: is missing at the start of a line")
-  const result = text.slice(last.index + last[0].length).trim()
+  const marker = stepMarker.exec(FencedText.blank(text))
+  if (marker === null) return Either.left("STEP_RESULT: or STEP_FAILED: is missing at the start of a line")
+  const result = text.slice(marker.index + marker[0].length).trim()
   if (result === "") return Either.left("nothing stands behind the marker")
-  const status = last[1]?.toLowerCase() === "failed" ? "failed" : "done"
-  return Either.right({ thought: text.slice(0, last.index).trim(), status, result })
+  const status = marker[1]?.toLowerCase() === "failed" ? "failed" : "done"
+  return Either.right({ thought: text.slice(0, marker.index).trim(), status, result })
 }
 
 const reasonedForm = ReplyForm.make({ name: "step_result", schema: ReasonedSchema, text: reasonedText })

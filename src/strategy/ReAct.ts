@@ -76,9 +76,12 @@ const makeDeltas = (
   }
   const stream = ReActStream.make({ reasoning: add("ReasoningDelta"), answer: add("TextDelta") })
   const finish = () => {
-    const parsed = ReActText.parse(pieces.join(""), { tools })
+    const whole = pieces.join("")
+    const parsed = ReActText.parse(whole, { tools })
     const isAnswer = parsed._tag === "FinalAnswer"
-    const rest = isAnswer ? parsed.answer.slice(stream.answered()) : parsed.cut.text.slice(stream.reasoned())
+    // What is passed over at the beginning was not handed on.
+    const reasoned = whole.startsWith(parsed.cut.text) ? stream.reasoned() : 0
+    const rest = isAnswer ? parsed.answer.slice(stream.answered()) : parsed.cut.text.slice(reasoned)
     if (rest !== "") bodies.push({ _tag: isAnswer ? "TextDelta" : "ReasoningDelta", text: rest })
   }
   return (parts) => {
@@ -112,8 +115,6 @@ export const State = Schema.Struct({
   toolCalls: Schema.Number,
   /** What a limit that asks for an answer would answer with. */
   lastText: Schema.String,
-  /** Whether a model of native calls wrote one as text. */
-  writes: Schema.Boolean,
   circles: Progress.Circles,
   /** What the last reply meant. */
   turn: data<LoopTurn.Turn>(),
@@ -133,7 +134,6 @@ const initial: State = {
   usage: Usage.empty,
   toolCalls: 0,
   lastText: "",
-  writes: false,
   circles: Progress.empty,
   turn: { _tag: "Continues", messages: [] },
   outcomes: [],
@@ -175,14 +175,13 @@ const graph = (options: Options) => {
       const read = (step: number, response: LlmClient.LlmResponse) => {
         const { lastText, thought, turn } = inText
           ? LoopTurn.readText(response, { step, toolNames })
-          : LoopTurn.readNative(response, { step, toolNames, writes: state.writes })
+          : LoopTurn.readNative(response, { step, toolNames, textCalls: options.textCalls ?? "never" })
         const update: Partial<State> = {
           step,
           turn,
           usage: Usage.add(state.usage, response.usage),
           ...(opening.length === 0 ? {} : { messages: opening, first: opening.length - 1 }),
-          ...(lastText === undefined ? {} : { lastText }),
-          ...(turn._tag === "Acts" && turn.written ? { writes: true } : {})
+          ...(lastText === undefined ? {} : { lastText })
         }
         const wait = thought === "" ? undefined : run.unsafeEmit({ _tag: "Thought", step, text: thought })
         return wait === undefined ? Effect.succeed(update) : Effect.as(wait, update)
@@ -198,10 +197,13 @@ const graph = (options: Options) => {
     })
 
   const act = (state: State) =>
-    Effect.flatMap(Reasoning.Reasoning, ({ call, concurrency }) => {
+    Effect.flatMap(Reasoning.Reasoning, ({ call, concurrency, task }) => {
       const calls = state.turn._tag === "Acts" ? state.turn.calls : []
+      const resolved = ToolLoop.resolve(options, task)
       return Effect.map(
-        Step.forEach(calls, (one) => call(one, state.step), { concurrency }),
+        Step.forEach(calls, (one, index) => call(one, state.step, ToolLoop.refusal(resolved, one.name, index)), {
+          concurrency
+        }),
         (outcomes): Partial<State> => ({ outcomes, toolCalls: state.toolCalls + outcomes.length })
       )
     })
@@ -246,18 +248,12 @@ const graph = (options: Options) => {
         const messages = turn._tag === "Continues" ? turn.messages : []
         return atLimit(reasoning, state, resolved, { messages })
       }
-      const messages = [turn.assistant, LoopTurn.observed(turn, outcomes)]
-      let { circles } = state
-      if (resolved.noProgressAfter !== Number.POSITIVE_INFINITY) {
-        for (let i = 0; i < outcomes.length; i++) {
-          const { observation, name } = outcomes[i]!
-          const noted = Progress.note(circles, step, name, turn.calls[i]!.params, observation)
-          circles = noted.circles
-          if (noted.repeats < resolved.noProgressAfter) continue
-          return resolved.onLimit === "fail"
-            ? ToolLoop.stuck(NAME, name, noted.repeats)
-            : closing(reasoning, state, { messages }, "limit")
-        }
+      const { tools } = reasoning.task
+      const { calls } = turn
+      const { circles, note, stuck } = ToolLoop.progress(NAME, resolved, state.circles, { tools, calls, outcomes })
+      const messages = [turn.assistant, LoopTurn.observed(turn, outcomes, note)]
+      if (stuck !== undefined) {
+        return resolved.onLimit === "fail" ? stuck : closing(reasoning, state, { messages }, "limit")
       }
       const stops = resolved.stopWhen?.({ step, usage, toolCalls, text: lastText, last: outcomes }) === true
       return stops
@@ -280,12 +276,14 @@ const graph = (options: Options) => {
     edges: {
       thought_step: {
         to: ["action_step", "observation_step", "final_answer"],
+        labels: { action_step: "acts", observation_step: "neither", final_answer: "answers" },
         when: ({ turn }) =>
           turn._tag === "Acts" ? "action_step" : turn._tag === "Answers" ? "final_answer" : "observation_step"
       },
       action_step: "observation_step",
       observation_step: {
         to: ["thought_step", "final_answer"],
+        labels: { thought_step: "no answer yet", final_answer: "answered" },
         when: ({ answer }) => (answer === null ? "thought_step" : "final_answer")
       },
       final_answer: "END"
@@ -317,7 +315,8 @@ export const definition = ({
   start: () => initial,
   answer: ({ answer }) =>
     answer === null ? Effect.dieMessage("react ended without an answer") : Effect.succeed(answer),
-  options
+  options,
+  updates: { hidden: ["messages", "first", "circles"] }
 })
 
 /**

@@ -1,10 +1,11 @@
 /**
  * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
  * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does.
+ * invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */
+import * as JsonRepair from "../internal/JsonRepair.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import * as ReActAnswer from "../internal/ReActAnswer.js"
 import * as ReActInput from "../internal/ReActInput.js"
@@ -92,12 +93,13 @@ export interface Options {
 }
 
 /**
- * Where a provider should stop writing, so that it pays for no invented observation.
+ * Where a provider should stop writing, so that it pays for no invented observation: the spelling of the conversation alone, for
+ * `Observation:` may begin a line of an answer.
  *
  * @since 0.1.0
  * @category constants
  */
-export const stopSequences: ReadonlyArray<string> = ["\nObservation:", "\nOBSERVATION:"]
+export const stopSequences: ReadonlyArray<string> = ["\nOBSERVATION:"]
 
 /**
  * Longest thought taken from text without a `Thought:` marker, in characters.
@@ -154,12 +156,25 @@ const lateAction = (text: string, line: number, tools: ReActAction.Tools): strin
 
 type Bracket = NonNullable<ReturnType<typeof ReActAction.readBracket>>
 
-/** A line that is nothing but `Name[argument]`: of a tool on offer, of `Finish`, or alone in its text. */
-const bareBracket = (text: string, end: number, tools: ReActAction.Tools): readonly [number, Bracket] | undefined => {
+/**
+ * A line that is nothing but `Name[argument]`: of a tool on offer, of `Finish`, or alone in its text; or `name({…})` of a tool on offer,
+ * outside of a fence.
+ */
+const bareCall = (text: string, end: number, tools: ReActAction.Tools): readonly [number, Bracket] | undefined => {
   const isSingle = !text.trim().includes("\n")
+  let fenced = false
   for (let line = 0; line < end; line = ReActMarker.endOfLine(text, line) + 1) {
     const lineEnd = Math.min(end, ReActMarker.endOfLine(text, line))
     const content = text.slice(line, lineEnd).trim()
+    if (ReActMarker.isFence(content)) fenced = !fenced
+    if (content.endsWith(")") && !fenced) {
+      const at = text.indexOf(content, line)
+      const called = ReActAction.readParentheses(text, at, lineEnd)
+      const tool = called === undefined ? undefined : ReActAction.knownTool(called.name, tools)
+      if (called?.input?.raw.startsWith("{") === true && tool !== undefined) {
+        return [line, { _tag: "Call", tool, input: called.input }]
+      }
+    }
     if (!content.endsWith("]")) continue
     const read = ReActAction.readBracket(text.slice(0, lineEnd), text.indexOf(content, line), tools)
     if (read === undefined) continue
@@ -167,6 +182,16 @@ const bareBracket = (text: string, end: number, tools: ReActAction.Tools): reado
   }
   return undefined
 }
+
+/** Where a completion that begins with an observation says something of its own: what it repeats is no reason to ask again. */
+const behindObservation = (text: string): number | undefined => {
+  const first = text.length - text.trimStart().length
+  const line = text.lastIndexOf("\n", first - 1) + 1
+  if (ReActMarker.at(text, line)?.kind !== "observation") return undefined
+  return ReActMarker.next(text, ReActMarker.nextLine(text, line + 1), own)?.line
+}
+
+const own = ReActMarker.kinds.filter((kind) => kind !== "observation")
 
 /**
  * Reads a completion. Pure, total, and linear in the length of the text.
@@ -233,6 +258,11 @@ export const parse = (text: string, options?: Options | undefined): ReActText =>
   }
 
   if (text.trim() === "") return malformed("empty", 0)
+  const own = behindObservation(text)
+  if (own !== undefined) {
+    const parsed = parse(text.slice(own), options)
+    return { ...parsed, cut: { ...parsed.cut, inventedObservation: true } }
+  }
   for (let line = 0; line < text.length && !invented; line = ReActMarker.endOfLine(text, line) + 1) {
     const marker = ReActMarker.at(text, line)
     if (marker === undefined) {
@@ -280,10 +310,35 @@ export const parse = (text: string, options?: Options | undefined): ReActText =>
     return final(dialect.line, dialect.content, Math.min(end, answerEnd(text, dialect.content, fences % 2 === 1)))
   }
   if (hasOrphan) return malformed("missing-action", end)
-  const bare = bareBracket(text, end, tools)
+  const bare = bareCall(text, end, tools)
   if (bare !== undefined) return bracket(bare[0], bare[1])
   const late = lateFinal.exec(text.slice(0, end))
   return late === null ? malformed("no-marker", end) : final(late.index + 1, late.index + late[0].length, end)
+}
+
+/** The input is a value, a fenced block or a line, and the text ends with it. */
+const isOneInput = (raw: string): boolean => {
+  if (ReActMarker.isFence(raw)) return raw.indexOf(raw.slice(0, 3), 3) === raw.length - 3
+  const balanced = JsonRepair.balancedAt(raw, 0)
+  return balanced === undefined ? !raw.includes("\n") : balanced.end === raw.length
+}
+
+/**
+ * Reads a completion that is one action or one final answer and nothing else: it begins with the marker of a thought, an action or a final
+ * answer, nothing in it is fenced but an input as a whole, and nothing stands behind the input. `undefined` for every other text, one that
+ * quotes the protocol among them.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parseOnly = (text: string, options?: Options | undefined): Action | FinalAnswer | undefined => {
+  const all = text.trim()
+  const first = ReActMarker.at(all, 0)?.kind
+  if (first !== "thought" && first !== "action" && first !== "final") return undefined
+  const parsed = parse(all, options)
+  if (parsed._tag === "Malformed" || parsed.cut.text.length < all.length) return undefined
+  if (parsed.thought.includes("```") || parsed.thought.includes("~~~")) return undefined
+  return parsed._tag === "FinalAnswer" || isOneInput(parsed.inputRaw) ? parsed : undefined
 }
 
 /**

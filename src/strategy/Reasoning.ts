@@ -17,7 +17,7 @@ import * as Run from "../observability/Run.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT, type PromptStep } from "../prompt/PromptStep.js"
 import type { Values } from "../prompt/PromptTemplate.js"
-import { type Fatality, type Outcome, type ToolCall, ToolRunner } from "../tool/ToolRunner.js"
+import { type Fatality, type Outcome, type RunOptions, type ToolCall, ToolRunner } from "../tool/ToolRunner.js"
 import * as ModelCall from "./ModelCall.js"
 import type { ReplyForm } from "./ReplyForm.js"
 import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
@@ -173,8 +173,15 @@ export interface Service {
     values: Values<Variable>,
     options?: AskOptions | undefined
   ) => Effect.Effect<Answer, LlmError | Fatality | StrategyReplyError>
-  /** Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. */
-  readonly call: (call: ToolCall, step: number) => Effect.Effect<Outcome, Fatality>
+  /**
+   * Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. With `refuse` it is not
+   * run and says why.
+   */
+  readonly call: (
+    call: ToolCall,
+    step: number,
+    refuse?: RunOptions["refuse"] | undefined
+  ) => Effect.Effect<Outcome, Fatality>
   /**
    * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several run at once, and calls
    * whose id an earlier one has used get a number behind it: what tools take for the identity of a call is that of one call.
@@ -563,10 +570,10 @@ export const make = (
       askFor: (prompt, values, form, given = {}) => converse(prompt, values, form, form.read, given),
       askCalls: (prompt, values, form, given = {}) => converse(prompt, values, undefined, form.read, given, form),
       finish,
-      call: (call, step) =>
+      call: (call, step, refuse) =>
         Effect.suspend(() => {
           callIds.add(call.id)
-          return runner.run(task.tools, call, resolved.toolOptions(step))
+          return runner.run(task.tools, call, resolved.toolOptions(step, refuse))
         }),
       inner,
       answer

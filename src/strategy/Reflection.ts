@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import { FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
+import * as FencedText from "../internal/FencedText.js"
 import type { LlmError } from "../llm/LlmError.js"
 import type { PromptStep } from "../prompt/PromptStep.js"
 import type { Values } from "../prompt/PromptTemplate.js"
@@ -103,13 +104,14 @@ const scoreLine = line(
 )
 const pointsLine = line("points", "")
 
-/** The verdict stands at fixed places: no word elsewhere in the text counts. */
+/** The verdict stands at fixed places outside of fences: no word elsewhere in the text counts. */
 const verdictText = (text: string): Either.Either<typeof Verdict.Type, string> => {
-  const needs = needsLine.exec(text)?.[1]
+  const plain = FencedText.blank(text)
+  const needs = needsLine.exec(plain)?.[1]
   if (needs === undefined) return Either.left("there is no line NEEDS_REFINEMENT: with yes or no and nothing else")
-  const score = Number(scoreLine.exec(text)?.[1])
+  const score = Number(scoreLine.exec(plain)?.[1])
   if (!(score >= 0 && score <= 10)) return Either.left("there is no line SCORE: with a number from 0 to 10")
-  const marked = pointsLine.exec(text)
+  const marked = pointsLine.exec(plain)
   const points: Array<string> = []
   for (const one of marked === null ? [] : text.slice(marked.index + marked[0].length).split("\n")) {
     const trimmed = one.trim()
@@ -212,12 +214,18 @@ export const definition = (
     edges: {
       generate_initial: {
         to: ["reflect", "final_output"],
+        labels: { reflect: "no answer yet", final_output: "answered" },
         when: (state) => (state.answer === undefined ? "reflect" : "final_output")
       },
-      reflect: { to: ["refine", "final_output"], when: (state) => (state.accepted ? "final_output" : "refine") },
+      reflect: {
+        to: ["refine", "final_output"],
+        labels: { refine: "not accepted", final_output: "accepted" },
+        when: (state) => (state.accepted ? "final_output" : "refine")
+      },
       refine: "check_cycle_limit",
       check_cycle_limit: {
         to: ["reflect", "final_output"],
+        labels: { reflect: "cycles left", final_output: "no cycles left" },
         when: (state) => (state.cycle < maxCycles ? "reflect" : "final_output")
       },
       final_output: "END"

@@ -16,6 +16,7 @@ import * as ReflexionActor from "./ReflexionActor.js"
 import * as ReflexionCritique from "./ReflexionCritique.js"
 import * as Strategy from "./Strategy.js"
 import { MaxIterationsExceededError, NoProgressError, PlanError, StrategyReplyError } from "./StrategyError.js"
+import * as ToolLoop from "./ToolLoop.js"
 
 /**
  * The name in the registry.
@@ -134,9 +135,9 @@ const cut = (text: string, max: number): string =>
 
 /**
  * The graph of the trials. With a plan of its own a trial takes three model calls (plan, execution, evaluation), a failed one that is not
- * the last a fourth to reflect, the answer one more: `4 · trials` in all, `3 · trials + 1` without reflections. A trial that is a run of
- * another strategy takes what that takes, and evaluation and reflection; its answer is the answer. An evaluator of one's own takes no
- * model call.
+ * the last a fourth to reflect: `4 · trials - 1` in all, `3 · trials` without reflections. A trial that is a run of another strategy takes
+ * what that takes, and evaluation and reflection. An evaluator of one's own takes no model call. The answer is the text that was judged:
+ * what the accepted trial came to, or the last one.
  *
  * A trial whose run reaches its own limit, goes in circles, finds no plan or gets no usable reply has failed and is not evaluated.
  *
@@ -197,7 +198,12 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
       if (replied instanceof StrategyReplyError) {
         return { failure: `The attempt ended without an answer: ${replied.message}` }
       }
-      const last: Strategy.Answer = { text: replied.text, reason: "completed", messages: [] }
+      const messages: Strategy.Answer["messages"] = [
+        { role: "user", content: task.input },
+        { role: "assistant", content: replied.text }
+      ]
+      const reason = ToolLoop.finishReason(replied.response.finishReason)
+      const last: Strategy.Answer = { text: replied.text, reason, messages }
       return { outcome: replied.text, last }
     })
 
@@ -276,20 +282,10 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
           Effect.succeed({ memory: memorySize === 0 ? [] : [...state.memory, state.reflection].slice(-memorySize) }),
         final_output: (state: State) =>
           Effect.gen(function* () {
-            const reasoning = yield* Reasoning.Reasoning
-            const { task } = reasoning
             const { last, verdict } = state
             const isSuccess = verdict?.success === true
             if (last === undefined || (!isSuccess && options.onLimit === "fail")) return yield* exceeded(state)
-            if (actorOf(task) !== undefined) {
-              return { answer: yield* ReflexionActor.hand(last, isSuccess ? last.reason : "limit") }
-            }
-            const answer = yield* reasoning.finish(ReflexionPrompts.GenerateFinal, {
-              task: task.input,
-              memory: memoryText(state.memory),
-              outcome: last.text
-            })
-            return { answer: isSuccess ? answer : { ...answer, reason: "limit" as const } }
+            return { answer: yield* ReflexionActor.hand(last, isSuccess ? last.reason : "limit") }
           })
       },
       edges: {
@@ -297,6 +293,11 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
         execute_action: "evaluate_outcome",
         evaluate_outcome: {
           to: ["reflect_on_trial", "plan_action_with_memory", "final_output"],
+          labels: {
+            reflect_on_trial: "failed",
+            plan_action_with_memory: "failed, without memory",
+            final_output: "succeeded or no trials left"
+          },
           when: (state) =>
             state.verdict?.success === true || state.trial >= maxTrials
               ? "final_output"

@@ -66,8 +66,10 @@ const isToken = (line: string): boolean =>
 const readText = (text: string): Either.Either<Review, string> => {
   const trimmed = text.trim()
   if (trimmed === "" || /^(?:```|[[{])/.test(trimmed)) return Either.left("the review is no list of problems")
+  // On a line between others it is quoted.
+  const ends = [trimmed.slice(0, `${trimmed}\n`.indexOf("\n")), trimmed.slice(trimmed.lastIndexOf("\n") + 1)]
   return Either.right(
-    trimmed.split("\n").some((line) => line.length < 64 && isToken(line))
+    ends.some((line) => line.length < 64 && isToken(line))
       ? { accepted: true, problems: [] }
       : { accepted: false, problems: [trimmed] }
   )
@@ -248,10 +250,12 @@ export const definition = <E = never, R = never>(
         generate: "critique",
         critique: {
           to: ["refine", "final_output"],
+          labels: { refine: "problems were found", final_output: "accepted or stopped" },
           when: (state) => (state.accepted || state.stopped ? "final_output" : "refine")
         },
         refine: {
           to: ["critique", "final_output"],
+          labels: { critique: "iterations left", final_output: "stopped or no iterations left" },
           when: (state) => (state.stopped || state.iteration >= maxIterations ? "final_output" : "critique")
         },
         final_output: StateGraph.END

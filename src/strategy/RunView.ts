@@ -60,9 +60,9 @@ export const watched = (
       }),
     sink: {
       ...run.sink,
-      push: (event) => {
-        run.sink.push(event)
-        see(event, false)
+      push: (event, whole) => {
+        run.sink.push(event, whole)
+        see(whole, false)
       }
     }
   }

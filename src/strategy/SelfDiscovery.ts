@@ -279,6 +279,7 @@ const graphOf = <R>(
       edges: {
         discover_modules: {
           to: ["adapt_modules", "execute_step"],
+          labels: { adapt_modules: "modules were selected", execute_step: "a structure is there" },
           when: (state) => (state.steps.length > 0 ? "execute_step" : "adapt_modules")
         },
         adapt_modules: "plan_reasoning",
@@ -286,6 +287,7 @@ const graphOf = <R>(
         execute_step: "check_completion",
         check_completion: {
           to: ["execute_step", "synthesize_output"],
+          labels: { execute_step: "steps left", synthesize_output: "no steps left" },
           when: (state) => (state.results.length < state.steps.length ? "execute_step" : "synthesize_output")
         },
         synthesize_output: StateGraph.END

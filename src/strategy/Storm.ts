@@ -178,6 +178,9 @@ const configOf = (options: Options): Config => ({
 
 const Found = Schema.Struct({ title: Schema.String, url: Schema.optional(Schema.String), text: Schema.String })
 
+/** What `fromEvents` can give back. */
+const ARTICLE_BYTES = 1_048_576
+
 /**
  * Where a run stands. Numbers of sources are those of `sources` until `article` gives them the ones of the article.
  *
@@ -362,6 +365,7 @@ export const definition = (
       edges: {
         choose_retrieval: {
           to: ["generate_outline", "generate_perspectives"],
+          labels: { generate_outline: "always", generate_perspectives: "something to search with" },
           when: (state) =>
             state.retrieval.length === 0 ? "generate_outline" : ["generate_outline", "generate_perspectives"]
         },
@@ -369,16 +373,19 @@ export const definition = (
         generate_perspectives: "open_conversations",
         open_conversations: {
           to: ["generate_questions", "refine_outline"],
+          labels: { generate_questions: "questions are wanted", refine_outline: "all was asked" },
           when: (state) => (isAsked(state) ? "generate_questions" : "refine_outline")
         },
         generate_questions: {
           to: ["dispatch_queries", "refine_outline"],
+          labels: { dispatch_queries: "queries wait", refine_outline: "no queries" },
           when: (state) => (state.pending.length > 0 ? "dispatch_queries" : "refine_outline")
         },
         dispatch_queries: "execute_search",
         execute_search: "collect_results",
         collect_results: {
           to: ["generate_questions", "refine_outline"],
+          labels: { generate_questions: "questions are wanted", refine_outline: "all was asked" },
           when: (state) => (isAsked(state) ? "generate_questions" : "refine_outline")
         },
         refine_outline: "synthesize_sections",
@@ -395,7 +402,8 @@ export const definition = (
         limited: either,
         isCut: either
       }
-    })
+    }),
+    updates: { maxBytes: { compile_report: ARTICLE_BYTES } }
   }
 }
 
@@ -437,7 +445,7 @@ const Compiled = Schema.Struct({ article: StormArticle.Article })
 const decodeCompiled = Schema.decodeUnknownOption(Compiled)
 
 /**
- * The article in the events of a run, as they were emitted or read back from a log.
+ * The article in the events of a run, as they were emitted or read back from a log. One of more than 1 MiB of JSON is not in them.
  *
  * @since 0.1.0
  * @category conversions

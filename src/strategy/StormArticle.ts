@@ -165,12 +165,12 @@ export const NOT_BACKED = "*Nothing could be written for this section that its s
  */
 export const UNGROUNDED = "*Written without sources.*"
 
-const heading = /^ {0,3}(#{1,6})[ \t]+(.*)$/
+const heading = /^ {0,3}(#{1,6})[ \t]+(.*)/s
 
 const headingOf = (line: string): { readonly level: number; readonly title: string } | undefined => {
   if (line.length > 400) return undefined
   const match = heading.exec(line)
-  return match === null ? undefined : { level: match[1]!.length, title: match[2]!.replace(/[ \t#]+$/, "") }
+  return match === null ? undefined : { level: match[1]!.length, title: match[2]!.replace(/(?<![ \t#])[ \t#]+$/, "") }
 }
 
 /**

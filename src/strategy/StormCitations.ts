@@ -80,7 +80,7 @@ export const mapLines = (text: string, f: (line: string) => string | undefined):
   return out.join("\n")
 }
 
-const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^()\s[\]]*\))?|【\s?(\d+)(?:†[^】\n]*)?】)/g
+const citation = /( ?)(?:\[([\d\s,;–-]+)\](?:\((?:https?:)?\/\/[^()\s[\]]*\))?|【\s?(\d+)(?:†[^【】\n]*)?】)/g
 
 /** A definition like `[3]: https://…` makes a citation into a link of the model's own. */
 const definition = /^ {0,3}\[\d+\]: *<?(?:[a-z]{1,20}:|www\.|[/.#])/i

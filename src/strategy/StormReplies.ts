@@ -28,6 +28,14 @@ const marked = (text: string, marker: RegExp): ReadonlyArray<string> =>
     return match === null ? [] : [line.slice(match[0].length)]
   })
 
+const item = /^[ \t]{0,16}(?:[-*+•–]|\d{1,3}[.)])[ \t]{1,8}(?=\S)/
+
+/** The texts behind a marker; where none has it, the items of a numbered or bulleted list. */
+const listed = (text: string, marker: RegExp): ReadonlyArray<string> => {
+  const found = marked(text, marker)
+  return found.length > 0 ? found : marked(text, item)
+}
+
 const markerOf = (name: string): RegExp =>
   new RegExp(`^\\s*(?:[-*+] |\\d{1,3}[.)] )?[*_]{0,2}${name}(?: \\d{1,3})?[*_]{0,2} ?:[*_]{0,2}`, "i")
 
@@ -66,7 +74,7 @@ const list = (options: {
     name: options.name,
     schema: Schema.Struct({ [options.field]: Schema.Array(Schema.String) }),
     text: (text) => {
-      const lines = marked(text, options.marker)
+      const lines = listed(text, options.marker)
       return lines.length === 0
         ? Either.left(`there is no line that begins with ${options.line}`)
         : Either.right({ [options.field]: lines })
@@ -101,7 +109,7 @@ const perspectiveList = ReplyForm.make({
     perspectives: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.String }))
   }),
   text: (text) => {
-    const perspectives = marked(text, perspectiveMarker).map((line) => {
+    const perspectives = listed(text, perspectiveMarker).map((line) => {
       const at = line.search(/[|–]|: | - /)
       return at < 0
         ? { name: line, description: "" }

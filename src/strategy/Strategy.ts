@@ -7,6 +7,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent, FinishReason } from "../domain/AgentEvent.js"
+import type { ReaderTimeoutError } from "../domain/ReaderTimeout.js"
 import { GraphStepLimitError } from "../graph/GraphError.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import type { JsonSchema, LlmClient, Message } from "../llm/LlmClient.js"
@@ -15,6 +16,7 @@ import type { ModelRouter } from "../llm/ModelRouter.js"
 import type { ModelSettings } from "../llm/ModelSettings.js"
 import type { Fatality, ToolRunner } from "../tool/ToolRunner.js"
 import type { Bound } from "../tool/ToolSet.js"
+import * as NodeUpdate from "./NodeUpdate.js"
 import * as Reasoning from "./Reasoning.js"
 import {
   MaxIterationsExceededError,
@@ -75,6 +77,7 @@ export interface Limits {
   readonly toolMaxAttempts?: number | undefined
   readonly observationMaxChars?: number | undefined
   readonly toolConcurrency?: number | undefined
+  readonly maxCallsPerTurn?: number | undefined
 }
 
 /**
@@ -94,6 +97,11 @@ export interface Task {
   readonly role?: string | undefined
   readonly limits: Limits
   readonly output?: OutputSpec | undefined
+  /**
+   * For debugging: `NodeFinished` events hold updates as nodes return them, system prompt, memories and history among them, without any
+   * bound. Never for events that leave the server.
+   */
+  readonly debugNodeUpdates?: boolean | undefined
 }
 
 /**
@@ -120,8 +128,13 @@ export interface Strategy<out E = never, out R = never> {
   readonly name: string
   /** Emits through the current `Run` and ends in its answer: what the executor and combinators use. */
   readonly program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
-  /** The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it. */
-  readonly execute: (task: Task) => Stream.Stream<AgentEvent, E | StrategyBaseError, R | StrategyServices>
+  /**
+   * The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it, and so does a reader that takes
+   * longer than `ReaderTimeout`.
+   */
+  readonly execute: (
+    task: Task
+  ) => Stream.Stream<AgentEvent, E | StrategyBaseError | ReaderTimeoutError, R | StrategyServices>
   /** The graph that runs, where the strategy is one. */
   readonly graph?: StateGraph.Compiled<any, any, any, any, any> | undefined
 }
@@ -163,11 +176,13 @@ export interface GraphDefinition<out N extends string, in out S, in out I, out E
   readonly options?: Reasoning.Options | undefined
   /** Super-steps at most; default no limit: strategies have limits of their own. */
   readonly maxSteps?: number | undefined
+  /** What its `NodeFinished` events show of updates. */
+  readonly updates?: NodeUpdate.Options | undefined
 }
 
 /**
- * A strategy of a graph. Its nodes get at their run through the `Reasoning` service; a `NodeFinished` event tells of each that ended. The
- * graph is compiled here, once for all runs; one that cannot be is thrown as `GraphCompileError` (`StateGraph.compile` gives it typed).
+ * A strategy of a graph. Its nodes get at their run through the `Reasoning` service; a `NodeFinished` event tells of each that ended and
+ * what it changed: without messages, lists that grew as what was added, at most `NodeUpdate.MAX_BYTES` long. The graph is compiled here, once for all runs; one that cannot be is thrown as `GraphCompileError` (`StateGraph.compile` gives it typed).
  *
  * @since 0.1.0
  * @category constructors
@@ -181,11 +196,14 @@ export const fromGraph = <N extends string, S, I, E, R>(
   const program = (task: Task) =>
     Effect.flatMap(Reasoning.make(name, task, options), (reasoning) => {
       const { run } = reasoning
+      const shown = task.debugNodeUpdates === true ? undefined : NodeUpdate.make(definition.updates)
+      const shownUpdate = (node: string, update: object) =>
+        run.withheld || run.sink.kept === false ? {} : shown === undefined ? update : shown(node, update)
       return StateGraph.invoke(compiled, start(task), {
         maxSteps,
         concurrency: reasoning.concurrency,
         onNode: ({ graph, node, step, update }) =>
-          run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: run.withheld ? {} : update }) ?? Effect.void
+          run.unsafeEmit({ _tag: "NodeFinished", graph, node, step, update: shownUpdate(node, update) }) ?? Effect.void
       }).pipe(
         Effect.catchIf(
           (error): error is GraphStepLimitError => error instanceof GraphStepLimitError,

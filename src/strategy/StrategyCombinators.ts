@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
-import { type Body, errorInfo } from "../domain/AgentEvent.js"
+import { type AgentEvent, type Body, errorInfo } from "../domain/AgentEvent.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
@@ -218,6 +218,7 @@ export const withBudget: {
     Number.isFinite(timeout)
       ? Deadline.run(() => limited(task), {
           whole: timeout,
+          pausable: true,
           onTimeout: (_phase, limit) =>
             new StrategyBudgetError({
               strategyName: strategy.name,
@@ -450,9 +451,26 @@ export const withHooks: {
  * @category models
  */
 export interface Observer<out E2 = never, out R2 = never> {
-  /** A tool ended: its name, and what the model reads of its result. The answer is the last step, of the action `final_answer`. */
+  /**
+   * A tool ended: its name, and what the model reads of its result. What was thought is a step of the action `thought`, a judgement one of
+   * `critique`; the answer is the last step, of the action `final_answer`.
+   */
   readonly onStep?: ((step: number, action: string, result: string) => Effect.Effect<unknown, E2, R2>) | undefined
   readonly onComplete?: ((totalSteps: number, finalResult: string) => Effect.Effect<unknown, E2, R2>) | undefined
+}
+
+/** What an observer sees of an event, if anything. */
+const seenOf = (body: Body | AgentEvent): Parameters<NonNullable<Observer["onStep"]>> | undefined => {
+  switch (body._tag) {
+    case "ToolResult":
+      return [body.step, body.name, body.observation]
+    case "Thought":
+      return [body.step, "thought", body.text]
+    case "Critique":
+      return [body.step, "critique", body.text]
+    default:
+      return undefined
+  }
 }
 
 /**
@@ -494,9 +512,9 @@ export const withObserver: {
       const view = RunView.watched(run, (body, own) => {
         if (!own) return undefined
         if (body._tag === "StepStarted") steps++
-        if (body._tag !== "ToolResult" || onStep === undefined) return undefined
-        const { name, observation, step } = body
-        waiting.push(Effect.suspend(() => onStep(step, name, observation)))
+        const seen = onStep === undefined ? undefined : seenOf(body)
+        if (onStep === undefined || seen === undefined) return undefined
+        waiting.push(Effect.suspend(() => onStep(...seen)))
         return show
       })
       const answer = yield* Effect.provideService(strategy.program(task), Run.Run, view)

@@ -22,7 +22,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
  * @since 0.1.0
  * @category errors
  */
-export class MaxIterationsExceededError extends Schema.TaggedError<MaxIterationsExceededError>(
+export class MaxIterationsExceededError extends ErrorCode.TaggedError<MaxIterationsExceededError>(
   "effect-lexigram/strategy/StrategyError/MaxIterationsExceededError"
 )("MaxIterationsExceededError", {
   ...fields("LEX_ERR_AGT_009"),
@@ -36,7 +36,7 @@ export class MaxIterationsExceededError extends Schema.TaggedError<MaxIterations
  * @since 0.1.0
  * @category errors
  */
-export class NoProgressError extends Schema.TaggedError<NoProgressError>(
+export class NoProgressError extends ErrorCode.TaggedError<NoProgressError>(
   "effect-lexigram/strategy/StrategyError/NoProgressError"
 )("NoProgressError", { ...fields("LEX_ERR_AGT_105"), toolName: Schema.String, repeats: Schema.Number }) {}
 
@@ -46,7 +46,7 @@ export class NoProgressError extends Schema.TaggedError<NoProgressError>(
  * @since 0.1.0
  * @category errors
  */
-export class OutputValidationError extends Schema.TaggedError<OutputValidationError>(
+export class OutputValidationError extends ErrorCode.TaggedError<OutputValidationError>(
   "effect-lexigram/strategy/StrategyError/OutputValidationError"
 )("OutputValidationError", {
   ...fields("LEX_ERR_AGT_103"),
@@ -63,7 +63,7 @@ export class OutputValidationError extends Schema.TaggedError<OutputValidationEr
  * @since 0.1.0
  * @category errors
  */
-export class StrategyReplyError extends Schema.TaggedError<StrategyReplyError>(
+export class StrategyReplyError extends ErrorCode.TaggedError<StrategyReplyError>(
   "effect-lexigram/strategy/StrategyError/StrategyReplyError"
 )("StrategyReplyError", {
   ...fields("LEX_ERR_AGT_107"),
@@ -81,7 +81,7 @@ export class StrategyReplyError extends Schema.TaggedError<StrategyReplyError>(
  * @since 0.1.0
  * @category errors
  */
-export class StrategyConfigurationError extends Schema.TaggedError<StrategyConfigurationError>(
+export class StrategyConfigurationError extends ErrorCode.TaggedError<StrategyConfigurationError>(
   "effect-lexigram/strategy/StrategyError/StrategyConfigurationError"
 )("StrategyConfigurationError", {
   ...fields("LEX_ERR_AGT_109"),
@@ -96,7 +96,7 @@ export class StrategyConfigurationError extends Schema.TaggedError<StrategyConfi
  * @since 0.1.0
  * @category errors
  */
-export class StrategyBudgetError extends Schema.TaggedError<StrategyBudgetError>(
+export class StrategyBudgetError extends ErrorCode.TaggedError<StrategyBudgetError>(
   "effect-lexigram/strategy/StrategyError/StrategyBudgetError"
 )("StrategyBudgetError", {
   ...fields("LEX_ERR_AGT_110"),

@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import { type AgentEvent, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId } from "../domain/Ids.js"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EventSink from "../internal/EventSink.js"
 import * as Run from "../observability/Run.js"
 import type { Fatality } from "../tool/ToolRunner.js"
@@ -46,7 +47,7 @@ export const make = <E, R>(
   name,
   program: program as Any["program"],
   execute: (task) =>
-    EventSink.stream<AgentEvent, any, any>({ capacity: 64 }, (sink) =>
+    EventSink.stream<AgentEvent, any, any>({ capacity: 64, patience: ReaderTimeout.current }, (sink) =>
       Effect.gen(function* () {
         const clock = yield* Effect.clock
         const runId = (yield* IdGenerator.generate) as RunId
@@ -66,6 +67,7 @@ export const make = <E, R>(
               ...(answer.output === undefined ? {} : { output: answer.output })
             })
           ),
+          sink.attended,
           Effect.onExit((exit) => Effect.sync(() => terminal(run, exit, clock.unsafeCurrentTimeMillis() - startedAt))),
           Effect.provideService(Run.Run, run)
         )

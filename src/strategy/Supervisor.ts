@@ -60,14 +60,18 @@ export interface Options extends Omit<Reasoning.Options, "format"> {
    * `THOUGHT / ACTION / ACTION_INPUT / FINAL_ANSWER`, one action a step, and reviews as text.
    */
   readonly format?: "native" | "text" | undefined
+  /** Whether calls are read out of the text of a model that was given native tools: as in `ToolLoop.LoopOptions`. */
+  readonly textCalls?: ToolLoop.LoopOptions["textCalls"]
   /** Delegations at most, those that fail included; default 5. Further ones of the same turn are refused, and the model is told. */
   readonly maxDelegations?: number | undefined
   /** Reviews at most; default 3. Without any left, the supervisor itself says when the reports are enough. */
   readonly maxReviews?: number | undefined
   /** Turns of the supervisor at most; default that of the agent, then 10. */
   readonly maxIterations?: number | undefined
-  /** How often the same call may show the same result; default 3, `false` for ever. */
-  readonly noProgressAfter?: number | false | undefined
+  /** How many steps in a row may show the same: as in `ToolLoop.LoopOptions`. */
+  readonly noProgressAfter?: ToolLoop.LoopOptions["noProgressAfter"]
+  /** Calls of one turn that run: as in `ToolLoop.LoopOptions`. */
+  readonly maxCallsPerTurn?: number | undefined
   /**
    * When more delegations are wanted than there are, or turns, or when it goes in circles: fail (default), or answer from what stands, marked
    * `limit`.
@@ -111,8 +115,6 @@ export const State = Schema.Struct({
   /** The step of the last turn. */
   step: Schema.Number,
   turns: Schema.Number,
-  /** Whether a model of native calls wrote one as text. */
-  writes: Schema.Boolean,
   /** What the last reply meant. */
   turn: data<LoopTurn.Turn>(),
   results: Schema.Array(Result),
@@ -146,7 +148,6 @@ const initial: State = {
   messages: [],
   step: 0,
   turns: 0,
-  writes: false,
   turn: { _tag: "Continues", messages: [] },
   results: [],
   plan: [],
@@ -176,41 +177,50 @@ export const Verdict = Schema.Struct({
  */
 export interface Verdict extends Schema.Schema.Type<typeof Verdict> {}
 
-const field = (lines: ReadonlyArray<string>, name: string): string | undefined => {
-  const marker = new RegExp(`^\\W{0,8}${name}\\W{0,4}:\\W{0,4}`, "i")
-  const at = lines.findIndex((line) => marker.test(line))
-  if (at < 0) return undefined
-  const rest: Array<string> = [(lines[at] as string).replace(marker, "")]
-  for (
-    let i = at + 1;
-    i < lines.length && !/^\W{0,8}(?:VERDICT|REASON|INSTRUCTIONS)\W{0,4}:/i.test(lines[i] as string);
-    i++
-  ) {
-    rest.push(lines[i] as string)
+const fieldLine = /^\W{0,8}(VERDICT|REASON|INSTRUCTIONS)\W{0,4}:\W{0,4}/i
+
+/** What stands behind each name, up to the next one. Only the first of a name counts: what stands further on is quoted. */
+const fieldsOf = (lines: ReadonlyArray<string>): ReadonlyMap<string, string> => {
+  const fields = new Map<string, Array<string>>()
+  let current: Array<string> = []
+  for (const line of lines) {
+    const match = fieldLine.exec(line)
+    const name = match?.[1]?.toUpperCase()
+    if (match === null || name === undefined || fields.has(name)) current.push(line)
+    else {
+      current = [line.slice(match[0].length)]
+      fields.set(name, current)
+    }
   }
-  return rest.join("\n").trim()
+  return new Map(Array.from(fields, ([name, rest]) => [name, rest.join("\n").trim()] as const))
 }
 
 /**
- * A review as text: `VERDICT: DONE`, or `VERDICT: MORE` with `REASON:` and `INSTRUCTIONS:`. The verdict is one of the two words and nothing
- * else.
+ * A review as text: `VERDICT: DONE`, or `VERDICT: MORE` with `REASON:` and `INSTRUCTIONS:`. The verdict is one of the two words, alone on
+ * the first line that holds any.
  *
  * @since 0.1.0
  * @category conversions
  */
 export const parseVerdict = (text: string): Either.Either<Verdict, string> => {
   const lines = text.split(/\r?\n/)
-  const word = field(lines, "VERDICT")
-    ?.split("\n")[0]
-    ?.replace(/[\s*_`.]/g, "")
-    .toLowerCase()
+  const first = lines.findIndex((line) => /[\p{L}\p{N}]/u.test(line))
+  const match = first < 0 ? null : fieldLine.exec(lines[first] as string)
+  const word =
+    match?.[1]?.toUpperCase() === "VERDICT"
+      ? (lines[first] as string)
+          .slice(match[0].length)
+          .replace(/[\s*_`.]/g, "")
+          .toLowerCase()
+      : undefined
   if (word !== "done" && word !== "more") {
     return Either.left("the first line must be `VERDICT: DONE` or `VERDICT: MORE`")
   }
+  const fields = fieldsOf(lines.slice(first))
   return Either.right({
     verdict: word,
-    reason: field(lines, "REASON") ?? "",
-    instructions: field(lines, "INSTRUCTIONS") ?? ""
+    reason: fields.get("REASON") ?? "",
+    instructions: fields.get("INSTRUCTIONS") ?? ""
   })
 }
 
@@ -322,7 +332,7 @@ const graph = (options: Options) => {
       )
       const { thought, turn } = inText
         ? LoopTurn.readText(response, { step, toolNames })
-        : LoopTurn.readNative(response, { step, toolNames, writes: state.writes })
+        : LoopTurn.readNative(response, { step, toolNames, textCalls: resolved.textCalls })
       if (thought !== "") yield* run.emit({ _tag: "Thought", step, text: thought })
       const update = {
         step,
@@ -332,8 +342,7 @@ const graph = (options: Options) => {
         messages: [
           ...told,
           ...(turn._tag === "Continues" ? turn.messages : turn._tag === "Acts" ? [turn.assistant] : [])
-        ],
-        ...(turn._tag === "Acts" && turn.written ? { writes: true } : {})
+        ]
       }
       // Nobody was asked: what the supervisor says is the answer.
       if (turn._tag !== "Answers" || state.results.length > 0) return update
@@ -345,19 +354,21 @@ const graph = (options: Options) => {
     Effect.gen(function* () {
       const { call, concurrency, run, task } = yield* Reasoning.Reasoning
       const turn = state.turn as LoopTurn.Acts
+      const resolved = ToolLoop.resolve(options, task)
       const left = maxDelegations - state.delegations
       let wanted = 0
       const plan: Array<PlanStep> = [...state.plan]
-      const jobs = turn.calls.map((one) => {
+      const jobs = turn.calls.map((one, index) => {
         const tool = task.tools.get(one.name)
-        const delegation = tool !== undefined && isDelegate(tool)
+        const refuse = ToolLoop.refusal(resolved, one.name, index)
+        const delegation = refuse === undefined && tool !== undefined && isDelegate(tool)
         const allowed = !delegation || wanted < left
         const name = tool?.name ?? one.name.slice(0, 128)
         if (delegation) {
           wanted++
           plan.push({ id: one.id, description: messageOf(one.params), tool: name, status: "pending" })
         }
-        return { call: one, delegation, allowed, name, at: delegation ? plan.length - 1 : -1 }
+        return { call: one, delegation, allowed, refuse, name, at: delegation ? plan.length - 1 : -1 }
       })
       if (wanted > 0 && left <= 0 && onLimit === "fail") return yield* outOfDelegations(state)
       if (wanted > 0) yield* run.emit({ _tag: "Plan", steps: plan.slice() })
@@ -370,7 +381,7 @@ const graph = (options: Options) => {
             plan[job.at] = { ...(plan[job.at] as PlanStep), status }
             return Effect.as(run.emit({ _tag: "Plan", steps: plan.slice() }), outcome)
           }
-          if (job.allowed) return Effect.flatMap(call(job.call, state.step), settled)
+          if (job.allowed) return Effect.flatMap(call(job.call, state.step, job.refuse), settled)
           const outcome = refusal(job.call, job.name, maxDelegations)
           const { id, params } = job.call
           const { step } = state
@@ -385,32 +396,26 @@ const graph = (options: Options) => {
       )
       // A call that never reached its agent, with arguments that are not valid for instance, delegated nothing.
       const begun = jobs.filter((job, i) => job.delegation && job.allowed && outcomes[i]!.attempts > 0).length
-      const results = jobs.map(
-        (job, i): Result => ({
-          id: job.call.id,
-          delegation: job.delegation,
-          by: job.name,
-          request: job.call.params,
-          status: !job.allowed ? "refused" : outcomes[i]!.isFailure ? "failed" : "completed",
-          text: outcomes[i]!.observation
-        })
-      )
+      const results = jobs.flatMap((job, i): ReadonlyArray<Result> => {
+        if (job.refuse !== undefined) return []
+        const { isFailure, observation } = outcomes[i]!
+        const status = !job.allowed ? "refused" : isFailure ? "failed" : "completed"
+        const { id, params } = job.call
+        return [{ id, delegation: job.delegation, by: job.name, request: params, status, text: observation }]
+      })
+      const { tools } = task
+      const { calls } = turn
+      const { circles, note, stuck } = ToolLoop.progress(NAME, resolved, state.circles, { tools, calls, outcomes })
       const update = {
         results,
         plan,
-        messages: [LoopTurn.observed(turn, outcomes)],
+        messages: [LoopTurn.observed(turn, outcomes, note)],
         delegations: state.delegations + begun,
         unreviewed: begun
       }
       if (wanted > 0 && left <= 0) return { ...update, reason: "limit" as const }
-      const { noProgressAfter } = ToolLoop.resolve(options, task)
-      let circles = state.circles
-      for (let i = 0; i < outcomes.length; i++) {
-        const { name, observation } = outcomes[i]!
-        const noted = Progress.note(circles, state.step, name, turn.calls[i]!.params, observation)
-        circles = noted.circles
-        if (noted.repeats < noProgressAfter) continue
-        if (onLimit === "fail") return yield* ToolLoop.stuck(NAME, name, noted.repeats)
+      if (stuck !== undefined) {
+        if (onLimit === "fail") return yield* stuck
         return { ...update, reason: "limit" as const }
       }
       return { ...update, circles }
@@ -465,6 +470,7 @@ const graph = (options: Options) => {
     edges: {
       assess: {
         to: ["assess", "delegate", "decide", "END"],
+        labels: { assess: "neither", delegate: "delegates", decide: "decides", END: "answered" },
         when: ({ answer, reason, turn }) =>
           answer !== null
             ? "END"
@@ -476,11 +482,13 @@ const graph = (options: Options) => {
       },
       delegate: {
         to: ["assess", "review", "decide"],
+        labels: { assess: "reviewed", review: "results to review", decide: "a limit" },
         when: ({ reason, reviews, unreviewed }) =>
           reason === "limit" ? "decide" : unreviewed > 0 && reviews < maxReviews ? "review" : "assess"
       },
       review: {
         to: ["assess", "decide"],
+        labels: { assess: "more is needed", decide: "done" },
         when: ({ reason, verdict }) => (reason === "limit" || verdict === "done" ? "decide" : "assess")
       },
       decide: "END"
@@ -509,7 +517,8 @@ export const definition = (
     start: () => initial,
     answer: ({ answer }) =>
       answer === null ? Effect.dieMessage("supervisor ended without an answer") : Effect.succeed(answer),
-    options: { ...rest, format: format === "text" ? "text" : "json" }
+    options: { ...rest, format: format === "text" ? "text" : "json" },
+    updates: { hidden: ["messages", "circles"] }
   }
 }
 

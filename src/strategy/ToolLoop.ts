@@ -10,10 +10,12 @@ import { count } from "../internal/Count.js"
 import * as ReActAction from "../internal/ReActAction.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
-import type { Fatality, RunOptions } from "../tool/ToolRunner.js"
+import { ToolCallLimitError } from "../tool/ToolError.js"
+import type { Fatality, Outcome, RunOptions, ToolCall } from "../tool/ToolRunner.js"
 import type { Bound } from "../tool/ToolSet.js"
 import * as LoopTurn from "./LoopTurn.js"
 import * as ModelCall from "./ModelCall.js"
+import * as Progress from "./Progress.js"
 import type { StopCondition } from "./StopCondition.js"
 import type { Answer, Task } from "./Strategy.js"
 import { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
@@ -37,10 +39,22 @@ export interface LoopOptions {
   readonly llmTimeout?: Duration.DurationInput | undefined
   /** Calls of one turn that run at once; default 8. */
   readonly toolConcurrency?: number | undefined
+  /** Calls of one turn that run; each of the others has a result that says it was not run. Default 128. */
+  readonly maxCallsPerTurn?: number | undefined
   /** Asked after the tools of each step; when it holds the loop ends with the last text. */
   readonly stopWhen?: StopCondition | undefined
-  /** How often the same call may show the same result before the run fails with `NoProgressError`; default 3, `false` for ever. */
+  /**
+   * How many steps in a row may make the same calls with the same results before the run fails with `NoProgressError`; default 3, `false`
+   * for ever. The model is told the time before. Any other step, a call that somebody allowed, and a tool that is `polling` begin the
+   * count again.
+   */
   readonly noProgressAfter?: number | false | undefined
+  /**
+   * Whether calls are read out of the text of a model that was given native tools; default `never`: a text is an answer, whatever it quotes.
+   * `always` is for a model that cannot call natively and writes `Action:` and `Action Input:` instead; then a text that is an action and
+   * nothing else is a call. Without effect where the strategy's `format` is `text`.
+   */
+  readonly textCalls?: LoopTurn.TextCalls | undefined
   /** At the limit: fail with `MaxIterationsExceededError` (default), or answer with the last text, marked `limit`. */
   readonly onLimit?: "fail" | "answer" | undefined
 }
@@ -54,18 +68,20 @@ export interface LoopOptions {
 export interface Resolved {
   readonly maxIterations: number
   readonly toolConcurrency: number
+  readonly maxCallsPerTurn: number
   readonly noProgressAfter: number
+  readonly textCalls: LoopTurn.TextCalls
   readonly onLimit: "fail" | "answer"
   readonly stopWhen: StopCondition | undefined
   readonly llmTimeout: Duration.DurationInput | undefined
-  readonly toolOptions: (step: number) => RunOptions
+  readonly toolOptions: (step: number, refuse?: RunOptions["refuse"]) => RunOptions
 }
 
 /**
  * @since 0.1.0
  * @category constants
  */
-export const defaults = { maxIterations: 10, toolConcurrency: 8, noProgressAfter: 3 } as const
+export const defaults = { maxIterations: 10, toolConcurrency: 8, maxCallsPerTurn: 128, noProgressAfter: 3 } as const
 
 /**
  * @since 0.1.0
@@ -79,15 +95,35 @@ export const resolve = (options: LoopOptions, task: Task): Resolved => {
   return {
     maxIterations: count(options.maxIterations ?? limits.maxIterations, defaults.maxIterations, 1),
     toolConcurrency: count(options.toolConcurrency ?? limits.toolConcurrency, defaults.toolConcurrency, 1),
+    maxCallsPerTurn: count(options.maxCallsPerTurn ?? limits.maxCallsPerTurn, defaults.maxCallsPerTurn, 1),
     noProgressAfter:
       options.noProgressAfter === false
         ? Number.POSITIVE_INFINITY
         : count(options.noProgressAfter, defaults.noProgressAfter, 1),
+    textCalls: options.textCalls ?? "never",
     onLimit: options.onLimit ?? "fail",
     stopWhen: options.stopWhen,
     llmTimeout: options.llmTimeout ?? limits.llmTimeout,
-    toolOptions: (step) => ({ step, timeout, maxAttempts, maxResultChars })
+    toolOptions: (step, refuse) => ({ step, timeout, maxAttempts, maxResultChars, refuse })
   }
+}
+
+/**
+ * Why the call at this place of its turn is not run; `undefined` where it is.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const refusal = (resolved: Resolved, name: string, index: number): ToolCallLimitError | undefined => {
+  const { maxCallsPerTurn } = resolved
+  if (index < maxCallsPerTurn) return undefined
+  const toolName = name.slice(0, 128)
+  return new ToolCallLimitError({
+    toolName,
+    maxCallsPerTurn,
+    message: `"${toolName}" was not run: a turn runs at most ${maxCallsPerTurn} calls`,
+    hint: "Make fewer calls at once"
+  })
 }
 
 /**
@@ -147,18 +183,47 @@ export const end = (
 }
 
 /**
- * The failure of a loop that goes in circles.
+ * What a step showed: `stuck` is the failure of a loop that goes in circles, and `note` is for the model before it comes to that.
  *
  * @since 0.1.0
- * @category constructors
+ * @category combinators
  */
-export const stuck = (strategyName: string, toolName: string, repeats: number): NoProgressError =>
+export const progress = (
+  strategyName: string,
+  resolved: Pick<Resolved, "noProgressAfter">,
+  circles: Progress.Circles,
+  step: {
+    readonly tools: Bound
+    readonly calls: ReadonlyArray<ToolCall>
+    readonly outcomes: ReadonlyArray<Outcome>
+  }
+): {
+  readonly circles: Progress.Circles
+  readonly stuck: NoProgressError | undefined
+  readonly note: string | undefined
+} => {
+  const { noProgressAfter } = resolved
+  if (noProgressAfter === Number.POSITIVE_INFINITY) return { circles, stuck: undefined, note: undefined }
+  const next = Progress.note(circles, step.tools, step.calls, step.outcomes)
+  const { repeats } = next
+  return {
+    circles: next,
+    stuck: repeats >= noProgressAfter ? stuck(strategyName, step.outcomes[0]?.name ?? "", repeats) : undefined,
+    note: repeats > 1 && repeats === noProgressAfter - 1 ? AGAIN : undefined
+  }
+}
+
+const AGAIN =
+  "Note: this step made the same calls as the one before, and saw the same results. Do something else, or answer with what you know: " +
+  "the same once more ends the run."
+
+const stuck = (strategyName: string, toolName: string, repeats: number): NoProgressError =>
   new NoProgressError({
     strategyName,
     toolName,
     repeats,
     message: `"${toolName}" was called ${repeats} times with the same arguments and the same result`,
-    hint: "Give the tool a clearer description or result, or raise `noProgressAfter`"
+    hint: "Give the tool a clearer description or result, raise `noProgressAfter`, or say `polling: true` of a tool that waits"
   })
 
 const namesOf = new WeakMap<Bound["definitions"], ReadonlyArray<string>>()

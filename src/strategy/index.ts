@@ -45,6 +45,13 @@ export * as LlmCompiler from "./LlmCompiler.js"
 export * as ModelCall from "./ModelCall.js"
 
 /**
+ * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
+ *
+ * @since 0.1.0
+ */
+export * as NodeUpdate from "./NodeUpdate.js"
+
+/**
  * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
  * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
  *
@@ -68,7 +75,7 @@ export * as PlanExecute from "./PlanExecute.js"
 export * as Planner from "./Planner.js"
 
 /**
- * Notices when a loop goes in circles: the same call with the same result, again and again.
+ * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the other.
  *
  * @since 0.1.0
  */
@@ -85,7 +92,7 @@ export * as ReAct from "./ReAct.js"
 /**
  * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
  * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does.
+ * invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */

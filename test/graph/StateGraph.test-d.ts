@@ -5,6 +5,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import { expectTypeOf, test } from "vitest"
+import type { ReaderTimeoutError } from "../../src/domain/ReaderTimeout.js"
 import type { Checkpointer } from "../../src/graph/Checkpointer.js"
 import type {
   CheckpointerError,
@@ -340,7 +341,7 @@ test("a graph that waits can fail with it, and threads need a checkpointer", () 
 test("the events of a stream tell own nodes from those of subgraphs", () => {
   const events = StateGraph.stream(StateGraph.unsafeCompile(graph), { n: 1, text: "" })
   expectTypeOf(events).toEqualTypeOf<
-    Stream.Stream<StateGraph.GraphEvent<S>, Down | GraphNodeTimeoutError | GraphStepLimitError, Db>
+    Stream.Stream<StateGraph.GraphEvent<S>, Down | GraphNodeTimeoutError | GraphStepLimitError | ReaderTimeoutError, Db>
   >()
   const update = (event: StateGraph.NodeFinished<S>) => {
     if (event.path === undefined) expectTypeOf(event.update).toEqualTypeOf<Partial<S>>()

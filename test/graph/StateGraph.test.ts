@@ -4,6 +4,7 @@ import * as Chunk from "effect/Chunk"
 import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
@@ -20,6 +21,7 @@ import {
   GraphNodeTimeoutError
 } from "../../src/graph/GraphError.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 
 class Down extends Data.TaggedError("Down")<{ readonly attempt: number }> {}
 
@@ -722,6 +724,46 @@ describe("a node's timeout and retries", () => {
       StateGraph.make({ name: "guarded", state: State, nodes: { only: node }, start: "only", edges: { only: "END" } })
     )
 
+  it.effect("count no time in which a person, or the reader of the events, is waited for", () =>
+    Effect.gen(function* () {
+      const gate: ApprovalGate.Service = { request: () => Effect.as(Effect.sleep("1 hour"), ApprovalGate.approve()) }
+      const asking = compile(
+        StateGraph.node(
+          (_: State) => Effect.as(ApprovalGate.ask(gate, { id: "1" } as ApprovalGate.ApprovalRequest), { n: 1 }),
+          { timeout: "1 second" }
+        )
+      )
+      const fiber = yield* Effect.fork(StateGraph.invoke(asking, initial))
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* Fiber.join(fiber)).n, 1)
+      const counting = StateGraph.unsafeCompile(
+        StateGraph.make({
+          name: "counting",
+          state: State,
+          nodes: {
+            add: StateGraph.node((state: State) => Effect.as(Effect.sleep(1), { n: state.n + 1 }), {
+              timeout: "1 second"
+            })
+          },
+          edges: { add: { to: ["add", "END"], when: (state) => (state.n < 200 ? "add" : "END") } },
+          start: "add"
+        })
+      )
+      const read = (pause: Duration.DurationInput) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.fork(
+            Effect.either(
+              Stream.runForEach(StateGraph.stream(counting, initial, { maxSteps: 1000 }), () => Effect.sleep(pause))
+            )
+          )
+          yield* TestClock.adjust("10 days")
+          return Either.match(yield* Fiber.join(fiber), { onLeft: (error) => error._tag, onRight: () => "ended" })
+        })
+      assert.strictEqual(yield* read("2 seconds"), "ended")
+      assert.strictEqual(yield* read("6 minutes"), "ReaderTimeoutError")
+    })
+  )
+
   it.effect("stop a node that takes too long", () =>
     Effect.gen(function* () {
       const events: Array<string> = []
@@ -1048,7 +1090,13 @@ describe("the diagram", () => {
         plan: ["work", "check"],
         work: 'say "hi"\n',
         check: 'say "hi"\n',
-        'say "hi"\n': { to: ["plan", "END"], when: () => "END" }
+        'say "hi"\n': {
+          to: ["plan", "END"],
+          labels: { plan: 'not "yet"' },
+          when: function isDone() {
+            return "END"
+          }
+        }
       },
       joins: { 'say "hi"\n': ["work", "check"] }
     })
@@ -1070,8 +1118,8 @@ describe("the diagram", () => {
       "  1 --> 5",
       "  4 --> 6",
       "  5 --> 6",
-      '  6 -->|"when"| 1',
-      '  6 -->|"when"| 7',
+      '  6 -->|"not #quot;yet#quot;"| 1',
+      '  6 -->|"isDone"| 7',
       '  subgraph box0["work"]',
       "    2",
       "    3",

@@ -18,6 +18,7 @@ import { StrategyBudgetError } from "../../src/strategy/StrategyError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
 import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Growth from "../support/Growth.js"
 import * as Strategies from "./Strategies.js"
 
 const named = (name: string, description = `for ${name} things`) => ({
@@ -108,9 +109,11 @@ describe("Adaptive", () => {
     for (const text of ["", " \n ", "***", 'Sure: {"strategy": "react"}', 'I pick\n{"strategy":"react","reason":""}']) {
       assert.isTrue(Either.isLeft(name(text)), text)
     }
-    const from = performance.now()
-    Adaptive.parsePick(`${"{".repeat(300_000)}\n${"-".repeat(300_000)}`)
-    assert.isBelow(performance.now() - from, 1000)
+    Growth.assertLinearTexts(
+      [(size) => `${"{".repeat(size / 2)}\n${"-".repeat(size / 2)}`],
+      Adaptive.parsePick,
+      300_000
+    )
   })
 
   it.effect("JSON inside a sentence is read as JSON", () =>

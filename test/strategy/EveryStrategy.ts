@@ -473,6 +473,7 @@ export interface WatchOptions {
     | undefined
   readonly input?: string | undefined
   readonly history?: ReadonlyArray<LlmClient.Message> | undefined
+  readonly userId?: string | undefined
   readonly agent?: ((agent: Agent.Agent<any, any, any>) => Agent.Agent<any, any, any>) | undefined
   /** Wraps the run, with what is in its context. */
   readonly around?: (<A, E, R>(run: Effect.Effect<A, E, R>) => Effect.Effect<A, any, any>) | undefined
@@ -517,7 +518,7 @@ export const watch = (given: Case, options: WatchOptions = {}): Effect.Effect<Wa
     const input = options.input ?? given.sample.task
     const around = options.around ?? ((run) => run)
     const program = Stream.runForEach(
-      AgentExecutor.stream(agent, options.history === undefined ? input : { input, history: options.history }),
+      AgentExecutor.stream(agent, { input, history: options.history, userId: options.userId }),
       (event) => Effect.sync(() => void events.push(event))
     )
     const exit = yield* Effect.exit(around(program)).pipe(

@@ -137,7 +137,7 @@ const everywhere = async (given: EveryStrategy.Case, mode: Mode): Promise<void> 
 describe("interruption of every strategy leaves nothing behind", () => {
   for (const given of EveryStrategy.samples) {
     for (const mode of ["run", "stream"] as const) {
-      it(`${given.name}, ${mode}`, { timeout: 60_000 }, () => everywhere(given, mode))
+      it(`${given.name}, ${mode}`, { timeout: 300_000 }, () => everywhere(given, mode))
     }
   }
 })

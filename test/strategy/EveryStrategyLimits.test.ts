@@ -131,18 +131,15 @@ describe("a model that is of no use ends every strategy", () => {
       Effect.gen(function* () {
         for (const given of cases) {
           const name = `${given.name} with a model that ${what}`
-          const before = performance.now()
           const watched = yield* watch(given, {
             model: () =>
               reply instanceof Object && "_tag" in reply
                 ? Effect.fail(reply)
                 : (reply as ReturnType<EveryStrategy.Model>)
           })
-          const millis = performance.now() - before
           const tag = tagOf(watched.exit)
           assert.include(outcomes, tag, name)
           assert.isAtMost(watched.requests.length, 100, name)
-          assert.isAtMost(millis, 5000, name)
           wellFormed(name, watched)
           if (tag === "LlmAuthenticationError") assert.isAtMost(watched.requests.length, 8, name)
         }
@@ -150,12 +147,14 @@ describe("a model that is of no use ends every strategy", () => {
     )
   }
 
-  for (const [what, reply] of bad) {
+  for (const [at, [what, reply]] of bad.entries()) {
     it.effect(`also in the middle of a run: one that ${what}`, () =>
       Effect.gen(function* () {
         for (const given of EveryStrategy.samples) {
           const total = (yield* succeed(given)).requests.length
-          for (const good of new Set([1, 2, Math.floor(total / 2), total - 1])) {
+          // Each other one of the points with one model, the ones between with the next.
+          const points = [1, 2, Math.floor(total / 2), total - 1].filter((_, point) => (point + at) % 2 === 0)
+          for (const good of new Set(points)) {
             const name = `${given.name} with a model that ${what} after ${good} calls`
             let count = 0
             const watched = yield* watch(given, {

@@ -362,19 +362,21 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("a call written as text runs, its result comes back as text, and so does the answer", () =>
-      Effect.gen(function* () {
-        const ran = yield* run([
-          'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}\nObservation: 4\nFinal Answer: 4',
-          "Thought: good\nFinal Answer: 3"
-        ])
-        const answer = yield* ran.exit
-        assert.strictEqual(answer.text, "3")
-        assert.deepStrictEqual(Strategies.shape(ran.requests[1]!.messages).slice(2), [
-          ["assistant", 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'],
-          ["user", "OBSERVATION: 3"]
-        ])
-      })
+    it.effect(
+      "a call that a model declared so writes runs, its result comes back as text, and so does the answer",
+      () =>
+        Effect.gen(function* () {
+          const ran = yield* run(
+            ['Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}', "Thought: good\nFinal Answer: 3"],
+            { textCalls: "always" }
+          )
+          const answer = yield* ran.exit
+          assert.strictEqual(answer.text, "3")
+          assert.deepStrictEqual(Strategies.shape(ran.requests[1]!.messages).slice(2), [
+            ["assistant", 'Thought: add them\nAction: add\nAction Input: {"a": 1, "b": 2}'],
+            ["user", "OBSERVATION: 3"]
+          ])
+        })
     )
 
     it.effect("a call written under the name the model was told runs too", () =>
@@ -384,7 +386,10 @@ describe("FunctionCalling", () => {
           parameters: { text: Schema.String },
           handler: ({ text }) => Effect.succeed(text + text)
         })
-        const ran = yield* run(["Action: math_double\nAction Input: 1e5", "ok"], { tools: ToolSet.make(dotted) })
+        const ran = yield* run(["Action: math_double\nAction Input: 1e5", "ok"], {
+          tools: ToolSet.make(dotted),
+          textCalls: "always"
+        })
         assert.strictEqual(ran.of("ToolResult")[0]?.observation, "1e51e5")
         assert.strictEqual(ran.of("ToolResult")[0]?.name, "math.double")
       })
@@ -392,8 +397,8 @@ describe("FunctionCalling", () => {
 
     it.effect("text that only mentions an action, or one that is not on offer, is an answer", () =>
       Effect.gen(function* () {
-        for (const text of ["The best action: none.", "Action: leave\nAction Input: {}", "Final Answer: 3"]) {
-          assert.strictEqual((yield* (yield* run([text])).exit).text, text)
+        for (const text of ["The best action: none.", "Action: leave\nAction Input: {}"]) {
+          assert.strictEqual((yield* (yield* run([text], { textCalls: "always" })).exit).text, text)
         }
       })
     )
@@ -516,10 +521,13 @@ describe("FunctionCalling", () => {
       })
     )
 
-    it.effect("other calls in between do not hide it, other results of the call do", () =>
+    it.effect("another step in between begins the count again, and so do other results of the call", () =>
       Effect.gen(function* () {
         const other = { calls: [sum(2, 2)] }
-        assert.instanceOf(yield* Effect.flip((yield* run([same, other, same, other, same])).exit), NoProgressError)
+        const between = yield* run([same, other, same, other, same, same, "done"])
+        assert.strictEqual((yield* between.exit).text, "done")
+        const both = yield* run([same, ...[2, 3, 4].map((n) => ({ calls: [sum(1, 1), sum(n, n)] })), "done"])
+        assert.strictEqual((yield* both.exit).text, "done")
         let n = 0
         const results = ["a", "a", "b", "a", "a", "b"]
         const poll = Tool.make("poll", { description: "Polls", handler: () => Effect.sync(() => results[n++]!) })
@@ -527,6 +535,34 @@ describe("FunctionCalling", () => {
           tools: ToolSet.make(poll)
         })
         assert.strictEqual((yield* ran.exit).text, "done")
+      })
+    )
+
+    it.effect("a tool that polls may say the same for as long as it takes", () =>
+      Effect.gen(function* () {
+        const poll = Tool.make("poll", { description: "Polls", polling: true, handler: () => Effect.succeed("busy") })
+        const script = [...Array.from({ length: 8 }, () => ({ calls: [{ name: "poll" }] })), "done"]
+        const ran = yield* run(script, { tools: ToolSet.make(poll) })
+        assert.strictEqual((yield* ran.exit).text, "done")
+        const plain = Tool.annotate(poll, { polling: false })
+        assert.instanceOf(
+          yield* Effect.flip((yield* run(script, { tools: ToolSet.make(plain) })).exit),
+          NoProgressError
+        )
+      })
+    )
+
+    it.effect("the model is told once, before the run fails, and goes on where it listens", () =>
+      Effect.gen(function* () {
+        const ran = yield* run([same, same, "2, then"])
+        assert.strictEqual((yield* ran.exit).text, "2, then")
+        const notes = ran.requests.map(
+          ({ messages }) => JSON.stringify(messages).split("the same once more").length - 1
+        )
+        assert.deepStrictEqual(notes, [0, 0, 1])
+        const last = ran.requests[2]!.messages.at(-1)!
+        assert.isTrue(last.role === "tool" && /^2\n\nNote: /.test(String(last.content[0]!.result)))
+        assert.strictEqual(ran.of("ToolResult")[1]!.result, 2)
       })
     )
 

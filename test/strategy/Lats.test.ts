@@ -1,13 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmContentPolicyError } from "../../src/llm/LlmError.js"
 import * as Lats from "../../src/strategy/Lats.js"
 import type * as Strategy from "../../src/strategy/Strategy.js"
-import { MaxIterationsExceededError, StrategyReplyError } from "../../src/strategy/StrategyError.js"
+import {
+  MaxIterationsExceededError,
+  StrategyConfigurationError,
+  StrategyReplyError
+} from "../../src/strategy/StrategyError.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as Tool from "../../src/tool/Tool.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
 import * as ToolSet from "../../src/tool/ToolSet.js"
 import * as LatsWorld from "./LatsWorld.js"
@@ -25,6 +31,90 @@ const user = (request: LlmClient.LlmRequest | undefined): string => String(reque
 const system = (request: LlmClient.LlmRequest | undefined): string => String(request!.messages[0]!.content)
 
 const sum = call("add", { a: 1, b: 2 }, "I add.")
+
+describe("Lats and what tools leave behind", () => {
+  const lasting = (name: string, annotations: Tool.Annotations = {}) =>
+    Tool.make(name, { description: "Does", handler: () => Effect.succeed("done"), ...annotations })
+
+  it.effect("a tool that is neither read-only nor idempotent is refused before any model call, with the ways out", () =>
+    Effect.gen(function* () {
+      const tools = ToolSet.make(
+        lasting("look", { readOnly: true }),
+        lasting("put", { idempotent: true }),
+        lasting("pay"),
+        lasting("mail", { readOnly: false })
+      )
+      for (const actions of ["written", "native"] as const) {
+        const ran = yield* run([answer("x"), score(1)], { tools, actions })
+        const error = yield* Effect.flip(ran.exit)
+        assert.instanceOf(error, StrategyConfigurationError)
+        assert.strictEqual(ran.requests.length, 0)
+        assert.include(error.message, '"pay", "mail"')
+        for (const name of ["look", "put"]) assert.notInclude(error.message, name)
+        for (const way of ["readOnly: true", "idempotent: true", "reset"]) assert.include(error.hint ?? "", way)
+      }
+      const harmless = yield* run([answer("x"), score(1)], {
+        tools: ToolSet.make(lasting("look", { readOnly: true }), lasting("put", { idempotent: true }))
+      })
+      assert.strictEqual((yield* harmless.exit).text, "x")
+    })
+  )
+
+  it.effect("with `reset` every call begins in the world of its path, and the best path is the one that stays", () =>
+    Effect.gen(function* () {
+      let world: Array<number> = []
+      const seen: Array<ReadonlyArray<number>> = []
+      const move = Tool.make("move", {
+        description: "Moves",
+        parameters: { n: Schema.Number },
+        handler: ({ n }) =>
+          Effect.flatMap(Effect.yieldNow(), () =>
+            Effect.sync(() => {
+              world = [...world, n]
+              seen.push(world)
+              return world.join(",")
+            })
+          )
+      })
+      const moves = (...ns: ReadonlyArray<number>) =>
+        LatsWorld.expansions(...ns.map((n) => ({ thought: `to ${n}`, tool: "move", arguments: { n } })))
+      const ran = yield* run(
+        [moves(1, 2), score(0.2), score(0.8), moves(3, 4), score(0.1), score(0.9), answer("there"), score(1)],
+        {
+          tools: ToolSet.make(move),
+          numExpansions: 2,
+          sampling: "together",
+          reset: (path) =>
+            Effect.sync(() => {
+              world = path.flatMap(({ kind, params }) => (kind === "call" ? [(params as { n: number }).n] : []))
+            })
+        }
+      )
+      assert.strictEqual((yield* ran.exit).text, "there")
+      assert.deepStrictEqual(seen, [[1], [2], [2, 3], [2, 4]])
+      assert.deepStrictEqual(world, [2, 4])
+    })
+  )
+
+  it.effect("60 model calls are made at most unless an option says otherwise", () =>
+    Effect.gen(function* () {
+      let n = 0
+      const endless = (request: LlmClient.LlmRequest) =>
+        LatsWorld.kindOf(request) === "expand"
+          ? step(`idea ${++n}`)
+          : LatsWorld.kindOf(request) === "evaluate"
+            ? score(0.5)
+            : "text"
+      const many = { maxIterations: 100, numExpansions: 3, rollout: false }
+      const bounded = yield* run(endless, many)
+      yield* bounded.exit
+      assert.isAtMost(bounded.requests.length, 60)
+      const free = yield* run(endless, { ...many, maxModelCalls: 80 })
+      yield* free.exit
+      assert.isAbove(free.requests.length, 60)
+    })
+  )
+})
 
 describe("Lats", () => {
   it.effect(

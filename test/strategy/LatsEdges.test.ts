@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Lats from "../../src/strategy/Lats.js"
 import * as Tool from "../../src/tool/Tool.js"
 import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Growth from "../support/Growth.js"
 import * as LatsWorld from "./LatsWorld.js"
 import * as Strategies from "./Strategies.js"
 
@@ -50,6 +51,7 @@ describe("Lats at its edges", () => {
   it.effect("a call is the same under the tool's own name and under the provider's", () =>
     Effect.gen(function* () {
       const up = Tool.make("sum.up", {
+        readOnly: true,
         description: "Adds",
         parameters: { a: Schema.Number },
         success: Schema.Number,
@@ -152,16 +154,15 @@ describe("Lats at its edges", () => {
         LatsWorld.pathOf(ran.requests[2]!).map(({ action }) => action.slice(0, 4)),
         ["echo"]
       )
-      const started = process.cpuUsage()
-      for (const text of [
-        "{".repeat(200_000),
-        `{"expansions": [${"[".repeat(50_000)}`,
-        "EXPANSION 1\n".repeat(20_000)
-      ]) {
-        const broken = yield* run([text, text, text], { numExpansions: 1 })
-        assert.strictEqual((yield* Effect.flip(broken.exit))._tag, "StrategyReplyError")
-      }
-      assert.isBelow(process.cpuUsage(started).user / 1000, 6000)
+      yield* Growth.assertLinearTextsEffect(
+        ["{", (size) => `{"expansions": [${"[".repeat(size)}`, "EXPANSION 1\n"],
+        (text) =>
+          Effect.gen(function* () {
+            const broken = yield* run([text, text, text], { numExpansions: 1 })
+            assert.strictEqual((yield* Effect.flip(broken.exit))._tag, "StrategyReplyError")
+          }),
+        100_000
+      )
     })
   )
 })

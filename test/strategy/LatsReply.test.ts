@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as LatsReply from "../../src/strategy/LatsReply.js"
+import * as Growth from "../support/Growth.js"
 
 const lines = (...rows: ReadonlyArray<string>) => rows.join("\n")
 
@@ -65,18 +66,18 @@ describe("LatsReply.parseExpansions", () => {
     }
   })
 
-  it("hostile texts are read fast, whatever they come to", () => {
-    for (const text of [
-      "EXPANSION 1\n".repeat(20_000),
-      "EXPANSION 1\nACTION: look[x]\n".repeat(5000),
-      `ACTION: ${"[".repeat(50_000)}`,
-      `ACTION: look\nACTION_INPUT: ${'{"a":'.repeat(20_000)}`,
-      "*".repeat(100_000)
-    ]) {
-      const started = process.cpuUsage()
-      Either.isRight(read(text))
-      assert.isBelow(process.cpuUsage(started).user / 1000, 1500)
-    }
+  it("hostile texts are read in linear time, whatever they come to", () => {
+    Growth.assertLinearTexts(
+      [
+        "EXPANSION 1\n",
+        "EXPANSION 1\nACTION: look[x]\n",
+        (size) => `ACTION: ${"[".repeat(size)}`,
+        (size) => `ACTION: look\nACTION_INPUT: ${'{"a":'.repeat(size / 5)}`,
+        "*"
+      ],
+      read,
+      100_000
+    )
     assert.isAtMost(actions("EXPANSION 1\nACTION: look[x]\n".repeat(500)).length, 64)
   })
 
@@ -88,7 +89,7 @@ describe("LatsReply.parseExpansions", () => {
 })
 
 describe("LatsReply.expansionForm", () => {
-  const form = LatsReply.expansionForm([], ["look"])
+  const form = LatsReply.expansionForm([], ["look"], "json")
   const json = (value: unknown) => Effect.map(form.read(JSON.stringify(value)), LatsReply.actions)
 
   it.effect("reads JSON; a call wins over an answer beside it", () =>
@@ -122,8 +123,10 @@ describe("LatsReply.expansionForm", () => {
 
   it("is made once for a set of tools", () => {
     const definitions = [{ name: "a", description: "", parameters: {} }]
-    assert.strictEqual(LatsReply.expansionForm(definitions, ["a"]), LatsReply.expansionForm(definitions, ["a"]))
-    assert.notStrictEqual(LatsReply.expansionForm([], ["a"]), LatsReply.expansionForm(definitions, ["a"]))
+    const of = (tools: typeof definitions, format: "json" | "text") => LatsReply.expansionForm(tools, ["a"], format)
+    assert.strictEqual(of(definitions, "json"), of(definitions, "json"))
+    assert.notStrictEqual(of([], "json"), of(definitions, "json"))
+    assert.notStrictEqual(of(definitions, "text"), of(definitions, "json"))
   })
 })
 

@@ -153,6 +153,7 @@ describe("Lats against a plain UCT", () => {
           const expected = uct(world(seed), o)
           const ran = yield* Strategies.run(
             Lats.make({
+              maxModelCalls: 100_000,
               maxIterations: o.iterations,
               numExpansions: o.samples,
               maxDepth: o.depth,

@@ -6,6 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
 import { MaxIterationsExceededError, StrategyReplyError } from "../../src/strategy/StrategyError.js"
+import * as Growth from "../support/Growth.js"
 import * as Strategies from "./Strategies.js"
 import { compile, content, difference, finish, lines, statuses } from "./Workshop.js"
 
@@ -365,9 +366,6 @@ describe("LlmCompiler and its joiner", () => {
     for (const text of ["I would Action: Finish(1)", "Action: Finished(1)", "Finish(1)", "Action: do not finish(1)"]) {
       assert.isUndefined(verdict(text), text)
     }
-    const from = performance.now()
-    for (const text of ["\n".repeat(200_000), "*".repeat(200_000), `Action: Finish(${"(".repeat(200_000)}`])
-      verdict(text)
-    assert.isBelow(performance.now() - from, 1000)
+    Growth.assertLinearTexts(["\n", "*", (size) => `Action: Finish(${"(".repeat(size)}`], verdict, 200_000)
   })
 })

@@ -94,9 +94,9 @@ describe("LlmCompilerPlan.resolve", () => {
 
   it("a whole reference is the value, one in a text its text; results are not searched", () => {
     assert.deepStrictEqual(
-      Either.getOrThrow(resolved(`3. f("$1", " \${1} ", "$1 * 2", ["$2", {"k": "$10 and $1"}], x=$2)`)),
+      Either.getOrThrow(resolved(`3. f("$1", " \${1} ", "$1 * 2", ["$2", {"k": "\${10} and $1, not $10"}], x=$2)`)),
       {
-        args: [42, 42, "42 * 2", [{ deep: ["$1"] }, { k: "ten $1 and 42" }]],
+        args: [42, 42, "42 * 2", [{ deep: ["$1"] }, { k: "ten $1 and 42, not ten $1" }]],
         named: { x: { deep: ["$1"] } }
       }
     )
@@ -120,7 +120,7 @@ describe("LlmCompilerPlan.resolve", () => {
   })
 
   it("what has no result is an error, never a text", () => {
-    const error = Either.getOrThrow(Either.flip(resolved('3. f("see $7", ["$8", "$1"])')))
+    const error = Either.getOrThrow(Either.flip(resolved(`3. f("see \${7}", ["$8", "$1"])`)))
     assert.deepStrictEqual(
       error.issues.map(({ message, reason, task }) => [reason, task, message]),
       [

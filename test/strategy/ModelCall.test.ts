@@ -22,6 +22,7 @@ import type * as Strategy from "../../src/strategy/Strategy.js"
 import { OutputValidationError } from "../../src/strategy/StrategyError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
+import * as Growth from "../support/Growth.js"
 import * as Strategies from "./Strategies.js"
 
 const messages: ReadonlyArray<LlmClient.Message> = [{ role: "user", content: "secret question" }]
@@ -520,16 +521,16 @@ describe("ModelCall.structured", () => {
 
   it.effect("hostile text costs linear time and poisons nothing", () =>
     Effect.gen(function* () {
-      const startedAt = process.cpuUsage().user
-      for (const text of [
-        `\`\`\`${"\n".repeat(100_000)}x`,
-        "```\n".repeat(30_000),
-        "{".repeat(100_000),
-        `${"[".repeat(50_000)}${"]".repeat(50_000)}`
-      ]) {
-        assert.isTrue(Exit.isFailure((yield* structured(text, [], { retries: 0 })).exit))
-      }
-      assert.isBelow(process.cpuUsage().user - startedAt, 3_000_000)
+      yield* Growth.assertLinearTextsEffect(
+        [
+          (size) => `\`\`\`${"\n".repeat(size)}x`,
+          "```\n",
+          "{",
+          (size) => `${"[".repeat(size / 2)}${"]".repeat(size / 2)}`
+        ],
+        (text) => Effect.map(structured(text, [], { retries: 0 }), ({ exit }) => assert.isTrue(Exit.isFailure(exit))),
+        100_000
+      )
       const { exit } = yield* structured('{"n": 1, "__proto__": {"polluted": true}}')
       assert.deepStrictEqual(Object.keys((yield* exit).output as object), ["n"])
       assert.notProperty(Context.empty(), "polluted")

@@ -63,7 +63,7 @@ describe("ReAct with native calls", () => {
 
   it.effect("the thought of a call written as text is what stands behind its marker", () =>
     Effect.gen(function* () {
-      const ran = yield* run([act("add", '{"a": 1, "b": 2}'), "Final Answer: 3"])
+      const ran = yield* run([act("add", '{"a": 1, "b": 2}'), "Final Answer: 3"], { textCalls: "always" })
       assert.deepStrictEqual([ran.of("Thought")[0]?.text, (yield* ran.exit).text], ["so", "3"])
     })
   )
@@ -135,9 +135,9 @@ describe("ReAct as text", () => {
 
   it.effect("stop sequences are asked for, those of the task among them, each once", () =>
     Effect.gen(function* () {
-      const ran = yield* text(["FINAL_ANSWER: x"], { task: { settings: { stop: ["END", "\nObservation:"], seed: 1 } } })
+      const ran = yield* text(["FINAL_ANSWER: x"], { task: { settings: { stop: ["END", "\nOBSERVATION:"], seed: 1 } } })
       const { seed, stop } = ran.requests[0]!.settings!
-      assert.deepStrictEqual([seed, [...stop!].sort()], [1, ["\nOBSERVATION:", "\nObservation:", "END"]])
+      assert.deepStrictEqual([seed, [...stop!].sort()], [1, ["\nOBSERVATION:", "END"]])
     })
   )
 
@@ -216,10 +216,31 @@ describe("ReAct as text", () => {
       })
     )
 
+    it.effect("a first observation is passed over, in the events too, and asks for no further call", () =>
+      Effect.gen(function* () {
+        const ran = yield* text([
+          lines("", "Observation: 12", "Action: add", 'Action Input: {"a": 1, "b": 1}'),
+          lines("Observation: 2", "Thought: so", "Final Answer: two")
+        ])
+        assert.deepStrictEqual([(yield* ran.exit).text, ran.requests.length], ["two", 2])
+        const shown = ran.events.flatMap((event) =>
+          event._tag === "ReasoningDelta" || event._tag === "TextDelta" ? [`${event._tag} ${event.text.trim()}`] : []
+        )
+        assert.include(shown, 'ReasoningDelta Action: add\nAction Input: {"a": 1, "b": 1}')
+        assert.include(shown, "TextDelta two")
+      })
+    )
+
     it.effect("going in circles", () =>
       Effect.gen(function* () {
         const script = [again(1), again(1), again(1), "never"]
-        assert.instanceOf(yield* Effect.flip((yield* text(script)).exit), NoProgressError)
+        const stuck = yield* text(script)
+        assert.instanceOf(yield* Effect.flip(stuck.exit), NoProgressError)
+        assert.match(String(stuck.requests[2]!.messages.at(-1)!.content), /^OBSERVATION: 2\n\nNote: /)
+        const polled = yield* text([...script.slice(0, 3), "FINAL_ANSWER: x"], {
+          tools: ToolSet.make(Tool.annotate(Strategies.add, { polling: true }))
+        })
+        assert.strictEqual((yield* polled.exit).text, "x")
         const answer = yield* (yield* text(script, { onLimit: "answer" })).exit
         assert.deepStrictEqual([answer.text, answer.reason], ["try 1", "limit"])
         const free = yield* text([...script.slice(0, 3), "FINAL_ANSWER: x"], { noProgressAfter: false })

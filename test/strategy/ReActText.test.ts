@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as ReActText from "../../src/strategy/ReActText.js"
+import * as Growth from "../support/Growth.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
 
@@ -57,16 +58,22 @@ describe("ReActText.parse", () => {
       assert.notInclude(result.cut.text, "second")
     })
 
-    it("reads nothing behind an observation that comes first", () => {
-      const result = malformed(lines("Observation: 12", "Final Answer: 12"))
-      assert.strictEqual(result.reason, "no-marker")
-      assert.deepStrictEqual(result.cut, { text: "", inventedObservation: true })
+    it("passes over an observation that comes first", () => {
+      const result = answer(lines("Observation: 12", "twelve", "Thought: I know", "Final Answer: 12"))
+      assert.deepStrictEqual([result.thought, result.answer], ["I know", "12"])
+      assert.deepStrictEqual(result.cut, { text: "Thought: I know\nFinal Answer: 12", inventedObservation: true })
+      assert.strictEqual(action(lines("", "Observation 1: x", "Action: a", "Action Input: {}")).tool, "a")
+      const alone = malformed(lines("Observation: 12", "so it is"))
+      assert.deepStrictEqual(alone.cut, { text: "", inventedObservation: true })
+      const later = malformed(lines("I think so.", "Observation: 12", "Final Answer: 12"))
+      assert.strictEqual(later.reason, "no-marker")
     })
 
-    it("ends a final answer at an invented observation", () => {
-      const result = answer(lines("Final Answer: 12", "OBSERVATION: thanks", "more"))
-      assert.strictEqual(result.answer, "12")
-      assert.isTrue(result.cut.inventedObservation)
+    it("keeps a line of a final answer that begins like an observation", () => {
+      const report = lines("12", "OBSERVATION: the lid was open", "", "Observation: so was the door")
+      const result = answer(`Thought: t\nFinal Answer: ${report}`)
+      assert.strictEqual(result.answer, report)
+      assert.isFalse(result.cut.inventedObservation)
     })
 
     it("ends a final answer at a whole action, not at a line that only begins like one", () => {
@@ -87,7 +94,8 @@ describe("ReActText.parse", () => {
     it("keeps what a closed fence of the answer quotes, and nothing behind an open one", () => {
       const quoted = lines("Use this:", "```", "Action: a", "Action Input: {}", "Observation: b", "```", "Good luck.")
       assert.strictEqual(answer(`Final Answer: ${quoted}`).answer, quoted)
-      assert.strictEqual(answer(lines("Final Answer: so", "```text", "Observation: b", "c")).answerRaw, "so\n```text")
+      const open = lines("Final Answer: so", "```text", "Action: a", "Action Input: b", "c")
+      assert.strictEqual(answer(open).answerRaw, "so\n```text")
     })
   })
 
@@ -127,6 +135,50 @@ describe("ReActText.parse", () => {
       ]) {
         assert.strictEqual(answer(lines("Thought: known", `${final} 42`)).answer, "42", final)
       }
+    })
+
+    it("are read behind a byte order mark", () => {
+      assert.strictEqual(action("\ufeffAction: a\nAction Input: {}").tool, "a")
+      assert.strictEqual(answer("\ufeffFinal Answer: 42").answer, "42")
+    })
+
+    it("name a tool with a remark behind it", () => {
+      const tools = ["search", "web_search"]
+      for (const name of ["search (to find it)", "**search** (again)", "`search` (q: fjord)", "search (see [1])"]) {
+        const result = action(lines(`Action: ${name}`, 'Action Input: {"q": 1}'), { tools })
+        assert.deepStrictEqual([result.tool, result.input], ["search", { q: 1 }], name)
+      }
+      assert.strictEqual(action("Action: Web Search (quick)", { tools }).tool, "web_search")
+      assert.strictEqual(action("Action: search (quick)\nAction Input: {}").tool, "search")
+      assert.strictEqual(action("Action: book (table)", { tools: ["book (table)"] }).tool, "book (table)")
+    })
+
+    it("keep an input that begins with asterisks", () => {
+      const read = (input: string) => action(`Action: glob\n${input}`).input
+      assert.strictEqual(read("Action Input: **/*.ts"), "**/*.ts")
+      assert.strictEqual(read("Action Input:\n**/*.ts"), "**/*.ts")
+      assert.strictEqual(read("**Action Input:** **/*.ts"), "**/*.ts")
+      assert.strictEqual(read("**Action Input**: **bold** words"), "**bold** words")
+      assert.strictEqual(read("Action Input: ** src/*.ts"), "src/*.ts")
+    })
+
+    it("name a tool with its input in parentheses", () => {
+      const tools = ["search"]
+      for (const call of ['search({"q": "a (b)"})', 'Search ({"q": "a (b)"})', '`search({"q": "a (b)"})`']) {
+        const result = action(lines("Thought: t", `Action: ${call}`), { tools })
+        assert.deepStrictEqual([result.tool, result.input], ["search", { q: "a (b)" }], call)
+      }
+      assert.deepStrictEqual(action('Action: search({\n  "q": 1\n})').input, { q: 1 })
+      assert.strictEqual(action('Action: search("fjord")', { tools }).input, "fjord")
+      const labelled = action(lines('Action: search({"q": 1})', 'Action Input: {"q": 2}'), { tools })
+      assert.deepStrictEqual([labelled.tool, labelled.input], ["search", { q: 2 }])
+      const bare = action(lines("Thought: t", 'search({"q": 1})'), { tools })
+      assert.deepStrictEqual([bare.tool, bare.input, bare.inputRaw], ["search", { q: 1 }, '{"q": 1}'])
+      assert.strictEqual(malformed(lines("I wrote", 'find({"q": 1})'), { tools }).reason, "no-marker")
+      const fenced = lines("For instance", "```", 'search({"q": 1})', "```", "Is that it?")
+      assert.strictEqual(malformed(fenced, { tools }).reason, "no-marker")
+      assert.strictEqual(action(`Action: search({"q": "${"x".repeat(2000)}"})`, { tools }).tool, "search")
+      assert.deepStrictEqual(action("Action: search()\nAction Input: {}", { tools }).input, {})
     })
 
     it("inside a sentence do not count", () => {
@@ -375,14 +427,15 @@ describe("ReActText.parse", () => {
     const hostile = FastCheck.array(fragments, { maxLength: 40 }).map((parts) => parts.join(""))
     const anyText = FastCheck.oneof(hostile, FastCheck.string())
 
-    it("never throws, and keeps a prefix of the completion", () => {
+    it("never throws, and keeps a prefix of the completion, or of what stands behind a first observation", () => {
       FastCheck.assert(
         FastCheck.property(
           anyText,
           FastCheck.option(FastCheck.array(FastCheck.constantFrom("search", "Finish", "none"))),
           (text, tools) => {
             const result = ReActText.parse(text, { tools: tools ?? undefined })
-            assert.isTrue(text.startsWith(result.cut.text))
+            const isPassedOver = /^\s*\S{0,6}observation/i.test(text.replace(/^\ufeff/, ""))
+            assert.isTrue(isPassedOver ? text.includes(result.cut.text) : text.startsWith(result.cut.text))
             if (result._tag === "Action") assert.isNotEmpty(result.tool)
           }
         ),
@@ -454,13 +507,12 @@ describe("ReActText.parse", () => {
       ]
       for (const part of parts) {
         for (const lead of ["", "Final Answer: x\n", "Action: a\nAction Input: ", "Action: Finish[", "Action: "]) {
-          const text = lead + part.repeat(Math.ceil((lead === "" ? 1_000_000 : 100_000) / part.length))
-          const started = performance.now()
-          ReActText.parse(text, { tools: ["search"] })
-          assert.isBelow(performance.now() - started, 3_000, JSON.stringify([lead, part]))
+          Growth.assertLinearTexts([(size) => lead + part.repeat(Math.ceil(size / part.length))], (text) =>
+            ReActText.parse(text, { tools: ["search"] })
+          )
         }
       }
-    }, 60_000)
+    })
   })
 })
 

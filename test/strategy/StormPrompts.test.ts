@@ -209,7 +209,6 @@ describe("what is read", () => {
         ),
         { numRuns: 25, seed: 8 }
       )
-      const from = performance.now()
       for (const replies of wild) {
         const ran = yield* run({}, { replyRetries: 1, maxModelCalls: 80 }, (request, index) =>
           index % 3 === 0 ? replies[index % 10]! : StormWorld.model(request)
@@ -225,7 +224,6 @@ describe("what is read", () => {
           assert.isTrue(compiled.sources.some((source) => source.number === number && source.cited))
         }
       }
-      assert.isBelow(performance.now() - from, 15_000)
     })
   )
 

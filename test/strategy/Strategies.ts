@@ -39,6 +39,8 @@ export const task = (setup: Setup = {}): Effect.Effect<Strategy.Task> =>
     history: [],
     settings: {},
     limits: {},
+    // Tests read in the events where a strategy stands.
+    debugNodeUpdates: true,
     ...setup.task,
     tools
   }))
@@ -126,6 +128,7 @@ export const shape = (messages: ReadonlyArray<LlmClient.Message>): ReadonlyArray
 
 export const add = Tool.make("add", {
   description: "The sum of two numbers",
+  readOnly: true,
   parameters: { a: Schema.Number, b: Schema.Number },
   success: Schema.Number,
   handler: ({ a, b }) => Effect.succeed(a + b)
@@ -133,6 +136,7 @@ export const add = Tool.make("add", {
 
 export const echo = Tool.make("echo", {
   description: "Says what it is told",
+  readOnly: true,
   parameters: { text: Schema.String },
   handler: ({ text }) => Effect.succeed(text)
 })
@@ -141,11 +145,13 @@ export class Broken extends Schema.TaggedError<Broken>()("Broken", { message: Sc
 
 export const broken = Tool.make("broken", {
   description: "Fails",
+  readOnly: true,
   handler: () => Effect.fail(new Broken({ message: "out of order" }))
 })
 
 export const fatal = Tool.make("fatal", {
   description: "Fails for good",
+  readOnly: true,
   failure: Broken,
   fatal: true,
   handler: () => Effect.fail(new Broken({ message: "the end" }))

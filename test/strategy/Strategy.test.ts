@@ -8,7 +8,9 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import { RunId } from "../../src/domain/Ids.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
+import * as Run from "../../src/observability/Run.js"
 import * as PromptStep from "../../src/prompt/PromptStep.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
@@ -178,15 +180,39 @@ describe("Strategy.fromGraph", () => {
     answer: ({ text }: typeof State.Type) => Effect.flatMap(Reasoning.Reasoning, (reasoning) => reasoning.answer(text))
   })
 
-  it.effect("runs its nodes and says of each that it ended", () =>
+  it.effect("makes no update where events are neither read nor logged", () =>
     Effect.gen(function* () {
-      const ran = yield* Strategies.run(Strategy.fromGraph(definition()), ["one", "two"])
+      const updates: Array<unknown> = []
+      const run = Run.make({
+        runId: RunId.make("run-1"),
+        agent: "tester",
+        clock: yield* Effect.clock,
+        sink: {
+          push: (event) => void (event._tag === "NodeFinished" && updates.push(event.update)),
+          settle: () => undefined,
+          live: false,
+          kept: false
+        }
+      })
+      const task = yield* Strategies.task({ task: { debugNodeUpdates: false } })
+      yield* Strategy.fromGraph(definition())
+        .program(task)
+        .pipe(Effect.provideService(Run.Run, run), Effect.provide(Strategies.layer(["one", "two"])))
+      assert.deepStrictEqual(updates, [{}, {}, {}])
+    })
+  )
+
+  it.effect("runs its nodes and says of each that it ended, and what it changed", () =>
+    Effect.gen(function* () {
+      const ran = yield* Strategies.run(Strategy.fromGraph(definition()), ["one", "two"], {
+        task: { debugNodeUpdates: false }
+      })
       assert.deepInclude(yield* ran.exit, { text: "two", reason: "completed" })
       assert.deepStrictEqual(
         ran.of("NodeFinished").map(({ graph, node, step, update }) => [graph, node, step, update]),
         [
           ["drafts", "draft", 1, { drafts: ["one"] }],
-          ["drafts", "draft", 2, { drafts: ["one", "two"] }],
+          ["drafts", "draft", 2, { drafts: ["two"] }],
           ["drafts", "choose", 3, { text: "two" }]
         ]
       )

@@ -146,6 +146,28 @@ describe("withBudget", () => {
     })
   )
 
+  it.effect("dollars to the last fraction of a cent, and sums that are exact but for the last bit", () =>
+    Effect.gen(function* () {
+      const run = Effect.fnUntraced(function* (maxCostUsd: number, price: number) {
+        const ran = yield* Strategies.run(withBudget(looping, { maxCostUsd, outputTokens: 20 }), loop, {
+          tools: Strategies.tools
+        }).pipe(
+          Effect.provideService(TokenCounter.TokenCounter, hundred),
+          Effect.provideService(CostEstimator, fromPrices({ "test-model": { input: price, output: 0 } }))
+        )
+        const error = yield* Effect.flip(ran.exit)
+        assert.strictEqual(error._tag, "StrategyBudgetError")
+        return ran.requests.length
+      })
+      // A call costs 100, then a tenth of a cent.
+      assert.strictEqual(yield* run(300, 1_000_000), 3)
+      assert.strictEqual(yield* run(299.999, 1_000_000), 2)
+      assert.strictEqual(yield* run(99.999, 1_000_000), 0)
+      assert.strictEqual(yield* run(0.003, 10), 3)
+      assert.strictEqual(yield* run(0.00299, 10), 2)
+    })
+  )
+
   it.effect("the model that a request names is the one whose price counts", () =>
     Effect.gen(function* () {
       const cheap = fromPrices({ cheap: { input: 0, output: 0 } })

@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmAuthenticationError, LlmQuotaError, LlmUnavailableError } from "../../src/llm/LlmError.js"
+import * as Run from "../../src/observability/Run.js"
 import * as Step from "../../src/observability/Step.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as PromptStep from "../../src/prompt/PromptStep.js"
@@ -22,6 +23,7 @@ import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
 import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Growth from "../support/Growth.js"
 import * as Strategies from "./Strategies.js"
 
 const unavailable = new LlmUnavailableError({ provider: "test", message: "down" })
@@ -340,9 +342,11 @@ describe("selfConsistency", () => {
     ] as const) {
       assert.notStrictEqual(StrategyCombinators.answerKey(a), StrategyCombinators.answerKey(b))
     }
-    const from = performance.now()
-    StrategyCombinators.answerKey(`${".".repeat(200_000)}x${" ".repeat(200_000)}x`)
-    assert.isBelow(performance.now() - from, 1000)
+    Growth.assertLinearTexts(
+      [(size) => `${".".repeat(size / 2)}x${" ".repeat(size / 2)}x`],
+      StrategyCombinators.answerKey,
+      400_000
+    )
   })
 
   it.effect("samples overlap, at most `concurrency` of them", () =>
@@ -540,6 +544,26 @@ describe("withObserver", () => {
         "2 final_answer done",
         "end 2 done"
       ])
+    })
+  )
+
+  it.effect("sees what was thought and judged, in place", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const reasoning = Strategy.make("reasoning", () =>
+        Effect.gen(function* () {
+          const { emit } = yield* Run.Run
+          yield* emit({ _tag: "StepStarted", step: 1 })
+          yield* emit({ _tag: "Thought", step: 1, text: "perhaps" })
+          yield* emit({ _tag: "Critique", step: 1, text: "too short", accepted: false })
+          return { text: "yes", messages: [], reason: "completed" as const }
+        })
+      )
+      const strategy = StrategyCombinators.withObserver(reasoning, {
+        onStep: (step, action, result) => Effect.sync(() => void seen.push(`${step} ${action}: ${result}`))
+      })
+      yield* (yield* Strategies.run(strategy, [])).exit
+      assert.deepStrictEqual(seen, ["1 thought: perhaps", "1 critique: too short", "1 final_answer: yes"])
     })
   )
 
