@@ -13,6 +13,8 @@ import type { ScriptError } from "./ScriptRunner.js"
 import { SkillAccessError } from "./SkillAccess.js"
 import * as SkillActivation from "./SkillActivation.js"
 import type { Service as SkillCatalog, UseError } from "./SkillCatalog.js"
+import * as SkillListing from "./SkillListing.js"
+import * as SkillSearch from "./SkillSearch.js"
 import * as SkillText from "./SkillText.js"
 
 /**
@@ -24,8 +26,10 @@ export interface CatalogTools {
   readonly readFile: Tool.Any
   /** Where the catalogue runs scripts. */
   readonly runScript: Tool.Any | undefined
-  /** All of them. */
+  /** The tools above. */
   readonly all: ReadonlyArray<Tool.Tool<never, unknown, never, never, unknown>>
+  /** Finds skills by words: for models whose listing has no room for all of them. */
+  readonly search: Tool.Tool<never, unknown, never, never, unknown>
 }
 
 /**
@@ -39,6 +43,7 @@ export interface Options {
         readonly activate?: string | undefined
         readonly readFile?: string | undefined
         readonly runScript?: string | undefined
+        readonly search?: string | undefined
       }
     | undefined
   /**
@@ -56,6 +61,7 @@ export const defaults = {
   activate: "activate_skill",
   readFile: "read_skill_file",
   runScript: "run_skill_script",
+  search: "find_skills",
   maxChars: 8000
 } as const
 
@@ -90,6 +96,9 @@ const ifActive = <A, E>(
       hint: "Activate it first"
     })
   })
+
+/** Skills that a search gives. */
+const FOUND = 10
 
 /** Nothing is tried again: what fails is for the model to act on. */
 const once = { timeout: Duration.infinity, retries: 0 }
@@ -162,10 +171,27 @@ export const make = (catalogue: SkillCatalog, options?: Options): CatalogTools =
           )
       })
     : undefined
+  const search = Tool.make(options?.names?.search ?? defaults.search, {
+    ...once,
+    description:
+      "Finds skills that are not listed, by words of what is to be done. Gives their names and descriptions.",
+    parameters: {
+      query: Schema.String.annotations({ description: "What is to be done, in a few words" })
+    },
+    success: Schema.String,
+    handler: ({ query }) =>
+      Effect.map(catalogue.skills, (skills) => {
+        const found = SkillSearch.find(skills, query, FOUND)
+        return found.length === 0
+          ? "No skill has these words in its name or description."
+          : SkillText.fenced("skills", found.map(SkillListing.line).join("\n").slice(0, maxChars))
+      })
+  })
   return {
     activate,
     readFile,
     runScript,
+    search,
     all: runScript === undefined ? [activate, readFile] : [activate, readFile, runScript]
   }
 }

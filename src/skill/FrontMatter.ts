@@ -34,7 +34,7 @@ export interface Problem {
 }
 
 /**
- * A value, to the depth that skill files have. Scalars are the text that was written; a list and a map within a list or a map are `Deep`.
+ * A value. Scalars are the text that was written; what is nested more deeply than is read, and a key that is no text, are `Deep`.
  *
  * @since 0.1.0
  * @category models
@@ -147,6 +147,63 @@ const tooMuch = (yaml: string): string | undefined => {
   return undefined
 }
 
+const isPlain = (value: string): boolean => !/^["'[\]{}|>&*!%@`#,?-]/.test(value)
+
+const indentOf = (line: string): number => line.length - line.trimStart().length
+
+/**
+ * The block with quotation marks around plain values that have a colon, as `description: Use it: always`; `undefined` when there are none.
+ * A value goes on over the lines below that are indented more than its key.
+ *
+ * @since 0.1.0
+ * @category parsing
+ */
+export const quoteColons = (yaml: string): string | undefined => {
+  const lines = yaml.slice(0, MAX_LENGTH + 1).split("\n")
+  const quoted: Array<string> = []
+  let isChanged = false
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] as string
+    const indent = indentOf(line)
+    const colon = line.indexOf(": ", indent)
+    const value = colon === -1 ? "" : line.slice(colon + 2).trim()
+    const key = line.slice(indent, Math.max(indent, colon))
+    if (value === "" || !isPlain(value) || !isPlain(key)) {
+      quoted.push(line)
+      continue
+    }
+    let next = at + 1
+    while (next < lines.length && (lines[next] as string).trim() !== "" && indentOf(lines[next] as string) > indent)
+      next++
+    const text = [value, ...lines.slice(at + 1, next).map((more) => more.trim())].join(" ")
+    if (text.includes(": ") || text.endsWith(":")) {
+      isChanged = true
+      quoted.push(`${line.slice(0, colon)}: ${JSON.stringify(text)}`, ...lines.slice(at + 1, next).map(() => ""))
+    } else quoted.push(...lines.slice(at, next))
+    at = next - 1
+  }
+  return isChanged ? quoted.join("\n") : undefined
+}
+
+/**
+ * The value as JSON, text for text.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toJson = (value: Value): unknown => {
+  switch (value._tag) {
+    case "Text":
+      return value.text
+    case "List":
+      return value.items.map(toJson)
+    case "Map":
+      return Object.fromEntries(value.entries.map(({ key, value }) => [key, toJson(value)]))
+    case "Deep":
+      return null
+  }
+}
+
 /**
  * Reads the block. Never throws.
  *
@@ -213,7 +270,7 @@ export const read = (yaml: string): Content => {
 
   const root = document.contents
   if (root === null) return { entries: [], broken, unusual }
-  const content = valueOf(root, 2)
+  const content = valueOf(root, MAX_DEPTH)
   if (content._tag === "Map" && broken.length === 0) return { entries: content.entries, broken, unusual }
   if (content._tag !== "Map") add(broken, "The front matter is no map of fields to values", offsetOf(root))
   return { entries: [], broken, unusual }

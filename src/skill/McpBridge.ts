@@ -111,6 +111,7 @@ interface Plan {
   readonly parameters: JsonSchema
   readonly confirm: boolean
   readonly idempotent: boolean
+  readonly readOnly: boolean
   readonly isRetryable: (error: McpError) => boolean
   readonly call: (
     params: Readonly<Record<string, unknown>>,
@@ -140,7 +141,8 @@ const planOf = (client: Service, tool: ToolInfo, options: Options | undefined): 
   const maxDescription = options?.maxDescription ?? 4096
   const name = nameOf(prefixOf(client, options), tool.name)
   const said = [description, title, annotations?.title].find((text) => text !== undefined && text.trim() !== "")
-  const idempotent = annotations?.readOnlyHint === true || annotations?.idempotentHint === true
+  const readOnly = annotations?.readOnlyHint === true
+  const idempotent = readOnly || annotations?.idempotentHint === true
   const tell = options?.onProgress
   return Either.right({
     name,
@@ -148,6 +150,7 @@ const planOf = (client: Service, tool: ToolInfo, options: Options | undefined): 
     parameters: McpText.visibleSchema(inputSchema, maxDescription),
     confirm: needsConfirmation(tool, options?.confirm),
     idempotent,
+    readOnly,
     // A call that was cut off may have taken effect.
     isRetryable: ({ reason }) => reason === "Connection" || (idempotent && reason === "Closed"),
     call: (params, limits, isStructured) =>
@@ -314,6 +317,7 @@ export const tools = (client: Service, options?: Options): Effect.Effect<Readonl
             parameters: plan.parameters,
             requiresApproval: plan.confirm,
             idempotent: plan.idempotent,
+            readOnly: plan.readOnly,
             timeout: options?.timeout,
             retryable: plan.isRetryable,
             handler: (params) => plan.call(params, limits, tool.outputSchema !== undefined)
@@ -331,7 +335,7 @@ export const tools = (client: Service, options?: Options): Effect.Effect<Readonl
         description: definition.description,
         parameters: definition.parametersSchema,
         requiresApproval: definition.requiresConfirmation,
-        idempotent: true,
+        readOnly: true,
         timeout: options.timeout,
         retryable: (error) => erased.isRetryable?.(error) === true,
         handler: ({ uri }) => resourceOf(client, String(uri), options, limits)

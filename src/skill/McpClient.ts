@@ -216,7 +216,7 @@ export interface Change {
  * @since 0.1.0
  * @category errors
  */
-export class McpError extends Schema.TaggedError<McpError>("effect-lexigram/skill/McpClient/McpError")("McpError", {
+export class McpError extends ErrorCode.TaggedError<McpError>("effect-lexigram/skill/McpClient/McpError")("McpError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_103"),
   reason: Schema.Literal(
     "Configuration",

@@ -6,7 +6,6 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import type { SessionId, UserId } from "../domain/Ids.js"
 import * as Captured from "../internal/Captured.js"
@@ -18,7 +17,7 @@ import * as Permissions from "./Permissions.js"
  * @since 0.1.0
  * @category errors
  */
-export class PermissionCheckerError extends Schema.TaggedError<PermissionCheckerError>(
+export class PermissionCheckerError extends ErrorCode.TaggedError<PermissionCheckerError>(
   "effect-lexigram/skill/PermissionChecker/PermissionCheckerError"
 )("PermissionCheckerError", ErrorCode.fields("LEX_ERR_SKILL_101")) {}
 

@@ -23,7 +23,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class ScriptError extends Schema.TaggedError<ScriptError>("effect-lexigram/skill/ScriptRunner/ScriptError")(
+export class ScriptError extends ErrorCode.TaggedError<ScriptError>("effect-lexigram/skill/ScriptRunner/ScriptError")(
   "ScriptError",
   {
     ...ErrorCode.fields("LEX_ERR_SKILL_102"),

@@ -189,8 +189,10 @@ const build = (fields: Omit<Any, typeof TypeId | "pipe">): any => Object.assign(
 export interface Traits {
   /** `general` unless set. */
   readonly category?: string | undefined
-  /** Results of the same parameters may be reused. */
+  /** Results of the same parameters may be reused: for the same user, unless they are `shared`. */
   readonly cacheable?: boolean | undefined
+  /** Results depend on nothing but the parameters, and are reused for everybody who may execute it. */
+  readonly shared?: boolean | undefined
   /** Executing it twice does no more than once: only then is it tried again after a timeout. */
   readonly idempotent?: boolean | undefined
   /** Further attempts after the first, whatever the failure. */
@@ -230,6 +232,7 @@ const definitionOf = (
   category: traits.category ?? "general",
   requiresConfirmation: (traits.requiresConfirmation ?? false) !== false,
   cacheable: traits.cacheable ?? false,
+  shared: traits.shared ?? false,
   idempotent: traits.idempotent ?? false,
   permissions: [...new Set(traits.permissions)],
   metadata: traits.metadata ?? {},
@@ -560,6 +563,7 @@ export const annotate: {
       category: changes.category ?? before.category,
       requiresConfirmation: changes.requiresConfirmation ?? before.requiresConfirmation,
       cacheable: changes.cacheable ?? before.cacheable,
+      shared: changes.shared ?? before.shared,
       idempotent: changes.idempotent ?? before.idempotent,
       maxRetries: changes.maxRetries ?? before.maxRetries,
       timeout: changes.timeout ?? (before.timeoutSeconds && Duration.seconds(before.timeoutSeconds)),

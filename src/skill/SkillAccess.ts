@@ -29,7 +29,7 @@ import type { LoadedSkill } from "./SkillFile.js"
  * @since 0.1.0
  * @category errors
  */
-export class SkillAccessError extends Schema.TaggedError<SkillAccessError>(
+export class SkillAccessError extends ErrorCode.TaggedError<SkillAccessError>(
   "effect-lexigram/skill/SkillAccess/SkillAccessError"
 )("SkillAccessError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_115"),

@@ -12,6 +12,7 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as SystemGrant from "../internal/SystemGrant.js"
 import * as Tool from "../tool/Tool.js"
 import type * as Skill from "./Skill.js"
 import {
@@ -130,11 +131,10 @@ const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown
   const { frame } = one.executing
   const leave = (): void => {
     frame.place = undefined
-    frame.beat = undefined
     one.policy.limits.leave(place)
   }
   frame.place = place
-  return Effect.matchCauseEffect(restore(Deadline.run((beat) => handled(one, beat), deadlineOf(one))), {
+  return Effect.matchCauseEffect(restore(Deadline.run(() => handled(one), deadlineOf(one))), {
     onSuccess: (value) => {
       leave()
       return Effect.succeed(value)
@@ -146,13 +146,11 @@ const within = (one: One, place: Place, restore: Restore): Effect.Effect<unknown
   })
 }
 
-const handled = (one: One, beat: Deadline.Beat): Effect.Effect<unknown, unknown, any> => {
+const handled = (one: One): Effect.Effect<unknown, unknown, any> => {
   const { executing, params } = one
-  executing.frame.beat = beat
-  beat()
   const result: unknown = executing.skill.erased.handle(params as never, callOf(executing), executing.nested)
   return Effect.isEffect(result)
-    ? (result as Effect.Effect<unknown, unknown, any>)
+    ? SystemGrant.drop(result as Effect.Effect<unknown, unknown, any>)
     : Effect.die(new TypeError("the handler gave something else than an Effect"))
 }
 
@@ -183,12 +181,11 @@ const timeoutOf = ({ executing, policy }: One): number | undefined => {
   return Number.isFinite(timeoutSeconds) ? timeoutSeconds * 1000 : undefined
 }
 
-/** A gap, which can be held: the time in which somebody is asked about a skill inside does not count. */
 const deadlineOf = (one: One): Deadline.Options<SkillTimeoutError> => {
   const millis = timeoutOf(one)
   const { name } = one.executing.skill.definition
   const onTimeout = () => SkillFailure.timedOut(name, millis as number)
-  return millis === undefined ? { onTimeout } : { gap: millis, onTimeout }
+  return { whole: millis, pausable: true, onTimeout }
 }
 
 const checked = (executing: Executing, value: unknown): Effect.Effect<Made, SkillFailure.Failed> => {

@@ -59,6 +59,8 @@ export const SkillDefinition = Schema.Struct({
   requiresConfirmation: flag(false),
   /** True: results of the same parameters may be reused. */
   cacheable: flag(false),
+  /** True: what is reused is everybody's. Otherwise the results of one user are reused for that user alone. */
+  shared: flag(false),
   /** True: executing it twice does no more than once. Only then is it tried again after a timeout. */
   idempotent: flag(false),
   /** Further attempts after the first, whatever the failure. */

@@ -12,7 +12,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class SkillNotFoundError extends Schema.TaggedError<SkillNotFoundError>(
+export class SkillNotFoundError extends ErrorCode.TaggedError<SkillNotFoundError>(
   "effect-lexigram/skill/SkillError/SkillNotFoundError"
 )("SkillNotFoundError", { ...ErrorCode.fields("LEX_ERR_SKILL_002"), skillName: Schema.String }) {}
 
@@ -22,7 +22,7 @@ export class SkillNotFoundError extends Schema.TaggedError<SkillNotFoundError>(
  * @since 0.1.0
  * @category errors
  */
-export class SkillAlreadyRegisteredError extends Schema.TaggedError<SkillAlreadyRegisteredError>(
+export class SkillAlreadyRegisteredError extends ErrorCode.TaggedError<SkillAlreadyRegisteredError>(
   "effect-lexigram/skill/SkillError/SkillAlreadyRegisteredError"
 )("SkillAlreadyRegisteredError", { ...ErrorCode.fields("LEX_ERR_SKILL_003"), skillName: Schema.String }) {}
 
@@ -32,7 +32,7 @@ export class SkillAlreadyRegisteredError extends Schema.TaggedError<SkillAlready
  * @since 0.1.0
  * @category errors
  */
-export class SkillValidationError extends Schema.TaggedError<SkillValidationError>(
+export class SkillValidationError extends ErrorCode.TaggedError<SkillValidationError>(
   "effect-lexigram/skill/SkillError/SkillValidationError"
 )("SkillValidationError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_004"),
@@ -46,7 +46,7 @@ export class SkillValidationError extends Schema.TaggedError<SkillValidationErro
  * @since 0.1.0
  * @category errors
  */
-export class SkillPermissionDeniedError extends Schema.TaggedError<SkillPermissionDeniedError>(
+export class SkillPermissionDeniedError extends ErrorCode.TaggedError<SkillPermissionDeniedError>(
   "effect-lexigram/skill/SkillError/SkillPermissionDeniedError"
 )("SkillPermissionDeniedError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_005"),
@@ -60,7 +60,7 @@ export class SkillPermissionDeniedError extends Schema.TaggedError<SkillPermissi
  * @since 0.1.0
  * @category errors
  */
-export class SkillTimeoutError extends Schema.TaggedError<SkillTimeoutError>(
+export class SkillTimeoutError extends ErrorCode.TaggedError<SkillTimeoutError>(
   "effect-lexigram/skill/SkillError/SkillTimeoutError"
 )("SkillTimeoutError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_006"),
@@ -74,7 +74,7 @@ export class SkillTimeoutError extends Schema.TaggedError<SkillTimeoutError>(
  * @since 0.1.0
  * @category errors
  */
-export class SkillRoutingError extends Schema.TaggedError<SkillRoutingError>(
+export class SkillRoutingError extends ErrorCode.TaggedError<SkillRoutingError>(
   "effect-lexigram/skill/SkillError/SkillRoutingError"
 )("SkillRoutingError", ErrorCode.fields("LEX_ERR_SKILL_007")) {}
 
@@ -84,7 +84,7 @@ export class SkillRoutingError extends Schema.TaggedError<SkillRoutingError>(
  * @since 0.1.0
  * @category errors
  */
-export class SkillExecutionError extends Schema.TaggedError<SkillExecutionError>(
+export class SkillExecutionError extends ErrorCode.TaggedError<SkillExecutionError>(
   "effect-lexigram/skill/SkillError/SkillExecutionError"
 )("SkillExecutionError", { ...ErrorCode.fields("LEX_ERR_SKILL_008"), skillName: Schema.optional(Schema.String) }) {}
 
@@ -94,7 +94,7 @@ export class SkillExecutionError extends Schema.TaggedError<SkillExecutionError>
  * @since 0.1.0
  * @category errors
  */
-export class SkillConfirmationDeniedError extends Schema.TaggedError<SkillConfirmationDeniedError>(
+export class SkillConfirmationDeniedError extends ErrorCode.TaggedError<SkillConfirmationDeniedError>(
   "effect-lexigram/skill/SkillError/SkillConfirmationDeniedError"
 )("SkillConfirmationDeniedError", { ...ErrorCode.fields("LEX_ERR_SKILL_105"), skillName: Schema.String }) {}
 

@@ -13,9 +13,10 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId } from "../domain/Ids.js"
+import { RunId, type UserId } from "../domain/Ids.js"
 import * as Run from "../observability/Run.js"
 import * as ApprovalGate from "../tool/ApprovalGate.js"
+import * as SecretParams from "../tool/SecretParams.js"
 import * as ToolArguments from "../tool/ToolArguments.js"
 import type * as PermissionChecker from "./PermissionChecker.js"
 import * as SkillAttempts from "./SkillAttempts.js"
@@ -173,17 +174,13 @@ const confirmed = (engine: Engine, execution: Execution, params: unknown, json: 
 }
 
 const ask = (engine: Engine, execution: Execution, params: unknown): Effect.Effect<ApprovalGate.ApprovalDecision> => {
-  const { clock, frame, run } = execution
+  const { clock, run } = execution
   const waiting = Effect.acquireUseRelease(
-    Effect.sync(() => {
-      frame.hold()
-      return clock.unsafeCurrentTimeMillis()
-    }),
+    Effect.sync(() => clock.unsafeCurrentTimeMillis()),
     () => requested(engine, execution, params),
     (from) =>
       Effect.sync(() => {
         execution.waited += clock.unsafeCurrentTimeMillis() - from
-        frame.resume()
       })
   )
   return Effect.flatMap(waiting, (asked) => Effect.as(told(run, asked), asked.decision))
@@ -206,7 +203,7 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
     const isInRun = Run.isCurrent(run)
     const toolCallId = execution.id ?? id
     const asked = Effect.suspend(() =>
-      engine.gate.request({
+      ApprovalGate.ask(engine.gate, {
         id,
         // Outside of a run it stands for itself.
         runId: isInRun ? run.runId : RunId.make(id),
@@ -219,7 +216,15 @@ const requested = (engine: Engine, execution: Execution, params: unknown): Effec
         params
       })
     )
-    const wait = run.unsafeEmit({ _tag: "ApprovalRequested", id, toolCallId, name, params })
+    const secret = SecretParams.ofSchema(execution.skill.definition.parametersSchema)
+    const wait = run.unsafeEmit({
+      _tag: "ApprovalRequested",
+      id,
+      toolCallId,
+      name,
+      params,
+      ...(secret === undefined ? {} : { secret })
+    })
     // Asked while the event is on its way: whoever reads it may answer at once.
     const decision = yield* wait === undefined
       ? asked
@@ -241,11 +246,26 @@ const told = (run: Run.Service, { decision, id, toolCallId }: Asked): Effect.Eff
   })
 
 const reused = (engine: Engine, execution: Execution, params: unknown, json: () => unknown): Steps => {
-  const { context, frame, skill } = execution
+  const { context, skill } = execution
   const { definition } = skill
   const { cache } = engine
   if (!definition.cacheable || !cache.enabled) return executed(engine, execution, params)
-  const { userId } = context
+  // Inside a run that works for somebody, what names nobody is theirs.
+  return context.userId === undefined
+    ? Effect.flatMap(ApprovalGate.Requester, ({ userId }) => reusedFor(engine, execution, params, json, userId))
+    : reusedFor(engine, execution, params, json, context.userId)
+}
+
+const reusedFor = (
+  engine: Engine,
+  execution: Execution,
+  params: unknown,
+  json: () => unknown,
+  userId: UserId | undefined
+): Steps => {
+  const { frame, skill } = execution
+  const { definition } = skill
+  const { cache } = engine
   const slot = cache.slot({ definition, params: json(), ...(userId === undefined ? {} : { userId }) })
   if (slot === undefined) return executed(engine, execution, params)
   if (slot.scope === "user") frame.parent?.touch(USER)

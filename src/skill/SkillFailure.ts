@@ -157,6 +157,16 @@ export const tooDeep = (skillName: string, depth: number): SkillExecutionError =
 /**
  * @category errors
  */
+export const inTool = (skillName: string, toolName: string): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The tool "${toolName}" executes the skill "${skillName}": tools never invoke skills`,
+    hint: "Give the agent the skill itself (`SkillTool.toTool`), or let a skill call the tool"
+  })
+
+/**
+ * @category errors
+ */
 export const entangled = (skillName: string): SkillExecutionError =>
   new SkillExecutionError({
     skillName,

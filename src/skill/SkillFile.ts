@@ -3,7 +3,7 @@
  *
  * Reading is strict or lenient. Strict, every rule of the published format holds and all issues are told at once; YAML in flow style
  * (`[a, b]`) is accepted. Lenient, what can be used is used and the issues are warnings: only a file without front matter, without YAML
- * that can be parsed or without a description is refused.
+ * that can be parsed or without a description is refused. A value with a colon and without quotation marks is read as the text that it is.
  *
  * @since 0.1.0
  */
@@ -39,6 +39,7 @@ export interface SkillFile {
   readonly description: string
   readonly license?: string | undefined
   readonly compatibility?: string | undefined
+  /** A list or a map, which only the lenient reader accepts, is its JSON. */
   readonly metadata: Readonly<Record<string, string>>
   /** `undefined` when the file says nothing about tools. */
   readonly allowedTools?: ReadonlyArray<AllowedTool> | undefined
@@ -131,7 +132,7 @@ export interface Issue extends Schema.Schema.Type<typeof Issue> {}
  * @since 0.1.0
  * @category errors
  */
-export class SkillFileError extends Schema.TaggedError<SkillFileError>(
+export class SkillFileError extends ErrorCode.TaggedError<SkillFileError>(
   "effect-lexigram/skill/SkillFile/SkillFileError"
 )("SkillFileError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_100"),

@@ -25,6 +25,8 @@ export const fields = ["name", "description", "license", "compatibility", "metad
  */
 export const MAX_SIZE = 1024 * 1024
 const MAX_ISSUES = 64
+/** Characters of a nested value of metadata. */
+const MAX_NESTED = 16_384
 
 const told = (text: string): string => `"${visible(text.length > 80 ? `${text.slice(0, 80)}…` : text)}"`
 
@@ -117,7 +119,12 @@ const checkMetadata = (value: FrontMatter.Value, line: number, { add }: Issues):
     const here = { field: "metadata", line: entry.line }
     if (texts.has(entry.key)) add("duplicate-key", `${told(entry.key)} stands in metadata twice; the first holds`, here)
     else if (entry.value._tag === "Text") texts.set(entry.key, entry.value.text)
-    else add("map", `${told(entry.key)} in metadata is no text`, here)
+    else {
+      const json = JSON.stringify(FrontMatter.toJson(entry.value))
+      if (json.length <= MAX_NESTED) texts.set(entry.key, json)
+      const kept = json.length <= MAX_NESTED ? "it is kept as JSON" : "it is too long and left out"
+      add("map", `${told(entry.key)} in metadata is no text; ${kept}`, here)
+    }
   }
   return Object.fromEntries(texts)
 }
@@ -155,9 +162,12 @@ export const examine = (text: string, options: ParseOptions | undefined): Outcom
     add("front-matter", parts.message, { line: parts.line })
     return { file: undefined, issues }
   }
-  const content = FrontMatter.read(parts.yaml)
-  for (const { line, message } of content.broken) add("yaml", message, { line })
-  if (issues.length > 0) return { file: undefined, issues }
+  const given = FrontMatter.read(parts.yaml)
+  for (const { line, message } of given.broken) add("yaml", message, { line })
+  // The most common mistake by far; a strict reader refuses the file by the issues.
+  const quoted = issues.length > 0 ? FrontMatter.quoteColons(parts.yaml) : undefined
+  const content = quoted === undefined ? given : FrontMatter.read(quoted)
+  if (content.broken.length > 0) return { file: undefined, issues }
   for (const { line, message } of content.unusual) add("yaml-feature", message, { line })
 
   const entries = new Map<string, FrontMatter.Entry>()

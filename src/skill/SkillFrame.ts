@@ -5,7 +5,6 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import type * as Deadline from "../internal/Deadline.js"
 import type { SkillContext } from "./Skill.js"
 import type { SkillDefinition } from "./SkillDefinition.js"
 import type { EnterOptions, Limits, Place } from "./SkillLimits.js"
@@ -34,9 +33,6 @@ export class Frame {
   isLeading = false
   /** What its result depends on besides its parameters. */
   dependsOn = 0
-  /** Counts the time of the current attempt, where the wait for a confirmation inside it does not count. */
-  beat: Deadline.Beat | undefined
-  private holds = 0
 
   constructor(
     readonly parent: Frame | undefined,
@@ -56,21 +52,6 @@ export class Frame {
     for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
       const { permissions: own } = frame.definition
       if (!permissions.every((permission) => own.includes(permission))) frame.dependsOn |= USER
-    }
-  }
-
-  /** Somebody is asked: the time of the attempts it is part of stands still. */
-  hold(): void {
-    for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
-      frame.holds++
-      frame.beat?.hold()
-    }
-  }
-
-  resume(): void {
-    for (let frame = this.parent; frame !== undefined; frame = frame.parent) {
-      frame.holds--
-      if (frame.holds === 0) frame.beat?.()
     }
   }
 

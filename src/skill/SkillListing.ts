@@ -18,7 +18,7 @@ export interface Listing {
   readonly tokens: number
   /** The names that stand in it, in the order of the catalogue. */
   readonly names: ReadonlyArray<string>
-  /** Those for which there was no room. They can be activated all the same. */
+  /** Those for which there was no room; the text says that there are more. They can be found (`CatalogTools.search`) and activated. */
   readonly omitted: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
 }
@@ -36,6 +36,17 @@ const opening = `<available_skills note="Instructions for certain kinds of work,
 const closing = "</available_skills>"
 
 /**
+ * One skill as models see it before they activate it.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const line = ({ file }: LoadedSkill): string =>
+  `<skill name="${SkillText.escape(file.name)}">${SkillText.escape(file.description)}</skill>`
+
+const more = (count: number): string => `<more_skills count="${count}" note="Search for them by what is to be done." />`
+
+/**
  * Names and descriptions of these skills within a budget of tokens, the first ones first.
  *
  * @since 0.1.0
@@ -48,11 +59,20 @@ export const make = (
   const counter = options?.counter ?? TokenCounter.approximate
   const maxTokens = options?.maxTokens ?? defaults.maxTokens
   const entries: Array<{ readonly name: string; readonly text: string }> = []
-  const textOf = () => (entries.length === 0 ? "" : [opening, ...entries.map(({ text }) => text), closing].join("\n"))
   const omitted: Array<string> = []
+  const textOf = () =>
+    skills.length === 0
+      ? ""
+      : [
+          opening,
+          ...entries.map(({ text }) => text),
+          ...(omitted.length === 0 ? [] : [more(omitted.length)]),
+          closing
+        ].join("\n")
   let left = maxTokens - counter.count(`${opening}\n`) - counter.count(closing)
-  for (const { file } of skills) {
-    const text = `<skill name="${SkillText.escape(file.name)}">${SkillText.escape(file.description)}</skill>`
+  for (const skill of skills) {
+    const { file } = skill
+    const text = line(skill)
     const tokens = counter.count(`${text}\n`)
     if (tokens > left) {
       omitted.push(file.name)
@@ -68,6 +88,10 @@ export const make = (
     omitted.push((entries.pop() as { readonly name: string }).name)
     text = textOf()
     tokens = counter.count(text)
+  }
+  if (tokens > maxTokens) {
+    text = ""
+    tokens = 0
   }
   return {
     text,

@@ -209,7 +209,7 @@ export const askGate =
     Effect.gen(function* () {
       const id = yield* IdGenerator.generate
       const { sessionId, userId } = yield* ApprovalGate.Requester
-      const decision = yield* gate.request({
+      const decision = yield* ApprovalGate.ask(gate, {
         ...requestOf(question, id, yield* Run.Run),
         ...(userId === undefined ? {} : { userId }),
         ...(sessionId === undefined ? {} : { sessionId })

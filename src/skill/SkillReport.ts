@@ -12,6 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import type * as Tracer from "effect/Tracer"
 import { errorInfo } from "../domain/AgentEvent.js"
+import * as HandledTool from "../internal/HandledTool.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
 import type * as EventBus from "../observability/EventBus.js"
@@ -132,8 +133,13 @@ const execute = (
       waited: 0
     }
     const duration = (): number => clock.unsafeCurrentTimeMillis() - startedAt - execution.waited
+    const toolName = Context.get(current, HandledTool.HandledTool)
     const work = Effect.matchCauseEffect(
-      Effect.suspend(() => steps(execution)),
+      Effect.suspend(() =>
+        toolName === undefined
+          ? steps(execution)
+          : SkillExecution.refuse(execution, SkillFailure.inTool(definition.name, toolName))
+      ),
       {
         onSuccess: (done) => succeeded(engine, execution, done, done.cached ? 0 : duration()),
         onFailure: (cause) => failed(engine, execution, cause, duration)

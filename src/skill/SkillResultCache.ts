@@ -122,7 +122,7 @@ export class SkillResultCache extends Context.Tag("effect-lexigram/skill/SkillRe
 export interface Options {
   /** How long a result is kept; default 1 hour. */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Whose results these are; default `user` for skills that need permissions, and `shared` for others. */
+  /** Whose results these are, whatever the skills say; default `shared` for skills that say so, and `user` for others. */
   readonly scope?: Scope | undefined
   /** Stands before every key of the backend; default `skill`. */
   readonly namespace?: string | undefined

@@ -91,7 +91,7 @@ export const make = (
   return {
     generation: (skillName) => `${namespace}:of:${sha256(skillName)}`,
     slot: ({ definition, params, userId }) => {
-      const scope = given ?? (definition.permissions.length > 0 ? "user" : "shared")
+      const scope = given ?? (definition.shared ? "shared" : "user")
       if (!isKeepable(params)) return undefined
       const hash = hashOf(definition.name, scope === "shared" ? undefined : (userId ?? null), params)
       const fingerprint = fingerprintOf(definition)

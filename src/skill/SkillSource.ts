@@ -25,7 +25,7 @@ import * as SkillRegistry from "./SkillRegistry.js"
  * @since 0.1.0
  * @category errors
  */
-export class SkillSourceError extends Schema.TaggedError<SkillSourceError>(
+export class SkillSourceError extends ErrorCode.TaggedError<SkillSourceError>(
   "effect-lexigram/skill/SkillSource/SkillSourceError"
 )("SkillSourceError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_113"),

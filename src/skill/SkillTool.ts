@@ -5,6 +5,7 @@
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as HandledTool from "../internal/HandledTool.js"
 import * as ApprovalGate from "../tool/ApprovalGate.js"
 import * as Tool from "../tool/Tool.js"
 import { ToolDefinitionError } from "../tool/ToolError.js"
@@ -90,7 +91,9 @@ export const toTool = <P, A, E, R>(
     handle: (params, { id }) =>
       Effect.flatMap(ApprovalGate.Requester, (requester) =>
         Effect.flatMap(SkillExecutor.SkillExecutor, (executor) =>
-          Effect.map(executor.run(skill, params, { ...requester, id, confirmed: true }), ({ output }) => output)
+          HandledTool.outside(
+            Effect.map(executor.run(skill, params, { ...requester, id, confirmed: true }), ({ output }) => output)
+          )
         )
       )
   })
@@ -118,7 +121,9 @@ export const registered = (
     handle: ({ args, decoded }: Checked, { id }) =>
       Effect.flatMap(ApprovalGate.Requester, (requester) =>
         Effect.flatMap(
-          executor.execute({ ...requester, id, name, params: args, confirmed: needsConfirmation(decoded) }),
+          HandledTool.outside(
+            executor.execute({ ...requester, id, name, params: args, confirmed: needsConfirmation(decoded) })
+          ),
           outputOf
         )
       )

@@ -21,7 +21,7 @@ import type { LoadedSkill } from "./SkillFile.js"
  * @since 0.1.0
  * @category errors
  */
-export class SkillTrustError extends Schema.TaggedError<SkillTrustError>(
+export class SkillTrustError extends ErrorCode.TaggedError<SkillTrustError>(
   "effect-lexigram/skill/SkillTrust/SkillTrustError"
 )("SkillTrustError", {
   ...ErrorCode.fields("LEX_ERR_SKILL_104"),

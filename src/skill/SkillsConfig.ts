@@ -19,7 +19,7 @@ import * as VisibleText from "../internal/VisibleText.js"
  * @since 0.1.0
  * @category errors
  */
-export class SkillsConfigurationError extends Schema.TaggedError<SkillsConfigurationError>(
+export class SkillsConfigurationError extends ErrorCode.TaggedError<SkillsConfigurationError>(
   "effect-lexigram/skill/SkillsConfig/SkillsConfigurationError"
 )("SkillsConfigurationError", ErrorCode.fields("LEX_ERR_SKILL_106")) {}
 

@@ -82,6 +82,7 @@ describe("McpBridge", () => {
           category: "mcp",
           requiresConfirmation: false,
           cacheable: false,
+          shared: false,
           idempotent: true,
           permissions: ["p"],
           timeoutSeconds: 5,

@@ -272,7 +272,7 @@ describe("SkillFile", () => {
       description: "x",
       license: "MIT",
       compatibility: "MIT",
-      metadata: { a: "b" },
+      metadata: { a: "b", c: '["d"]' },
       allowedTools: [],
       body: "Do it."
     })

@@ -12,6 +12,7 @@ import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
 import { Flights } from "../../src/skill/SkillFlight.js"
 import { Frame } from "../../src/skill/SkillFrame.js"
 import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
 import * as YieldingScheduler from "../support/YieldingScheduler.js"
 import { ann, bob, make, makeReached, session } from "./SkillRig.js"
 
@@ -186,6 +187,7 @@ describe("whose results they are", () => {
     Skill.make("who", {
       description: "d",
       cacheable: true,
+      shared: true,
       ...traits,
       handler: (_, call) =>
         Effect.delay(
@@ -209,9 +211,61 @@ describe("whose results they are", () => {
   for (const apart of [false, true]) {
     const when = apart ? "one after another" : "at the same time"
 
+    it.effect(`each user has one of his own, and nobody as well, ${when}`, () =>
+      Effect.gen(function* () {
+        const skill = Skill.make("secret", {
+          description: "d",
+          cacheable: true,
+          // What it depends on is nothing that the library sees.
+          handler: () => Effect.delay(Effect.succeed(1), "1 second")
+        })
+        for (const other of [bob, undefined]) {
+          assert.deepStrictEqual(yield* both(skill, { userId: ann }, { userId: other }, apart), [
+            [1, false],
+            [1, false]
+          ])
+        }
+        for (const user of [ann, undefined]) {
+          assert.deepStrictEqual(yield* both(skill, { userId: user }, { userId: user }, apart), [
+            [1, false],
+            [1, true]
+          ])
+        }
+      })
+    )
+
+    it.effect(`inside a run that works for a user, what names nobody is that user's, ${when}`, () =>
+      Effect.gen(function* () {
+        const skill = Skill.make("mine", {
+          description: "d",
+          cacheable: true,
+          handler: () =>
+            Effect.delay(
+              Effect.map(ApprovalGate.Requester, ({ userId }) => userId ?? "nobody"),
+              "1 second"
+            )
+        })
+        const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+        const outputs: Array<unknown> = []
+        for (const requester of [{ userId: ann }, { userId: bob }, {}, { userId: ann }]) {
+          const fiber = yield* Effect.fork(
+            Effect.provideService(executor.execute({ name: "mine", params: {} }), ApprovalGate.Requester, requester)
+          )
+          if (apart) yield* TestClock.adjust("5 seconds")
+          outputs.push(fiber)
+        }
+        yield* TestClock.adjust("5 seconds")
+        const results = yield* Effect.forEach(outputs as Array<Fiber.Fiber<{ output?: unknown }>>, Fiber.join)
+        assert.deepStrictEqual(
+          results.map(({ output }) => output),
+          [ann, bob, "nobody", ann]
+        )
+      })
+    )
+
     it.effect(`with permissions each user has one of his own, ${when}`, () =>
       Effect.gen(function* () {
-        const skill = who({ permissions: ["p"] })
+        const skill = who({ permissions: ["p"], shared: false })
         assert.deepStrictEqual(yield* both(skill, { userId: ann }, { userId: bob }, apart), [
           [ann, false],
           [bob, false]
@@ -230,7 +284,7 @@ describe("whose results they are", () => {
           [bob, false]
         ])
         const other = "session-2" as typeof session
-        const bySession = who({ permissions: ["p"] }, "sessionId")
+        const bySession = who({ permissions: ["p"], shared: false }, "sessionId")
         assert.deepStrictEqual(
           yield* both(bySession, { userId: ann, sessionId: session }, { userId: ann, sessionId: other }, apart),
           [
@@ -241,11 +295,12 @@ describe("whose results they are", () => {
       })
     )
 
-    it.effect(`a handler that does not look has one for all, ${when}`, () =>
+    it.effect(`a shared skill whose handler does not look has one for all, ${when}`, () =>
       Effect.gen(function* () {
         const skill = Skill.make("same", {
           description: "d",
           cacheable: true,
+          shared: true,
           handler: () => Effect.delay(Effect.succeed(1), "1 second")
         })
         assert.deepStrictEqual(yield* both(skill, { userId: ann }, { userId: bob, sessionId: session }, apart), [
@@ -260,6 +315,7 @@ describe("whose results they are", () => {
         const skill = Skill.make("no", {
           description: "d",
           cacheable: true,
+          shared: true,
           handler: (_, call) =>
             Effect.delay(
               Effect.suspend(() => Effect.fail(`${call.userId}`)),
@@ -287,6 +343,7 @@ describe("whose results they are", () => {
         description: "d",
         uses: [Skill.ref("inner")],
         cacheable: true,
+        shared: true,
         parameters: Schema.Struct({}),
         handler: (_, run) => run(Skill.ref("inner"), {})
       })

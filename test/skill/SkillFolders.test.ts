@@ -379,7 +379,7 @@ describe("SkillFolders", () => {
           assert.strictEqual(yield* next, "Changed a")
         }).pipe(Effect.provide(still))
       },
-      60_000
+      300_000
     )
 
     it.scopedLive(
@@ -422,7 +422,7 @@ describe("SkillFolders", () => {
           assert.deepStrictEqual(file.open(), [])
         }).pipe(Effect.provide(file.layer))
       },
-      60_000
+      300_000
     )
 
     it.scoped("polling looks when its schedule says so, watches nothing, and ends with it", () => {
@@ -515,7 +515,7 @@ describe("SkillFolders", () => {
           )
         )
       },
-      60_000
+      300_000
     )
 
     it.scoped("a layer that does not watch registers once", () => {

@@ -22,7 +22,7 @@ suite(
   )
 )
 
-const open = Skill.make("open", { description: "d", handler: () => Effect.void }).definition
+const open = Skill.make("open", { description: "d", shared: true, handler: () => Effect.void }).definition
 const closed = Skill.make("closed", { description: "d", permissions: ["p"], handler: () => Effect.void }).definition
 
 const slotOf = (cache: SkillResultCache.Service, params: unknown = {}): SkillResultCache.Slot => {

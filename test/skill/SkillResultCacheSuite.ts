@@ -13,7 +13,7 @@ import { ann, bob } from "./SkillRig.js"
 const skillOf = (name: string, traits: Skill.Traits = {}, returns: Schema.Schema<any> = Schema.Unknown) =>
   Skill.make(name, { description: "d", ...traits, returns, handler: () => Effect.void }).definition
 
-const open = skillOf("open")
+const open = skillOf("open", { shared: true })
 const closed = skillOf("closed", { permissions: ["p"] })
 
 const slotOf = (
@@ -106,9 +106,12 @@ export const suite = <E>(name: string, layer: Layer.Layer<SkillResultCache.Skill
         }
         for (const [index, slot] of slots.entries()) assert.strictEqual(yield* output(cache, slot), index)
         assert.strictEqual(new Set(slots.map((slot) => slot.key)).size, slots.length)
-        // Without permissions the result is everybody's.
+        // Only a shared result is everybody's.
         assert.strictEqual(yield* output(cache, slotOf(cache, { a: 1 }, open, bob)), 0)
-        const renewed = slotOf(cache, { a: 1 }, skillOf("open", {}, Schema.Number))
+        assert.isUndefined(yield* output(cache, slotOf(cache, { a: 1 }, skillOf("other"), bob)))
+        assert.strictEqual(slotOf(cache, { a: 1 }, open, ann).scope, "shared")
+        assert.strictEqual(slotOf(cache, { a: 1 }, skillOf("other"), ann).scope, "user")
+        const renewed = slotOf(cache, { a: 1 }, skillOf("open", { shared: true }, Schema.Number))
         assert.notStrictEqual(renewed.key, slots[0]!.key)
         assert.isUndefined(yield* output(cache, renewed))
       }))
