@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
 import { Run } from "../observability/Run.js"
@@ -97,7 +98,8 @@ export interface AuditEntry extends Omit<AuditEvent, "eventId" | "timestamp" | "
 }
 
 /**
- * What to read. Every field that is given must fit.
+ * What to read. Every field that is given must fit. Without `userId` only what is nobody's is read, unless the caller acts for the system
+ * (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -140,6 +142,18 @@ export interface Service {
 export class AuditLog extends Context.Tag("effect-lexigram/governance/AuditLog")<AuditLog, Service>() {}
 
 /**
+ * What a store is asked for: the rule of who may read what is kept before it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface StoreFilter extends Omit<Filter, "userId" | "limit"> {
+  /** `null`: what is nobody's. Absent: whosever it is. */
+  readonly userId?: UserId | null | undefined
+  readonly limit: number
+}
+
+/**
  * Where a log is kept.
  *
  * @since 0.1.0
@@ -153,9 +167,7 @@ export interface Store {
   /** Adds an event behind all others. */
   readonly append: (event: AuditEvent) => Effect.Effect<void, unknown>
   /** The events that `accepts` takes, the last added first, as many as the limit. */
-  readonly read: (
-    filter: Filter & { readonly limit: number }
-  ) => Effect.Effect<ReadonlyArray<AuditEvent>, GovernancePersistenceError>
+  readonly read: (filter: StoreFilter) => Effect.Effect<ReadonlyArray<AuditEvent>, GovernancePersistenceError>
 }
 
 /**
@@ -164,10 +176,10 @@ export interface Store {
  * @since 0.1.0
  * @category guards
  */
-export const accepts = (filter: Filter, event: AuditEvent): boolean =>
+export const accepts = (filter: Omit<StoreFilter, "limit">, event: AuditEvent): boolean =>
   (filter.eventTypes === undefined || filter.eventTypes.includes(event.eventType)) &&
   (filter.status === undefined || filter.status === event.status) &&
-  (filter.userId === undefined || filter.userId === event.userId) &&
+  (filter.userId === undefined || filter.userId === (event.userId ?? null)) &&
   (filter.agent === undefined || filter.agent === event.agent) &&
   (filter.runId === undefined || filter.runId === event.runId) &&
   (filter.model === undefined || filter.model === event.model) &&
@@ -231,7 +243,14 @@ export const make = (
           )
         })
       ),
-    read: (filter) => store.read({ ...filter, limit: count(filter?.limit, DEFAULT_LIMIT, 0) })
+    read: (filter) =>
+      Effect.flatMap(SystemAccess.isGranted, (granted) =>
+        store.read({
+          ...filter,
+          userId: filter?.userId ?? (granted ? undefined : null),
+          limit: count(filter?.limit, DEFAULT_LIMIT, 0)
+        })
+      )
   }
 }
 

@@ -23,12 +23,12 @@ import { GovernancePersistenceError } from "./GovernanceError.js"
 export const SPEND_TTL: Duration.Duration = Duration.days(32)
 
 /**
- * How long a hold stands that nobody settles or releases, because its process died: longer than any model call takes.
+ * How long a hold stands that is not renewed, because its process died. The clocks of the processes of one book may differ by less.
  *
  * @since 0.1.0
  * @category constants
  */
-export const HOLD_TTL: Duration.Duration = Duration.hours(1)
+export const HOLD_TTL: Duration.Duration = Duration.seconds(30)
 
 const BILLION = 1_000_000_000
 
@@ -116,11 +116,15 @@ export interface Service {
   readonly backend: string
   /** Whether what is written outlives the process. */
   readonly isPersistent: boolean
+  /** How long a hold stands that is not renewed. */
+  readonly holdTtl: Duration.Duration
   /**
    * Sets the amount aside in all accounts, or in none when one of them has no room for it. An account without a limit always has. An
    * account that was never written is empty. A second hold of an id that is held already changes nothing and is `Held`.
    */
   readonly hold: (hold: Hold) => Effect.Effect<HoldResult, GovernancePersistenceError>
+  /** The holds stand for `holdTtl` from now. Ids that are not held are ignored. The number of the others. */
+  readonly renew: (ids: ReadonlyArray<string>) => Effect.Effect<number, GovernancePersistenceError>
   /**
    * Replaces a hold by what was used, past every limit too, and says how its accounts stand then, in the order of the hold. `undefined`
    * and nothing booked when the id is not held: settled, released, expired or never known.
@@ -318,6 +322,23 @@ class Book {
     return held
   }
 
+  renew(ids: ReadonlyArray<string>, now: number): number {
+    this.sweep(now)
+    let renewed = 0
+    for (const id of ids) {
+      const hold = this.open.get(id)
+      if (hold === undefined) continue
+      this.open.delete(id)
+      this.open.set(id, { ...hold, expiresAt: Math.max(hold.expiresAt, now + this.holdTtl) })
+      for (const key of hold.accounts) {
+        const account = this.accounts.get(key)
+        if (account !== undefined) this.touch(key, account, now)
+      }
+      renewed++
+    }
+    return renewed
+  }
+
   settle(id: string, amount: Amount, now: number): ReadonlyArray<Booking> | undefined {
     this.sweep(now)
     const hold = this.open.get(id)
@@ -391,7 +412,9 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
     return {
       backend: "memory",
       isPersistent: false,
+      holdTtl: Duration.millis(holdTtl),
       hold: (request) => Effect.flatMap(Clock.currentTimeMillis, (now) => full(book.hold(request, now))),
+      renew: (ids) => Effect.map(Clock.currentTimeMillis, (now) => book.renew(ids, now)),
       settle: (id, amount) => Effect.map(Clock.currentTimeMillis, (now) => book.settle(id, amount, now)),
       release: (id) => Effect.map(Clock.currentTimeMillis, (now) => book.release(id, now)),
       book: (accounts, amount) =>

@@ -47,6 +47,7 @@ import {
   warn,
   written
 } from "./GovernanceParts.js"
+import type * as HoldLeases from "./HoldLeases.js"
 import type * as ResourceQuotas from "./ResourceQuotas.js"
 
 /** The id of reservations that were made while governance was off. */
@@ -85,7 +86,7 @@ const keptWarnings = 1000
  * @since 0.1.0
  * @category constructors
  */
-export const make = (parts: Parts): Budgets => {
+export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
   const { audit, ledger, policies, rates, rules } = parts
   const monthAccount = months()
   const warned = new Set<string>()
@@ -100,7 +101,7 @@ export const make = (parts: Parts): Budgets => {
       return Effect.fail(
         new BudgetExceededError({
           message: `The price of ${model} is not known, and money is limited`,
-          hint: "Give CostEstimator its price, or set unknownPrice to allow",
+          hint: "Give CostEstimator its price (0 where it costs nothing), or set unknownPrice to allow",
           budgetType: "unknown_price",
           limit,
           used: 0
@@ -175,6 +176,7 @@ export const make = (parts: Parts): Budgets => {
     const { config } = rules()
     const limits = config.enforceBudget ? limitsOf(config) : undefined
     const run = runAccount(reservation.rootRunId ?? reservation.runId)
+    const month = monthAccount(reservation.userId, now)
     const held = yield* orElse(
       parts,
       "reserve",
@@ -183,7 +185,7 @@ export const make = (parts: Parts): Budgets => {
         amount,
         accounts: [
           { account: run, limit: limits?.run },
-          { account: monthAccount(reservation.userId, now), limit: limits?.month }
+          { account: month, limit: limits?.month }
         ]
       }),
       undefined
@@ -192,6 +194,7 @@ export const make = (parts: Parts): Budgets => {
     if (held._tag === "Refused") {
       return yield* Effect.fail(exceeded(held.account === run ? "run" : "month", held.unit, held.limit, held.used))
     }
+    leases.begin(reservation.id, [run, month], now)
     GovernanceMetrics.reserved(1)
     yield* written(parts)
   })
@@ -304,7 +307,12 @@ export const make = (parts: Parts): Budgets => {
         }
         const cost = costOf(estimator, answered, reservation, usage, settlement)
         const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
-        const bookings = yield* orElse(parts, "settle", ledger.settle(reservation.id, amount), undefined)
+        const accounts = leases.end(reservation.id)
+        // A hold that could not be renewed in time is lost, and what it was for was used all the same.
+        const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
+          bookings === undefined && accounts !== undefined ? ledger.book(accounts, amount) : Effect.succeed(bookings)
+        )
+        const bookings = yield* orElse(parts, "settle", settled, undefined)
         if (bookings === undefined) return
         GovernanceMetrics.reserved(-1)
         yield* adjustTokens(reservation, amount.tokens)
@@ -319,6 +327,7 @@ export const make = (parts: Parts): Budgets => {
     Effect.uninterruptible(
       Effect.gen(function* () {
         if (reservation.id === UNTRACKED) return
+        leases.end(reservation.id)
         const isOpen = yield* orElse(parts, "refund", ledger.release(reservation.id), false)
         if (!isOpen) return
         GovernanceMetrics.reserved(-1)
@@ -387,10 +396,14 @@ export const make = (parts: Parts): Budgets => {
   })
 
   const release: Budgets["release"] = (rootRunId) =>
-    tolerate(
-      "releasing a run",
-      Effect.map(ledger.close(runAccount(rootRunId)), (open) => GovernanceMetrics.reserved(-open))
-    )
+    Effect.suspend(() => {
+      const account = runAccount(rootRunId)
+      leases.endAll(account)
+      return tolerate(
+        "releasing a run",
+        Effect.map(ledger.close(account), (open) => GovernanceMetrics.reserved(-open))
+      )
+    })
 
   return { reserve, settle, refund, trackCost, checkBudget, getBudget, release, remaining }
 }

@@ -83,7 +83,10 @@ export const QuotaUnit = Schema.Struct({
   windowKind: Schema.optional(Schema.Literal("sliding", "calendar-month")),
   /** `"1 hour"`, or milliseconds. */
   window: Schema.optional(Length),
-  /** By tenant; `"*"` stands for every tenant who has none, each for itself. */
+  /**
+   * By tenant; `"*"` stands for every tenant who has none, each for itself. Without a tenant a user is `user:<id>`, and those without an id are
+   * `shared`; a tenant whose id is `shared` or begins with `user:` or `tenant:` is `tenant:<id>`.
+   */
   quotas: Schema.Record({
     key: Schema.String,
     value: Schema.Struct({
@@ -132,7 +135,10 @@ export const GovernanceConfig = Schema.Struct({
   enforceBudget: Flag,
   /** The part of a month's budget at which a warning is given, once an account and month; `undefined` for none. */
   softLimitPct: Schema.UndefinedOr(Part),
-  /** What to do about a model without a price where money is limited: `allow` limits its tokens alone and warns once a model. */
+  /**
+   * What to do about a model without a price where money is limited: `deny` refuses it, `allow` limits its tokens alone and warns once a
+   * model. A price of 0 is a price.
+   */
   unknownPrice: Schema.Literal("allow", "deny").annotations(says('must be "allow" or "deny"')),
   /**
    * How much of a resource a tenant may use in a window of time: requests, model calls, tool calls, tokens or US dollars. Used where governance
@@ -165,7 +171,7 @@ export const defaults: GovernanceConfig = {
   modelDenylist: {},
   enforceBudget: true,
   softLimitPct: 0.8,
-  unknownPrice: "allow",
+  unknownPrice: "deny",
   resourceUnits: [],
   failOpenOnPersistenceError: false
 }

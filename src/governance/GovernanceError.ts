@@ -18,7 +18,7 @@ const stopped = { partial: Schema.optional(Reached) }
  * @since 0.1.0
  * @category errors
  */
-export class BudgetExceededError extends Schema.TaggedError<BudgetExceededError>(
+export class BudgetExceededError extends ErrorCode.TaggedError<BudgetExceededError>(
   "effect-lexigram/governance/GovernanceError/BudgetExceededError"
 )("BudgetExceededError", {
   ...ErrorCode.fields("LEX_ERR_AGT_010"),
@@ -34,7 +34,7 @@ export class BudgetExceededError extends Schema.TaggedError<BudgetExceededError>
  * @since 0.1.0
  * @category errors
  */
-export class PolicyViolationError extends Schema.TaggedError<PolicyViolationError>(
+export class PolicyViolationError extends ErrorCode.TaggedError<PolicyViolationError>(
   "effect-lexigram/governance/GovernanceError/PolicyViolationError"
 )("PolicyViolationError", {
   ...ErrorCode.fields("LEX_ERR_GOV_003"),
@@ -49,7 +49,7 @@ export class PolicyViolationError extends Schema.TaggedError<PolicyViolationErro
  * @since 0.1.0
  * @category errors
  */
-export class RateLimitExceededError extends Schema.TaggedError<RateLimitExceededError>(
+export class RateLimitExceededError extends ErrorCode.TaggedError<RateLimitExceededError>(
   "effect-lexigram/governance/GovernanceError/RateLimitExceededError"
 )("RateLimitExceededError", {
   ...ErrorCode.fields("LEX_ERR_GOV_006"),
@@ -67,7 +67,7 @@ export class RateLimitExceededError extends Schema.TaggedError<RateLimitExceeded
  * @since 0.1.0
  * @category errors
  */
-export class ModelAccessDeniedError extends Schema.TaggedError<ModelAccessDeniedError>(
+export class ModelAccessDeniedError extends ErrorCode.TaggedError<ModelAccessDeniedError>(
   "effect-lexigram/governance/GovernanceError/ModelAccessDeniedError"
 )("ModelAccessDeniedError", {
   ...ErrorCode.fields("LEX_ERR_GOV_007"),
@@ -82,7 +82,7 @@ export class ModelAccessDeniedError extends Schema.TaggedError<ModelAccessDenied
  * @since 0.1.0
  * @category errors
  */
-export class GovernancePersistenceError extends Schema.TaggedError<GovernancePersistenceError>(
+export class GovernancePersistenceError extends ErrorCode.TaggedError<GovernancePersistenceError>(
   "effect-lexigram/governance/GovernanceError/GovernancePersistenceError"
 )("GovernancePersistenceError", ErrorCode.fields("LEX_ERR_GOV_008")) {}
 
@@ -92,7 +92,7 @@ export class GovernancePersistenceError extends Schema.TaggedError<GovernancePer
  * @since 0.1.0
  * @category errors
  */
-export class ResourceExhaustedError extends Schema.TaggedError<ResourceExhaustedError>(
+export class ResourceExhaustedError extends ErrorCode.TaggedError<ResourceExhaustedError>(
   "effect-lexigram/governance/GovernanceError/ResourceExhaustedError"
 )("ResourceExhaustedError", {
   ...ErrorCode.fields("LEX_ERR_GOV_010"),
@@ -111,7 +111,7 @@ export class ResourceExhaustedError extends Schema.TaggedError<ResourceExhausted
  * @since 0.1.0
  * @category errors
  */
-export class GovernanceConfigurationError extends Schema.TaggedError<GovernanceConfigurationError>(
+export class GovernanceConfigurationError extends ErrorCode.TaggedError<GovernanceConfigurationError>(
   "effect-lexigram/governance/GovernanceError/GovernanceConfigurationError"
 )("GovernanceConfigurationError", ErrorCode.fields("LEX_ERR_GOV_100")) {}
 

@@ -85,13 +85,18 @@ export const aboutOf = (about: About) => ({
  */
 export const subjectOf = (userId: UserId | undefined): string => (userId === undefined ? "shared" : `user:${userId}`)
 
+/** Tenants that are called like a user or like nobody, or like one of these. */
+const isAmbiguous = /^(?:shared$|user:|tenant:)/
+
 /**
- * Whose quotas count.
+ * Whose quotas count, and which tenant policies see: the tenant by its id, else the user as `user:<id>`, else `shared`. A tenant whose id
+ * could be taken for one of these is `tenant:<id>`, so that no two are one.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const tenantOf = (about: About): string => about.tenantId ?? about.userId ?? "shared"
+export const tenantOf = ({ tenantId, userId }: About): string =>
+  tenantId === undefined ? subjectOf(userId) : isAmbiguous.test(tenantId) ? `tenant:${tenantId}` : tenantId
 
 /**
  * @since 0.1.0

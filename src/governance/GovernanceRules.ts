@@ -17,6 +17,7 @@ import * as GovernanceConfig from "./GovernanceConfig.js"
 import { GovernanceControl } from "./GovernanceControl.js"
 import type { GovernanceError } from "./GovernanceError.js"
 import { aboutOf, type Parts, type Rules, record, warn } from "./GovernanceParts.js"
+import * as HoldLeases from "./HoldLeases.js"
 import * as ModelAccess from "./ModelAccess.js"
 import { PolicyEngine } from "./PolicyEngine.js"
 import * as QuotaUnits from "./QuotaUnits.js"
@@ -34,8 +35,8 @@ interface Options extends Decisions {
   readonly hasQuotas: boolean
 }
 
-const service = (parts: Parts, decisions: Decisions): Service => {
-  const budgets = GovernanceBudgets.make(parts)
+const service = (parts: Parts, leases: HoldLeases.HoldLeases, decisions: Decisions): Service => {
+  const budgets = GovernanceBudgets.make(parts, leases)
   const checks = GovernanceChecks.make(parts, budgets)
   const said = ({ refusal, remaining }: GovernanceChecks.Verdict) =>
     refusal === undefined
@@ -92,7 +93,7 @@ export const layer = <E>(
   E,
   CostLedger | RateLimitStore | AuditLog | PolicyEngine | ResourceQuotas.ResourceQuotas
 > =>
-  Layer.effectContext(
+  Layer.scopedContext(
     Effect.gen(function* () {
       const rates = yield* RateLimitStore
       const given = yield* ResourceQuotas.ResourceQuotas
@@ -127,7 +128,8 @@ export const layer = <E>(
         eventType: "created",
         metadata: { fields: changes(GovernanceConfig.defaults, rules.config) }
       }))
-      return Context.make(tag, service(parts, options)).pipe(
+      const leases = yield* HoldLeases.make(parts.ledger)
+      return Context.make(tag, service(parts, leases, options)).pipe(
         Context.add(GovernanceControl, {
           config: Effect.sync(() => rules.config),
           reload: (options) =>

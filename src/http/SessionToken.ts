@@ -22,7 +22,7 @@ import { SessionConfigurationError } from "../session/SessionError.js"
  * @since 0.1.0
  * @category errors
  */
-export class SessionTokenError extends Schema.TaggedError<SessionTokenError>(
+export class SessionTokenError extends ErrorCode.TaggedError<SessionTokenError>(
   "effect-lexigram/http/SessionToken/SessionTokenError"
 )("SessionTokenError", {
   ...ErrorCode.fields("LEX_ERR_SES_111"),

@@ -19,7 +19,7 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class CacheBackendError extends Schema.TaggedError<CacheBackendError>(
+export class CacheBackendError extends ErrorCode.TaggedError<CacheBackendError>(
   "effect-lexigram/llm/CacheBackend/CacheBackendError"
 )("CacheBackendError", { ...ErrorCode.fields("LEX_ERR_LLM_111"), operation: Schema.Literal("get", "set", "delete") }) {}
 

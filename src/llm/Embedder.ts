@@ -19,14 +19,13 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * @since 0.1.0
  * @category errors
  */
-export class EmbeddingError extends Schema.TaggedError<EmbeddingError>("effect-lexigram/llm/Embedder/EmbeddingError")(
-  "EmbeddingError",
-  {
-    ...ErrorCode.fields("LEX_ERR_MEM_009"),
-    isRetryable: Schema.optionalWith(Schema.Boolean, { default: () => false }),
-    retryAfterMs: Schema.optional(Schema.Number)
-  }
-) {}
+export class EmbeddingError extends ErrorCode.TaggedError<EmbeddingError>(
+  "effect-lexigram/llm/Embedder/EmbeddingError"
+)("EmbeddingError", {
+  ...ErrorCode.fields("LEX_ERR_MEM_009"),
+  isRetryable: Schema.optionalWith(Schema.Boolean, { default: () => false }),
+  retryAfterMs: Schema.optional(Schema.Number)
+}) {}
 
 /**
  * All of one embedder have the same length, its `dimensions`, and are normalised: their length is 1, that of a text without any feature 0.

@@ -9,9 +9,10 @@ import type * as Response from "@effect/ai/Response"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Mailbox from "effect/Mailbox"
-import * as Stream from "effect/Stream"
+import type * as Stream from "effect/Stream"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import type * as Usage from "../domain/Usage.js"
+import * as EventSink from "../internal/EventSink.js"
 import type { LlmError } from "./LlmError.js"
 import type { ModelSettings } from "./ModelSettings.js"
 
@@ -233,23 +234,25 @@ export const complete = (
 ): Effect.Effect<LlmResponse, LlmError, LlmClient> =>
   Effect.flatMap(LlmClient, (client) => client.complete(request, options))
 
+const source = { capacity: 64, patience: ReaderTimeout.current }
+
 /**
- * One model call as a Stream of its parts. Stopping the stream cancels the request.
+ * One model call as a Stream of its parts. Stopping the stream cancels the request, and so does a reader that takes longer than
+ * `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const stream = (request: LlmRequest): Stream.Stream<LlmPart, LlmError, LlmClient> =>
-  Stream.unwrapScoped(
-    Effect.gen(function* () {
-      const client = yield* LlmClient
-      const mailbox = yield* Mailbox.make<LlmPart, LlmError>({ capacity: 64 })
-      yield* client
-        .complete(request, { onParts: (parts) => Effect.asVoid(mailbox.offerAll(Array.from(parts))) })
-        .pipe(Mailbox.into(mailbox), Effect.forkScoped)
-      return Mailbox.toStream(mailbox)
-    })
-  )
+export const stream = (
+  request: LlmRequest
+): Stream.Stream<LlmPart, LlmError | ReaderTimeout.ReaderTimeoutError, LlmClient> =>
+  EventSink.stream<LlmPart, LlmError | ReaderTimeout.ReaderTimeoutError, LlmClient>(source, (sink) => {
+    const onParts: OnParts = (parts) => {
+      for (const part of parts) sink.push(part)
+      return sink.settle() ?? Effect.void
+    }
+    return sink.attended(complete(request, { onParts }))
+  })
 
 /**
  * All text of an answer, joined.

@@ -24,7 +24,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
  * @since 0.1.0
  * @category errors
  */
-export class LlmAuthenticationError extends Schema.TaggedError<LlmAuthenticationError>(
+export class LlmAuthenticationError extends ErrorCode.TaggedError<LlmAuthenticationError>(
   "effect-lexigram/llm/LlmError/LlmAuthenticationError"
 )("LlmAuthenticationError", fields("LEX_ERR_LLM_100")) {
   readonly isRetryable = false
@@ -36,7 +36,7 @@ export class LlmAuthenticationError extends Schema.TaggedError<LlmAuthentication
  * @since 0.1.0
  * @category errors
  */
-export class LlmRateLimitError extends Schema.TaggedError<LlmRateLimitError>(
+export class LlmRateLimitError extends ErrorCode.TaggedError<LlmRateLimitError>(
   "effect-lexigram/llm/LlmError/LlmRateLimitError"
 )("LlmRateLimitError", { ...fields("LEX_ERR_LLM_101"), retryAfterMs: Schema.optional(Schema.Number) }) {
   readonly isRetryable = true
@@ -48,7 +48,7 @@ export class LlmRateLimitError extends Schema.TaggedError<LlmRateLimitError>(
  * @since 0.1.0
  * @category errors
  */
-export class LlmQuotaError extends Schema.TaggedError<LlmQuotaError>("effect-lexigram/llm/LlmError/LlmQuotaError")(
+export class LlmQuotaError extends ErrorCode.TaggedError<LlmQuotaError>("effect-lexigram/llm/LlmError/LlmQuotaError")(
   "LlmQuotaError",
   fields("LEX_ERR_LLM_102")
 ) {
@@ -61,7 +61,7 @@ export class LlmQuotaError extends Schema.TaggedError<LlmQuotaError>("effect-lex
  * @since 0.1.0
  * @category errors
  */
-export class LlmContextOverflowError extends Schema.TaggedError<LlmContextOverflowError>(
+export class LlmContextOverflowError extends ErrorCode.TaggedError<LlmContextOverflowError>(
   "effect-lexigram/llm/LlmError/LlmContextOverflowError"
 )("LlmContextOverflowError", fields("LEX_ERR_LLM_103")) {
   readonly isRetryable = false
@@ -73,7 +73,7 @@ export class LlmContextOverflowError extends Schema.TaggedError<LlmContextOverfl
  * @since 0.1.0
  * @category errors
  */
-export class LlmContentPolicyError extends Schema.TaggedError<LlmContentPolicyError>(
+export class LlmContentPolicyError extends ErrorCode.TaggedError<LlmContentPolicyError>(
   "effect-lexigram/llm/LlmError/LlmContentPolicyError"
 )("LlmContentPolicyError", fields("LEX_ERR_LLM_104")) {
   readonly isRetryable = false
@@ -85,7 +85,7 @@ export class LlmContentPolicyError extends Schema.TaggedError<LlmContentPolicyEr
  * @since 0.1.0
  * @category errors
  */
-export class LlmInvalidRequestError extends Schema.TaggedError<LlmInvalidRequestError>(
+export class LlmInvalidRequestError extends ErrorCode.TaggedError<LlmInvalidRequestError>(
   "effect-lexigram/llm/LlmError/LlmInvalidRequestError"
 )("LlmInvalidRequestError", fields("LEX_ERR_LLM_105")) {
   readonly isRetryable = false
@@ -97,7 +97,7 @@ export class LlmInvalidRequestError extends Schema.TaggedError<LlmInvalidRequest
  * @since 0.1.0
  * @category errors
  */
-export class LlmTimeoutError extends Schema.TaggedError<LlmTimeoutError>(
+export class LlmTimeoutError extends ErrorCode.TaggedError<LlmTimeoutError>(
   "effect-lexigram/llm/LlmError/LlmTimeoutError"
 )("LlmTimeoutError", {
   ...fields("LEX_ERR_LLM_106"),
@@ -113,7 +113,7 @@ export class LlmTimeoutError extends Schema.TaggedError<LlmTimeoutError>(
  * @since 0.1.0
  * @category errors
  */
-export class LlmConnectionError extends Schema.TaggedError<LlmConnectionError>(
+export class LlmConnectionError extends ErrorCode.TaggedError<LlmConnectionError>(
   "effect-lexigram/llm/LlmError/LlmConnectionError"
 )("LlmConnectionError", fields("LEX_ERR_LLM_107")) {
   readonly isRetryable = true
@@ -125,7 +125,7 @@ export class LlmConnectionError extends Schema.TaggedError<LlmConnectionError>(
  * @since 0.1.0
  * @category errors
  */
-export class LlmUnavailableError extends Schema.TaggedError<LlmUnavailableError>(
+export class LlmUnavailableError extends ErrorCode.TaggedError<LlmUnavailableError>(
   "effect-lexigram/llm/LlmError/LlmUnavailableError"
 )("LlmUnavailableError", { ...fields("LEX_ERR_LLM_108"), retryAfterMs: Schema.optional(Schema.Number) }) {
   readonly isRetryable = true
@@ -137,7 +137,7 @@ export class LlmUnavailableError extends Schema.TaggedError<LlmUnavailableError>
  * @since 0.1.0
  * @category errors
  */
-export class LlmMalformedResponseError extends Schema.TaggedError<LlmMalformedResponseError>(
+export class LlmMalformedResponseError extends ErrorCode.TaggedError<LlmMalformedResponseError>(
   "effect-lexigram/llm/LlmError/LlmMalformedResponseError"
 )("LlmMalformedResponseError", fields("LEX_ERR_LLM_109")) {
   readonly isRetryable = true
@@ -173,7 +173,7 @@ export type LlmError = typeof LlmError.Type
  * @since 0.1.0
  * @category errors
  */
-export class LlmConfigurationError extends Schema.TaggedError<LlmConfigurationError>(
+export class LlmConfigurationError extends ErrorCode.TaggedError<LlmConfigurationError>(
   "effect-lexigram/llm/LlmError/LlmConfigurationError"
 )("LlmConfigurationError", { ...ErrorCode.fields("LEX_ERR_LLM_110"), provider: Schema.optional(Schema.String) }) {}
 

@@ -185,7 +185,12 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
       const isGet = init?.method === "GET"
       let isOpened = false
       try {
-        const response = await options.fetch(url, { ...init, headers: await headersOf(init?.headers) })
+        const response = await options.fetch(url, {
+          ...init,
+          headers: await headersOf(init?.headers),
+          // The SDK follows redirects within the origin itself.
+          redirect: "manual"
+        })
         isOpened = response.ok
         return bounded(response, id, isGet)
       } finally {
@@ -251,9 +256,14 @@ export const make = (sdk: Sdk, options: Options, events: Events): Effect.Effect<
       const code = codeOf(error)
       const named = typeof code === "string" ? ` (${code})` : ""
       if (unreached.has(code as string)) {
-        return { reason: "Connection", message: `it cannot be reached${named}`, again: true, final: true }
+        return {
+          reason: "Connection",
+          message: `it cannot be reached at ${options.url.host}${named}`,
+          again: true,
+          final: true
+        }
       }
-      return { reason: "Closed", message: `the connection broke${named}` }
+      return { reason: "Closed", message: `the connection to ${options.url.host} broke${named}` }
     }
 
     return { transport: transport as Link["transport"], failureOf }

@@ -10,11 +10,12 @@
 import * as AiError from "@effect/ai/AiError"
 import type * as Prompt from "@effect/ai/Prompt"
 import type * as AiAnthropicClient from "@effect/ai-anthropic/AnthropicClient"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import type { LlmRequest, Message, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import type { LlmConfigurationError } from "../llm/LlmError.js"
@@ -235,7 +236,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
         return { AnthropicClient: client.AnthropicClient, AnthropicLanguageModel: model }
       }
     })
-    const client = yield* HttpClient.HttpClient
+    const http = yield* SameOriginHttp.make
     const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
     const redact = [apiKey]
     const recording = {
@@ -275,7 +276,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       provider,
       model: options.model,
       settings: options.settings,
-      client,
+      http,
       redact,
       encode,
       decoder: (request) =>

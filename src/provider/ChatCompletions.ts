@@ -5,11 +5,12 @@
  * @since 0.1.0
  */
 import * as HttpBody from "@effect/platform/HttpBody"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import type { CompleteOptions, LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmInvalidRequestError } from "../llm/LlmError.js"
@@ -74,25 +75,20 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
  * @category constructors
  */
 export const make = (options: Options): Effect.Effect<Service, never, HttpClient.HttpClient> =>
-  Effect.map(HttpClient.HttpClient, (httpClient): Service => {
+  Effect.map(SameOriginHttp.make, (http): Service => {
     const provider = options.provider ?? "openai-compatible"
     const dialect = { ...ChatCompletionsDialect.standard, ...options.dialect }
     const defaults = options.settings ?? ModelSettings.empty
     const defaultModel = defaults.model ?? options.model
     const redact = ProviderEndpoint.secretsOf(options)
     const prepared = ProviderEndpoint.post(options, "/chat/completions")
-    const http = httpClient.pipe(
-      HttpClient.withTracerPropagation(false),
-      HttpClient.withTracerDisabledWhen(() => true),
-      HttpClient.withScope
-    )
 
     const exchange = Effect.fnUntraced(function* (
       request: HttpClientRequest.HttpClientRequest,
       call: ChatCompletionsAnswer.Call,
       onParts: OnParts | undefined
     ) {
-      const response = yield* Effect.mapError(http.execute(request), (error) =>
+      const response = yield* Effect.mapError(http(request), (error) =>
         LlmErrorClassifier.fromTransport({ provider, model: call.model, error, redact })
       )
       return yield* ChatCompletionsAnswer.read({ response, call, onParts })

@@ -183,7 +183,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
     const title = citation?.title
     sources.set(url, typeof title === "string" ? title : "")
   }
-  const message = (value: Json, seed: string, into: Array<LlmPart>) => {
+  const message = ({ isWhole, value }: Message, seed: string, into: Array<LlmPart>) => {
     const shown = value.reasoning_details
     const named = typeof value.reasoning_content === "string" ? "reasoning_content" : "reasoning"
     const thought = value[named]
@@ -204,7 +204,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
     const deltas = toolDeltas(value)
     if (deltas === undefined) return
     close(into)
-    calls.push(deltas, seed, into)
+    calls.push(deltas, isWhole, seed, into)
   }
   const announce = (value: Json, into: Array<LlmPart>) => {
     const id = typeof value.id === "string" && value.id !== "" ? value.id : undefined
@@ -224,8 +224,9 @@ export const make = (options: { readonly provider: string }): Decoder => {
 
   return {
     needsSeed: (value) => {
-      const deltas = isRecord(value) ? toolDeltas(messageOf(choiceOf(value)) ?? {}) : undefined
-      return deltas !== undefined && calls.needsSeed(deltas)
+      const message = isRecord(value) ? messageOf(choiceOf(value)) : undefined
+      const deltas = message === undefined ? undefined : toolDeltas(message.value)
+      return deltas !== undefined && calls.needsSeed(deltas, message?.isWhole === true)
     },
     push: (value, seed, into) => {
       if (!isRecord(value)) return undefined
@@ -237,8 +238,8 @@ export const make = (options: { readonly provider: string }): Decoder => {
       const choice = choiceOf(value)
       if (choice === undefined) return undefined
       takeUsage(choice.usage)
-      const delta = messageOf(choice)
-      if (delta !== undefined) message(delta, seed, into)
+      const said = messageOf(choice)
+      if (said !== undefined) message(said, seed, into)
       if (isError(choice.error)) return { error: choice.error }
       const ended = choice.finish_reason
       if (typeof ended === "string" && ended !== "") {
@@ -277,10 +278,16 @@ const choiceOf = (value: Json): Json | undefined => {
   return undefined
 }
 
-const messageOf = (choice: Json | undefined): Json | undefined => {
+/** What a choice says: a delta of it, or all of it. */
+interface Message {
+  readonly value: Json
+  readonly isWhole: boolean
+}
+
+const messageOf = (choice: Json | undefined): Message | undefined => {
   if (choice === undefined) return undefined
-  if (isRecord(choice.delta)) return choice.delta
-  return isRecord(choice.message) ? choice.message : undefined
+  if (isRecord(choice.delta)) return { value: choice.delta, isWhole: false }
+  return isRecord(choice.message) ? { value: choice.message, isWhole: true } : undefined
 }
 
 const toolDeltas = (message: Json): ReadonlyArray<unknown> | undefined => {

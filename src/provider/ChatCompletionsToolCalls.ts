@@ -31,9 +31,9 @@ interface Call {
  */
 export interface ToolCalls {
   /** True if the deltas hold a call without an id, so that {@link ToolCalls.push} needs a seed to make one from. */
-  readonly needsSeed: (deltas: ReadonlyArray<unknown>) => boolean
-  /** Takes the `tool_calls` of one delta. */
-  readonly push: (deltas: ReadonlyArray<unknown>, seed: string, into: Array<LlmPart>) => void
+  readonly needsSeed: (deltas: ReadonlyArray<unknown>, isWhole: boolean) => boolean
+  /** Takes the `tool_calls` of one delta, or of a whole message, in which each is a call of its own. */
+  readonly push: (deltas: ReadonlyArray<unknown>, isWhole: boolean, seed: string, into: Array<LlmPart>) => void
   /** Ends every call: its parameters are whole. */
   readonly end: (into: Array<LlmPart>) => void
   readonly size: () => number
@@ -73,8 +73,8 @@ const paramsOf = (text: string): unknown => {
 
 /**
  * Which call a delta continues: the one of its index, else of its id, else the last one. It begins a new call nevertheless if it names
- * a tool and has another id, or follows arguments that are complete, since servers exist that number every call 0, or not at all. An id
- * that changes without a name is the same call.
+ * a tool and has another id, follows arguments that are complete, or stands beside it in one delta, since servers exist that number every
+ * call 0, or not at all, and that give every call the same id. An id that changes without a name is the same call.
  *
  * @since 0.1.0
  * @category constructors
@@ -88,12 +88,13 @@ export const make = (options: { readonly provider: string }): ToolCalls => {
 
   const begins = (call: Call, delta: Json, name: string, given: string | undefined, args: unknown): boolean => {
     if (name === "") return false
-    if (given !== undefined && call.given !== undefined) return given !== call.given
+    const isSame = given !== undefined && given === call.given
+    if (given !== undefined && call.given !== undefined && !isSame) return true
     if (call.whole) return true
     if (call.name === "") return false
     const another = typeof args === "string" ? args.startsWith("{") : args !== undefined && args !== null
     if (another && isWholeJson(call.text)) return true
-    if (name === call.name) return typeof delta.index !== "number" && call.touched === round
+    if (isSame || name === call.name) return typeof delta.index !== "number" && call.touched === round
     return typeof delta.index !== "number" || call.text !== ""
   }
   const find = (delta: Json, name: string, given: string | undefined, args: unknown): Call | undefined => {
@@ -143,19 +144,19 @@ export const make = (options: { readonly provider: string }): ToolCalls => {
   }
 
   return {
-    needsSeed: (deltas) =>
+    needsSeed: (deltas, isWhole) =>
       deltas.some((delta) => {
         if (!isRecord(delta)) return false
         const { args, given, name } = fieldsOf(delta)
-        return given === undefined && find(delta, name, given, args) === undefined
+        return given === undefined && (isWhole || find(delta, name, given, args) === undefined)
       }),
-    push: (deltas, seed, into) => {
+    push: (deltas, isWhole, seed, into) => {
       round++
       for (const delta of deltas) {
         if (!isRecord(delta)) continue
         const { args, given, name } = fieldsOf(delta)
         const index = typeof delta.index === "number" ? delta.index : undefined
-        const call = find(delta, name, given, args) ?? open(index, given, seed)
+        const call = (isWhole ? undefined : find(delta, name, given, args)) ?? open(index, given, seed)
         call.touched = round
         if (name !== "" && name !== call.name && !call.started) call.name += name
         if (delta.extra_content !== undefined && delta.extra_content !== null) call.extra = delta.extra_content

@@ -90,7 +90,7 @@ const models: { readonly [name: string]: { readonly dimensions: number; readonly
 
 /** `openai/text-embedding-3-small`, `nomic-embed-text:v1.5` */
 const knownModel = (model: string) => {
-  const name = (model.split("/").at(-1) ?? "").replace(/:.*$/s, "").toLowerCase()
+  const name = (model.split("/").at(-1) ?? "").replace(/:.*/s, "").toLowerCase()
   return Object.hasOwn(models, name) ? models[name] : undefined
 }
 

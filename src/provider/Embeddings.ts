@@ -4,10 +4,11 @@
  *
  * @since 0.1.0
  */
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import * as Embedder from "../llm/Embedder.js"
 import { LlmConfigurationError } from "../llm/LlmError.js"
 import * as VectorCodec from "../llm/VectorCodec.js"
@@ -98,7 +99,7 @@ const rowsOf = (body: unknown): ReadonlyArray<unknown> | string => {
  */
 export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfigurationError, HttpClient.HttpClient> =>
   Effect.gen(function* () {
-    const client = yield* HttpClient.HttpClient
+    const http = yield* SameOriginHttp.make
     const { dimensions, encoding, model } = options
     const provider = options.provider ?? "openai-compatible"
     const post = ProviderEndpoint.post(options, "/embeddings")
@@ -119,7 +120,7 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, LlmConfi
         }),
         provider
       ).pipe(
-        Effect.flatMap((request) => ProviderExchange.json({ client, request, provider, model, redact })),
+        Effect.flatMap((request) => ProviderExchange.json({ http, request, provider, model, redact })),
         Effect.mapError(EmbeddingFailure.fromLlmError),
         Effect.flatMap((body) => {
           const rows = rowsOf(body)

@@ -37,6 +37,7 @@ import * as LanguageModelRequest from "./LanguageModelRequest.js"
 import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
 import * as OpenAi from "./OpenAi.js"
 import * as OpenAiResponses from "./OpenAiResponses.js"
+import * as ToolCallIds from "./ToolCallIds.js"
 import * as Wire from "./WireDecoder.js"
 
 /**
@@ -330,6 +331,7 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
     const setUp = options.configure ?? configureWith(isStrict(request))
     const prepared = yield* LanguageModelRequest.make({ ...request, messages: speakable(request.messages) }, provider)
     const assembler = PartAssembler.make({ provider, model })
+    const ids = ToolCallIds.make()
     const malformed = (message: string) => new LlmMalformedResponseError({ ...known, message })
     const classified = (error: AiError.AiError): Effect.Effect<never, LlmError> =>
       Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
@@ -348,7 +350,8 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
       if (!parts.some((part) => part.type === "finish" || part.type === "tool-call")) return yield* classified(error)
       return parts
     })
-    const take = (parts: ReadonlyArray<LlmPart>): Effect.Effect<void> => {
+    const take = (given: ReadonlyArray<LlmPart>): Effect.Effect<void> => {
+      const parts = given.map(ids)
       for (const part of parts) assembler.push(part)
       return onParts === undefined || parts.length === 0 ? Effect.void : onParts(parts)
     }

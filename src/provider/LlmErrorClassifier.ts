@@ -6,6 +6,7 @@
  */
 import * as HttpClientError from "@effect/platform/HttpClientError"
 import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as LlmError from "../llm/LlmError.js"
 import * as ProviderFailure from "./ProviderFailure.js"
@@ -279,19 +280,31 @@ export const classify = (answer: Answer): LlmError.LlmError => {
   }
 }
 
-const causeTexts: { readonly [code: string]: string } = {
-  ECONNREFUSED: "The connection was refused",
-  ECONNRESET: "The connection was cut",
-  EPIPE: "The connection was cut",
-  UND_ERR_SOCKET: "The connection was cut",
-  ENOTFOUND: "The host was not found",
-  EAI_AGAIN: "The host was not found",
-  ETIMEDOUT: "The connection timed out",
-  UND_ERR_CONNECT_TIMEOUT: "The connection timed out",
-  UND_ERR_HEADERS_TIMEOUT: "The connection timed out",
-  UND_ERR_BODY_TIMEOUT: "The connection timed out",
-  EHOSTUNREACH: "The host cannot be reached",
-  ENETUNREACH: "The host cannot be reached"
+const refused = (host: string) => `${host} refused the connection`
+const cut = (host: string) => `The connection to ${host} was cut`
+const notFound = (host: string) => `The host was not found: ${host}`
+const timedOut = (host: string) => `The connection to ${host} timed out`
+const unreachable = (host: string) => `${host} cannot be reached`
+
+const causeTexts: { readonly [code: string]: (host: string) => string } = {
+  ECONNREFUSED: refused,
+  ECONNRESET: cut,
+  EPIPE: cut,
+  UND_ERR_SOCKET: cut,
+  ENOTFOUND: notFound,
+  EAI_AGAIN: notFound,
+  ETIMEDOUT: timedOut,
+  UND_ERR_CONNECT_TIMEOUT: timedOut,
+  UND_ERR_HEADERS_TIMEOUT: timedOut,
+  UND_ERR_BODY_TIMEOUT: timedOut,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable
+}
+
+/** Host and port of the request that failed; never its path, its query or its credentials. */
+const hostOf = (error: unknown): string => {
+  const url = HttpClientError.isHttpClientError(error) ? error.request.url : ""
+  return URL.canParse(url) ? new URL(url).host.slice(0, 253) : "the server"
 }
 
 interface Link {
@@ -368,7 +381,17 @@ export const fromTransport = (options: {
       hint: "Check the base URL and the headers of the client."
     })
   }
-  const text = code !== undefined && Object.hasOwn(causeTexts, code) ? causeTexts[code]! : "The connection failed"
+  if (SameOriginHttp.isRefusedRedirect(options.error)) {
+    return new LlmError.LlmInvalidRequestError({
+      ...fields,
+      status: options.error.response.status,
+      message: options.error.description ?? "The server redirects, which is not followed",
+      hint: "Set the address that it names as the base URL, if you trust it with the key."
+    })
+  }
+  const host = hostOf(options.error)
+  const text =
+    code !== undefined && Object.hasOwn(causeTexts, code) ? causeTexts[code]!(host) : `The connection to ${host} failed`
   return new LlmError.LlmConnectionError({
     ...fields,
     message: text,

@@ -10,11 +10,12 @@
 import * as AiError from "@effect/ai/AiError"
 import type * as Prompt from "@effect/ai/Prompt"
 import type * as AiOpenAiClient from "@effect/ai-openai/OpenAiClient"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import type { LlmConfigurationError } from "../llm/LlmError.js"
@@ -175,7 +176,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
         return { OpenAiClient: client.OpenAiClient, OpenAiLanguageModel: model }
       }
     })
-    const client = yield* HttpClient.HttpClient
+    const http = yield* SameOriginHttp.make
     const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
     const redact = [apiKey]
     const recording = {
@@ -215,7 +216,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
       provider,
       model: options.model,
       settings: options.settings,
-      client,
+      http,
       redact,
       encode,
       decoder: () => OpenAiResponses.make()

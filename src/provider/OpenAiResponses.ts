@@ -86,6 +86,8 @@ const source = (annotation: Json, id: string): LlmPart | undefined => {
 export const make = (): WireDecoder => {
   const open = new Map<string, Open>()
   const done = new Set<string>()
+  /** Calls by the id of their item. */
+  const called = new Map<string, Array<{ readonly name: string; readonly raw: string }>>()
   let parts: Array<LlmPart> = []
   let described = false
   let calls = 0
@@ -187,18 +189,22 @@ export const make = (): WireDecoder => {
     const itemId = Wire.string(item.id)
     const id = Wire.string(item.call_id) ?? itemId
     if (name === undefined || id === undefined) return
-    calls++
     const slot = open.get(`call:${key}`)
     open.delete(`call:${key}`)
     const given = item.arguments ?? item.input
     const raw = typeof given === "string" ? given : given === undefined ? (slot?.text ?? "") : JSON.stringify(given)
+    // Servers exist that give every item the same id: it is the same call only if it says the same.
+    const others = called.get(itemId ?? id) ?? []
+    if (others.some((other) => other.name === name && (other.raw === raw || raw === ""))) return
+    called.set(itemId ?? id, [...others, { name, raw }])
+    calls++
     if (slot !== undefined) parts.push({ type: "tool-params-end", id: slot.id })
     parts.push({
       type: "tool-call",
       id,
       name,
       params: item.type === "custom_tool_call" ? raw : Wire.parameters(raw),
-      ...(itemId === undefined ? {} : { metadata: { openai: { itemId } } })
+      ...(itemId === undefined || others.length > 0 ? {} : { metadata: { openai: { itemId } } })
     })
   }
 
@@ -243,7 +249,8 @@ export const make = (): WireDecoder => {
     const type = Wire.string(item.type)
     const id = Wire.string(item.id) ?? Wire.string(item.call_id)
     // The same item can stand in the list twice, and comes again with the end of the stream.
-    if (type === undefined || done.has(key) || (id !== undefined && done.has(`id:${id}`))) return
+    const isCall = type === "function_call" || type === "custom_tool_call"
+    if (type === undefined || done.has(key) || (!isCall && id !== undefined && done.has(`id:${id}`))) return
     done.add(key)
     if (id !== undefined) done.add(`id:${id}`)
     switch (type) {

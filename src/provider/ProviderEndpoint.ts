@@ -64,7 +64,7 @@ export const post = (options: Endpoint, path: string): HttpClientRequest.HttpCli
   if (url.protocol !== "http:" && url.protocol !== "https:") return "The base URL is neither http nor https"
   if (url.username !== "" || url.password !== "")
     return "The base URL holds credentials: pass them as apiKey or headers"
-  const base = url.pathname.replace(/\/+$/, "")
+  const base = url.pathname.replace(/(?<!\/)\/+$/, "")
   url.pathname = base.endsWith(path) ? base : `${base}${path}`
   url.hash = ""
   for (const [name, value] of Object.entries(options.query ?? {})) url.searchParams.set(name, reveal(value))

@@ -6,7 +6,6 @@
  * @since 0.1.0
  */
 import type * as AiError from "@effect/ai/AiError"
-import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import type * as Chunk from "effect/Chunk"
@@ -17,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import type { SameOriginHttp } from "../internal/SameOriginHttp.js"
 import * as SecretText from "../internal/SecretText.js"
 import type { LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
@@ -25,6 +25,7 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import * as PartAssembler from "../llm/PartAssembler.js"
 import * as LlmErrorClassifier from "./LlmErrorClassifier.js"
 import * as SseLines from "./SseLines.js"
+import * as ToolCallIds from "./ToolCallIds.js"
 import type { Decoded, WireDecoder } from "./WireDecoder.js"
 import * as Wire from "./WireDecoder.js"
 
@@ -36,7 +37,7 @@ export interface Options {
   readonly provider: string
   readonly model: string
   readonly settings?: ModelSettings.ModelSettings | undefined
-  readonly client: HttpClient.HttpClient
+  readonly http: SameOriginHttp
   readonly redact: ReadonlyArray<Redacted.Redacted<string>>
   /** The request to send. Its settings are complete, the model included. */
   readonly encode: (
@@ -97,22 +98,14 @@ interface Asked {
   readonly redact: ReadonlyArray<Redacted.Redacted<string>>
 }
 
-/** No trace headers for the provider, and no span that would hold the headers of the request. */
-const untraced = (client: HttpClient.HttpClient) =>
-  client.pipe(
-    HttpClient.withTracerPropagation(false),
-    HttpClient.withTracerDisabledWhen(() => true),
-    HttpClient.withScope
-  )
-
 /** Sends the request, and fails with what a refusal stands for. */
 const open = Effect.fnUntraced(function* (
-  client: ReturnType<typeof untraced>,
+  http: SameOriginHttp,
   outgoing: HttpClientRequest.HttpClientRequest,
   asked: Asked
 ) {
   const { model, provider, redact } = asked
-  const response = yield* Effect.mapError(client.execute(outgoing), (error) =>
+  const response = yield* Effect.mapError(http(outgoing), (error) =>
     LlmErrorClassifier.fromTransport({ provider, model, error, redact })
   )
   const { headers, status } = response
@@ -166,10 +159,10 @@ const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<Retu
  * @category constructors
  */
 export const json = (
-  options: Asked & { readonly client: HttpClient.HttpClient; readonly request: HttpClientRequest.HttpClientRequest }
+  options: Asked & { readonly http: SameOriginHttp; readonly request: HttpClientRequest.HttpClientRequest }
 ): Effect.Effect<unknown, LlmError> =>
   Effect.gen(function* () {
-    const answer = yield* open(untraced(options.client), options.request, options)
+    const answer = yield* open(options.http, options.request, options)
     const { body, text } = yield* readJson(answer)
     const error = Wire.record(body)?.error
     if (error !== undefined && error !== null) return yield* answer.classify(text)
@@ -184,22 +177,22 @@ export const json = (
  * @category constructors
  */
 export const make = (options: Options): Service => {
-  const { provider, redact } = options
-  const client = untraced(options.client)
+  const { http, provider, redact } = options
 
   const exchange = Effect.fnUntraced(function* (request: LlmRequest, onParts: OnParts | undefined) {
     const merged = ModelSettings.merge(options.settings ?? ModelSettings.empty, request.settings)
     const model = merged.model ?? options.model
     const outgoing = yield* options.encode({ ...request, settings: { ...merged, model } }, onParts !== undefined)
-    const answer = yield* open(client, outgoing, { provider, model, redact })
+    const answer = yield* open(http, outgoing, { provider, model, redact })
     const { classify, malformed, pull, response, tooLong } = answer
 
     const decoder = options.decoder(request)
     const assembler = PartAssembler.make({ provider, model })
+    const ids = ToolCallIds.make()
     /** Takes what was decoded; what cannot be taken apart at all (nested beyond the stack) is malformed. */
     const take = Effect.fnUntraced(function* (decode: () => ReadonlyArray<Decoded>) {
       const decoded = yield* Effect.try({ try: decode, catch: () => malformed("The answer cannot be taken apart") })
-      const parts = decoded.flatMap((piece) => piece.parts)
+      const parts = decoded.flatMap((piece) => piece.parts.map(ids))
       for (const part of parts) assembler.push(part)
       if (onParts !== undefined && parts.length > 0) yield* onParts(parts)
       const failure = decoded.find((piece) => piece.failure !== undefined)?.failure
@@ -340,7 +333,7 @@ export const baseUrl = (text: string, provider: string): Effect.Effect<string, L
           ? "The base URL holds credentials: pass them as the key"
           : undefined
   return wrong === undefined && url !== undefined
-    ? Effect.succeed(`${url.origin}${url.pathname.replace(/\/+$/, "")}`)
+    ? Effect.succeed(`${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, "")}`)
     : Effect.fail(new LlmConfigurationError({ provider, message: wrong ?? "" }))
 }
 

@@ -167,7 +167,8 @@ const units: { readonly [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, 
 const duration = (text: string): number | undefined => {
   if (!/^(?:\d{1,12}(?:\.\d{1,12})?(?:ms|s|m|h|d)){1,6}$/.test(text)) return undefined
   let total = 0
-  for (const [, amount, unit] of text.matchAll(/([\d.]+)(ms|s|m|h|d)/g)) total += Number(amount) * units[unit!]!
+  for (const [, amount, unit] of text.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|s|m|h|d)/g))
+    total += Number(amount) * units[unit!]!
   return total
 }
 

@@ -15,6 +15,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 
 /** A value that is no credential may be plain. */
 export type Headers = { readonly [name: string]: string | Redacted.Redacted<string> }
@@ -24,6 +25,10 @@ const maxInFlight = 8
 
 const failed = (request: HttpClientRequest.HttpClientRequest, reason: "Transport" | "Encode", description: string) =>
   new HttpClientError.RequestError({ request, reason, description })
+
+/** Of the address nothing else: a key may stand in it. */
+const hostOf = ({ url }: HttpClientRequest.HttpClientRequest): string =>
+  URL.canParse(url) ? ` at ${new URL(url).host}` : ""
 
 /** The answer without its request's headers, and read to its end: a connection is free again only then. */
 const drained = (request: HttpClientRequest.HttpClientRequest, response: HttpClientResponse.HttpClientResponse) =>
@@ -45,7 +50,7 @@ const retryAfter = ({ headers }: HttpClientResponse.HttpClientResponse): Record<
  * scope ends it. The first failure after a success is logged, once an address.
  */
 export const make = (
-  inner: HttpClient.HttpClient,
+  http: SameOriginHttp.SameOriginHttp,
   options: {
     readonly headers: Headers
     readonly timeout: Duration.Duration
@@ -75,11 +80,16 @@ export const make = (
         for (const [name, value] of Object.entries(options.headers)) {
           headers[name] = typeof value === "string" ? value : Redacted.value(value)
         }
-        return inner.execute(HttpClientRequest.setHeaders(request, headers))
+        return http(HttpClientRequest.setHeaders(request, headers))
       }).pipe(
         Effect.flatMap((response) => drained(request, response)),
         // What failed below knows the headers, and whoever logs it would show them.
-        Effect.mapError(() => failed(request, "Transport", "the collector cannot be reached")),
+        Effect.mapError((error) =>
+          SameOriginHttp.isRefusedRedirect(error)
+            ? failed(request, "Encode", "the collector redirects to another address: set that one")
+            : failed(request, "Transport", `the collector cannot be reached${hostOf(request)}`)
+        ),
+        Effect.scoped,
         Effect.timeoutFail({
           duration: options.timeout,
           onTimeout: () => failed(request, "Transport", `no answer within ${Duration.toMillis(options.timeout)} ms`)

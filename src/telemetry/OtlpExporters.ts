@@ -17,6 +17,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import * as OtlpClient from "./OtlpClient.js"
 import * as OtlpShape from "./OtlpShape.js"
 import type { Options, Signal } from "./OtlpTelemetry.js"
@@ -50,7 +51,7 @@ export const layer = (
   })
   const exporting = Effect.gen(function* () {
     const own = yield* Effect.scope
-    const { client, settle } = yield* OtlpClient.make(yield* HttpClient.HttpClient, {
+    const { client, settle } = yield* OtlpClient.make(yield* SameOriginHttp.make, {
       headers: options.headers ?? {},
       timeout: Duration.decode(options.timeout ?? Duration.seconds(10))
     })

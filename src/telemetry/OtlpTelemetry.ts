@@ -88,18 +88,13 @@ export const layer = (options: Options): Layer.Layer<never, never, HttpClient.Ht
     )
   )
 
-/** Redirects are not followed: headers with keys are meant for one address. */
-const fetching: Layer.Layer<HttpClient.HttpClient> = FetchHttpClient.layer.pipe(
-  Layer.provide(Layer.succeed(FetchHttpClient.RequestInit, { redirect: "manual" }))
-)
-
 /**
  * The same over the platform's `fetch`.
  *
  * @since 0.1.0
  * @category layers
  */
-export const layerFetch = (options: Options): Layer.Layer<never> => Layer.provide(layer(options), fetching)
+export const layerFetch = (options: Options): Layer.Layer<never> => Layer.provide(layer(options), FetchHttpClient.layer)
 
 const malformed = (name: string): ConfigError.ConfigError =>
   // Without the value: it may hold keys.
@@ -210,4 +205,7 @@ export const layerConfig: Layer.Layer<never, ConfigError.ConfigError, HttpClient
  * @since 0.1.0
  * @category layers
  */
-export const layerConfigFetch: Layer.Layer<never, ConfigError.ConfigError> = Layer.provide(layerConfig, fetching)
+export const layerConfigFetch: Layer.Layer<never, ConfigError.ConfigError> = Layer.provide(
+  layerConfig,
+  FetchHttpClient.layer
+)

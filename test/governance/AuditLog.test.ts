@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/TestClock"
 import { RunId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import type { AuditEntry } from "../../src/governance/Governance.js"
 import * as WatchedRun from "../support/WatchedRun.js"
@@ -37,7 +38,7 @@ describe("AuditLog", () => {
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
       for (let index = 0; index < 8; index++) yield* log.record({ eventType: "tool_call", tokens: index })
-      const events = yield* log.read()
+      const events = yield* SystemAccess.grant(log.read())
       assert.deepStrictEqual(
         events.map(({ tokens }) => tokens),
         [7, 6, 5]
@@ -53,7 +54,7 @@ describe("AuditLog", () => {
         layer()
       )
       const events = yield* Effect.provide(
-        Effect.flatMap(AuditLog.AuditLog, (log) => log.read()),
+        Effect.flatMap(AuditLog.AuditLog, (log) => SystemAccess.grant(log.read())),
         layer()
       )
       assert.deepStrictEqual(events, [])
@@ -72,7 +73,10 @@ describe("AuditLog", () => {
       }
       const { type, ...rest } = told
       yield* log.record({ eventType: type, ...rest })
-      assert.strictEqual((yield* log.read({ eventTypes: ["agent_execution"] }))[0]?.status, "interrupted")
+      assert.strictEqual(
+        (yield* SystemAccess.grant(log.read({ eventTypes: ["agent_execution"] })))[0]?.status,
+        "interrupted"
+      )
     }).pipe(Effect.provide(AuditLog.layerMemory()))
   )
 
@@ -151,7 +155,7 @@ describe("AuditLog", () => {
       const read = yield* Effect.gen(function* () {
         const log = yield* AuditLog.AuditLog
         yield* log.record({ eventType: "rate_limited", status: "denied", model: "m", metadata: { limit: 60 } })
-        return yield* log.read()
+        return yield* SystemAccess.grant(log.read())
       }).pipe(Effect.provide(Layer.merge(AuditLog.layerLogger, layer)))
       assert.deepStrictEqual(read, [])
       assert.strictEqual(lines.length, 1)
@@ -172,7 +176,7 @@ describe("AuditLog", () => {
       const log = yield* AuditLog.AuditLog
       assert.isFalse(log.enabled)
       yield* log.record({ eventType: "created" })
-      assert.deepStrictEqual(yield* log.read(), [])
+      assert.deepStrictEqual(yield* SystemAccess.grant(log.read()), [])
     }).pipe(Effect.provide(AuditLog.layerNoop))
   )
 })

@@ -5,6 +5,7 @@ import type * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 
 export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>) => {
@@ -32,7 +33,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
             metadata: { reservation: "x", nested: { list: [1, "two", null] } }
           } satisfies AuditLog.AuditEntry
           yield* log.record(entry)
-          const [event] = yield* log.read()
+          const [event] = yield* log.read({ userId: u1 })
           assert.deepInclude(event, { ...entry, timestamp: 1_700_000_000_000 })
           assert.isNotEmpty(event?.eventId)
           const encoded = JSON.stringify(yield* Schema.encode(AuditLog.AuditEvent)(event as AuditLog.AuditEvent))
@@ -83,7 +84,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
           yield* TestClock.setTime(300)
           yield* log.record({ eventType: "llm_call", status: "denied", userId: u1, tokens: 3 })
           const found = (filter: AuditLog.Filter) =>
-            Effect.map(log.read(filter), (events) => events.map(({ tokens }) => tokens))
+            Effect.map(SystemAccess.grant(log.read(filter)), (events) => events.map(({ tokens }) => tokens))
           assert.deepStrictEqual(yield* found({ eventTypes: ["created", "tool_call"] }), [1])
           assert.deepStrictEqual(yield* found({ eventTypes: [] }), [])
           assert.deepStrictEqual(yield* found({ status: "denied" }), [3])
@@ -97,6 +98,29 @@ export const suite = <E>(name: string, layer: Layer.Layer<AuditLog.AuditLog, E>)
           assert.deepStrictEqual(yield* found({ until: 200 }), [1])
           assert.deepStrictEqual(yield* found({ since: 101, until: 300, userId: u1 }), [2])
           assert.deepStrictEqual(yield* found({ userId: u1, status: "success", eventTypes: ["llm_call"] }), [2])
+        })
+      )
+    )
+
+    it.effect("is read by a user, by nobody for what is nobody's, and whole by the system", () =>
+      empty(
+        Effect.gen(function* () {
+          const log = yield* AuditLog.AuditLog
+          yield* log.record({ eventType: "created", tokens: 1 })
+          yield* log.record({ eventType: "llm_call", userId: u1, runId: r1, agent: "a", tokens: 2 })
+          yield* log.record({ eventType: "llm_call", runId: r1, agent: "a", tokens: 3 })
+          const found = (filter?: AuditLog.Filter) =>
+            Effect.map(log.read(filter), (events) => events.map(({ tokens }) => tokens))
+          assert.deepStrictEqual(yield* found(), [3, 1])
+          assert.deepStrictEqual(yield* found({ runId: r1 }), [3])
+          assert.deepStrictEqual(yield* found({ eventTypes: ["llm_call", "created"] }), [3, 1])
+          assert.deepStrictEqual(yield* found({ eventTypes: ["llm_call"], agent: "a" }), [3])
+          assert.deepStrictEqual(yield* found({ userId: null as unknown as undefined }), [3, 1])
+          assert.deepStrictEqual(yield* found({ userId: u1 }), [2])
+          assert.deepStrictEqual(yield* found({ userId: u1, eventTypes: ["created"] }), [])
+          assert.deepStrictEqual(yield* found({ userId: "" as UserId }), [])
+          assert.deepStrictEqual(yield* SystemAccess.grant(found()), [3, 2, 1])
+          assert.deepStrictEqual(yield* SystemAccess.grant(found({ userId: u1 })), [2])
         })
       )
     )

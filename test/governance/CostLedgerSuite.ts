@@ -87,6 +87,7 @@ const anOperation = FastCheck.oneof(
   }),
   FastCheck.record({ op: FastCheck.constant("settle" as const), id: anId, amount: anAmount }),
   FastCheck.record({ op: FastCheck.constant("release" as const), id: anId }),
+  FastCheck.record({ op: FastCheck.constant("renew" as const), ids: FastCheck.array(anId, { maxLength: 4 }) }),
   FastCheck.record({ op: FastCheck.constant("book" as const), accounts: someAccounts, amount: anAmount }),
   FastCheck.record({ op: FastCheck.constant("close" as const), account: FastCheck.constantFrom(...accountNames) })
 )
@@ -225,15 +226,48 @@ export const suite = <E>(
       Effect.gen(function* () {
         const ledger = yield* CostLedger.CostLedger
         yield* ledger.hold({ id: "old", amount: of(60), accounts: [upTo("a", 100)] })
-        yield* TestClock.adjust("1 minute")
+        yield* TestClock.adjust("10 seconds")
         yield* ledger.hold({ id: "new", amount: of(30), accounts: [upTo("a", 100)] })
-        yield* TestClock.adjust(Duration.subtract(CostLedger.HOLD_TTL, Duration.millis(60_001)))
+        yield* TestClock.adjust(Duration.subtract(CostLedger.HOLD_TTL, Duration.millis(10_001)))
         assert.deepStrictEqual((yield* ledger.read("a")).reserved, of(90))
         yield* TestClock.adjust("1 millis")
         assert.deepStrictEqual((yield* ledger.read("a")).reserved, of(30))
         assert.isUndefined(yield* ledger.settle("old", of(5)))
         assert.isFalse(yield* ledger.release("old"))
         assert.isTrue(yield* ledger.release("new"))
+        assert.deepStrictEqual(yield* ledger.read("a"), nothing)
+      })
+    )
+
+    test(
+      "keeps a hold for as long as it is renewed, and the others until they were to be",
+      Effect.gen(function* () {
+        const ledger = yield* CostLedger.CostLedger
+        const almost = Duration.subtract(ledger.holdTtl, Duration.millis(1))
+        yield* ledger.hold({ id: "dead", amount: of(40), accounts: [upTo("a", 100)] })
+        yield* ledger.hold({ id: "live", amount: of(60), accounts: [upTo("a", 100), upTo("b", 100)] })
+        yield* ledger.hold({ id: "nowhere", amount: of(60), accounts: [] })
+        for (let round = 0; round < 5; round++) {
+          yield* TestClock.adjust(almost)
+          assert.strictEqual(yield* ledger.renew(["live", "unknown", "nowhere"]), 2)
+          assert.strictEqual(yield* ledger.renew([]), 0)
+        }
+        assert.deepStrictEqual((yield* ledger.read("a")).reserved, of(60))
+        assert.strictEqual(
+          (yield* ledger.hold({ id: "other", amount: of(41), accounts: [upTo("a", 100)] }))._tag,
+          "Refused"
+        )
+        assert.strictEqual(
+          (yield* ledger.hold({ id: "fits", amount: of(40), accounts: [upTo("a", 100)] }))._tag,
+          "Held"
+        )
+        assert.strictEqual(yield* ledger.renew(["dead"]), 0)
+        yield* TestClock.adjust(almost)
+        assert.deepStrictEqual((yield* ledger.read("b")).reserved, of(60))
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(yield* ledger.renew(["live", "fits"]), 0)
+        assert.isUndefined(yield* ledger.settle("live", of(1)))
+        assert.deepStrictEqual(yield* ledger.read("b"), nothing)
         assert.deepStrictEqual(yield* ledger.read("a"), nothing)
       })
     )
@@ -344,6 +378,11 @@ export const suite = <E>(
                   case "release":
                     assert.strictEqual(yield* ledger.release(operation.id), reference.open.delete(operation.id))
                     break
+                  case "renew": {
+                    const ids = Array.from(new Set(operation.ids))
+                    assert.strictEqual(yield* ledger.renew(ids), ids.filter((id) => reference.open.has(id)).length)
+                    break
+                  }
                   case "book":
                     yield* ledger.book(operation.accounts, operation.amount)
                     reference.book(operation.accounts, operation.amount)

@@ -78,10 +78,10 @@ describe("policies", () => {
           guard
         ]),
         [
-          ["model,data_classification", "ada", "m", undefined, "pii", undefined],
+          ["model,data_classification", "user:ada", "m", undefined, "pii", undefined],
           ["data_classification", "t", undefined, undefined, undefined, undefined],
-          ["model,cost", "ada", "m", 1, undefined, undefined],
-          ["model,cost", "ada", "bad", undefined, undefined, undefined],
+          ["model,cost", "user:ada", "m", 1, undefined, undefined],
+          ["model,cost", "user:ada", "bad", undefined, undefined, undefined],
           ["guardrail", "shared", undefined, undefined, undefined, "g"]
         ]
       )
@@ -110,9 +110,9 @@ describe("quotas", () => {
         ["use", "t", { requests: 1 }],
         ["use", "t", { model_calls: 1, tokens: 1000, cost: 1 }],
         ["correct", true, { tokens: 500, cost: 0.5 }],
-        ["use", "ada", { model_calls: 1, tokens: 1000, cost: 1 }],
+        ["use", "user:ada", { model_calls: 1, tokens: 1000, cost: 1 }],
         ["correct", true, nothing],
-        ["use", "ada", { model_calls: 1, tokens: 5600, cost: 5.6 }],
+        ["use", "user:ada", { model_calls: 1, tokens: 5600, cost: 5.6 }],
         ["correct", true, nothing]
       ])
     }).pipe(Effect.provide(governed({ quotas: quotas(approved, uses), config: { maxRequestCost: 2 } })))

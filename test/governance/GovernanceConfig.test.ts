@@ -184,7 +184,7 @@ describe("GovernanceConfig", () => {
       GovernanceConfig.defaults
     assert.deepStrictEqual(
       [enabled, enforceBudget, failOpenOnPersistenceError, softLimitPct, unknownPrice],
-      [true, true, false, 0.8, "allow"]
+      [true, true, false, 0.8, "deny"]
     )
     for (const limit of Object.values(limits)) assert.isTrue(limit === undefined || Object.keys(limit).length === 0)
     assert.deepStrictEqual(Either.getOrThrow(GovernanceConfig.make()), GovernanceConfig.defaults)

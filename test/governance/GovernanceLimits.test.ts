@@ -6,6 +6,7 @@ import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Governance from "../../src/governance/Governance.js"
@@ -21,7 +22,11 @@ const ada = UserId.make("ada")
 const bob = UserId.make("bob")
 
 /** A dollar for a thousand tokens, in and out. */
-const prices = CostEstimator.layerPrices({ m: { input: 1000, output: 1000 }, cheap: { input: 1, output: 1 } })
+const prices = CostEstimator.layerPrices({
+  m: { input: 1000, output: 1000 },
+  cheap: { input: 1, output: 1 },
+  free: { input: 0, output: 0 }
+})
 
 const call = { runId, provider: "p", model: "m", userId: ada, inputTokens: 400, maxOutputTokens: 600 } as const
 
@@ -45,7 +50,9 @@ const unreachable = {
   ledger: Layer.succeed(CostLedger.CostLedger, {
     backend: "broken",
     isPersistent: true,
+    holdTtl: CostLedger.HOLD_TTL,
     hold: () => Effect.fail(failing),
+    renew: () => Effect.fail(failing),
     settle: () => Effect.fail(failing),
     release: () => Effect.fail(failing),
     book: () => Effect.fail(failing),
@@ -360,8 +367,8 @@ describe("limits", () => {
   )
 
   test(
-    "of an unknown price are those of tokens alone, with one warning a model",
-    { monthlyBudget: 1, monthlyTokens: 1500 },
+    "of an unknown price are those of tokens alone where they are allowed, with one warning a model",
+    { monthlyBudget: 1, monthlyTokens: 1500, unknownPrice: "allow" },
     Effect.gen(function* () {
       const governance = yield* Governance.Governance
       const unpriced = { ...call, model: "new", inputTokens: 100, maxOutputTokens: 100 }
@@ -372,6 +379,18 @@ describe("limits", () => {
       assert.strictEqual((yield* governance.getBudget(ada)).reserved, 0.2)
       const refused = yield* Effect.flip(governance.reserve({ ...unpriced, maxOutputTokens: 500 }))
       assert.deepInclude(refused, { budgetType: "monthly_tokens", used: 1000 })
+    })
+  )
+
+  test(
+    "of money refuse what has no price; a price of nothing is one",
+    { monthlyBudget: 1 },
+    Effect.gen(function* () {
+      const governance = yield* Governance.Governance
+      const refused = yield* Effect.flip(governance.reserve({ ...call, model: "new" }))
+      assert.deepInclude(refused, { _tag: "BudgetExceededError", budgetType: "unknown_price" })
+      assert.strictEqual((yield* governance.getBudget(ada)).reserved, 0)
+      yield* governance.reserve({ ...call, model: "free" })
     })
   )
 
@@ -408,7 +427,7 @@ describe("a soft limit", () => {
     { monthlyBudget: 1000, monthlyTokens: 2_000_000, softLimitPct: 0.1 },
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
-      const reached = log.read({ eventTypes: ["soft_limit_reached"] })
+      const reached = SystemAccess.grant(log.read({ eventTypes: ["soft_limit_reached"] }))
       const before = yield* counterOf(GovernanceMetrics.METRIC_GOVERNANCE_SOFT_LIMITS_TOTAL, ["budget", "monthly"])
       assert.strictEqual((yield* warningsOf(spend(99))).length, 0)
       assert.deepStrictEqual(yield* warningsOf(spend(300)), ["a soft limit is reached", "a soft limit is reached"])
@@ -534,7 +553,7 @@ describe("GovernanceControl", () => {
       assert.strictEqual(error._tag, "GovernanceConfigurationError")
       assert.strictEqual((yield* control.config).monthlyBudget, 2)
       const log = yield* AuditLog.AuditLog
-      const reloads = yield* log.read({ eventTypes: ["config_reloaded"] })
+      const reloads = yield* SystemAccess.grant(log.read({ eventTypes: ["config_reloaded"] }))
       assert.deepStrictEqual(
         reloads.map(({ metadata }) => metadata),
         [{ fields: ["monthlyBudget"] }]
@@ -569,7 +588,7 @@ describe("the audit", () => {
         metadata: { tool: "t" }
       })
       yield* governance.audit({ type: "agent_execution", runId, agent: "a", status: "success", latencyMs: 9, cost: 1 })
-      const events = Array.from(yield* log.read()).reverse()
+      const events = Array.from(yield* SystemAccess.grant(log.read())).reverse()
       assert.deepStrictEqual(
         events.map(({ eventType, status }) => [eventType, status]),
         [

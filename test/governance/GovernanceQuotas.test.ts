@@ -6,6 +6,7 @@ import * as Logger from "effect/Logger"
 import * as Metric from "effect/Metric"
 import * as TestClock from "effect/TestClock"
 import { RunId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
@@ -49,7 +50,7 @@ const test = (
   return it.effect(fact, () =>
     Effect.gen(function* () {
       const log = yield* AuditLog.AuditLog
-      const audited = Effect.map(Effect.orDie(log.read()), (events) =>
+      const audited = Effect.map(Effect.orDie(SystemAccess.grant(log.read())), (events) =>
         Array.from(events)
           .reverse()
           .filter(({ status }) => status === "denied")
@@ -160,7 +161,7 @@ describe("quotas of the configuration", () => {
       if (denied.allowed) return assert.fail("allowed")
       assert.deepInclude(denied.error, {
         _tag: "ResourceExhaustedError",
-        tenantId: "ada",
+        tenantId: "user:ada",
         actorId: "ada",
         unitName: "requests",
         limit: 2,
@@ -242,7 +243,7 @@ describe("quotas of the configuration", () => {
       if (denied.allowed) return assert.fail("allowed")
       assert.deepInclude(denied.error, { _tag: "ResourceExhaustedError", unitName: "tool_calls", limit: 2, current: 2 })
       assert.strictEqual((yield* Metric.value(denials)).count, before + 1)
-      const events = yield* (yield* AuditLog.AuditLog).read({ eventTypes: ["quota_exhausted"] })
+      const events = yield* SystemAccess.grant((yield* AuditLog.AuditLog).read({ eventTypes: ["quota_exhausted"] }))
       assert.deepStrictEqual(
         events.map(({ agent, metadata, runId, status, userId }) => [runId, agent, userId, status, metadata]),
         [[runId, "a", userId, "denied", { reason: "quota", code: "LEX_ERR_GOV_010", tool: "x".repeat(256) }]]
@@ -273,7 +274,7 @@ describe("quotas of the configuration", () => {
           for (let n = 0; n < 4; n++) yield* governance.checkToolCall({ ...tool, tenantId: "acme" })
         }).pipe(watched.inside, Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
         const told = [
-          ["ada:tokens", { budget: "quota", limit: 10_000, used: 3000 }],
+          ["user:ada:tokens", { budget: "quota", limit: 10_000, used: 3000 }],
           ["acme:tool_calls", { budget: "quota", limit: 4, used: 2 }]
         ]
         assert.deepStrictEqual(
@@ -281,7 +282,9 @@ describe("quotas of the configuration", () => {
           told
         )
         assert.strictEqual(warnings.length, 2)
-        const events = yield* (yield* AuditLog.AuditLog).read({ eventTypes: ["soft_limit_reached"] })
+        const events = yield* SystemAccess.grant(
+          (yield* AuditLog.AuditLog).read({ eventTypes: ["soft_limit_reached"] })
+        )
         assert.strictEqual(events.length, 2)
       })
   )
@@ -340,6 +343,36 @@ describe("quotas of the configuration", () => {
         ])
         yield* TestClock.adjust("1 second")
         assert.isTrue(yield* allowed("t"))
+      })
+  )
+
+  test(
+    "are each tenant's, each user's and nobody's own, however they are called",
+    configured(counting("requests", 1, { quotas: { "*": { limit: 1 }, acme: { limit: 0 }, shared: { limit: 2 } } })),
+    (governance) =>
+      Effect.gen(function* () {
+        const allowed = (of: { readonly userId?: string; readonly tenantId?: string }) => {
+          const userId = of.userId === undefined ? undefined : UserId.make(of.userId)
+          const request = { ...call, tenantId: of.tenantId, userId }
+          return Effect.map(governance.checkRequest(request), (decision) => decision.allowed)
+        }
+        const each = [
+          { userId: "ada" },
+          { tenantId: "ada" },
+          { tenantId: "user:ada", userId: "ada" },
+          { tenantId: "tenant:user:ada" },
+          { tenantId: "tenant:ada" },
+          { userId: "shared" },
+          { tenantId: "shared" },
+          { tenantId: "tenant:shared" },
+          { userId: "acme" },
+          { userId: "tenant:ada" },
+          { userId: "user:ada" }
+        ]
+        for (const of of each) assert.isTrue(yield* allowed(of), JSON.stringify(of))
+        for (const of of each) assert.isFalse(yield* allowed(of), JSON.stringify(of))
+        assert.isFalse(yield* allowed({ tenantId: "acme" }))
+        assert.deepStrictEqual(yield* Effect.forEach([{}, {}, {}], allowed), [true, true, false])
       })
   )
 

@@ -111,6 +111,23 @@ export const suite = <E>(
     )
 
     test(
+      "takes of nothing leave the window, and are adjusted, like others",
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        const take = (amount: number) => store.take({ key: "k", amount, limit: 10, windowMs })
+        const nothing = yield* take(0)
+        assert.isTrue(nothing.allowed)
+        const { at } = nothing as { readonly at: number }
+        yield* store.adjust({ key: "k", at, windowMs, from: 5, to: 0 })
+        yield* TestClock.adjust(windowMs - 1)
+        assert.isTrue((yield* take(4)).allowed)
+        yield* TestClock.adjust(1)
+        assert.strictEqual(yield* store.peek({ key: "k", windowMs }), 4)
+        assert.isTrue((yield* take(6)).allowed)
+      })
+    )
+
+    test(
       "keys do not share",
       Effect.gen(function* () {
         const store = yield* RateLimitStore

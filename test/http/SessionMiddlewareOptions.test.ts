@@ -191,7 +191,7 @@ describe("failures", () => {
       const { id } = yield* manager.create({ userId: ann })
       const ask = yield* Effect.provideService(serve({ user }), SessionManager.SessionManager, {
         ...manager,
-        get: (id, options) => Effect.zipLeft(manager.get(id, options), Effect.orDie(manager.delete(id)))
+        get: (id, options) => Effect.zipLeft(manager.get(id, options), Effect.orDie(manager.delete(id, options)))
       })
       const { shown, status } = yield* ask("/", { ...asAnn, "x-session-id": id })
       assert.strictEqual(status, 200)

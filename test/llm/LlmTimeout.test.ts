@@ -1,11 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
+import * as ReaderTimeout from "../../src/domain/ReaderTimeout.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmTimeout from "../../src/llm/LlmTimeout.js"
+import * as TestModel from "../../src/testing/TestModel.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const never = Scripted.make(() => Effect.never, { provider: "slow", model: "small" })
@@ -91,5 +95,30 @@ describe("LlmTimeout", () => {
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* Fiber.join(fiber))._tag, "LlmTimeoutError")
     }).pipe(Effect.provide(LlmTimeout.layer({ whole: "2 seconds" }).pipe(Layer.provide(LlmClient.layer(never)))))
+  )
+
+  it.effect("a slow reader of the parts is no slow model, and stops the call when it is away", () =>
+    Effect.gen(function* () {
+      const script = [{ text: Array.from("x".repeat(200)), partDelay: "100 millis" as const }]
+      const read = (pause: Duration.DurationInput, bound: Duration.DurationInput) =>
+        Effect.gen(function* () {
+          const fiber = yield* Effect.fork(
+            Effect.either(Stream.runForEach(LlmClient.stream(Scripted.user("hi")), () => Effect.sleep(pause)))
+          )
+          yield* TestClock.adjust("10 days")
+          const { active } = yield* TestModel.TestModel
+          const result = yield* Fiber.join(fiber)
+          return [Either.isLeft(result) ? result.left._tag : "ended", yield* active]
+        }).pipe(
+          Effect.provide(
+            LlmTimeout.layer({ whole: "30 seconds", first: "30 seconds", gap: "30 seconds" }).pipe(
+              Layer.provideMerge(TestModel.layer(script))
+            )
+          ),
+          Effect.provideService(ReaderTimeout.ReaderTimeout, bound)
+        )
+      assert.deepStrictEqual(yield* read("10 minutes", Duration.infinity), ["ended", 0])
+      assert.deepStrictEqual(yield* read("10 minutes", "5 minutes"), ["ReaderTimeoutError", 0])
+    })
   )
 })

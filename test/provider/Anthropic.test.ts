@@ -342,6 +342,32 @@ describe("JSON output", () => {
 })
 
 describe("what comes back", () => {
+  it.scopedLive("has an id for each call, also where the server gives one twice, whole and streamed", () =>
+    Effect.gen(function* () {
+      const { client, server } = yield* start()
+      const calls = [use("a", { n: 1 }), use("b", { n: 2 })]
+      yield* server.script(
+        ChatServer.json(answer("tool_use", ...calls)),
+        ChatServer.sse(
+          events(begin, ...calls.flatMap((call, i) => [blockStart(i, call), blockStop(i)]), ...finish("tool_use"))
+        )
+      )
+      const whole = yield* client.complete(ask)
+      const streamed = yield* collect(client, ask)
+      for (const response of [whole, streamed.response]) {
+        assert.deepStrictEqual(
+          LlmClient.toolCalls(response).map(({ id, name, params }) => [id, name, params]),
+          [
+            ["toolu_1", "a", { n: 1 }],
+            ["toolu_1_1", "b", { n: 2 }]
+          ]
+        )
+      }
+      const starts = streamed.parts.flatMap((part) => (part.type === "tool-params-start" ? [part.id] : []))
+      assert.deepStrictEqual(starts, ["toolu_1", "toolu_1_1"])
+    })
+  )
+
   it.scopedLive("an answer is read; cached tokens are a part of the input", () =>
     Effect.gen(function* () {
       const { client, server } = yield* start()

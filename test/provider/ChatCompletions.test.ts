@@ -204,7 +204,7 @@ const suite = (name: string, http: Layer.Layer<HttpClient.HttpClient>) =>
         const refused = yield* ChatCompletions.make({ baseUrl: closed, model: "m" })
         const error = yield* Effect.flip(refused.complete(hello))
         assert.strictEqual(error._tag, "LlmConnectionError")
-        assert.strictEqual(error.message, "The connection was refused")
+        assert.strictEqual(error.message, `${new URL(closed).host} refused the connection`)
       }).pipe(Effect.provide(http))
     )
 

@@ -208,6 +208,25 @@ describe("tools", () => {
     })
   )
 
+  it.effect("called twice under the same id are two calls of two ids, whole and streamed", () =>
+    Effect.gen(function* () {
+      const call = { type: "tool-call", id: "c", name: "nowhere", params: { a: 1 } } as const
+      const parts = [call, { ...call, params: { a: 2 } }, { ...finish, reason: "tool-calls" as const }]
+      const { client } = yield* scripted({ whole: Effect.succeed(parts), stream: Stream.fromIterable(parts) })
+      const whole = yield* client.complete(ask)
+      const streamed = yield* collect(client, ask)
+      for (const response of [whole, streamed.response]) {
+        assert.deepStrictEqual(
+          LlmClient.toolCalls(response).map(({ id, params }) => [id, params]),
+          [
+            ["c", { a: 1 }],
+            ["c_1", { a: 2 }]
+          ]
+        )
+      }
+    })
+  )
+
   it.effect("of ours keep their name where the provider has one of its own for it", () =>
     Effect.gen(function* () {
       const call = { type: "tool-call", id: "c", name: "AnthropicBash", providerName: "bash", params: {} } as const

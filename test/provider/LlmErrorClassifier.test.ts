@@ -443,17 +443,20 @@ describe("LlmErrorClassifier", () => {
     it("names refused, cut and unresolvable connections", () => {
       const refused = from(failed(new TypeError("fetch failed", { cause: coded("ECONNREFUSED") })))
       assert.strictEqual(refused._tag, "LlmConnectionError")
-      assert.strictEqual(refused.message, "The connection was refused")
+      assert.strictEqual(refused.message, "host refused the connection")
       assert.include(refused.hint, "server runs")
       assert.strictEqual(refused.cause, "TypeError: fetch failed, caused by Error: boom (ECONNREFUSED)")
-      assert.strictEqual(from(failed(coded("ECONNRESET"))).message, "The connection was cut")
-      assert.strictEqual(from(failed(coded("ENOTFOUND"))).message, "The host was not found")
+      assert.strictEqual(from(failed(coded("ECONNRESET"))).message, "The connection to host was cut")
+      assert.strictEqual(from(failed(coded("ENOTFOUND"))).message, "The host was not found: host")
       assert.strictEqual(
         from(failed(new AggregateError([coded("ECONNREFUSED")]))).message,
-        "The connection was refused"
+        "host refused the connection"
       )
-      assert.strictEqual(from(failed(new DOMException("aborted", "AbortError"))).message, "The connection failed")
-      assert.strictEqual(from("text")._tag, "LlmConnectionError")
+      assert.strictEqual(
+        from(failed(new DOMException("aborted", "AbortError"))).message,
+        "The connection to host failed"
+      )
+      assert.strictEqual(from("text").message, "The connection to the server failed")
     })
 
     it("keeps neither the request nor its headers", () => {

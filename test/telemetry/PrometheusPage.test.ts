@@ -20,7 +20,10 @@ const run = (agent: string) =>
     Effect.provide(
       Agents.layer().pipe(
         Layer.provide(
-          TestModel.layer([{ calls: [{ name: "lookup" }], usage: { inputTokens: 7, outputTokens: 3 } }, "done"])
+          // A provider of its own: other tests of the process measure calls, too.
+          TestModel.layer([{ calls: [{ name: "lookup" }], usage: { inputTokens: 7, outputTokens: 3 } }, "done"], {
+            provider: agent
+          })
         )
       )
     )
@@ -69,7 +72,7 @@ describe("PrometheusPage", () => {
       assert.strictEqual(value("agent_tool_calls_success_total", "agent_tool_calls_success_total", agent), 2)
       assert.strictEqual(value("agent_execution_steps", "agent_execution_steps_count", agent), 2)
       assert.strictEqual(value("agent_execution_steps", "agent_execution_steps_bucket", { ...agent, le: "+Inf" }), 2)
-      const tokens = { gen_ai_provider_name: "test", gen_ai_token_type: "input", le: "16" }
+      const tokens = { gen_ai_provider_name: "prom-agent", gen_ai_token_type: "input", le: "16" }
       assert.isAtLeast(value("gen_ai_client_token_usage", "gen_ai_client_token_usage_bucket", tokens)!, 2)
       assert.strictEqual(families.get("gen_ai_client_operation_duration_seconds")?.type, "histogram")
     })
