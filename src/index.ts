@@ -1212,6 +1212,13 @@ export * as ModuleGraph from "./tool/ModuleGraph.js"
 export * as NationalEntities from "./guard/NationalEntities.js"
 
 /**
+ * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
+ *
+ * @since 0.1.0
+ */
+export * as NodeUpdate from "./strategy/NodeUpdate.js"
+
+/**
  * What a model gets to read of a tool's result or failure: plain data, bounded text.
  *
  * @since 0.1.0
@@ -1422,7 +1429,7 @@ export * as ProceduralMemory from "./memory/ProceduralMemory.js"
 export * as Procedure from "./memory/Procedure.js"
 
 /**
- * Notices when a loop goes in circles: the same call with the same result, again and again.
+ * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the other.
  *
  * @since 0.1.0
  */
@@ -1507,7 +1514,7 @@ export * as ReActPrompts from "./prompt/ReActPrompts.js"
 /**
  * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
  * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does.
+ * invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */
@@ -1535,6 +1542,13 @@ export * as ReWooPlan from "./plan/ReWooPlan.js"
  * @since 0.1.0
  */
 export * as ReWooPrompts from "./prompt/ReWooPrompts.js"
+
+/**
+ * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ *
+ * @since 0.1.0
+ */
+export * as ReaderTimeout from "./domain/ReaderTimeout.js"
 
 /**
  * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
@@ -1806,7 +1820,7 @@ export * as SessionManager from "./session/SessionManager.js"
 export * as SessionMemory from "./session/SessionMemory.js"
 
 /**
- * Turns of a session as messages for a model: what was said, without the calls of tools that lie between.
+ * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
  *
  * @since 0.1.0
  */
@@ -2235,6 +2249,14 @@ export * as Supervisor from "./strategy/Supervisor.js"
 export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 
 /**
+ * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
+ * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
+ *
+ * @since 0.1.0
+ */
+export * as SystemAccess from "./domain/SystemAccess.js"
+
+/**
  * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
  *
  * @since 0.1.0
@@ -2242,7 +2264,7 @@ export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 export * as Telemetry from "./observability/Telemetry.js"
 
 /**
- * From a text to the terms an index keeps of it. Entries and queries go through the same analyzer.
+ * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
  *
  * @since 0.1.0
  */
@@ -2331,6 +2353,13 @@ export * as ToolRunner from "./tool/ToolRunner.js"
  * @since 0.1.0
  */
 export * as ToolSet from "./tool/ToolSet.js"
+
+/**
+ * Puts the tools of a registry beside the agent's own.
+ *
+ * @since 0.1.0
+ */
+export * as ToolStage from "./agent/ToolStage.js"
 
 /**
  * Words and phrases that must not be talked of.

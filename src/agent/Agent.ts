@@ -103,6 +103,7 @@ export interface Definition {
   readonly module: string | undefined
   readonly limits: RunLimits
   readonly stages: ReadonlyArray<Placed<any, any>>
+  readonly debugNodeUpdates: boolean
 }
 
 /**
@@ -260,6 +261,11 @@ export const make = <
     readonly limits?: RunLimits | undefined
     /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
     readonly stages?: P | undefined
+    /**
+     * For debugging: `NodeFinished` events hold whole updates, with the system prompt, memories and history, and grow with the run. Default
+     * false: what the node changed, without messages and bounded.
+     */
+    readonly debugNodeUpdates?: boolean | undefined
   } = {}
 ): Agent<
   [Out] extends [never] ? string : Schema.Schema.Type<Out>,
@@ -282,7 +288,8 @@ export const make = <
     role: options.role,
     module: options.module,
     limits: options.limits ?? {},
-    stages: options.stages ?? noStages
+    stages: options.stages ?? noStages,
+    debugNodeUpdates: options.debugNodeUpdates === true
   })
 
 const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })

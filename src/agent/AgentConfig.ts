@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 
 /**
@@ -51,18 +52,24 @@ export const AgentConfig = Schema.Struct({
   toolTimeout: Time,
   /** Tool calls of one turn that run at once. */
   toolConcurrency: Positive,
+  /** Tool calls of one turn that run; each of the others has a result that says it was not run. */
+  maxCallsPerTurn: Positive,
   /** Characters of an observation that reach the model. */
   observationMaxChars: Positive,
   /** Time for one model call. */
   llmTimeout: Time,
-  /** Wall-clock time of a run; `undefined` sets no limit. */
+  /** Time of a run, without the time in which it waits for a person or for its reader; `undefined` sets no limit. */
   runTimeout: Schema.UndefinedOr(Time),
+  /** How long a streamed run waits for its reader; then it fails with `ReaderTimeoutError`. */
+  readerTimeout: Time,
   /** Tokens of a run, delegated ones included; `undefined` sets no limit. */
   maxRunTokens: Schema.UndefinedOr(Positive),
   /** Tokens of remembered context. */
   memoryTokenBudget: Positive,
   /** Turns of a session that a run sees. */
-  sessionTurns: Positive
+  sessionTurns: Positive,
+  /** Calls of tools in earlier turns of a session are shown to the model, with their results. */
+  sessionToolCalls: Schema.Boolean
 }).annotations({ identifier: "effect-lexigram/agent/AgentConfig" })
 /**
  * @since 0.1.0
@@ -85,12 +92,15 @@ export const defaults: AgentConfig = {
   captureContent: false,
   toolTimeout: Duration.seconds(30),
   toolConcurrency: 8,
+  maxCallsPerTurn: 128,
   observationMaxChars: 10_000,
   llmTimeout: Duration.seconds(120),
   runTimeout: undefined,
+  readerTimeout: ReaderTimeout.defaultLimit,
   maxRunTokens: undefined,
   memoryTokenBudget: 4096,
-  sessionTurns: 20
+  sessionTurns: 20,
+  sessionToolCalls: true
 }
 
 const validate = ParseResult.validateEither(AgentConfig, { errors: "all" })
@@ -107,7 +117,7 @@ export type Options = {
     : AgentConfig[K] | undefined
 }
 
-const times = ["toolTimeout", "llmTimeout", "runTimeout"] as const
+const times = ["toolTimeout", "llmTimeout", "runTimeout", "readerTimeout"] as const
 
 const check = (options: Options | undefined) => {
   const given: Record<string, unknown> = { ...defaults, ...options }
@@ -175,12 +185,15 @@ const fields = {
   captureContent: Config.boolean(env("CAPTURE_CONTENT")),
   toolTimeout: seconds(env("TOOL_TIMEOUT")),
   toolConcurrency: Config.integer(env("TOOL_CONCURRENCY")),
+  maxCallsPerTurn: Config.integer(env("MAX_CALLS_PER_TURN")),
   observationMaxChars: Config.integer(env("OBSERVATION_MAX_CHARS")),
   llmTimeout: seconds(env("LLM_TIMEOUT")),
   runTimeout: seconds(env("RUN_TIMEOUT")),
+  readerTimeout: seconds(env("READER_TIMEOUT")),
   maxRunTokens: Config.integer(env("MAX_RUN_TOKENS")),
   memoryTokenBudget: Config.integer(env("MEMORY_TOKEN_BUDGET")),
-  sessionTurns: Config.integer(env("SESSION_TURNS"))
+  sessionTurns: Config.integer(env("SESSION_TURNS")),
+  sessionToolCalls: Config.boolean(env("SESSION_TOOL_CALLS"))
 } satisfies { [K in keyof AgentConfig]: Config.Config<AgentConfig[K] | undefined> }
 
 /**

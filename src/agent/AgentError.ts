@@ -21,7 +21,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
  * @since 0.1.0
  * @category errors
  */
-export class AgentConfigurationError extends Schema.TaggedError<AgentConfigurationError>(
+export class AgentConfigurationError extends ErrorCode.TaggedError<AgentConfigurationError>(
   "effect-lexigram/agent/AgentError/AgentConfigurationError"
 )("AgentConfigurationError", fields("LEX_ERR_AGT_004")) {}
 
@@ -31,7 +31,7 @@ export class AgentConfigurationError extends Schema.TaggedError<AgentConfigurati
  * @since 0.1.0
  * @category errors
  */
-export class AgentExecutionError extends Schema.TaggedError<AgentExecutionError>(
+export class AgentExecutionError extends ErrorCode.TaggedError<AgentExecutionError>(
   "effect-lexigram/agent/AgentError/AgentExecutionError"
 )("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
 
@@ -42,7 +42,7 @@ export class AgentExecutionError extends Schema.TaggedError<AgentExecutionError>
  * @since 0.1.0
  * @category errors
  */
-export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededError>(
+export class RunLimitExceededError extends ErrorCode.TaggedError<RunLimitExceededError>(
   "effect-lexigram/agent/AgentError/RunLimitExceededError"
 )("RunLimitExceededError", {
   ...fields("LEX_ERR_AGT_104"),
@@ -59,7 +59,7 @@ export class RunLimitExceededError extends Schema.TaggedError<RunLimitExceededEr
  * @since 0.1.0
  * @category errors
  */
-export class HandoffError extends Schema.TaggedError<HandoffError>("effect-lexigram/agent/AgentError/HandoffError")(
+export class HandoffError extends ErrorCode.TaggedError<HandoffError>("effect-lexigram/agent/AgentError/HandoffError")(
   "HandoffError",
   { ...fields("LEX_ERR_AGT_114"), toAgent: Schema.String, reason: Schema.Literal("limit", "taken", "outside") }
 ) {}
@@ -71,7 +71,7 @@ export class HandoffError extends Schema.TaggedError<HandoffError>("effect-lexig
  * @since 0.1.0
  * @category errors
  */
-export class CrewError extends Schema.TaggedError<CrewError>("effect-lexigram/agent/AgentError/CrewError")(
+export class CrewError extends ErrorCode.TaggedError<CrewError>("effect-lexigram/agent/AgentError/CrewError")(
   "CrewError",
   {
     ...ErrorCode.fields("LEX_ERR_AGT_111"),

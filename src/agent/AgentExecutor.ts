@@ -13,11 +13,14 @@ import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type SessionId, type TurnId, type UserId } from "../domain/Ids.js"
+import * as ReaderTimeout from "../domain/ReaderTimeout.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
 import * as Governance from "../governance/Governance.js"
 import {
@@ -31,7 +34,9 @@ import type { ToolObservationBlockedError, ToolObservationGuardError } from "../
 import * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
+import * as HandledTool from "../internal/HandledTool.js"
 import * as Spanned from "../internal/Spanned.js"
+import * as SystemGrant from "../internal/SystemGrant.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -65,6 +70,7 @@ import {
 } from "../strategy/StrategyError.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/ApprovalGate.js"
+import * as ToolRegistry from "../tool/ToolRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
@@ -88,6 +94,7 @@ import type { Collaborators, ErrorOf, Placed, State } from "./Stage.js"
 import { compose, insert } from "./Stage.js"
 import * as Steering from "./Steering.js"
 import * as SteeringStage from "./SteeringStage.js"
+import * as ToolStage from "./ToolStage.js"
 
 /** What still happens when the run's time is up. */
 const outer = [
@@ -104,6 +111,7 @@ const inner = [
   InputGuardStage.stage,
   SessionStage.stage,
   MemoryStage.stage,
+  ToolStage.stage,
   SkillStage.stage
 ] as const
 
@@ -146,6 +154,11 @@ export interface AgentRequest {
   readonly tenantId?: string | undefined
   /** How the data of the request is classified (`confidential`, `pii`, …), for policies. */
   readonly classifications?: ReadonlyArray<string> | undefined
+  /**
+   * Who begins in a session: by default the agent that answered last, if the called one can reach it by handoffs, with the filters of these
+   * handoffs; else the called one.
+   */
+  readonly startWith?: "last" | "called" | undefined
   /** The id of the run, for callers that must know it before it begins; never used twice. Default a new one. */
   readonly runId?: string | undefined
 }
@@ -162,12 +175,13 @@ export interface Service {
   ) => Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R>
   /**
    * The same run as its events while they happen; the last one is terminal, and after an `Error` the stream fails with the error itself.
-   * Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait.
+   * Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait, and the time in which the run waits
+   * for its reader counts for no limit but `readerTimeout`.
    */
   readonly stream: <O, E, R>(
     agent: Agent.Agent<O, E, R>,
     request: string | AgentRequest
-  ) => Stream.Stream<AgentEvent, E | ExecutorError, R>
+  ) => Stream.Stream<AgentEvent, E | ExecutorError | ReaderTimeout.ReaderTimeoutError, R>
   /** How the collaborators are, each asked for at most 5 s. */
   readonly health: Effect.Effect<Health.Report>
 }
@@ -197,7 +211,7 @@ export const run = <O, E, R>(
 export const stream = <O, E, R>(
   agent: Agent.Agent<O, E, R>,
   request: string | AgentRequest
-): Stream.Stream<AgentEvent, E | ExecutorError, R | AgentExecutor> =>
+): Stream.Stream<AgentEvent, E | ExecutorError | ReaderTimeout.ReaderTimeoutError, R | AgentExecutor> =>
   Stream.fromChannel(
     Channel.flatMap(Channel.fromEffect(AgentExecutor), (executor) => Stream.toChannel(executor.stream(agent, request)))
   )
@@ -266,6 +280,30 @@ const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined)
   sessionId: sessionId ?? (userId === undefined || userId === outer?.userId ? outer?.sessionId : undefined)
 })
 
+/** The default model, then those of roles that have one of their own, each once. */
+const models = ({ client, router }: Collaborators): Effect.Effect<ReadonlyArray<Health.Check>> =>
+  Effect.map(
+    Effect.forEach(ModelRouter.roles, (role) => Effect.map(router.resolve(role), ({ client }) => ({ role, client }))),
+    (routed) => {
+      const clients = new Map<LlmClient.Service, string>([[client, "llm"]])
+      for (const { client, role } of routed) if (!clients.has(client)) clients.set(client, `llm: ${role}`)
+      return Array.from(clients, ([{ health }, name]) => ({ name, check: health }))
+    }
+  )
+
+/** The rest of what runs wait for. A run goes on without its memory and its log. */
+const parts = ({ governance, memory, sessions }: Collaborators, log: RunLog.Service): ReadonlyArray<Health.Check> => [
+  { name: "memory", check: memory.health, optional: true },
+  { name: "sessions", check: sessions.health },
+  ...(governance.enabled === false
+    ? []
+    : [{ name: "governance", check: Effect.asVoid(governance.checkBudget({ cost: 0 })) }]),
+  ...(log.enabled ? [{ name: "runLog", check: Effect.asVoid(log.read(unlogged, { limit: 1 })), optional: true }] : [])
+]
+
+/** No run has this id: asking the log for it costs next to nothing. */
+const unlogged = RunId.make("health")
+
 const make = (
   config: Either.Either<AgentConfig.AgentConfig, string>,
   collaborators: Collaborators,
@@ -277,7 +315,9 @@ const make = (
   const own = Context.make(LlmClient.LlmClient, collaborators.client).pipe(
     Context.add(ModelRouter.ModelRouter, collaborators.router),
     Context.add(ToolRunner.ToolRunner, collaborators.runner),
-    (context) => Context.merge(context, given)
+    // A run inside a tool's handler works for itself: its skills are its own.
+    Context.add(HandledTool.HandledTool, undefined),
+    (context) => SystemGrant.without(Context.merge(context, given))
   )
   const settings = RunPreparation.makeSettings()
   const telemetry: Run.TelemetryOptions = {
@@ -330,12 +370,14 @@ const make = (
     )
   }
 
-  const timed = (state: State, effect: Effect.Effect<Answer, unknown, unknown>) => {
+  const timed = (state: State, program: Effect.Effect<Answer, unknown, unknown>) => {
     const given = state.agent.definition.limits.timeout ?? state.uses.config.runTimeout
     const millis = given === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(given)
+    const effect = state.attended === undefined ? program : state.attended(program)
     if (!Number.isFinite(millis)) return effect
     return Deadline.run(() => effect, {
       whole: millis,
+      pausable: true,
       onTimeout: (_phase, limit) => RunInterceptors.limitError(state, "time", limit, limit)
     })
   }
@@ -359,13 +401,16 @@ const make = (
       const program = Either.isLeft(prepared)
         ? EventsStage.stage.wrap(state, () => Effect.fail<unknown>(prepared.left))
         : staged(prepared.right.strategy, agent.definition.stages)(state)
-      const whole = Effect.matchCauseEffect(within(state, program), {
-        onFailure: (cause) => {
-          const failure = Cause.failureOrCause(cause)
-          return Either.isLeft(failure) ? Effect.fail(unwrap(state, failure.left)) : Effect.failCause(failure.right)
-        },
-        onSuccess: finish
-      })
+      const whole = Effect.matchCauseEffect(
+        SystemGrant.dropIn(fiber.currentContext as Context.Context<never>, within(state, program)),
+        {
+          onFailure: (cause) => {
+            const failure = Cause.failureOrCause(cause)
+            return Either.isLeft(failure) ? Effect.fail(unwrap(state, failure.left)) : Effect.failCause(failure.right)
+          },
+          onSuccess: finish
+        }
+      )
       return outlet.flush === undefined ? whole : Effect.onExit(whole, () => outlet.flush ?? Effect.void)
     }
     const guarded = (runId: RunId) =>
@@ -418,10 +463,21 @@ const make = (
       // Work that is handed on stays the tenant's, and its data what they are.
       tenantId: prepared?.tenantId ?? outer?.tenantId,
       classifications: classified(outer?.classifications, request.classifications),
+      held: Context.get(fiber.currentContext as Context.Context<never>, SystemAccess.SystemAccess),
       inbox: Steering.nothing,
       agentGuards,
+      startWith: request.startWith ?? "last",
+      attended: outlet.reader?.attended,
       progress: outlet.progress,
-      notes: { session: undefined, shown: noTurns, keep: undefined, blocked: false, steered: [] }
+      notes: {
+        session: undefined,
+        shown: noTurns,
+        keep: undefined,
+        blocked: false,
+        veiled: undefined,
+        guarded: new Map(),
+        steered: []
+      }
     }
   }
 
@@ -452,6 +508,9 @@ const make = (
     return Effect.orDie(Effect.map(output.decode(answer.output), (decoded) => ({ ...response, output: decoded })))
   }
 
+  const patience = ReaderTimeout.patience(collaborators.config.readerTimeout)
+  const source = { capacity, patience: () => patience }
+
   return {
     run: (agent, request) =>
       Effect.withFiberRuntime((fiber) => {
@@ -460,18 +519,14 @@ const make = (
         return execute(agent, request, outlet, fiber, parent, finished(agent, outlet))
       }) as Effect.Effect<any, any, any>,
     stream: (agent, request) =>
-      EventSink.stream<AgentEvent, any, any>({ capacity }, (reader) =>
+      EventSink.stream<AgentEvent, any, any>(source, (reader) =>
         Effect.withFiberRuntime<Answer, unknown, unknown>((fiber) => {
           const parent = Context.get(fiber.currentContext as Context.Context<Run.Run>, Run.Run)
           const outlet = Outlet.make({ reader, log, parent })
           return execute(agent, request, outlet, fiber, parent, Effect.succeed)
         })
       ) as Stream.Stream<AgentEvent, any, any>,
-    health: Health.sum([
-      { name: "llm", check: collaborators.client.health ?? Effect.void },
-      { name: "memory", check: collaborators.memory.health },
-      { name: "sessions", check: collaborators.sessions.health }
-    ])
+    health: Effect.flatMap(models(collaborators), (clients) => Health.sum([...clients, ...parts(collaborators, log)]))
   }
 }
 
@@ -486,7 +541,7 @@ export class Stages extends Context.Reference<Stages>()("effect-lexigram/agent/A
 }) {}
 
 /**
- * An executor over everything it works with. `Agents.layer` and `Agents.layerWith` are the ready compositions.
+ * An executor over everything it works with, and the tools of a `ToolRegistry` where one is in context. `Agents.layer` and `Agents.layerWith` are the ready compositions.
  *
  * @since 0.1.0
  * @category layers
@@ -523,6 +578,7 @@ export const layer: Layer.Layer<
         client: yield* LlmClient.LlmClient,
         router: yield* ModelRouter.ModelRouter,
         runner: yield* ToolRunner.ToolRunner,
+        registry: Option.getOrUndefined(yield* Effect.serviceOption(ToolRegistry.ToolRegistry)),
         strategies: yield* StrategyRegistry.StrategyRegistry,
         governance: yield* Governance.Governance,
         guards: yield* GuardPipeline.GuardPipeline,

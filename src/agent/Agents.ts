@@ -24,6 +24,7 @@ import * as SkillRegistry from "../skill/SkillRegistry.js"
 import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/ApprovalGate.js"
 import * as ModuleGraph from "../tool/ModuleGraph.js"
+import type * as ToolRegistry from "../tool/ToolRegistry.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import * as AgentConfig from "./AgentConfig.js"
 import * as AgentExecutor from "./AgentExecutor.js"
@@ -54,6 +55,11 @@ export interface Replaceable {
   readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
   /** Skills that are folders: told of in a message, activated by a tool. */
   readonly catalog?: Layer.Layer<SkillCatalog.SkillCatalog, any, any> | undefined
+  /**
+   * Tools for every agent, beside its own: those that its module may see when a run begins. The registry gets the executor's runner; give it
+   * as a layer that you also provide elsewhere, to register tools while the program runs.
+   */
+  readonly tools?: Layer.Layer<ToolRegistry.ToolRegistry, any, any> | undefined
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
   readonly modules?: Layer.Layer<ModuleGraph.ModuleGraph, any, any> | undefined
   readonly log?: Layer.Layer<RunLog.RunLog, any, any> | undefined
@@ -96,7 +102,8 @@ type SuccessOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given
  * @category models
  */
 export type ContextOf<L extends Replaceable> =
-  | ContextOfKey<L, Exclude<keyof Replaceable, "guards" | "history">>
+  | ContextOfKey<L, Exclude<keyof Replaceable, "guards" | "history" | "tools">>
+  | Exclude<ContextOfKey<L, "tools">, ToolRunner.ToolRunner>
   | Exclude<ContextOfKey<L, "guards">, ModelRouter.ModelRouter>
   | Exclude<
       ContextOfKey<L, "history">,
@@ -125,7 +132,8 @@ const collaborators = (given: Replaceable) => {
     given.hooks ?? Hooks.layerNoop,
     given.events ?? EventBus.layerNoop,
     given.prices ?? Layer.empty,
-    ToolRunner.layer().pipe(
+    (given.tools ?? Layer.empty).pipe(
+      Layer.provideMerge(ToolRunner.layer()),
       Layer.provide(given.approvals ?? ApprovalGate.layerDeny),
       Layer.provide(given.modules ?? ModuleGraph.layerNoop)
     )

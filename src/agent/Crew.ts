@@ -11,6 +11,7 @@ import * as Stream from "effect/Stream"
 import * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId } from "../domain/Ids.js"
+import type { ReaderTimeoutError } from "../domain/ReaderTimeout.js"
 import { count } from "../internal/Count.js"
 import * as Strategy from "../strategy/Strategy.js"
 import type { OutputValidationError } from "../strategy/StrategyError.js"
@@ -300,7 +301,11 @@ export const run = <E, R>(
 export const stream = <E, R>(
   self: Crew<E, R>,
   input: string | AgentExecutor.AgentRequest
-): Stream.Stream<CrewEvent, E | Failure | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor> =>
+): Stream.Stream<
+  CrewEvent,
+  E | Failure | AgentExecutor.ExecutorError | ReaderTimeoutError,
+  R | AgentExecutor.AgentExecutor
+> =>
   Stream.unwrap(
     Effect.map(requestOf(input), (request) => {
       const { follower, queue, result } = follow(self, request.runId as RunId)

@@ -136,13 +136,13 @@ const makeMeter = (run: Run.Service): Meter => {
       ...run,
       sink: {
         ...sink,
-        push: (event) => {
+        push: (event, whole) => {
           if (event._tag === "UsageReported") {
             usage = Usage.add(usage, event.usage)
             if (event.costUsd === undefined) isKnown = false
             else cost = (cost ?? 0) + event.costUsd
           }
-          sink.push(event)
+          sink.push(event, whole)
         }
       }
     }

@@ -15,6 +15,7 @@ import * as Spanned from "../internal/Spanned.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import * as AgentNotices from "../observability/AgentNotices.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
+import * as Run from "../observability/Run.js"
 import * as StepModule from "../observability/Step.js"
 import type { Answer } from "../strategy/Strategy.js"
 import * as Strategy from "../strategy/Strategy.js"
@@ -28,6 +29,14 @@ const failureOf = (exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
   const failure = Cause.failureOption(exit.cause)
   if (Option.isNone(failure)) return { tag: "Defect", message: "The run crashed" }
   return errorInfo(failure.value instanceof Fatality ? failure.value.error : failure.value)
+}
+
+/** What is told of a failure. */
+const shownFailure = ({ notes }: State, exit: Exit.Failure<unknown, unknown>): ErrorInfo => {
+  const failure = failureOf(exit)
+  return notes.veiled === undefined || Cause.isInterruptedOnly(exit.cause)
+    ? failure
+    : Run.shownError(notes.veiled, failure)
 }
 
 const announceStart = (state: State): void =>
@@ -44,7 +53,7 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
   const about = { aggregateId: run.runId, actorId: userId }
   run.announce(() => {
     if (Exit.isFailure(exit)) {
-      const { message, tag } = failureOf(exit)
+      const { message, tag } = shownFailure(state, exit)
       return DomainEvent.make(AgentNotices.AgentExecutionFailedEvent, {
         ...about,
         fields: { agentName: agent.name, error: message, errorType: tag }
@@ -100,7 +109,7 @@ export const stage: Stage = {
       const ended = (exit: Exit.Exit<Answer, any>): typeof exit => {
         const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
         announceEnd(state, exit, durationMs)
-        Strategy.terminal(run, exit, durationMs, state.notes.session?.id)
+        Strategy.terminal(state.notes.veiled ?? run, exit, durationMs, state.notes.session?.id)
         return exit
       }
       const end = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {
@@ -110,7 +119,7 @@ export const stage: Stage = {
           ...infoOf(state),
           success: Exit.isSuccess(exit),
           interrupted: Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause),
-          error: Exit.isFailure(exit) ? failureOf(exit) : undefined,
+          error: Exit.isFailure(exit) ? shownFailure(state, exit) : undefined,
           durationMs: clock.unsafeCurrentTimeMillis() - startedAt
         }
         return Effect.flatMap(

@@ -10,6 +10,7 @@ import type { Message } from "../llm/LlmClient.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as Run from "../observability/Run.js"
 import * as Tool from "../tool/Tool.js"
+import * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
 import { HandoffError } from "./AgentError.js"
 import * as AgentExecutor from "./AgentExecutor.js"
@@ -57,11 +58,35 @@ const described = (name: string, system: string): string => {
   return `Hand the whole conversation over to "${name}", who answers the user in your place${about === "" ? "" : `: ${about}`}`
 }
 
+const withBack = new WeakMap<ToolSet.ToolSet<any, any>, WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>>()
+
+/** The tools of an agent and, unless it has one, a handoff to the agent that handed over. Made once for each pair. */
+const toolsWithBack = (tools: ToolSet.ToolSet<any, any>, back: HandoffStage.Station): ToolSet.ToolSet<any, any> => {
+  if (HandoffStage.handsTo(tools.tools, back.name)) return tools
+  const agent = back.agent()
+  const known = withBack.get(tools) ?? new WeakMap<Agent.Any, ToolSet.ToolSet<any, any>>()
+  withBack.set(tools, known)
+  let made = known.get(agent)
+  if (made === undefined) {
+    let name = `transfer_to_${back.name}`
+    while (tools.get(name) !== undefined) name = `${name}_back`
+    const description = `Hand the whole conversation back to "${back.name}", who answers the user in your place: for what is not your work`
+    made = ToolSet.merge(tools, ToolSet.make(make(back.name, back.agent, description, { name })))
+    known.set(agent, made)
+  }
+  return made
+}
+
 /** The agent as it goes on: in a conversation that the run above keeps, and towards the answer that run owes. */
-const continuing = (agent: Agent.Any, output: Agent.Output | undefined): Agent.Any => ({
+const continuing = (
+  agent: Agent.Any,
+  output: Agent.Output | undefined,
+  back: HandoffStage.Station | undefined
+): Agent.Any => ({
   ...agent,
   definition: {
     ...agent.definition,
+    tools: back === undefined ? agent.definition.tools : toolsWithBack(agent.definition.tools, back),
     memory: agent.definition.memory ?? WorkingMemory.noop,
     output: agent.definition.output ?? output
   }
@@ -69,10 +94,11 @@ const continuing = (agent: Agent.Any, output: Agent.Output | undefined): Agent.A
 
 const targetOf = (name: string, agent: () => Agent.Any, filter: Options["input"]): HandoffStage.Target => ({
   name,
+  agent,
   filter: filter ?? ((handed) => handed),
-  run: (request, output) =>
+  run: (request, output, back) =>
     Effect.suspend(() => {
-      const next = continuing(agent(), output)
+      const next = continuing(agent(), output, back)
       const form = next.definition.output
       return Effect.flatMap(AgentExecutor.run(next, request), (response): Effect.Effect<HandoffStage.Reached> => {
         const reached = { text: response.message, reason: response.finishReason ?? ("completed" as const) }
@@ -127,6 +153,10 @@ const make = (
  * Calls beside it in the same turn are made before; of two handoffs in one turn the first holds, the other is refused. Where the caller
  * has an output schema, the answer must fit it; an agent without one of its own is asked for it. The other agent works for the same user;
  * the session and the memory of the conversation are kept by the caller's run alone.
+ *
+ * The other agent can always hand back: without a handoff of its own to the one that handed over it is given one. In a session the next run
+ * goes on with the agent that answered last, as long as the called agent can reach it by handoffs; `startWith: "called"` of the request begins
+ * with the called agent.
  *
  * @since 0.1.0
  * @category constructors

@@ -9,13 +9,16 @@ import type { AssistantMessagePartEncoded } from "@effect/ai/Prompt"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
 import type { FinishReason } from "../domain/AgentEvent.js"
 import * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as JsonText from "../internal/JsonText.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as Run from "../observability/Run.js"
+import * as StepModule from "../observability/Step.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer } from "../strategy/Strategy.js"
 import { MaxIterationsExceededError, OutputValidationError } from "../strategy/StrategyError.js"
@@ -31,14 +34,21 @@ export interface Handed {
   readonly input: string
 }
 
-/** Who goes on. */
-export interface Target {
+/** An agent by the name that the conversation goes to it. */
+export interface Station {
   readonly name: string
+  readonly agent: () => Agent.Any
+}
+
+/** Who goes on. */
+export interface Target extends Station {
   readonly filter: (handed: Handed, from: string) => Handed
   readonly run: (
     request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
     /** Of the agent that handed over: what its answer must be. */
-    output: Agent.Output | undefined
+    output: Agent.Output | undefined,
+    /** Whom the other agent can always hand the conversation back to. */
+    back: Station | undefined
   ) => Effect.Effect<Reached, unknown, any>
 }
 
@@ -87,13 +97,75 @@ const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
   return found
 }
 
-/** The run that goes on, and how often the conversation was handed over on its way there. */
+/** The agents from the one that was called to the one that has the conversation, each once. */
+type Route = ReadonlyArray<Station>
+
+const noRoute: Route = []
+
+/** The run that goes on, how often the conversation was handed over on its way there, and through whom. */
 class HandedTo extends Context.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
-  defaultValue: (): { readonly runId: RunId | undefined; readonly handoffs: number } => ({
+  defaultValue: (): { readonly runId: RunId | undefined; readonly handoffs: number; readonly route: Route } => ({
     runId: undefined,
-    handoffs: 0
+    handoffs: 0,
+    route: noRoute
   })
 }) {}
+
+/** Back to an agent of the route, or one further. */
+const along = (route: Route, next: Station): Route => {
+  const at = route.findIndex(({ name }) => name === next.name)
+  return at < 0 ? [...route, next] : route.slice(0, at + 1)
+}
+
+/** Whether an agent declares a handoff to the one of this name. */
+export const handsTo = (tools: ReadonlyArray<Tool.Any>, name: string): boolean => {
+  const found = linksOf(tools)
+  return found !== false && Array.from(found.handoffs.values()).some((target) => target.name === name)
+}
+
+interface Way {
+  readonly target: Target
+  readonly route: Route
+}
+
+const mostAgents = 1000
+
+/** The shortest way of handoffs to the agent of this name. What each of them filters is filtered on the whole way. */
+const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
+  const known = new Set([from.name])
+  let level: Array<Way> = []
+  const reach = (handoffs: Links["handoffs"], before: Way | undefined, into: Array<Way>): Way | undefined => {
+    for (const target of handoffs.values()) {
+      if (known.has(target.name)) continue
+      known.add(target.name)
+      const route = [...(before?.route ?? [from]), target]
+      const way: Way =
+        before === undefined
+          ? { target, route }
+          : {
+              target: {
+                ...target,
+                filter: (handed, from) => target.filter(before.target.filter(handed, from), before.target.name)
+              },
+              route
+            }
+      if (target.name === name) return way
+      into.push(way)
+    }
+    return undefined
+  }
+  let found = reach(handoffs, undefined, level)
+  while (found === undefined && level.length > 0 && known.size <= mostAgents) {
+    const next: Array<Way> = []
+    for (const way of level) {
+      const linked = linksOf(way.target.agent().definition.tools.tools)
+      if (linked !== false) found = reach(linked.handoffs, way, next)
+      if (found !== undefined) return found
+    }
+    level = next
+  }
+  return found
+}
 
 /** Ends the reasoning: somebody else goes on. */
 class HandedOver {
@@ -191,14 +263,20 @@ const notFitting = (target: Target, text: string, issues: string): Fatality =>
   })
 
 /** Says that work goes to another agent, whose run is about to begin. */
-export const delegated = (run: Run.Service, toAgent: string, childRunId: RunId, message: string): Effect.Effect<void> =>
+export const delegated = (
+  run: Run.Service,
+  toAgent: string,
+  childRunId: RunId,
+  message: string,
+  handoff?: true | undefined
+): Effect.Effect<void> =>
   Effect.suspend(() => {
     run.metrics?.delegated(toAgent)
-    return run.emit({ _tag: "Delegated", toAgent, childRunId, message })
+    return run.emit({ _tag: "Delegated", toAgent, childRunId, message, ...(handoff === undefined ? {} : { handoff }) })
   })
 
-/** Runs the other agent on the conversation; its answer is the answer. */
-const handOver = (state: State, target: Target, handoffs: number): Effect.Effect<Answer, unknown, any> =>
+/** Runs the other agent on the conversation; its answer is the answer. `route` ends with the other agent. */
+const handOver = (state: State, { route, target }: Way, handoffs: number): Effect.Effect<Answer, unknown, any> =>
   Effect.gen(function* () {
     const { agent, run } = state
     const { history, input } = target.filter(
@@ -206,13 +284,14 @@ const handOver = (state: State, target: Target, handoffs: number): Effect.Effect
       agent.name
     )
     const runId = RunId.make(yield* IdGenerator.generate)
-    yield* delegated(run, target.name, runId, input)
+    yield* delegated(run, target.name, runId, input, true)
     const { output } = agent.definition
     const reached = yield* state.tools.provide(
-      Effect.provideService(target.run({ history, input, runId, userId: state.userId }, output), HandedTo, {
-        runId,
-        handoffs: handoffs + 1
-      })
+      Effect.provideService(
+        target.run({ history, input, runId, userId: state.userId }, output, route.at(-2)),
+        HandedTo,
+        { runId, handoffs, route }
+      )
     )
     const { reason, text } = reached
     const answer: Answer = {
@@ -232,7 +311,25 @@ const handOver = (state: State, target: Target, handoffs: number): Effect.Effect
     return { ...answer, output: checked }
   })
 
-/** The reasoning of a run, and of whoever its conversation is handed over to. */
+/** How many of the newest turns are looked at for the last answer. */
+const lookedAt = 20
+
+/** Who gave the last answer of the session; null when nobody did, or when the run begins with the called agent. */
+const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
+  const { held, notes, startWith, userId, uses } = state
+  if (notes.session === undefined || startWith === "called") return Effect.succeed(null)
+  const access = userId === undefined ? {} : { userId }
+  const read = uses.sessions.turns(notes.session.id, { ...access, last: lookedAt })
+  return StepModule.run(
+    { kind: "start", success: Schema.NullOr(Schema.String) },
+    Effect.map(SystemAccess.holding(held)(read), (turns) => {
+      const agent = turns.findLast(({ role }) => role === "assistant")?.metadata["agent"]
+      return typeof agent === "string" ? agent : null
+    })
+  )
+}
+
+/** The reasoning of a run, and of those its conversation is handed over to. A session goes on with the agent that answered last. */
 export const within = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>
@@ -244,9 +341,13 @@ export const within = (
   return Effect.withFiberRuntime((fiber) => {
     const { runId } = state.run
     const handedTo = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
-    const handoffs = handedTo.runId === runId ? handedTo.handoffs : 0
+    const isHanded = handedTo.runId === runId
+    const handoffs = isHanded ? handedTo.handoffs : 0
     const conversation = conversationOf(state, handoffs)
     if (found.handoffs.size === 0) return Effect.provideService(program, Conversation.Conversation, conversation)
+    const self: Station = { name: state.agent.name, agent: () => state.agent }
+    const route = isHanded ? handedTo.route : [self]
+    const onward = (target: Target) => handOver(state, { target, route: along(route, target) }, handoffs + 1)
     const pending = makePending(state, found.handoffs)
     const interceptor: ModelCall.ModelCallInterceptor = (request, next) =>
       Effect.flatMap(Run.Run, (run) =>
@@ -263,15 +364,20 @@ export const within = (
         ])
       )
     )
-    return Effect.matchEffect(reasoning, {
+    const reasoned = Effect.matchEffect(reasoning, {
       onFailure: (error) => {
         const target = isHandedOver(error) || isLimit(error) ? pending() : undefined
-        return target === undefined ? Effect.fail(error) : handOver(state, target, handoffs)
+        return target === undefined ? Effect.fail(error) : onward(target)
       },
       onSuccess: (answer) => {
         const target = pending()
-        return target === undefined ? Effect.succeed(answer) : handOver(state, target, handoffs)
+        return target === undefined ? Effect.succeed(answer) : onward(target)
       }
+    })
+    if (isHanded || state.notes.session === undefined) return reasoned
+    return Effect.flatMap(lastAgent(state), (name) => {
+      const way = name === null ? undefined : wayTo(found.handoffs, self, name)
+      return way === undefined ? reasoned : handOver(state, way, 0)
     })
   })
 }

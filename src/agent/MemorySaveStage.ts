@@ -7,18 +7,26 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import type * as AgentResponse from "../domain/AgentResponse.js"
 import { TurnId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
 import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
-import type { NewTurn } from "../session/Session.js"
+import type { NewTurn, Session } from "../session/Session.js"
+import type { SessionCapacityError } from "../session/SessionError.js"
+import type * as SessionManager from "../session/SessionManager.js"
 import * as SessionMemory from "../session/SessionMemory.js"
+import * as TurnBytes from "../session/TurnBytes.js"
 import type { Answer } from "../strategy/Strategy.js"
+import * as SecretParams from "../tool/SecretParams.js"
+import * as ToolArguments from "../tool/ToolArguments.js"
 import * as AgentMemory from "./AgentMemory.js"
 import { ownerOf } from "./MemoryStage.js"
 import { conclude, degrade, type Stage, type State } from "./Stage.js"
 
 type Said = Omit<NewTurn, "timestamp">
+type BeginFailure = Effect.Effect.Error<ReturnType<SessionManager.Service["beginExchange"]>>
 
 /** In the order in which they were said; by time as well, for a memory orders what is of the same time by its id. */
 const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now: number): ReadonlyArray<NewTurn> =>
@@ -27,21 +35,38 @@ const turns = (state: State, text: string, exit: Exit.Exit<Answer, unknown>, now
 /** What a provider says it used is no reason not to keep a turn. */
 const amount = (value: number): number => (value > 0 && Number.isFinite(value) ? value : 0)
 
+const free = { tokensUsed: 0, cost: 0 }
+
+const commonOf = ({ agent, run }: State) => ({ skillResults: [], metadata: { agent: agent.name }, runId: run.runId })
+
+const asked = (state: State, content: string): Said => ({
+  ...commonOf(state),
+  ...free,
+  id: TurnId.make(`${state.run.runId}:user`),
+  role: "user",
+  content,
+  toolCalls: []
+})
+
+/** Arguments as they may be kept: as guards left them, and without what is secret. */
+const paramsOf = (state: State, { id, name, params }: AgentResponse.ToolExecutionRecord): unknown => {
+  const { guarded } = state.notes
+  const tool = state.tools.get(name)
+  const kept = guarded.has(id) ? guarded.get(id) : params
+  if (tool === undefined) return kept
+  return SecretParams.hidden(tool, typeof kept === "string" ? ToolArguments.normalise(kept, tool.parameters) : kept)
+}
+
 const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
-  const { agent, run } = state
+  const { run } = state
   const progress = state.progress()
   const used = {
     tokensUsed: Math.round(amount(Usage.total(progress.usage))),
     cost: amount(progress.costUsd ?? 0)
   }
-  const free = { tokensUsed: 0, cost: 0 }
-  const common = { skillResults: [], metadata: { agent: agent.name }, runId: run.runId }
+  const common = commonOf(state)
   const user: Said = {
-    ...common,
-    id: TurnId.make(`${run.runId}:user`),
-    role: "user",
-    content: text,
-    toolCalls: [],
+    ...asked(state, text),
     // Without an answer nothing else tells what the run has used.
     ...(Exit.isSuccess(exit) ? free : used),
     ...(Exit.isSuccess(exit)
@@ -59,19 +84,21 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
   )
   if (!Exit.isSuccess(exit)) return [user, ...steered]
   const model = state.settings.model ?? state.uses.client.model
+  const { agent, path } = progress
   return [
     user,
     ...steered,
     {
       ...common,
       ...used,
+      metadata: path.length > 1 ? { agent, path } : { agent },
       id: TurnId.make(`${run.runId}:assistant`),
       role: "assistant",
       content: exit.value.text,
       toolCalls: progress.toolCalls.map((call) => ({
         id: call.id,
         name: call.name,
-        params: call.params,
+        params: paramsOf(state, call),
         result: call.observation,
         isFailure: call.isFailure
       })),
@@ -85,14 +112,40 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
 const placeOf = ({ notes, sessionId }: State): SessionMemory.Place | undefined =>
   notes.session ?? (sessionId === undefined ? undefined : { id: sessionId })
 
+/**
+ * Keeps the user's message in the session before a model is asked. A full session costs the turns and not the answer; all other failures fail
+ * the run. A durable run goes on in another process, so it leaves its message to nobody.
+ */
+export const begin = (
+  state: State,
+  session: Session
+): Effect.Effect<void, Exclude<BeginFailure, SessionCapacityError>> =>
+  Effect.gen(function* () {
+    const text = state.notes.keep
+    if (text === undefined) return
+    const begun = state.uses.sessions.beginExchange(session.id, {
+      ...(state.userId === undefined ? {} : { userId: state.userId }),
+      runId: state.run.runId,
+      turns: [{ ...asked(state, text), timestamp: yield* Clock.currentTimeMillis }],
+      durable: StepModule.isRecording(yield* StepModule.Step)
+    })
+    yield* Effect.catchTag(begun, "SessionCapacityError", (full) =>
+      degrade(Effect.fail(full), { state, stage: "session save", orElse: undefined })
+    )
+  })
+
 const save = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Effect.Effect<void> =>
   Effect.gen(function* () {
     const written = turns(state, text, exit, yield* Clock.currentTimeMillis)
     const { session } = state.notes
     const access = state.userId === undefined ? {} : { userId: state.userId }
     if (session !== undefined) {
+      const { sessions } = state.uses
+      const turns = written.map((turn) => TurnBytes.fitted(turn, sessions.maxTurnBytes))
       yield* degrade(
-        Effect.forEach(written, (turn) => state.uses.sessions.addTurn(session.id, turn, access), { discard: true }),
+        SystemAccess.holding(state.held)(
+          sessions.endExchange(session.id, { runId: state.run.runId, turns, ...access })
+        ),
         { state, stage: "session save", orElse: undefined }
       )
     }

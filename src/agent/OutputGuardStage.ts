@@ -49,8 +49,13 @@ export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
     if (!GuardChecks.isGuarded(state, "output")) return next(state)
     const screen = screenOf(state)
     const run = screen === undefined ? Run.quiet(state.run) : Run.screened(state.run, screen)
+    const unjudged = Effect.tapErrorCause(Effect.provideService(next({ ...state, run }), Run.Run, run), () =>
+      Effect.sync(() => {
+        state.notes.veiled = run
+      })
+    )
     return Effect.flatMap(
-      Effect.provideService(next({ ...state, run }), Run.Run, run),
+      unjudged,
       (answer): ReturnType<typeof next> =>
         Effect.flatMap(
           GuardChecks.check(state, "output", answer.text, GuardChecks.context(state)),

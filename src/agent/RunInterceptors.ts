@@ -173,7 +173,10 @@ export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
     const { hooks } = state.run
     const called = hooks.has(AgentHooks.AgentToolCalledHook)
       ? Effect.flatMap(
-          hooks.call(AgentHooks.AgentToolCalledHook, { ...callInfo(state, call), params: call.params }),
+          hooks.call(AgentHooks.AgentToolCalledHook, {
+            ...callInfo(state, call),
+            params: Run.shown(state.run, call.params)
+          }),
           () => next(call)
         )
       : next(call)
@@ -202,8 +205,14 @@ export const toolGuards =
       if (GuardChecks.isGuarded(state, "toolInput")) {
         const text = typeof call.params === "string" ? call.params : (JSON.stringify(call.params) ?? "{}")
         const verdict = yield* asFatal(GuardChecks.check(state, "toolInput", text, context))
-        if (verdict.blocked) return refusedCall(call, verdict.by.guardName)
-        if (verdict.text !== text) guarded = { ...call, params: verdict.text }
+        if (verdict.blocked) {
+          state.notes.guarded.set(call.id, {})
+          return refusedCall(call, verdict.by.guardName)
+        }
+        if (verdict.text !== text) {
+          guarded = { ...call, params: verdict.text }
+          state.notes.guarded.set(call.id, verdict.text)
+        }
       }
       const outcome = yield* next(guarded)
       if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
@@ -214,18 +223,29 @@ export const toolGuards =
             : error
         )
       )
-      if (verdict.blocked) {
-        return yield* fatal(
-          new ToolObservationBlockedError({
-            toolName: call.name,
-            message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
-          })
-        )
+      if (!verdict.blocked) {
+        return verdict.text === outcome.observation ? outcome : replaced(outcome, verdict.text)
       }
-      return verdict.text === outcome.observation
-        ? outcome
-        : { ...outcome, observation: verdict.text, result: verdict.text }
+      if (state.uses.guards.blockedObservations !== "fail") return replaced(outcome, WITHHELD)
+      return yield* fatal(
+        new ToolObservationBlockedError({
+          toolName: call.name,
+          message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
+        })
+      )
     })
+
+/** What the model is told in place of a blocked result. Quotes nothing of it. */
+const WITHHELD =
+  "The tool ran, and its result was withheld by a guard. Do not repeat the call; go on without the result, or say that it is not available."
+
+/** An outcome of which only this text is left: nothing of what the tool gave back, or failed with, goes on. */
+const replaced = (outcome: ToolRunner.Outcome, text: string): ToolRunner.Outcome => ({
+  ...outcome,
+  observation: text,
+  result: text,
+  ...(outcome.error === undefined ? {} : { error: { ...outcome.error, message: text } })
+})
 
 const asFatal = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, ToolRunner.Fatality> =>
   Effect.mapError(effect, (error) =>

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import type { Message } from "../llm/LlmClient.js"
+import * as RecalledCalls from "../llm/RecalledCalls.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/ModelCall.js"
@@ -28,18 +29,25 @@ const taskOf = (state: State, tools: Task["tools"]): Task => {
   return {
     input: state.input,
     system: state.system,
-    history: state.history,
+    history: RecalledCalls.isIn(state.history)
+      ? RecalledCalls.named(state.history, (name) => {
+          const tool = tools.get(name)
+          return tool === undefined ? undefined : tools.names.toProvider(tool.name)
+        })
+      : state.history,
     tools,
     settings: state.settings,
     role: definition.role,
     output: definition.output?.spec,
+    debugNodeUpdates: definition.debugNodeUpdates,
     limits: {
       maxIterations: uses.config.maxIterations,
       llmTimeout: uses.config.llmTimeout,
       toolTimeout: uses.config.toolTimeout,
       toolMaxAttempts: uses.config.toolMaxRetries,
       observationMaxChars: uses.config.observationMaxChars,
-      toolConcurrency: uses.config.toolConcurrency
+      toolConcurrency: uses.config.toolConcurrency,
+      maxCallsPerTurn: uses.config.maxCallsPerTurn
     }
   }
 }
@@ -68,6 +76,10 @@ const answered = (
   })
 }
 
+/** The run as the agent sees it that the conversation is handed over to. */
+const turned = (state: State, { history, input }: Task): State =>
+  input === state.input && history === state.history ? state : { ...state, history, input }
+
 /** Messages that came when the model had nothing more to do are answered before the run ends. */
 const conversed = (
   state: State,
@@ -75,7 +87,7 @@ const conversed = (
   task: Task,
   put: Array<SteeredCalls.Put>
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(HandoffStage.within(state, answered(state, strategy, task)), (answer) =>
+  Effect.flatMap(HandoffStage.within(turned(state, task), answered(state, strategy, task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)
@@ -176,7 +188,8 @@ export const make = (state: State, strategy: Strategy<unknown, unknown>): Effect
   const owned = state.tools.tools.some((tool) => tool.annotations.owner !== undefined)
   const program = owned
     ? Effect.flatMap(state.uses.runner.visible(state.tools), (tools) =>
-        conversed(state, strategy, taskOf(state, tools), put)
+        // What the caller may not see it cannot hand over to either.
+        conversed({ ...state, tools }, strategy, taskOf(state, tools), put)
       )
     : conversed(state, strategy, taskOf(state, state.tools), put)
   return surrounded(state, filtered(state, program), put)

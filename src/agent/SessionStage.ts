@@ -6,15 +6,19 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as SessionContext from "../session/SessionContext.js"
 import type {
   SessionCapacityError,
   SessionClosedError,
+  SessionConflictError,
   SessionExpiredError,
   SessionInputError,
   SessionNotFoundError,
-  SessionStorageError
+  SessionStorageError,
+  SessionTransitionError
 } from "../session/SessionError.js"
+import * as MemorySaveStage from "./MemorySaveStage.js"
 import type { Stage } from "./Stage.js"
 
 /** What is bound around a run for somebody else is none of its business. */
@@ -38,10 +42,12 @@ const forUser =
 export const stage: Stage<
   | SessionNotFoundError
   | SessionClosedError
+  | SessionConflictError
   | SessionExpiredError
   | SessionCapacityError
   | SessionInputError
   | SessionStorageError
+  | SessionTransitionError
 > = {
   name: "session",
   wrap: (state, next) => {
@@ -50,24 +56,28 @@ export const stage: Stage<
     const { config, history, sessions } = state.uses
     const access = userId === undefined ? {} : { userId }
     return Effect.flatMap(
-      Effect.gen(function* () {
-        const found = yield* sessions.get(sessionId, access)
-        const session = Option.isSome(found)
-          ? yield* sessions.resume(sessionId, access)
-          : yield* sessions.create({ id: sessionId, ...access })
-        state.notes.session = session
-        const { messages, shown } = yield* history.read({
-          session,
-          access,
-          query: state.input,
-          turns: config.sessionTurns
+      SystemAccess.holding(state.held)(
+        Effect.gen(function* () {
+          const found = yield* sessions.get(sessionId, access)
+          const session = Option.isSome(found)
+            ? yield* sessions.resume(sessionId, access)
+            : yield* sessions.create({ id: sessionId, ...access })
+          state.notes.session = session
+          yield* MemorySaveStage.begin(state, session)
+          const { messages, shown } = yield* history.read({
+            session,
+            access,
+            query: state.input,
+            turns: config.sessionTurns,
+            toolCalls: config.sessionToolCalls
+          })
+          state.notes.shown = shown
+          if (messages.length > 0) {
+            yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: shown.size })
+          }
+          return { session, messages }
         })
-        state.notes.shown = shown
-        if (messages.length > 0) {
-          yield* state.run.emit({ _tag: "MemoryRecalled", source: "session", count: shown.size })
-        }
-        return { session, messages }
-      }),
+      ),
       ({ messages, session }) =>
         SessionContext.bind(session)(
           next({

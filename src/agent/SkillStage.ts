@@ -16,8 +16,8 @@ import * as SkillTool from "../skill/SkillTool.js"
 import type { Answer } from "../strategy/Strategy.js"
 import type * as Tool from "../tool/Tool.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
-import * as ToolSet from "../tool/ToolSet.js"
 import { degrade, type Stage, type State } from "./Stage.js"
+import { withTools } from "./ToolStage.js"
 
 const toTool = (
   state: State,
@@ -67,12 +67,6 @@ const registered = (state: State, hidden: ReadonlySet<string>): Effect.Effect<Re
 
 const shadowed = (message: string) => Either.left({ _tag: "SkillShadowed", message })
 
-const withTools = (state: State, added: ReadonlyArray<Tool.Any>): State => {
-  if (added.length === 0) return state
-  const set = ToolSet.make(...state.tools.tools, ...added)
-  return { ...state, tools: { ...set, provide: state.tools.provide } }
-}
-
 /** Names of registered skills that the catalogue tells of, each in one line: a tool for each of them would tell of it twice. */
 const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
   Effect.map(state.uses.skills.list({ category: FOLDER_CATEGORY }), (definitions) => {
@@ -89,7 +83,8 @@ const disclosed = <E, R>(
   listing: Listing,
   next: (state: State) => Effect.Effect<Answer, E, R>
 ): Effect.Effect<Answer, E, R> => {
-  const { activate, all } = state.uses.catalogTools
+  const { activate, all: always, search } = state.uses.catalogTools
+  const all = listing.omitted.length === 0 ? always : [...always, search]
   const taken = all.find(({ name }) => state.tools.get(name) !== undefined)
   if (taken !== undefined) {
     const passed = degrade(shadowed(`The tool "${taken.name}" for skills has the name of a tool of the agent's`), {

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import type { RunId, SessionId, TurnId, UserId } from "../domain/Ids.js"
+import type * as SystemAccess from "../domain/SystemAccess.js"
 import type * as Governance from "../governance/Governance.js"
 import type * as GuardPipeline from "../guard/GuardPipeline.js"
 import * as Deadline from "../internal/Deadline.js"
@@ -28,6 +29,7 @@ import type * as SkillRegistry from "../skill/SkillRegistry.js"
 import type { Answer } from "../strategy/Strategy.js"
 import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
 import type * as Tool from "../tool/Tool.js"
+import type * as ToolRegistry from "../tool/ToolRegistry.js"
 import type * as ToolRunner from "../tool/ToolRunner.js"
 import type * as ToolSet from "../tool/ToolSet.js"
 import type * as Agent from "./Agent.js"
@@ -45,6 +47,8 @@ export interface Collaborators {
   readonly client: LlmClient.Service
   readonly router: ModelRouter.Service
   readonly runner: ToolRunner.Service
+  /** Tools for every agent, beside its own. */
+  readonly registry: ToolRegistry.Service | undefined
   readonly strategies: StrategyRegistry.Service
   readonly governance: Governance.Service
   readonly guards: GuardPipeline.Service
@@ -81,6 +85,10 @@ export interface Notes {
   keep: string | undefined
   /** Guards kept the answer back. */
   blocked: boolean
+  /** Where the run failed before guards could judge its answer: the run as it is shown outside. An error may quote what a model wrote. */
+  veiled: Run.Service | undefined
+  /** Arguments of calls that guards changed or blocked, as they may be kept. */
+  readonly guarded: Map<string, unknown>
   /** Messages that were put into the run, as they may be kept. */
   readonly steered: Array<string>
 }
@@ -104,6 +112,8 @@ export interface State {
   readonly settings: ModelSettings
   readonly sessionId: SessionId | undefined
   readonly userId: UserId | undefined
+  /** What the caller of the run held: the run itself, with its tools and its strategy, holds nothing. */
+  readonly held: SystemAccess.Held
   readonly tenantId: string | undefined
   /** How the data of the request is classified. */
   readonly classifications: ReadonlyArray<string>
@@ -111,6 +121,10 @@ export interface State {
   readonly inbox: Steering.Inbox
   /** The agent's own guards, their requirements captured. */
   readonly agentGuards: GuardPipeline.Service | undefined
+  /** Who begins in a session: the agent that answered last, or the called one. */
+  readonly startWith: "last" | "called"
+  /** Ends what it surrounds when the reader of the run is late; absent where nobody reads. */
+  readonly attended: (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, unknown, R>) | undefined
   /** The events of the run so far, folded. */
   readonly progress: () => AgentResponse.AgentResponse<unknown>
   readonly notes: Notes
@@ -173,6 +187,7 @@ export type StageName =
   | "inputGuard"
   | "session"
   | "memory"
+  | "tools"
   | "skills"
 
 /**

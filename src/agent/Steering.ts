@@ -11,6 +11,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 
 /**
  * A message could not be put into a run (`not-running`: there is none, or it has its answer already; `full`: too many wait), or a run could
@@ -19,13 +20,14 @@ import type { RunId, SessionId, UserId } from "../domain/Ids.js"
  * @since 0.1.0
  * @category errors
  */
-export class SteeringError extends Schema.TaggedError<SteeringError>("effect-lexigram/agent/Steering/SteeringError")(
+export class SteeringError extends ErrorCode.TaggedError<SteeringError>("effect-lexigram/agent/Steering/SteeringError")(
   "SteeringError",
   { ...ErrorCode.fields("LEX_ERR_AGT_113"), reason: Schema.Literal("not-running", "full", "busy") }
 ) {}
 
 /**
- * A run by its id, or the one that goes on in a session. With `userId`, only a run of that user is found.
+ * A run by its id, or the one that goes on in a session. With `userId`, only a run of that user is found; without one only a run of nobody,
+ * unless the caller acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -56,6 +58,8 @@ export interface Running {
   readonly userId?: UserId | undefined
   /** Absent for runs inside of others: they do not wait for the session their outer run holds. */
   readonly sessionId?: SessionId | undefined
+  /** What the caller of the run holds: a run of the system without a user is reached by the system alone. Default nothing. */
+  readonly held?: SystemAccess.Held | undefined
 }
 
 /**
@@ -70,7 +74,7 @@ export interface Service {
    * judge it like any message of the user.
    */
   readonly steer: (target: Target, message: string) => Effect.Effect<void, SteeringError>
-  /** The run that goes on in a session. */
+  /** The run that goes on in a session, by the same rule. */
   readonly running: (sessionId: string, userId?: string | undefined) => Effect.Effect<Option.Option<RunId>>
   /**
    * What the executor does a run in. Runs of one session and user follow one another in the order in which they came; waiting is
@@ -108,12 +112,14 @@ export interface Options {
 
 interface Entry {
   readonly runId: RunId
-  readonly userId: string | undefined
+  /** One of the system: no user has it, nor nobody. */
+  readonly system: boolean
   messages: Array<string>
   open: boolean
 }
 
 interface Line {
+  readonly sessionId: string
   current: Entry | undefined
   readonly waiting: Array<Deferred.Deferred<void>>
 }
@@ -125,7 +131,10 @@ const notRunning = () =>
     hint: "Start a run with the message: one of the same session follows the one that goes on"
   })
 
-const keyOf = (sessionId: string, userId: string | undefined): string => JSON.stringify([sessionId, userId ?? null])
+// By id and user: what somebody else begins under the same id takes nobody's place.
+const lineKey = (sessionId: string, userId: string | undefined): string => JSON.stringify([sessionId, userId ?? null])
+const runKey = (runId: string, userId: string | undefined, system: boolean): string =>
+  JSON.stringify([runId, userId ?? null, system])
 
 /**
  * Steering within one process.
@@ -139,10 +148,24 @@ export const make = (options?: Options | undefined): Service => {
   const runs = new Map<string, Entry>()
   const lines = new Map<string, Line>()
 
-  const find = (target: Target): Entry | undefined => {
-    const entry =
-      "runId" in target ? runs.get(target.runId) : lines.get(keyOf(target.sessionId, target.userId))?.current
-    return entry === undefined || (target.userId !== undefined && entry.userId !== target.userId) ? undefined : entry
+  const anybodys = (target: Target): Entry | undefined => {
+    if ("runId" in target) {
+      for (const entry of runs.values()) if (entry.runId === target.runId) return entry
+    } else {
+      for (const { current, sessionId } of lines.values()) {
+        if (current !== undefined && sessionId === target.sessionId) return current
+      }
+    }
+    return undefined
+  }
+
+  const find = (target: Target, held: SystemAccess.Held): Entry | undefined => {
+    if (target.userId === undefined && SystemAccess.isGrant(held)) return anybodys(target)
+    const own =
+      "runId" in target
+        ? runs.get(runKey(target.runId, target.userId, false))
+        : lines.get(lineKey(target.sessionId, target.userId))?.current
+    return own?.system === true ? undefined : own
   }
 
   const leave = (key: string, line: Line): void => {
@@ -155,12 +178,13 @@ export const make = (options?: Options | undefined): Service => {
   /** Done when it is this run's turn; gives the turn on when it was interrupted in that very moment. */
   const turn = (
     key: string,
+    sessionId: string,
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   ): Effect.Effect<Line, SteeringError> =>
     Effect.withFiberRuntime((fiber) => {
       const known = lines.get(key)
       if (known === undefined) {
-        const line: Line = { current: undefined, waiting: [] }
+        const line: Line = { sessionId, current: undefined, waiting: [] }
         lines.set(key, line)
         return Effect.succeed(line)
       }
@@ -185,8 +209,8 @@ export const make = (options?: Options | undefined): Service => {
   return {
     enabled: true,
     steer: (target, message) =>
-      Effect.suspend(() => {
-        const entry = find(target)
+      Effect.flatMap(SystemAccess.held, (held) => {
+        const entry = find(target, held)
         if (entry === undefined || !entry.open) return notRunning()
         if (entry.messages.length >= maxMessages) {
           return new SteeringError({
@@ -199,10 +223,11 @@ export const make = (options?: Options | undefined): Service => {
         return Effect.void
       }),
     running: (sessionId, userId) =>
-      Effect.sync(() => Option.fromNullable(lines.get(keyOf(sessionId, userId))?.current?.runId)),
+      Effect.map(SystemAccess.held, (held) => Option.fromNullable(find({ sessionId, userId }, held)?.runId)),
     within: (run, use) =>
       Effect.uninterruptibleMask((restore) => {
-        const entry: Entry = { runId: run.runId, userId: run.userId, messages: [], open: true }
+        const system = run.userId === undefined && SystemAccess.isGrant(run.held)
+        const entry: Entry = { runId: run.runId, system, messages: [], open: true }
         const inbox: Inbox = {
           take: () => {
             const { messages } = entry
@@ -215,16 +240,18 @@ export const make = (options?: Options | undefined): Service => {
             return true
           }
         }
-        const key = run.sessionId === undefined ? undefined : keyOf(run.sessionId, run.userId)
+        const known = runKey(run.runId, run.userId, system)
+        const { sessionId } = run
+        const key = sessionId === undefined ? undefined : lineKey(sessionId, run.userId)
         const enter: Effect.Effect<Line | undefined, SteeringError> =
-          key === undefined ? Effect.succeed(undefined) : turn(key, restore)
+          key === undefined || sessionId === undefined ? Effect.succeed(undefined) : turn(key, sessionId, restore)
         return Effect.flatMap(enter, (line) => {
           if (line !== undefined) line.current = entry
-          runs.set(run.runId, entry)
+          runs.set(known, entry)
           return Effect.onExit(restore(use(inbox)), () =>
             Effect.sync(() => {
               entry.open = false
-              if (runs.get(run.runId) === entry) runs.delete(run.runId)
+              if (runs.get(known) === entry) runs.delete(known)
               if (line !== undefined && key !== undefined) leave(key, line)
             })
           )

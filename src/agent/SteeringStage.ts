@@ -4,9 +4,11 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import type { UserId } from "../domain/Ids.js"
 import * as Step from "../observability/Step.js"
+import * as ApprovalGate from "../tool/ApprovalGate.js"
 import { degrade, type Stage } from "./Stage.js"
-import { SteeringError } from "./Steering.js"
+import { type Inbox, SteeringError } from "./Steering.js"
 
 /**
  * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are told of as
@@ -21,13 +23,20 @@ export const stage: Stage<SteeringError> = {
     const { steering } = state.uses
     if (!steering.enabled) return next(state)
     const { parentRunId, runId } = state.run
-    return steering.within(
-      {
-        runId,
-        ...(state.userId === undefined ? {} : { userId: state.userId }),
-        ...(state.sessionId === undefined || parentRunId !== undefined ? {} : { sessionId: state.sessionId })
-      },
-      (inbox) =>
+    const { sessionId } = state
+    const within = (userId: UserId | undefined, use: (inbox: Inbox) => ReturnType<typeof next>) =>
+      steering.within(
+        {
+          runId,
+          held: state.held,
+          ...(userId === undefined ? {} : { userId }),
+          ...(sessionId === undefined || parentRunId !== undefined ? {} : { sessionId })
+        },
+        use
+      )
+    // A run inside another one that names no user is that one's user's.
+    return Effect.flatMap(ApprovalGate.Requester, (requester) =>
+      within(state.userId ?? requester.userId, (inbox) =>
         Effect.onExit(next({ ...state, inbox }), () =>
           Effect.flatMap(Step.Step, (step) => {
             const unseen = inbox.take().length
@@ -45,6 +54,7 @@ export const stage: Stage<SteeringError> = {
             return degrade(Effect.fail(error), { state, stage: "steering", orElse: undefined })
           })
         )
+      )
     )
   }
 }

@@ -179,3 +179,10 @@ export * as Steering from "./Steering.js"
  * @since 0.1.0
  */
 export * as SteeringStage from "./SteeringStage.js"
+
+/**
+ * Puts the tools of a registry beside the agent's own.
+ *
+ * @since 0.1.0
+ */
+export * as ToolStage from "./ToolStage.js"

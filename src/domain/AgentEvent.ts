@@ -4,8 +4,10 @@
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
 import * as SecretText from "../internal/SecretText.js"
 import { RunId } from "./Ids.js"
+import * as PublicView from "./PublicView.js"
 import { Usage } from "./Usage.js"
 
 const NAME = "effect-lexigram/domain/AgentEvent"
@@ -151,7 +153,7 @@ export const Thought = event("Thought", { step: Schema.Number, text: Schema.Stri
  */
 export const Plan = event("Plan", { steps: Schema.Array(PlanStep) })
 /**
- * A tool is about to run. `params` are what the model sent, before they are checked.
+ * A tool is about to run. `params` are what the model sent, before they are checked; `secret` names those that nobody else may see.
  *
  * @since 0.1.0
  * @category schemas
@@ -160,7 +162,8 @@ export const ToolCall = event("ToolCall", {
   step: Schema.Number,
   id: Schema.String,
   name: Schema.String,
-  params: Schema.Unknown
+  params: Schema.Unknown,
+  secret: Schema.optional(Schema.Array(Schema.String))
 })
 /**
  * A tool ended. `observation` is the text the model reads, `result` the encoded value; `error` is there when the call failed.
@@ -191,6 +194,7 @@ export const ApprovalRequested = event("ApprovalRequested", {
   toolCallId: Schema.String,
   name: Schema.String,
   params: Schema.Unknown,
+  secret: Schema.optional(Schema.Array(Schema.String)),
   reason: Schema.optional(Schema.String)
 })
 /**
@@ -206,12 +210,17 @@ export const ApprovalResolved = event("ApprovalResolved", {
   reason: Schema.optional(Schema.String)
 })
 /**
- * Work was handed to another agent, whose run is `childRunId`.
+ * Work was handed to another agent, whose run is `childRunId`. `handoff`: the other agent answers in place of this one.
  *
  * @since 0.1.0
  * @category schemas
  */
-export const Delegated = event("Delegated", { toAgent: Schema.String, childRunId: RunId, message: Schema.String })
+export const Delegated = event("Delegated", {
+  toAgent: Schema.String,
+  childRunId: RunId,
+  message: Schema.String,
+  handoff: Schema.optional(Schema.Literal(true))
+})
 /**
  * A judgement of an answer or a trial.
  *
@@ -402,3 +411,24 @@ export const errorInfo = (error: unknown): ErrorInfo => {
     ...(hint === undefined ? {} : { hint: SecretText.redact(cut(hint, 2000)) })
   }
 }
+
+/**
+ * What a public view shows beyond the usual.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PublicViewOptions extends PublicView.Options {}
+
+export { publicError, publicView } from "./PublicView.js"
+
+/**
+ * The events of a stream as `publicView` shows them. The stream fails with the public view of its error: code, class, a fixed sentence.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const publicStream =
+  (options: PublicViewOptions = {}) =>
+  <E, R>(self: Stream.Stream<AgentEvent, E, R>): Stream.Stream<AgentEvent, ErrorInfo, R> =>
+    PublicView.stream(self, options, errorInfo)

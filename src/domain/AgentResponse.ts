@@ -43,6 +43,25 @@ export interface ReasoningStep {
 }
 
 /**
+ * How a run went, in numbers.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Metadata {
+  /** The name of its strategy; empty when its start is not among the events. */
+  readonly strategy: string
+  /** Steps of the strategy that began. */
+  readonly iterations: number
+  /** How often a plan was changed: steps were given up or failed, and others came. */
+  readonly replans: number
+  /** How often work was handed to another agent. */
+  readonly delegations: number
+  /** To whom it was handed, each once, in the order of their first work. */
+  readonly agentsUsed: ReadonlyArray<string>
+}
+
+/**
  * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is absent unless
  * the price of every model call is known.
  *
@@ -51,7 +70,10 @@ export interface ReasoningStep {
  */
 export interface AgentResponse<out Output = string> {
   readonly runId: RunId
+  /** Who answered: the last agent of `path`. */
   readonly agent: string
+  /** The agents that had the conversation, in order: first the one that was run, then those it was handed over to. */
+  readonly path: ReadonlyArray<string>
   /** What the run was asked; empty when its start is not among the events. */
   readonly input: string
   readonly message: string
@@ -69,6 +91,7 @@ export interface AgentResponse<out Output = string> {
   readonly error?: ErrorInfo | undefined
   readonly interrupted: boolean
   readonly sessionId?: string | undefined
+  readonly metadata: Metadata
   /** Things that failed without breaking the run. */
   readonly degraded: ReadonlyArray<{ readonly stage: string; readonly error: ErrorInfo }>
 }
@@ -88,6 +111,15 @@ interface OpenStep {
   readonly at: number
   thought?: string
   readonly toolCalls: Array<ToolExecutionRecord>
+}
+
+/** Steps came that were not planned before, because others were given up, failed or left out. A plan that only grows is the same plan. */
+const isReplanned = (before: ReadonlyArray<PlanStep>, after: ReadonlyArray<PlanStep>): boolean => {
+  const keyOf = ({ description, id }: PlanStep) => `${id} ${description}`
+  const planned = new Set(before.map(keyOf))
+  if (after.every((step) => planned.has(keyOf(step)))) return false
+  const going = new Set(after.filter(({ status }) => status === "pending" || status === "completed").map(keyOf))
+  return before.some((step) => !going.has(keyOf(step)))
 }
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
@@ -112,7 +144,9 @@ export interface Fold {
  */
 export const fold = (): Fold => {
   let runId: RunId | undefined
-  let agent = ""
+  const path: Array<string> = []
+  // The runs that the conversation was handed over to.
+  const holders = new Set<RunId>()
   let input = ""
   let startedAt = 0
   let lastAt = 0
@@ -128,6 +162,11 @@ export const fold = (): Fold => {
   let error: ErrorInfo | undefined
   let interrupted = false
   let sessionId: string | undefined
+  let strategy = ""
+  let iterations = 0
+  let replans = 0
+  let delegations = 0
+  const agentsUsed = new Set<string>()
   const degraded: Array<{ readonly stage: string; readonly error: ErrorInfo }> = []
   const steps: Array<OpenStep> = []
   const toolCalls: Array<Mutable<ToolExecutionRecord>> = []
@@ -150,14 +189,20 @@ export const fold = (): Fold => {
       }
       if (runId === undefined) {
         runId = event.runId
-        agent = event.agent
+        path.push(event.agent)
+        holders.add(runId)
         startedAt = event.at
+      }
+      if (event._tag === "Delegated" && event.handoff === true && holders.has(event.runId)) {
+        if (path.at(-1) !== event.toAgent) path.push(event.toAgent)
+        holders.add(event.childRunId)
       }
       if (event.runId !== runId) return
       lastAt = event.at
       switch (event._tag) {
         case "Started": {
           input = event.input
+          strategy = event.strategy
           sessionId = event.sessionId
           return
         }
@@ -167,6 +212,7 @@ export const fold = (): Fold => {
         }
         case "StepStarted": {
           text = []
+          iterations += 1
           stepOf(event.step, event.at)
           return
         }
@@ -179,7 +225,13 @@ export const fold = (): Fold => {
           return
         }
         case "Plan": {
+          if (plan !== undefined && isReplanned(plan, event.steps)) replans += 1
           plan = event.steps
+          return
+        }
+        case "Delegated": {
+          delegations += 1
+          agentsUsed.add(event.toAgent)
           return
         }
         case "ToolCall": {
@@ -233,7 +285,8 @@ export const fold = (): Fold => {
       // Asked for several times a run: fields are set one by one, which costs a third of spreading them.
       const response: Mutable<AgentResponse<unknown>> = {
         runId: runId ?? ("" as RunId),
-        agent,
+        agent: path.at(-1) ?? "",
+        path: path.slice(),
         input,
         message: message === "" && finishReason === undefined ? text.join("") : message,
         output: output === undefined ? message : output.value,
@@ -243,6 +296,7 @@ export const fold = (): Fold => {
         modelCalls,
         durationMs: durationMs ?? lastAt - startedAt,
         interrupted,
+        metadata: { strategy, iterations, replans, delegations, agentsUsed: Array.from(agentsUsed) },
         degraded
       }
       if (plan !== undefined) response.plan = plan

@@ -40,6 +40,8 @@ export const table = {
   LEX_ERR_AGT_113: "SteeringError",
   LEX_ERR_AGT_114: "HandoffError",
   LEX_ERR_AGT_115: "ModuleGraphError",
+  LEX_ERR_AGT_116: "ToolCallLimitError",
+  LEX_ERR_AGT_117: "ReaderTimeoutError",
   LEX_ERR_LLM_001: "LlmError",
   LEX_ERR_LLM_100: "LlmAuthenticationError",
   LEX_ERR_LLM_101: "LlmRateLimitError",
@@ -80,6 +82,7 @@ export const table = {
   LEX_ERR_SKILL_113: "SkillSourceError",
   LEX_ERR_SKILL_115: "SkillAccessError",
   LEX_ERR_SKILL_116: "DateTimeError",
+  LEX_ERR_SKILL_117: "WebBrowseError",
   LEX_ERR_MEM_001: "MemoryError",
   LEX_ERR_MEM_002: "ConsolidationError",
   LEX_ERR_MEM_003: "StorageError",
@@ -173,3 +176,28 @@ export const fields = <const Code extends ErrorCode>(code: Code) => ({
   hint: Schema.optional(Schema.String),
   cause: Schema.optional(Schema.Defect)
 })
+
+type ErrorClass = new (...args: ReadonlyArray<any>) => Error & { readonly hint?: unknown }
+
+/** Puts the hint below the message of the stack. `Cause.pretty` takes from there what it prints below the message. */
+const withHintInStack = (Base: ErrorClass) =>
+  class extends Base {
+    constructor(...args: ReadonlyArray<any>) {
+      super(...args)
+      const { hint, message, name, stack } = this
+      if (typeof hint !== "string" || stack === undefined) return
+      const frames = stack.indexOf("\n    at ")
+      this.stack = `${name}: ${message}\n    hint: ${hint}${frames === -1 ? "" : stack.slice(frames)}`
+    }
+  }
+
+/**
+ * `Schema.TaggedError` for errors with a `hint`: whatever prints the error with its stack, as `Cause.pretty` and Node do, prints the hint
+ * below the message. `message` holds no hint.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const TaggedError: typeof Schema.TaggedError = (identifier) => (tag, fields, annotations) =>
+  // The type of the class survives: the subclass has the same fields, statics and constructor.
+  withHintInStack(Schema.TaggedError<any>(identifier)(tag, fields, annotations as any) as any) as any

@@ -35,6 +35,21 @@ export * as IdGenerator from "./IdGenerator.js"
 export * as Ids from "./Ids.js"
 
 /**
+ * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ *
+ * @since 0.1.0
+ */
+export * as ReaderTimeout from "./ReaderTimeout.js"
+
+/**
+ * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
+ * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
+ *
+ * @since 0.1.0
+ */
+export * as SystemAccess from "./SystemAccess.js"
+
+/**
  * Tokens used by model calls. A field that no provider reported is absent, never zero.
  *
  * @since 0.1.0

@@ -18,112 +18,14 @@ import type * as FiberRefs from "effect/FiberRefs"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as RuntimeFlags from "effect/RuntimeFlags"
+import { type Beat, type Options, Watch, within } from "./Watch.js"
 
-/**
- * Which limit passed.
- *
- * @since 0.1.0
- * @category models
- */
-export type Phase = "whole" | "first-part" | "gap"
-
-/**
- * Called synchronously for every part that arrives. `hold` stops the gap limit until the next beat: for the time in which the consumer
- * of the parts is the slow one. The limit on the whole runs on.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Beat {
-  (): void
-  readonly hold: () => void
-}
-
-/**
- * Limits in milliseconds; one that is absent or infinite does not exist. `gap` counts from the first beat.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Options<E> {
-  readonly whole?: number | undefined
-  readonly first?: number | undefined
-  readonly gap?: number | undefined
-  readonly onTimeout: (phase: Phase, limit: number) => E
-}
+export type { Beat, Options, Phase } from "./Watch.js"
 
 /** What a timer of the platform can wait at most. */
 const maxTimer = 2 ** 31 - 1
 
-/** Below the rounding of the clock: a timer that wakes this early is on time. */
-const tolerance = 0.01
-
 const noBeat: Beat = Object.assign(() => {}, { hold: () => {} })
-
-const limit = (millis: number | undefined): number =>
-  millis === undefined || Number.isNaN(millis) ? Number.POSITIVE_INFINITY : Math.max(0, millis)
-
-class Watch {
-  readonly started: number
-  readonly whole: number
-  readonly first: number
-  readonly gap: number
-  readonly beat: Beat
-  last: number | undefined
-  held = false
-  timedOut: { readonly phase: Phase; readonly limit: number } | undefined
-
-  constructor(
-    readonly clock: Clock.Clock,
-    options: Options<unknown>
-  ) {
-    this.whole = limit(options.whole)
-    this.first = limit(options.first)
-    this.gap = limit(options.gap)
-    this.started = this.now()
-    // A limit on the whole alone needs no beats.
-    this.beat =
-      options.first === undefined && options.gap === undefined
-        ? noBeat
-        : Object.assign(() => this.mark(false), { hold: () => this.mark(true) })
-  }
-
-  private mark(held: boolean): void {
-    this.held = held
-    this.last = this.now()
-  }
-
-  // The wall clock may be set while a call runs; the nanosecond clock of `Clock` is monotonic.
-  now(): number {
-    return Number(this.clock.unsafeCurrentTimeNanos()) / 1_000_000
-  }
-
-  /** Milliseconds until the next look. A limit that passed is noted in `timedOut`. */
-  check(): number {
-    const now = this.now()
-    const whole = this.started + this.whole - now
-    if (whole < tolerance) return this.expire("whole", this.whole)
-    if (this.last === undefined) {
-      const first = this.started + this.first - now
-      if (first < tolerance) return this.expire("first-part", this.first)
-      return Math.min(whole, first, this.gap)
-    }
-    if (this.held) return Math.min(whole, this.gap)
-    const gap = this.last + this.gap - now
-    if (gap < tolerance) return this.expire("gap", this.gap)
-    return Math.min(whole, gap)
-  }
-
-  /** When to look for the first time: never later than any limit can pass, so that a beat only has to note the time. */
-  initial(): number {
-    return Math.min(this.whole, this.first, this.gap)
-  }
-
-  private expire(phase: Phase, millis: number): number {
-    this.timedOut = { phase, limit: millis }
-    return 0
-  }
-}
 
 const wait = (millis: number): Duration.Duration => Duration.millis(Math.min(Math.ceil(millis), maxTimer))
 
@@ -150,7 +52,7 @@ const settle = <A, E, E2>(
   watch: Watch,
   options: Options<E2>
 ): Effect.Effect<A, E | E2> => {
-  if (watch.timedOut === undefined) {
+  if (watch.ended === undefined) {
     return sameRefs(refs, child.getFiberRefs()) ? exit : Effect.zipRight(child.inheritAll, exit)
   }
   return expired(watch, Exit.isFailure(exit) ? exit.cause : undefined, options)
@@ -163,8 +65,8 @@ const expired = <E, E2>(
   options: Options<E2>
 ): Effect.Effect<never, E2> =>
   Effect.failCauseSync(() => {
-    const { limit, phase } = watch.timedOut as NonNullable<Watch["timedOut"]>
-    const cause = Cause.fail(options.onTimeout(phase, limit))
+    const ended = watch.ended as NonNullable<Watch["ended"]>
+    const cause = Cause.fail("error" in ended ? (ended.error as E2) : options.onTimeout(ended.phase, ended.limit))
     // A finalizer that dies while the effect is interrupted is a bug that must stay visible.
     const defects = made === undefined ? Option.none() : Cause.keepDefects(made)
     return Option.isSome(defects) ? Cause.sequential(cause, defects.value) : cause
@@ -173,6 +75,29 @@ const expired = <E, E2>(
 /** Stops the timer; the Effect, where there is one, ends when the timer's fiber has. */
 type Stop = () => Effect.Effect<void> | undefined
 
+/** Looks at the watch whenever something may have passed, and not while it is paused. */
+const ticking = (
+  watch: Watch,
+  scheduler: Clock.ClockScheduler,
+  look: () => number,
+  first: Duration.Duration
+): (() => undefined) => {
+  const tick = (): void => {
+    if (watch.ended !== undefined) return
+    if (watch.isPaused) {
+      watch.onResume = tick
+      return
+    }
+    const next = look()
+    if (watch.ended === undefined) cancel = scheduler.unsafeSchedule(tick, wait(next))
+  }
+  let cancel = scheduler.unsafeSchedule(tick, first)
+  return () => {
+    watch.onResume = undefined
+    cancel()
+  }
+}
+
 const startTimer = (
   watch: Watch,
   child: Fiber.RuntimeFiber<unknown, unknown>,
@@ -180,24 +105,25 @@ const startTimer = (
   scheduler: Clock.ClockScheduler | undefined,
   by: FiberId.FiberId
 ): Stop => {
+  if (watch.isEndless) return () => undefined
   const look = (): number => {
     const next = watch.check()
-    if (watch.timedOut !== undefined) child.unsafeInterruptAsFork(by)
+    if (watch.ended !== undefined) child.unsafeInterruptAsFork(by)
     return next
   }
   if (scheduler !== undefined) {
-    const tick = (): void => {
-      const next = look()
-      if (watch.timedOut === undefined) cancel = scheduler.unsafeSchedule(tick, wait(next))
-    }
-    let cancel = scheduler.unsafeSchedule(tick, wait(watch.initial()))
-    return () => void cancel()
+    return ticking(watch, scheduler, look, wait(watch.initial()))
   }
-  const loop = (millis: number): Effect.Effect<void> =>
-    Effect.flatMap(watch.clock.sleep(wait(millis)), () => {
-      const next = look()
-      return watch.timedOut === undefined ? loop(next) : Effect.void
-    })
+  const resumed = Effect.async<void>((resume) => {
+    watch.onResume = () => resume(Effect.void)
+  })
+  const loop = (millis: number): Effect.Effect<void> => Effect.flatMap(watch.clock.sleep(wait(millis)), again)
+  const again = (): Effect.Effect<void> => {
+    if (watch.ended !== undefined) return Effect.void
+    if (watch.isPaused) return Effect.flatMap(resumed, again)
+    const next = look()
+    return watch.ended === undefined ? loop(next) : Effect.void
+  }
   const timer = Runtime.runFork(runtime, loop(watch.initial()))
   return () => Fiber.interruptAs(timer, by)
 }
@@ -219,12 +145,17 @@ export const run = <A, E, R, E2>(
   effect: (beat: Beat) => Effect.Effect<A, E, R>,
   options: Options<E2>
 ): Effect.Effect<A, E | E2, R> => {
-  if (options.whole === undefined && options.first === undefined && options.gap === undefined) {
+  if (
+    options.whole === undefined &&
+    options.first === undefined &&
+    options.gap === undefined &&
+    options.ending === undefined
+  ) {
     return Effect.suspend(() => effect(noBeat))
   }
   return Effect.withFiberRuntime<A, E | E2, R>((parent, status) => {
     const clock = Context.get(parent.currentDefaultServices, Clock.Clock)
-    const watch = new Watch(clock, options)
+    const watch = new Watch(clock, options, parent)
     const scheduler = schedulerOf(clock)
     if (scheduler !== undefined && RuntimeFlags.interruptible(status.runtimeFlags) && hasNoChildren(parent)) {
       return Exit.isExit(scheduler) && Exit.isSuccess(scheduler)
@@ -236,6 +167,15 @@ export const run = <A, E, R, E2>(
       Effect.suspend(() => forked(effect, restore, options, watch, parent, status.runtimeFlags, scheduler))
     )
   })
+}
+
+const inside = <A, E, R>(
+  effect: (beat: Beat) => Effect.Effect<A, E, R>,
+  watch: Watch,
+  options: Options<unknown>
+): Effect.Effect<A, E, R> => {
+  const begun = Effect.suspend(() => effect(watch.beat))
+  return options.pausable === true ? within(begun, watch) : begun
 }
 
 /** An interruption reaches all children of a fiber: those it had before must not pay for this effect's deadline. */
@@ -283,6 +223,7 @@ class Queue {
   ) {}
 
   add(call: Inline<unknown>): void {
+    call.queue = this
     call.previous = this.last
     if (this.last === undefined) this.first = call
     else this.last.next = call
@@ -305,6 +246,7 @@ class Queue {
     else next.previous = previous
     call.next = undefined
     call.previous = undefined
+    call.queue = undefined
     if (this.first !== undefined) return
     this.cancel?.()
     this.cancel = undefined
@@ -313,8 +255,13 @@ class Queue {
 
   private look(): void {
     for (let call = this.first; call !== undefined; call = this.first) {
+      if (call.watch.wasPaused) {
+        this.remove(call)
+        call.tick(0)
+        continue
+      }
       const left = call.watch.check()
-      if (call.watch.timedOut === undefined) {
+      if (call.watch.ended === undefined) {
         this.cancel = this.scheduler.unsafeSchedule(() => {
           this.cancel = undefined
           this.look()
@@ -355,35 +302,37 @@ const queueOf = (clock: Clock.Clock, scheduler: Clock.ClockScheduler, limit: num
  */
 class Inline<out E2> {
   private by: FiberId.FiberId | undefined
-  private readonly stop: () => void
+  private readonly unsubscribe: (() => void) | undefined
+  private stopTicking: (() => void) | undefined
+  /** The queue it stands in. */
+  queue: Queue | undefined
   next: Inline<unknown> | undefined
   previous: Inline<unknown> | undefined
 
   constructor(
     private readonly fiber: Fiber.RuntimeFiber<unknown, unknown>,
-    scheduler: Clock.ClockScheduler,
+    private readonly scheduler: Clock.ClockScheduler,
     readonly watch: Watch,
     private readonly options: Options<E2>
   ) {
-    this.stop = watch.beat === noBeat ? this.queued(scheduler) : this.timed(scheduler)
+    this.unsubscribe = options.ending?.((error) => {
+      if (watch.ended !== undefined) return
+      watch.ended = { error }
+      this.expire()
+    })
+    if (watch.isEndless) return
+    if (options.first !== undefined || options.gap !== undefined) this.tick(watch.initial())
+    else queueOf(watch.clock, scheduler, watch.whole).add(this)
   }
 
-  private queued(scheduler: Clock.ClockScheduler): () => void {
-    const queue = queueOf(this.watch.clock, scheduler, this.watch.whole)
-    queue.add(this)
-    return () => {
-      if (this.by === undefined) queue.remove(this)
-    }
-  }
-
-  private timed(scheduler: Clock.ClockScheduler): () => void {
-    const tick = (): void => {
+  /** Looks at the time with a timer of its own. */
+  tick(first: number): void {
+    const look = (): number => {
       const left = this.watch.check()
-      if (this.watch.timedOut === undefined) cancel = scheduler.unsafeSchedule(tick, wait(left))
-      else this.expire()
+      if (this.watch.ended !== undefined) this.expire()
+      return left
     }
-    let cancel = scheduler.unsafeSchedule(tick, wait(this.watch.initial()))
-    return () => void cancel()
+    this.stopTicking = ticking(this.watch, this.scheduler, look, wait(first))
   }
 
   expire(): void {
@@ -393,7 +342,9 @@ class Inline<out E2> {
 
   /** Stops the time. What the call comes to when it was up before; otherwise what the effect made of it stands. */
   end(cause: Cause.Cause<unknown> | undefined): Effect.Effect<never, E2> | undefined {
-    this.stop()
+    this.queue?.remove(this)
+    this.stopTicking?.()
+    this.unsubscribe?.()
     const { by } = this
     if (by === undefined) return undefined
     return Effect.zipRight(
@@ -412,7 +363,7 @@ const inline = <A, E, R, E2>(
 ): Effect.Effect<A, E | E2, R> =>
   Effect.uninterruptibleMask((restore) => {
     const deadline = new Inline(parent, scheduler, watch, options)
-    return Effect.matchCauseEffect(restore(Effect.suspend(() => effect(watch.beat))), {
+    return Effect.matchCauseEffect(restore(inside(effect, watch, options)), {
       onSuccess: (value) => deadline.end(undefined) ?? Effect.succeed(value),
       onFailure: (cause): Effect.Effect<never, E | E2> => deadline.end(cause) ?? Effect.failCause(cause)
     })
@@ -425,6 +376,8 @@ const inline = <A, E, R, E2>(
  * @category models
  */
 export interface Armed<E> {
+  /** What the context of the effect has to hold as `Enclosing` where the deadline can be paused. */
+  readonly watch: Watch
   /** Stops it; called once, when the effect has ended. What the call comes to when the time was up before. */
   readonly end: (cause: Cause.Cause<unknown> | undefined) => Effect.Effect<never, E> | undefined
 }
@@ -445,7 +398,7 @@ export const arm = <E>(
   const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
   const scheduler = schedulerOf(clock)
   return scheduler !== undefined && Exit.isExit(scheduler) && Exit.isSuccess(scheduler)
-    ? new Inline(fiber, scheduler.value as Clock.ClockScheduler, new Watch(clock, options), options)
+    ? new Inline(fiber, scheduler.value as Clock.ClockScheduler, new Watch(clock, options, fiber), options)
     : undefined
 }
 
@@ -464,15 +417,21 @@ const forked = <A, E, R, E2>(
     fiberRefs: refs,
     runtimeFlags: RuntimeFlags.enable(flags, RuntimeFlags.Interruption)
   })
-  const child = Runtime.runFork(
-    runtime as Runtime.Runtime<R>,
-    Effect.suspend(() => effect(watch.beat))
-  )
+  const child = Runtime.runFork(runtime as Runtime.Runtime<R>, inside(effect, watch, options))
   const exit = child.unsafePoll()
   if (exit !== null) return settle(child, refs, exit, watch, options)
   const awaited = Effect.async<Exit.Exit<A, E>>((resume) => child.addObserver((exit) => resume(Effect.succeed(exit))))
   const guard = (scheduler: Clock.ClockScheduler | undefined): Effect.Effect<A, E | E2> => {
-    const stop = startTimer(watch, child, runtime, scheduler, parent.id())
+    const unsubscribe = options.ending?.((error) => {
+      if (watch.ended !== undefined) return
+      watch.ended = { error }
+      child.unsafeInterruptAsFork(parent.id())
+    })
+    const stopTimer = startTimer(watch, child, runtime, scheduler, parent.id())
+    const stop: Stop = () => {
+      unsubscribe?.()
+      return stopTimer()
+    }
     return Effect.matchCauseEffect(restore(awaited), {
       onSuccess: (exit) => {
         const stopped = stop()

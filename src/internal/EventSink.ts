@@ -4,15 +4,29 @@
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
+import * as Deadline from "./Deadline.js"
+import * as Watch from "./Watch.js"
 
-export interface EventSink<in A, in E> {
+/** How long a producer waits for its reader, in milliseconds, and how a stream fails whose reader takes longer. */
+export interface Patience<out E> {
+  readonly limit: number
+  readonly onLate: (limit: number) => E
+}
+
+export interface EventSink<in A, in out E> {
   readonly push: (value: A) => void
   /** What a producer waits for while `capacity` values are unread. */
   readonly settle: () => Effect.Effect<void> | undefined
+  /**
+   * Ends the effect with the error of a late reader, once a producer has waited for room longer than the reader may take. From then on
+   * nobody waits for the reader.
+   */
+  readonly attended: <B, E2, R>(effect: Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
   /** Ends the stream after what was pushed; the first call counts. */
   readonly done: (exit: Exit.Exit<unknown, E>) => void
 }
@@ -21,12 +35,14 @@ interface Queue<in out A, in out E> extends EventSink<A, E> {
   readonly channel: Channel.Channel<Chunk.Chunk<A>, unknown, E, unknown, void, unknown>
 }
 
-const make = <A, E>(capacity: number): Queue<A, E> => {
+const make = <A, E>(capacity: number, patience: Patience<E>, border: Watch.Watch | undefined): Queue<A, E> => {
   let buffer: Array<A> = []
   let end: Exit.Exit<unknown, E> | undefined
   let reader: ((effect: Effect.Effect<Chunk.Chunk<A> | undefined, E>) => void) | undefined
   let writers: Array<(effect: Effect.Effect<void>) => void> = []
   let wakeScheduled = false
+  let isLate = false
+  let endAttended: ((error: E) => void) | undefined
 
   const release = () => {
     if (writers.length === 0) return
@@ -57,13 +73,26 @@ const make = <A, E>(capacity: number): Queue<A, E> => {
       resume(next)
     })
   }
-  const drained: Effect.Effect<void> = Effect.async<void>((resume) => {
+  const giveUp = (error: E) => {
+    isLate = true
+    release()
+    endAttended?.(error)
+  }
+  const room: Effect.Effect<void> = Effect.async<void>((resume) => {
     if (buffer.length < capacity || end !== undefined) return resume(Effect.void)
     writers.push(resume)
     return Effect.sync(() => {
       writers = writers.filter((waiting) => waiting !== resume)
     })
   })
+  // Limits inside the producer do not count the reader's time. Those around the reader do: they limit the reader, too.
+  const drained: Effect.Effect<void> = Watch.outside(
+    Effect.catchAll(
+      Deadline.run(() => room, { whole: patience.limit, onTimeout: (_phase, limit) => patience.onLate(limit) }),
+      (error) => Effect.sync(() => giveUp(error))
+    ),
+    border
+  )
   const pull: Effect.Effect<Chunk.Chunk<A> | undefined, E> = Effect.suspend(
     () =>
       take() ??
@@ -86,7 +115,17 @@ const make = <A, E>(capacity: number): Queue<A, E> => {
       buffer.push(value)
       wake()
     },
-    settle: () => (buffer.length >= capacity ? drained : undefined),
+    settle: () => (buffer.length >= capacity && !isLate ? drained : undefined),
+    attended: (effect) =>
+      Deadline.run(() => effect, {
+        ending: (end: (error: E) => void) => {
+          endAttended = end
+          return () => {
+            endAttended = undefined
+          }
+        },
+        onTimeout: (_phase, limit) => patience.onLate(limit)
+      }),
     done: (exit) => {
       if (end !== undefined) return
       end = exit
@@ -97,25 +136,32 @@ const make = <A, E>(capacity: number): Queue<A, E> => {
   }
 }
 
+interface Options<out E> {
+  readonly capacity: number
+  readonly patience: (context: Context.Context<never>) => Patience<E>
+}
+
 /**
  * What a producer pushes, as a Stream. The producer runs in a fiber of its own from the first pull on, and ends the stream as it ends;
  * stopping the stream interrupts it and waits for it. A plain chain of channels: each stream inside of another costs as much again a chunk.
  */
 export const stream = <A, E, R>(
-  options: { readonly capacity: number },
+  options: Options<E>,
   produce: (sink: EventSink<A, E>) => Effect.Effect<unknown, E, R>
 ): Stream.Stream<A, E, R> =>
   Stream.fromChannel(
     Channel.acquireUseRelease(
-      Effect.suspend(() => {
-        const queue = make<A, E>(options.capacity)
-        const running = Effect.onExit(
-          Effect.suspend(() => produce(queue)),
-          (exit) => Effect.sync(() => queue.done(exit))
-        )
-        // What acquires is not interruptible; what it starts has to be.
-        return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
-      }),
+      Effect.withFiberRuntime<{ readonly queue: Queue<A, E>; readonly fiber: Fiber.Fiber<unknown, E> }, never, R>(
+        (reader) => {
+          const queue = make<A, E>(options.capacity, options.patience(reader.currentContext), Watch.enclosing(reader))
+          const running = Effect.onExit(
+            Effect.suspend(() => produce(queue)),
+            (exit) => Effect.sync(() => queue.done(exit))
+          )
+          // What acquires is not interruptible; what it starts has to be.
+          return Effect.map(Effect.forkDaemon(Effect.interruptible(running)), (fiber) => ({ queue, fiber }))
+        }
+      ),
       ({ queue }) => queue.channel,
       ({ fiber }) => Fiber.interrupt(fiber)
     )

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as JsonRepair from "./JsonRepair.js"
 import * as ReActInput from "./ReActInput.js"
 import * as ReActMarker from "./ReActMarker.js"
 
@@ -120,7 +121,51 @@ export const readBracket = (
   return { _tag: "Call", tool: tool ?? name, input: { value: record ?? (raw === "" ? {} : raw), raw, end } }
 }
 
+interface Parentheses {
+  readonly name: string
+  /** What stands in the parentheses, unless it is a remark. */
+  readonly input: ReActInput.Input | undefined
+  readonly end: number
+}
+
+const parenthesesName = /^[*`"']{0,3}([A-Za-z_][\w .:/-]{0,127}?)[*`"']{0,3}([ \t]{0,4})\(\s{0,8}/
+const closing = /^\s{0,8}\)[*`"'.;\s]{0,8}(?=\n|$)/
+
+/**
+ * `name({…})`, `name("text")` or `name (remark)` that begins at `from`. An object may span lines, anything else ends with its line.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const readParentheses = (text: string, from: number, lineEnd: number): Parentheses | undefined => {
+  const match = parenthesesName.exec(text.slice(from, from + 2 * maxName))
+  if (match === null || from + match[0].trimEnd().length > lineEnd) return undefined
+  const name = match[1]!
+  const open = from + match[0].length
+  const balanced = text[open] === "{" ? JsonRepair.balancedAt(text, open) : undefined
+  if (balanced !== undefined) {
+    const closed = closing.exec(text.slice(balanced.end, balanced.end + 32))
+    const value = closed === null ? undefined : ReActInput.leadingRecord(balanced.text)
+    if (closed === null || value === undefined) return undefined
+    const end = balanced.end + closed[0].trimEnd().length
+    return { name, input: { value, raw: text.slice(open, balanced.end), end }, end }
+  }
+  if (open > lineEnd) return undefined
+  const line = text.slice(open, lineEnd)
+  const close = line.lastIndexOf(")")
+  if (close === -1 || closing.exec(line.slice(close)) === null) return undefined
+  const raw = line.slice(0, close).trim()
+  const isRemark = raw === "" || (match[2] !== "" && !/^["'`]/.test(raw))
+  return { name, input: isRemark ? undefined : { value: ReActInput.decode(raw), raw, end: lineEnd }, end: lineEnd }
+}
+
 const nameless = /^(?:$|[{`~])/
+
+const afterSpaces = (text: string, from: number): number => {
+  let at = from
+  while (text[at] === " " || text[at] === "\t") at++
+  return at
+}
 
 /**
  * The action of a marker.
@@ -141,18 +186,24 @@ export const read = (text: string, marker: ReActMarker.Marker, tools: Tools): Re
   const inline = inlineInput.exec(text.slice(start, end))
   const nameEnd = inline === null ? end : start + inline.index
   const written = nameEnd - start > 4 * maxName ? "" : text.slice(start, nameEnd).trim()
-  const name = unwrapName(written)
-  const known = knownTool(name, tools)
+  const whole = unwrapName(written)
+  let known = knownTool(whole, tools)
   if (known === undefined && inline === null && written !== "") {
     const bracket = readBracket(text, text.indexOf(written, start), tools)
     if (bracket !== undefined) return bracket
   }
+  const parentheses = known === undefined ? readParentheses(text, afterSpaces(text, start), nameEnd) : undefined
+  const name = parentheses?.name ?? whole
+  if (parentheses !== undefined) {
+    known = knownTool(name, tools)
+    end = Math.max(end, parentheses.end)
+  }
   const next = inline === null ? ReActMarker.next(text, ReActMarker.nextLine(text, end), ReActMarker.kinds) : undefined
   const region = inline === null ? (next?.line ?? text.length) : end
-  let input: ReActInput.Input = { value: {}, raw: "", end: nameEnd }
+  let input: ReActInput.Input = parentheses?.input ?? { value: {}, raw: "", end: nameEnd }
   if (inline !== null) input = ReActInput.read(text, nameEnd + inline[0].length)
   else if (next?.kind === "input") input = ReActInput.read(text, next.content)
-  else {
+  else if (parentheses?.input === undefined) {
     const unlabelled = text.slice(nameEnd, region).trim()
     const value =
       unlabelled.startsWith("{") || ReActMarker.isFence(unlabelled) ? ReActInput.decode(unlabelled) : undefined

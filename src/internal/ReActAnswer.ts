@@ -1,6 +1,6 @@
 /**
- * Where the final answer of a ReAct completion ends: at an invented observation or a whole action, unless a closed fence quotes it. Read
- * line by line, so that an answer can be handed on while it is written.
+ * Where the final answer of a ReAct completion ends: at a whole action, unless a closed fence quotes it. A line that begins like an
+ * observation is text of the answer. Read line by line, so that an answer can be handed on while it is written.
  *
  * @since 0.1.0
  */
@@ -53,7 +53,6 @@ export const make = (isWrapped: boolean): ReActAnswer => {
         action = undefined
         let end = marker.kind === "input" && before !== undefined ? cut(before.at, before.fenced) : undefined
         if (marker.kind === "thought" && !fenced) thought = at
-        else if (marker.kind === "observation") end ??= cut(at, fenced)
         else if (marker.kind === "action") {
           if (inlineInput.test(line.slice(marker.content))) end ??= cut(thought ?? at, fenced)
           else action = { at: thought ?? at, fenced }

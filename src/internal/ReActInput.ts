@@ -92,13 +92,16 @@ const decodeFenced = (block: string): unknown => {
   return record ?? block
 }
 
+// `Action Input:** x` closes the emphasis of its marker; `**/*.ts` is an input.
+const closesEmphasis = /^\*\*(?=\s|$)/
+
 /**
  * An input as written, without the emphasis and the fence of its surroundings.
  *
  * @since 0.1.0
  * @category conversions
  */
-export const bare = (raw: string): string => withoutForeignFence(raw.startsWith("**") ? raw.slice(2).trim() : raw)
+export const bare = (raw: string): string => withoutForeignFence(raw.replace(closesEmphasis, "").trim())
 
 /**
  * The value of an input as written: decoded or repaired JSON, `{}` for none, else the text without enclosing quotes. Fenced code

@@ -50,7 +50,7 @@ export const kinds: ReadonlyArray<Kind> = ["thought", "input", "action", "observ
 export const boundaries: ReadonlyArray<Kind> = ["thought", "input", "action", "observation", "final"]
 
 const pattern =
-  /^[ \t]{0,32}(?:(?:#{1,6}|[-+•]|\*(?!\*)|\d{1,3}[.)])[ \t]{1,4})?([*_`]{0,3})(?:(thoughts?)|(action(?:[ _-]{0,2}\d{1,4})?[ _-]{0,2}input)|(action)|(observation)|(final[ _-]{0,2}answer)|(answer))(?:[ _-]{0,2}#?\d{1,4})?[.)]?([*_`]{0,3})[ \t]{0,4}[:：]([*_`]{0,3})/i
+  /^\ufeff?[ \t]{0,32}(?:(?:#{1,6}|[-+•]|\*(?!\*)|\d{1,3}[.)])[ \t]{1,4})?([*_`]{0,3})(?:(thoughts?)|(action(?:[ _-]{0,2}\d{1,4})?[ _-]{0,2}input)|(action)|(observation)|(final[ _-]{0,2}answer)|(answer))(?:[ _-]{0,2}#?\d{1,4})?[.)]?([*_`]{0,3})[ \t]{0,4}[:：]([*_`]{0,3})/i
 
 /**
  * End of the line that `from` stands in, exclusive.

@@ -27,7 +27,7 @@ const patterns: ReadonlyArray<readonly [RegExp, string]> = [
   [/(:\/\/)[^\s/@"'<>]{1,512}@/g, `$1${replacement}@`],
   [/\b(?:sk|pk|rk|gsk|csk|hf|fw|xai|pplx|nvapi|r8|tgp|ghp|glpat)[-_][A-Za-z0-9_*.-]{6,}/g, replacement],
   [/\b(?:AIza|ya29\.|eyJ[A-Za-z0-9_-]{8,64}\.)[A-Za-z0-9_.-]{8,}/g, replacement],
-  [/[A-Za-z0-9_-]{0,64}\*{3,}[A-Za-z0-9_-]{0,64}/g, replacement]
+  [/(?<![A-Za-z0-9_-])[A-Za-z0-9_-]*\*{3}[A-Za-z0-9_*-]*/g, replacement]
 ]
 
 const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\ufffd")

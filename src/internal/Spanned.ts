@@ -16,6 +16,7 @@ import * as RuntimeFlags from "effect/RuntimeFlags"
 import * as Tracer from "effect/Tracer"
 import * as Deadline from "./Deadline.js"
 import * as SpanFailure from "./SpanFailure.js"
+import * as Watch from "./Watch.js"
 
 /**
  * How a span begins.
@@ -110,7 +111,11 @@ const spanned = <A, E, R>(
   name: string,
   options: Options,
   provide: ((services: Map<string, unknown>) => void) | undefined,
-  work: (span: Tracer.Span, end: (exit: Exit.Exit<A, E>) => Effect.Effect<A, E>) => Effect.Effect<A, E, R>
+  work: (
+    span: Tracer.Span,
+    end: (exit: Exit.Exit<A, E>) => Effect.Effect<A, E>,
+    services: Map<string, unknown>
+  ) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => {
   const spanOptions = new SpanOptions(options.kind, options.attributes)
   const outer = fiber.currentContext
@@ -129,7 +134,7 @@ const spanned = <A, E, R>(
       const left = enter(fiber, outer)
       return left === undefined ? exit : Effect.zipRight(left, exit)
     }
-    return entered === undefined ? work(span, end) : Effect.flatMap(entered, () => work(span, end))
+    return entered === undefined ? work(span, end, services) : Effect.flatMap(entered, () => work(span, end, services))
   }
   const span = plainSpan(fiber, name, spanOptions, timed ? clock.unsafeCurrentTimeNanos() : zero)
   return span === undefined ? Effect.flatMap(Effect.makeSpan(name, spanOptions), within) : within(span)
@@ -190,7 +195,11 @@ export const call = <A, E, B, E2, R>(
           return Exit.die(defect)
         }
       }
-      const work = (span: Tracer.Span | undefined, end: (exit: Exit.Exit<B, E2>) => Effect.Effect<B, E2>) => {
+      const work = (
+        span: Tracer.Span | undefined,
+        end: (exit: Exit.Exit<B, E2>) => Effect.Effect<B, E2>,
+        services?: Map<string, unknown>
+      ) => {
         const ended = (exit: Exit.Exit<B, E2>): Effect.Effect<B, E2> => {
           onExit(exit, span)
           return end(exit)
@@ -203,7 +212,7 @@ export const call = <A, E, B, E2, R>(
         if (deadline === undefined) return match(restore(effect), settled)
         const armed = Deadline.arm(fiber, isInterruptible, deadline)
         if (armed === undefined) return match(restore(Deadline.run(() => effect, deadline)), settled)
-        return match(restore(effect), (exit) => {
+        return match(restore(pausable(effect, armed.watch, deadline, services)), (exit) => {
           const late = armed.end(Exit.isFailure(exit) ? exit.cause : undefined)
           return late === undefined ? settled(exit) : match(late, settled)
         })
@@ -211,6 +220,19 @@ export const call = <A, E, B, E2, R>(
       return span === undefined ? work(undefined, (exit) => exit) : spanned(fiber, span.name, span, undefined, work)
     })
   })
+
+/** In a span the context is new: what pauses the watch is put into it in place. */
+const pausable = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  watch: Watch.Watch,
+  deadline: Deadline.Options<unknown>,
+  services: Map<string, unknown> | undefined
+): Effect.Effect<A, E, R> => {
+  if (deadline.pausable !== true) return effect
+  if (services === undefined) return Watch.within(effect, watch)
+  services.set(Watch.Enclosing.key, watch)
+  return effect
+}
 
 const begun = <A, E, R>({ begin }: Pick<Call<A, E, any, any, R>, "begin">): ReturnType<typeof begin> => {
   try {

@@ -11,20 +11,37 @@ import * as Exit from "effect/Exit"
 import { errorInfo } from "../domain/AgentEvent.js"
 
 /**
+ * How a part is: `degraded` works with less than it should have, `starting` is not ready yet, `unknown` cannot be asked.
+ *
  * @since 0.1.0
  * @category models
  */
-export type Status = "healthy" | "unhealthy"
+export type Status = "healthy" | "degraded" | "starting" | "unknown" | "unhealthy"
 
 /**
- * One part: healthy when `check` succeeds in time.
+ * What a part says of itself.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface State {
+  readonly status: Status
+  /** Why it is not healthy. */
+  readonly message?: string | undefined
+}
+
+/**
+ * One part. It is unhealthy when `check` fails, and otherwise as `check` says; healthy when it says nothing.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Check {
   readonly name: string
-  readonly check: Effect.Effect<void, unknown>
+  /** Absent for a part that cannot be asked: it is `unknown`. */
+  readonly check: Effect.Effect<State | void, unknown> | undefined
+  /** The others work without it: while it is unhealthy, the whole is `degraded`. Default false. */
+  readonly optional?: boolean | undefined
 }
 
 /**
@@ -37,6 +54,8 @@ export interface PartReport {
   readonly durationMs: number
   /** Why it is not healthy. */
   readonly message?: string | undefined
+  /** The others work without it. */
+  readonly optional?: boolean | undefined
 }
 
 /**
@@ -44,14 +63,53 @@ export interface PartReport {
  * @category models
  */
 export interface Report {
-  /** Unhealthy when one part is. */
+  /**
+   * Unhealthy when one part is that the others need; else starting when one is; else degraded when one is, or one that the others work
+   * without is unhealthy. Unknown when all parts are.
+   */
   readonly status: Status
   /** In the order of the checks. */
   readonly parts: ReadonlyArray<PartReport>
 }
 
-const messageOf = (exit: Exit.Exit<void, unknown>): string | undefined =>
-  Exit.isSuccess(exit) ? undefined : errorInfo(Cause.squash(exit.cause)).message
+const weight = ({ optional, status }: PartReport): Status =>
+  optional === true && status === "unhealthy" ? "degraded" : status
+
+const worst = (parts: ReadonlyArray<PartReport>): Status => {
+  const statuses = new Set(parts.map(weight))
+  for (const status of ["unhealthy", "starting", "degraded", "healthy"] as const)
+    if (statuses.has(status)) return status
+  return parts.length === 0 ? "healthy" : "unknown"
+}
+
+/**
+ * The reports of several systems as one.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const merge = (reports: ReadonlyArray<Report>): Report => {
+  const parts = reports.flatMap((report) => report.parts)
+  return { status: worst(parts), parts }
+}
+
+const ask = (check: Check, timeout: Duration.DurationInput): Effect.Effect<State> =>
+  check.check === undefined
+    ? Effect.succeed({ status: "unknown", message: "it has no check" })
+    : check.check.pipe(
+        Effect.disconnect,
+        Effect.timeoutFail({
+          duration: timeout,
+          onTimeout: () => new Cause.TimeoutException(`no answer within ${Duration.toMillis(timeout)} ms`)
+        }),
+        Effect.exit,
+        Effect.map(
+          Exit.match({
+            onFailure: (cause): State => ({ status: "unhealthy", message: errorInfo(Cause.squash(cause)).message }),
+            onSuccess: (state): State => state ?? { status: "healthy" }
+          })
+        )
+      )
 
 /**
  * Asks all parts at once, each for at most `timeout` (default 5 s). A part that fails, crashes or hangs is unhealthy; the others still
@@ -68,28 +126,21 @@ export const sum = (
   return Effect.map(
     Effect.forEach(
       checks,
-      ({ check, name }) =>
+      (check) =>
         Effect.gen(function* () {
           const startedAt = yield* Clock.currentTimeMillis
-          const exit = yield* check.pipe(
-            Effect.disconnect,
-            Effect.timeoutFail({
-              duration: timeout,
-              onTimeout: () => new Cause.TimeoutException(`no answer within ${Duration.toMillis(timeout)} ms`)
-            }),
-            Effect.exit
-          )
-          const message = messageOf(exit)
+          const { message, status } = yield* ask(check, timeout)
           const part: PartReport = {
-            name,
-            status: message === undefined ? "healthy" : "unhealthy",
+            name: check.name,
+            status,
             durationMs: (yield* Clock.currentTimeMillis) - startedAt,
-            ...(message === undefined ? {} : { message })
+            ...(message === undefined ? {} : { message }),
+            ...(check.optional === true ? { optional: true } : {})
           }
           return part
         }),
       { concurrency: "unbounded" }
     ),
-    (parts) => ({ status: parts.every((part) => part.status === "healthy") ? "healthy" : "unhealthy", parts })
+    (parts) => ({ status: worst(parts), parts })
   )
 }

@@ -20,6 +20,7 @@ import type * as RunLog from "./RunLog.js"
  */
 export interface Outlet {
   readonly sink: Run.Sink
+  readonly reader: EventSink.EventSink<AgentEvent, any> | undefined
   readonly progress: () => AgentResponse.AgentResponse<unknown>
   /** Writes what the log has not got yet; absent without a log. Never fails, and ends in time whatever the log does. */
   readonly flush: Effect.Effect<void> | undefined
@@ -88,14 +89,16 @@ export const make = (options: {
   if (Run.isCurrent(parent)) {
     // A run inside a run speaks through the outer one's sink, which logs and waits for both.
     return {
+      reader,
       progress: fold.response,
       flush: undefined,
       sink: {
         live: reader !== undefined || parent.live,
-        push: (event) => {
-          fold.push(event)
+        kept: reader !== undefined || parent.sink.kept !== false,
+        push: (event, whole) => {
+          fold.push(whole)
           reader?.push(event)
-          parent.sink.push(event)
+          parent.sink.push(event, whole)
         },
         settle: () => reader?.settle() ?? parent.sink.settle()
       }
@@ -103,12 +106,14 @@ export const make = (options: {
   }
   const writer = log.enabled ? makeWriter(log) : undefined
   return {
+    reader,
     progress: fold.response,
     flush: writer?.flush,
     sink: {
       live: reader !== undefined,
-      push: (event) => {
-        fold.push(event)
+      kept: reader !== undefined || writer !== undefined,
+      push: (event, whole) => {
+        fold.push(whole)
         reader?.push(event)
         writer?.push(event)
       },

@@ -6,12 +6,13 @@
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { AgentEvent, Body } from "../domain/AgentEvent.js"
+import type { AgentEvent, Body, ErrorInfo } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
 import * as AgentMetrics from "./AgentMetrics.js"
 import type * as DomainEvent from "./DomainEvent.js"
 import type * as EventBus from "./EventBus.js"
 import * as Hooks from "./Hooks.js"
+import * as Veil from "./Veil.js"
 
 /**
  * Where the events of a run and of all runs it starts go, one after another.
@@ -20,12 +21,17 @@ import * as Hooks from "./Hooks.js"
  * @category models
  */
 export interface Sink {
-  /** Takes an event now; never fails, never waits. */
-  readonly push: (event: AgentEvent) => void
+  /**
+   * Takes an event now; never fails, never waits. `whole` is the event without what guards of the answer withhold: only a response that
+   * nobody has before they have judged may be made of it.
+   */
+  readonly push: (event: AgentEvent, whole: AgentEvent) => void
   /** What the producer waits for after a push: back-pressure of a slow reader, writes of a log. `undefined` when there is nothing. */
   readonly settle: () => Effect.Effect<void> | undefined
   /** Whether somebody reads while the run goes on: only then are answers streamed from the model. */
   readonly live: boolean
+  /** False where events are neither read nor logged, only folded into a response: what no fold needs is not made then. Default true. */
+  readonly kept?: boolean | undefined
 }
 
 /**
@@ -135,13 +141,14 @@ export const make = (options: {
   let seq = 0
   let ended = false
   const push = (given: Body, at: number) => {
-    const body = withheld ? veiled(given, screen) : given
+    const body = withheld ? Veil.body(given, screen) : given
+    const original = Veil.originalOf(body)
     // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
-    sink.push(
+    const event =
       parentRunId === undefined
         ? ({ runId, agent, seq: seq++, at, ...body } as AgentEvent)
         : ({ runId, parentRunId, agent, seq: seq++, at, ...body } as AgentEvent)
-    )
+    sink.push(event, original === body ? event : ({ ...event, ...original } as AgentEvent))
   }
   const self: Service = {
     runId,
@@ -190,7 +197,7 @@ export const make = (options: {
 
 const silence = () => {}
 
-const nowhere: Sink = { push: () => {}, settle: () => undefined, live: false }
+const nowhere: Sink = { push: () => {}, settle: () => undefined, live: false, kept: false }
 
 const silent: Service = {
   runId: "" as RunId,
@@ -222,30 +229,11 @@ export class Run extends Context.Reference<Run>()("effect-lexigram/observability
   defaultValue: (): Service => silent
 }) {}
 
-const through = (screen: Screen | undefined, text: string): string => {
-  if (screen === undefined) return ""
-  const screened = screen.open()
-  return screened.push(text) + screened.end()
-}
+/** The input of a run inside may be written by the model of the outer one; its own is not. */
+const isOwnInput = (body: Body): boolean => body._tag === "Started" || body._tag === "InputChecked"
 
-/** What a model wrote beside its answer is shown as far as the answer may be. */
-const veiled = (body: Body, screen: Screen | undefined): Body => {
-  switch (body._tag) {
-    case "Thought":
-    case "Critique":
-      return body.text === "" ? body : { ...body, text: through(screen, body.text) }
-    case "Plan":
-      return {
-        ...body,
-        steps: body.steps.map((step) => ({ ...step, description: through(screen, step.description) }))
-      }
-    default:
-      return body
-  }
-}
-
-const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined): Service => {
-  const veil = (body: Body) => veiled(body, screen)
+const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
+  const veil = (body: Body) => (!isInside && isOwnInput(body) ? body : Veil.body(body, screen))
   return {
     ...run,
     ...fields,
@@ -254,13 +242,14 @@ const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undef
     emit: (body) => run.emit(veil(body)),
     emitAll: (bodies) => run.emitAll(bodies.map(veil)),
     unsafeEmit: (body) => run.unsafeEmit(veil(body)),
-    child: (runId, agent) => withVeil(run.child(runId, agent), fields, screen)
+    terminal: (body) => run.terminal(veil(body)),
+    child: (runId, agent) => withVeil(run.child(runId, agent), fields, screen, true)
   }
 }
 
 /**
  * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while the model writes
- * them, not shown in the updates of graphs, and thoughts, critiques and plans are told of without their texts.
+ * them, not shown in the updates of graphs, and thoughts, plans, calls of tools and all other events are told of without their texts.
  *
  * @since 0.1.0
  * @category combinators
@@ -295,6 +284,23 @@ export const screened = (run: Service, screen: Screen): Service => {
         }
   )
 }
+
+/**
+ * A value of a model or a tool as far as it may be shown outside of the run.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const shown = (run: Service, value: unknown): unknown => (run.withheld ? Veil.value(run.screen, value) : value)
+
+/**
+ * An error of a run as far as it may be told outside of it: it may quote what a model wrote.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const shownError = (run: Service, info: ErrorInfo): ErrorInfo =>
+  run.withheld ? Veil.error(run.screen, info) : info
 
 /**
  * True inside a run.

@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../domain/AgentEvent.js"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import type { RunId } from "../domain/Ids.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 
 /**
@@ -21,7 +22,7 @@ import { count } from "../internal/Count.js"
  * @since 0.1.0
  * @category errors
  */
-export class RunLogError extends Schema.TaggedError<RunLogError>("effect-lexigram/observability/RunLog/RunLogError")(
+export class RunLogError extends ErrorCode.TaggedError<RunLogError>("effect-lexigram/observability/RunLog/RunLogError")(
   "RunLogError",
   { ...ErrorCode.fields("LEX_ERR_AGT_106"), operation: Schema.Literal("append", "read") }
 ) {}
@@ -35,6 +36,11 @@ export interface ReadOptions {
   readonly from?: number | undefined
   /** At most so many; default all. */
   readonly limit?: number | undefined
+  /**
+   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other one's. Without `userId`
+   * only runs of nobody are found, unless the caller acts for the system (`SystemAccess`).
+   */
+  readonly userId?: string | undefined
 }
 
 /**
@@ -46,7 +52,7 @@ export interface Service {
   readonly enabled: boolean
   /** Adds events behind those of their runs. An event that a run already has (by `seq`) is kept once. */
   readonly append: (events: ReadonlyArray<AgentEvent>) => Effect.Effect<void, RunLogError>
-  /** Events of one run from a `seq` on, in order; empty for a run that is not known. */
+  /** Events of one run from a `seq` on, in order; empty for a run that is not known, or that the reader may not see. */
   readonly read: (
     runId: RunId,
     options?: ReadOptions | undefined
@@ -70,12 +76,12 @@ const PAGE = 1000
  */
 export const stream = (
   runId: RunId,
-  options?: { readonly from?: number | undefined } | undefined
+  options?: Omit<ReadOptions, "limit"> | undefined
 ): Stream.Stream<AgentEvent, RunLogError, RunLog> =>
   Stream.unwrap(
     Effect.map(RunLog, (log) =>
       Stream.paginateChunkEffect(options?.from, (from) =>
-        Effect.map(log.read(runId, { from, limit: PAGE }), (events) => {
+        Effect.map(log.read(runId, { from, limit: PAGE, userId: options?.userId }), (events) => {
           const last = events.at(-1)
           return [
             Chunk.unsafeFromArray(events),
@@ -110,6 +116,11 @@ const firstFrom = (events: ReadonlyArray<AgentEvent>, from: number): number => {
   return low
 }
 
+interface Kept {
+  userId: string | undefined
+  readonly events: Array<AgentEvent>
+}
+
 /**
  * Keeps the last runs in memory.
  *
@@ -121,7 +132,7 @@ export const makeMemory = (options?: {
   readonly maxRuns?: number | undefined
 }): Service => {
   const maxRuns = Math.max(1, options?.maxRuns ?? 1000)
-  const runs = new Map<RunId, Array<AgentEvent>>()
+  const runs = new Map<RunId, Kept>()
   return {
     enabled: true,
     append: (events) =>
@@ -129,19 +140,23 @@ export const makeMemory = (options?: {
         for (const event of events) {
           let kept = runs.get(event.runId)
           if (kept === undefined) {
-            kept = []
+            const above = event.parentRunId === undefined ? undefined : runs.get(event.parentRunId)
+            const named = event._tag === "Started" ? event.userId : undefined
+            kept = { userId: named ?? above?.userId, events: [] }
             runs.set(event.runId, kept)
             if (runs.size > maxRuns) runs.delete(runs.keys().next().value as RunId)
           }
-          const last = kept[kept.length - 1]
-          if (last === undefined || last.seq < event.seq) kept.push(event)
+          if (event._tag === "Started") kept.userId ??= event.userId
+          const last = kept.events.at(-1)
+          if (last === undefined || last.seq < event.seq) kept.events.push(event)
         }
       }),
     read: (runId, readOptions) =>
-      Effect.sync(() => {
-        const kept = runs.get(runId) ?? []
-        const begin = firstFrom(kept, readOptions?.from ?? 0)
-        return kept.slice(begin, begin + count(readOptions?.limit, Number.POSITIVE_INFINITY, 0))
+      Effect.map(SystemAccess.held, (held) => {
+        const kept = runs.get(runId)
+        if (kept === undefined || !SystemAccess.allows(held, readOptions?.userId, kept.userId)) return []
+        const begin = firstFrom(kept.events, readOptions?.from ?? 0)
+        return kept.events.slice(begin, begin + count(readOptions?.limit, Number.POSITIVE_INFINITY, 0))
       })
   }
 }

@@ -46,7 +46,7 @@ export const isRefusal = (result: unknown, names: ReadonlyArray<string>): boolea
 }
 
 const advice =
-  /\s*(?:Correct the arguments and call the tool again|Do not call it again with the same arguments[^.]{0,80})\.?\s*$/
+  /(?<!\s)\s*(?:Correct the arguments and call the tool again|Do not call it again with the same arguments[^.]{0,80})\.?\s*$/
 
 /** The plain words for the user: neither the name of a tool nor what the model was advised to do. */
 const explanation = (name: string, result: unknown): string => {
@@ -118,7 +118,7 @@ export const asking = "Before I can do that, please tell me"
  */
 export const ask = (params: ReadonlyArray<Parameter>): string => {
   const told = params.map(({ name, shape }) => {
-    const about = (Language.sentences(shape.description)[0] ?? "").replace(/[.\s]+$/, "")
+    const about = (Language.sentences(shape.description)[0] ?? "").replace(/(?<![.\s])[.\s]+$/, "")
     const options = (shape.enum ?? [])
       .filter((option) => typeof option === "string" || typeof option === "number")
       .slice(0, 8)

@@ -135,7 +135,7 @@ const fit = (param: Schema.Parameter, fact: Fact, core: ReadonlySet<string>): nu
     identifies &&
     specific.length > 0 &&
     specific.every((word) => last.includes(word)) &&
-    /^[\p{L}\p{N}_-]*\d[\p{L}\p{N}_-]*$/u.test(String(fact.value))
+    /^(?=\D*\d)[\p{L}\p{N}_-]+$/u.test(String(fact.value))
   )
     return 3
   if (param.topic === "email" && /^[^\s@]+@[^\s@]+$/.test(String(fact.value))) return 3

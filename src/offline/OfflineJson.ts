@@ -203,7 +203,7 @@ const proposals = (
   const text = typeof old === "string" || typeof old === "number" ? String(old) : ""
   const quoted = Array.from(message.matchAll(/["'`]([^"'`\n]{1,60})["'`]/g), (match) => match[1]!)
   const after =
-    /(?:one of|expected|allowed(?: values)?(?: are)?|options(?: are)?|choose from|valid values(?: are)?)\s*:?\s*([^\n.]{1,300})/i.exec(
+    /(?:one of|expected|allowed(?: values)?(?: are)?|options(?: are)?|choose from|valid values(?: are)?)\s*(?::\s*)?([^\n.]{1,300})/i.exec(
       message
     )
   const listed =
@@ -219,7 +219,7 @@ const proposals = (
       !taboo.has(option)
   )
   const prefix =
-    /(?:start(?:s|ing)? with|prefix(?:ed)?(?: with)?|begin(?:s|ning)? with)\s*:?\s*["'`]?([\p{L}\p{N}_#-]{1,20})/iu.exec(
+    /(?:start(?:s|ing)? with|prefix(?:ed)?(?: with)?|begin(?:s|ning)? with)\s*(?::\s*)?["'`]?([\p{L}\p{N}_#-]{1,20})/iu.exec(
       message
     )
   if (prefix !== null && text !== "") found.push(`${prefix[1]}${text}`, `${prefix[1]}${text.replace(/^\D+/, "")}`)

@@ -66,7 +66,7 @@ export interface Options {
   readonly model?: string | undefined
 }
 
-const words = (text: string): ReadonlyArray<string> => text.match(/\s*\S+(?:\s+$)?|\s+/g) ?? []
+const words = (text: string): ReadonlyArray<string> => text.match(/(?<!\s)\s*\S+(?:\s+$)?|(?<!\s)\s+/g) ?? []
 
 /** One token for each four characters of a text, rounded up: about right for English, and the same everywhere. */
 const tokens = (text: string): number => Math.ceil(text.length / 4)

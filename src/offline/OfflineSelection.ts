@@ -168,7 +168,7 @@ const idFit = (scene: Scene, index: number, tool: ToolProfile, mention: Mention)
     .slice(from, Math.min(to, from + 40))
     .filter((token) => token.kind === "word" && told.has(token.lower))
   const size = Lexicon.numeral(
-    /\b(\p{L}+|\d{1,2})[ -](?:digit|character|letter|figure)/u.exec(param.shape.description)?.[1] ?? ""
+    /(?<![\p{L}\p{N}_])(\p{L}+|\d{1,2})[ -](?:digit|character|letter|figure)/u.exec(param.shape.description)?.[1] ?? ""
   )
   const length = size === undefined ? 0 : size === mention.text.length ? 0.3 : -0.5
   const value = param.shape.type === "string" ? mention.text : mention.number

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 
+import * as PatternCost from "../internal/PatternCost.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 
 /**
@@ -170,19 +171,13 @@ const number = (schema: JsonSchema, key: string): number | undefined => {
   return typeof value === "number" ? value : undefined
 }
 
-/** A quantified group, a back reference or many open quantifiers can take exponential or steep polynomial time on hostile input. */
-const isSafePattern = (pattern: string): boolean =>
-  pattern.length <= 200 &&
-  !/\)(?:[*+]|\{\d*,)|\\[1-9]|\\k/.test(pattern) &&
-  (pattern.match(/[*+]|,\}/g)?.length ?? 0) <= 3
-
 const patterns = new Map<string, RegExp | undefined>()
 
 const compile = (pattern: string): RegExp | undefined => {
   if (patterns.has(pattern)) return patterns.get(pattern)
   let compiled: RegExp | undefined
   try {
-    compiled = isSafePattern(pattern) ? new RegExp(pattern, "u") : undefined
+    compiled = PatternCost.isCheap(pattern) ? new RegExp(pattern, "u") : undefined
   } catch {
     compiled = undefined
   }

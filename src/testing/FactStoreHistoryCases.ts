@@ -129,6 +129,28 @@ export const cases: ReadonlyArray<Case> = [
     equal([before?.confidence, before?.sources], [0.6, ["e1"]], "what was said before")
     equal([after?.confidence, after?.sources], [0.8, ["e2"]], "what was said after")
   }),
+  make("a fact that ended at an instant is not closed again by what begins at it", function* (store) {
+    const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
+    const closed = yield* store.close("ann", first.id, epoch + 10)
+    yield* tell(store, lives("Rome", 10))
+    equal(some(yield* store.get("ann", first.id), "the ended one stays"), closed, "as it was closed")
+    equal(yield* history(store), ["Paris 0-10", "Rome 10-"], "what held when")
+  }),
+  make("what is said again at the instant at which it ended holds anew", function* (store) {
+    const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
+    yield* store.close("ann", first.id, epoch + 10)
+    const again = yield* tell(store, lives("Paris", 10, { sources: sources("e1") }))
+    holds(again.id !== first.id, "it is another fact", again)
+    equal(yield* history(store), ["Paris 0-10", "Paris 10-"], "what held when")
+  }),
+  make("a source that repeats what lost its only instant changes nothing", function* (store) {
+    yield* tell(store, lives("Paris", 10, { sources: sources("e1") }))
+    yield* tell(store, lives("Rome", 10, { sources: sources("e2") }))
+    const before = yield* history(store)
+    yield* tell(store, lives("Paris", 10, { sources: sources("e1") }))
+    equal(yield* history(store), before, "what held when")
+    sameMembers(objects(yield* store.query("ann", { at: epoch + 10 })), ["Rome"], "what holds at the instant")
+  }),
   make("the same assertions give the same history in any order, one by one or at once", function* (store) {
     const told = [lives("Paris", 0), lives("Rome", 10), lives("Paris", 20), lives("Paris", 30)]
     const expected = ["Paris 0-10 by Rome", "Rome 10-20 by Paris", "Paris 20-"]

@@ -119,6 +119,13 @@ export const cases: ReadonlyArray<Case> = [
     yield* store.delete("ann", tea.id)
     equal(yield* found("tea"), [], "what is gone")
   }),
+  make("facts are found by words of one Chinese character", function* (store) {
+    yield* store.assert("ann", [fact("likes", "可爱的猫咪"), fact("has", "黒い犬"), fact("lives in", "東京")])
+    const of = (text: string) => Effect.map(store.search("ann", text, at), objects)
+    equal(yield* of("猫"), ["可爱的猫咪"], "a cat")
+    equal(yield* of("犬"), ["黒い犬"], "a dog")
+    equal(yield* of("京都"), [], "a word of two characters, by none of them alone")
+  }),
   make("entities are listed with their facts, and known by name", function* (store) {
     yield* store.assert("ann", [lives("Paris", 0), lives("Rome", 1), fact("likes", "tea")])
     yield* tell(store, { ...fact("likes", "tea"), subject: "ANNA" })

@@ -227,6 +227,48 @@ const keeping: ReadonlyArray<Case> = [
     equal(yield* store.apply("ann", { store: [entry("e")] }), 0, "a store alone")
     equal(idsOf(yield* streamed(store, "ann")), ["b", "d", "e"], "entries at the end")
   }),
+  make("changes nothing unless the entries are there as they were read", function* (store) {
+    yield* store.storeMany(["a", "b", "c"].map((id) => entry(id, { content: `old ${id}`, metadata: { k: [1, id] } })))
+    const read = yield* store.getMany("ann", entryIds("a", "b"))
+    const change = { delete: entryIds("b"), store: [entry("a", { content: "new a" }), entry("s", { content: "sum" })] }
+    yield* store.recordAccess("ann", entryIds("a"))
+    const others = [
+      [entry("gone")],
+      [...read, entry("gone")],
+      [entry("a", { content: "old b", metadata: { k: [1, "a"] } })],
+      [entry("a", { content: "old a", metadata: { k: [2, "a"] } })]
+    ]
+    for (const unchanged of others) {
+      equal(yield* store.applyIf("ann", unchanged, change), Option.none(), "entries that are not so")
+    }
+    equal(
+      yield* store.applyIf("bob", read, { store: [entry("x", { ownerId: "bob" })] }),
+      Option.none(),
+      "another owner"
+    )
+    equal(yield* store.count("bob"), 0, "the other owner")
+    equal(idsOf(yield* streamed(store, "ann")), ["a", "b", "c"], "entries before")
+    equal(found(yield* store.retrieve(matching("new"))), [], "results before")
+    equal(yield* store.applyIf("ann", read, change), Option.some(1), "entries that were only accessed")
+    equal(idsOf(yield* streamed(store, "ann")), ["a", "c", "s"], "entries after")
+    equal((yield* got(store, "a"))?.content, "new a", "what was stored")
+    equal(yield* store.applyIf("ann", read, change), Option.none(), "a second time")
+    equal(yield* store.applyIf("ann", [], {}), Option.some(0), "no condition and no change")
+  }),
+  make("does not bring back what is deleted at the same time", function* (store) {
+    for (let round = 0; round < 12; round++) {
+      const id = `e${round}`
+      yield* store.storeMany([entry(id, { content: "secret" }), entry(`${id}-b`, { content: "other" })])
+      const read = yield* store.getMany("ann", entryIds(id, `${id}-b`))
+      const summary = entry(`${id}-sum`, { content: "secret and other" })
+      const rewrite = store.applyIf("ann", read, { store: [entry(id, { content: "secret", importance: 0.1 })] })
+      const sumUp = store.applyIf("ann", read, { delete: entryIds(id, `${id}-b`), store: [summary] })
+      const forget = store.delete("ann", entryId(id))
+      const [, forgotten, summed] = yield* Effect.all([rewrite, forget, sumUp], { concurrency: 3 })
+      equalEntry(yield* got(store, id), undefined, "what was forgotten or summarised")
+      if (forgotten) equal(Option.isNone(summed), true, "a summary of what was forgotten")
+    }
+  }),
   make("clear removes everything of one owner and gives how many there were", function* (store) {
     yield* store.storeMany(["a", "b", "c"].map((id) => entry(id, { content: "zebra" })))
     yield* store.store(entry("a", { ownerId: "bob" }))

@@ -369,7 +369,7 @@ export const cases: ReadonlyArray<Case> = [
           (operations) =>
             Runtime.runPromise(runtime)(scenario(store, `scenario ${scenarios++}`, operations), { signal })
         ),
-        { seed, numRuns: 25 }
+        { seed, numRuns: 12 }
       )
     )
   })

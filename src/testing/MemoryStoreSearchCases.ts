@@ -45,6 +45,21 @@ const finds = (name: string, pairs: ReadonlyArray<readonly [content: string, que
   })
 
 const words: ReadonlyArray<Case> = [
+  make("words of one Chinese character are found, also by a query of several words", function* (store) {
+    yield* store.storeMany([
+      entry("zh", { content: "我的猫很可爱" }),
+      entry("ja", { content: "うちの猫は黒い" }),
+      entry("dog", { content: "私は犬が好きです" }),
+      entry("kyoto", { content: "京都に行った" }),
+      entry("tokyo", { content: "東京に行った" })
+    ])
+    const of = (text: string) => Effect.map(store.retrieve(matching(text)), (results) => found(results).toSorted())
+    equal(yield* of("猫"), ["ja", "zh"], "a cat")
+    equal(yield* of("犬"), ["dog"], "a dog")
+    equal(yield* of("犬 猫"), ["dog", "ja", "zh"], "cats and dogs")
+    equal(yield* of("鳥"), [], "a bird")
+    equal(yield* of("東京"), ["tokyo"], "a word of two characters, by none of them alone")
+  }),
   finds("words are found whatever their case", [
     ["We flew to PARIS", "paris"],
     ["the invoice was paid", "INVOICE"],

@@ -53,7 +53,9 @@ export class SessionModel {
     const { checkpoint, keepCheckpoints, limits, session } = change
     const found = this.session(session.id)
     if (found === undefined || found.revision + 1 !== session.revision) return "SessionConflictError"
-    if (!isLive(found) && this.isOver(session, limits ?? {})) return "SessionCapacityError"
+    const { perUser } = limits ?? {}
+    const bounds = !isLive(found) ? (limits ?? {}) : found.userId === session.userId ? {} : { perUser }
+    if (this.isOver(session, bounds)) return "SessionCapacityError"
     this.replace(session)
     this.keep(checkpoint, keepCheckpoints)
     return undefined

@@ -107,7 +107,7 @@ export const cases: ReadonlyArray<Case> = [
           FastCheck.record({ session: sessions, next: sessions, turn: turns, checkpoint: checkpoints }),
           (given) => Runtime.runPromise(runtime)(roundTrip(store, `round ${rounds++}`, given), { signal })
         ),
-        { seed, numRuns: 40 }
+        { seed, numRuns: 15 }
       )
     )
   }),

@@ -337,7 +337,7 @@ export const cases: ReadonlyArray<Case> = [
           (operations) =>
             Runtime.runPromise(runtime)(scenario(store, `scenario ${scenarios++}`, operations), { signal })
         ),
-        { seed, numRuns: 30 }
+        { seed, numRuns: 12 }
       )
     )
   })

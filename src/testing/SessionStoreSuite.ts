@@ -11,6 +11,7 @@ import * as Checkpoints from "./SessionStoreCheckpointCases.js"
 import * as Contents from "./SessionStoreContentCases.js"
 import * as Creation from "./SessionStoreCreationCases.js"
 import * as Deletion from "./SessionStoreDeletionCases.js"
+import * as Exchanges from "./SessionStoreExchangeCases.js"
 import * as Lists from "./SessionStoreListCases.js"
 import * as Model from "./SessionStoreModelCase.js"
 import * as Turns from "./SessionStoreTurnCases.js"
@@ -37,6 +38,7 @@ export const cases: ReadonlyArray<Case> = [
   ...Lists.cases,
   ...Checkpoints.cases,
   ...Deletion.cases,
+  ...Exchanges.cases,
   ...Contents.cases,
   ...Model.cases
 ]

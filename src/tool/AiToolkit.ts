@@ -72,7 +72,8 @@ const fromAiTool = (tool: AiTool.Any, context: Context.Context<any>): Tool.Any =
     handler: (params) =>
       Effect.mapInputContext(handler(params), (current: Context.Context<never>) => Context.merge(captured, current)),
     fatal: tool.failureMode === "error",
-    idempotent: Context.getOrElse(tool.annotations, AiTool.Idempotent, () => false)
+    idempotent: Context.getOrElse(tool.annotations, AiTool.Idempotent, () => undefined),
+    readOnly: Context.getOrElse(tool.annotations, AiTool.Readonly, () => false)
   }) as unknown as Tool.Any
   const tag = requestTag(tool.parametersSchema)
   return tag === undefined ? made : withoutTag(made, tag)
@@ -152,3 +153,4 @@ const toAiTool = (name: string, tool: Tool.Any) =>
   AiTool.make(name, { description: tool.description, success: Schema.Unknown, failure: Schema.Unknown })
     .setParameters(Schema.Unknown.annotations({ jsonSchema: tool.parameters }) as never)
     .annotate(AiTool.Idempotent, tool.annotations.idempotent === true)
+    .annotate(AiTool.Readonly, tool.annotations.readOnly === true)

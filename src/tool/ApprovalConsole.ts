@@ -3,16 +3,19 @@
  *
  * @since 0.1.0
  */
+import type { PlatformError } from "@effect/platform/Error"
 import * as Terminal from "@effect/platform/Terminal"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { count } from "../internal/Count.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as VisibleText from "../internal/VisibleText.js"
 import * as ApprovalGate from "./ApprovalGate.js"
 import * as Observation from "./Observation.js"
+import * as RememberedApproval from "./RememberedApproval.js"
 
 /**
  * @since 0.1.0
@@ -38,9 +41,6 @@ const keep = <A>(map: Map<string, A>, key: string, value: A): void => {
     map.delete(oldest)
   }
 }
-
-const standing = (request: ApprovalGate.ApprovalRequest): string =>
-  JSON.stringify([request.rootRunId ?? request.runId, request.agent, request.tool])
 
 const shown = (text: string): string => VisibleText.visible(SecretText.excerpt(text, { maxLength: 200 }))
 
@@ -118,39 +118,51 @@ const reader = Effect.gen(function* () {
   })
 })
 
-type Answer = { readonly decision: ApprovalGate.ApprovalDecision; readonly always: boolean }
+/** `remember` says for which later calls of the run the decision holds. */
+type Answer = {
+  readonly decision: ApprovalGate.ApprovalDecision
+  readonly remember?: "same arguments" | "any arguments"
+}
 
-const ask = (request: ApprovalGate.ApprovalRequest, maxChars: number) =>
+const QUESTION =
+  "Allow it? [y]es, [n]o, [e]dit the arguments, [a]lways with these arguments in this run, [t]his tool with any arguments in this run: "
+
+const ask = (
+  request: ApprovalGate.ApprovalRequest,
+  maxChars: number
+): Effect.Effect<Answer, Ended | PlatformError, Terminal.Terminal | Scope.Scope> =>
   Effect.gen(function* () {
     const terminal = yield* Terminal.Terminal
     // What was typed before the question is shown does not answer it.
     yield* terminal.display(prompt(request, yield* terminal.columns, maxChars))
     const readLine = yield* reader
     const question = (text: string) => Effect.zipRight(terminal.display(text), readLine)
-    const answered = (decision: ApprovalGate.ApprovalDecision, always = false): Answer => ({ decision, always })
     while (true) {
-      const line = yield* question("Allow it? [y]es, [n]o, [e]dit the arguments, [a]lways in this run: ")
+      const line = yield* question(QUESTION)
       switch (line.trim().toLowerCase()) {
         case "y":
         case "yes":
-          return answered(ApprovalGate.approve())
+          return { decision: ApprovalGate.approve() }
         case "a":
         case "always":
-          return answered(ApprovalGate.approve(), true)
+          return { decision: ApprovalGate.approve(), remember: "same arguments" }
+        case "t":
+        case "tool":
+          return { decision: ApprovalGate.approve(), remember: "any arguments" }
         case "n":
         case "no": {
           const reason = (yield* question("Why not? (may be empty) ")).trim()
-          return answered(ApprovalGate.deny({ reason: reason === "" ? "Denied at the terminal" : reason }))
+          return { decision: ApprovalGate.deny({ reason: reason === "" ? "Denied at the terminal" : reason }) }
         }
         case "e":
         case "edit": {
           const edited = parsed(yield* question("The arguments as JSON, on one line: "))
-          if (Option.isSome(edited)) return answered(ApprovalGate.approve({ params: edited.value }))
+          if (Option.isSome(edited)) return { decision: ApprovalGate.approve({ params: edited.value }) }
           yield* terminal.display("That is not JSON.\n")
           break
         }
         default:
-          yield* terminal.display("Please answer y, n, e or a.\n")
+          yield* terminal.display("Please answer y, n, e, a or t.\n")
       }
     }
   })
@@ -160,7 +172,7 @@ const silent = ApprovalGate.deny({ reason: "The question could not be shown at t
 
 /**
  * A gate that asks at the terminal, one question at a time. `e` takes other arguments as JSON, which the tool's schema checks; `a` allows
- * the tool to this agent until the run at the top ends. The end of the input (Ctrl-C, Ctrl-D) denies; interruption takes the question
+ * the tool with equal arguments to this agent until the run at the top ends, `t` with any arguments. The end of the input (Ctrl-C, Ctrl-D) denies; interruption takes the question
  * back. Arguments are shown without credentials and with every control character as its code.
  *
  * @since 0.1.0
@@ -171,17 +183,32 @@ export const make = (options?: Options): Effect.Effect<ApprovalGate.Service, nev
     const terminal = yield* Terminal.Terminal
     const maxChars = count(options?.maxChars, 4000, 1)
     const turn = yield* Effect.makeSemaphore(1)
-    const decided = new Map<string, ApprovalGate.ApprovalDecision>()
-    const always = new Map<string, true>()
+    const decided = new Map<
+      string,
+      { request: ApprovalGate.ApprovalRequest; decision: ApprovalGate.ApprovalDecision }
+    >()
+    const remembered = new Map<string, ApprovalGate.ApprovalDecision>()
 
-    const known = (request: ApprovalGate.ApprovalRequest): ApprovalGate.ApprovalDecision | undefined =>
-      decided.get(request.id) ?? (always.has(standing(request)) ? ApprovalGate.approve() : undefined)
+    const known = (request: ApprovalGate.ApprovalRequest): ApprovalGate.ApprovalDecision | undefined => {
+      const earlier = decided.get(request.id)
+      if (earlier !== undefined && RememberedApproval.isSameCall(earlier.request, request)) return earlier.decision
+      if (remembered.size === 0) return undefined
+      const key = RememberedApproval.keys(request).find((key) => remembered.has(key))
+      return key === undefined ? undefined : remembered.get(key)
+    }
+
+    const keepAnswer = (request: ApprovalGate.ApprovalRequest, { decision, remember }: Answer): void => {
+      keep(decided, request.id, { request, decision })
+      if (remember === undefined) return
+      const exact = remember === "same arguments"
+      const entry = RememberedApproval.make(request, decision, { scope: "run", exact, at: 0 })
+      if (entry !== null) keep(remembered, entry.key, decision)
+    }
 
     const asked = (request: ApprovalGate.ApprovalRequest): Effect.Effect<ApprovalGate.ApprovalDecision> =>
       ask(request, maxChars).pipe(
         Effect.map((answer) => {
-          if (answer.always) keep(always, standing(request), true)
-          keep(decided, request.id, answer.decision)
+          keepAnswer(request, answer)
           return answer.decision
         }),
         Effect.catchTag("Ended", () =>

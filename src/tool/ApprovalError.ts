@@ -39,7 +39,7 @@ export type ApprovalErrorReason = typeof ApprovalErrorReason.Type
  * @since 0.1.0
  * @category errors
  */
-export class ApprovalError extends Schema.TaggedError<ApprovalError>(`${NAME}/ApprovalError`)("ApprovalError", {
+export class ApprovalError extends ErrorCode.TaggedError<ApprovalError>(`${NAME}/ApprovalError`)("ApprovalError", {
   ...ErrorCode.fields("LEX_ERR_AGT_112"),
   reason: ApprovalErrorReason,
   /** The request it is about. */

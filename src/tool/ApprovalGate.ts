@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as Watch from "../internal/Watch.js"
 
 const NAME = "effect-lexigram/tool/ApprovalGate"
 
@@ -88,7 +89,7 @@ export type ApprovalDecision = Approved | Denied
  */
 export interface Service {
   /**
-   * Waits for the decision, as long as it takes: no timeout of the tool counts meanwhile. Asked again with the same `id`, it gives the
+   * Waits for the decision, as long as it takes: no timeout counts meanwhile. Asked again with the same `id`, it gives the
    * same decision. Calls of one turn are asked for at the same time and may be decided in any order. A gate that cannot reach anybody
    * denies. Interruption withdraws the request.
    */
@@ -100,6 +101,15 @@ export interface Service {
  * @category tags
  */
 export class ApprovalGate extends Context.Tag("effect-lexigram/tool/ApprovalGate")<ApprovalGate, Service>() {}
+
+/**
+ * Asks the gate. No limit of a model call, tool, skill, strategy, graph node, group or run counts the time until the decision.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const ask = (gate: Service, request: ApprovalRequest): Effect.Effect<ApprovalDecision> =>
+  Watch.outside(gate.request(request))
 
 /**
  * For whom the current run works: what its requests carry. Nobody unless provided.

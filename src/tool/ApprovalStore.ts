@@ -66,7 +66,8 @@ export const ApprovalRecord = Schema.Struct({
 export interface ApprovalRecord extends Schema.Schema.Type<typeof ApprovalRecord> {}
 
 /**
- * For what a decision is remembered: the run at the top, the session, the user, or whoever calls the tool.
+ * For what a decision is remembered: the run at the top, the session, the user, or whoever calls the tool. But for `tool`, it is for requests of
+ * one user, or of nobody.
  *
  * @since 0.1.0
  * @category schemas
@@ -90,6 +91,8 @@ export const Remembered = Schema.Struct({
   scope: Scope,
   /** The run, session or user; absent for `tool`. */
   scopeId: Schema.optional(Schema.String),
+  /** Whose requests it answers; absent: nobody's, and for `tool` everybody's. */
+  userId: Schema.optional(Schema.String),
   agent: Schema.String,
   tool: Schema.String,
   /** Only for equal arguments. */
@@ -115,7 +118,8 @@ export interface Filter {
   readonly runId?: string | undefined
   readonly rootRunId?: string | undefined
   readonly sessionId?: string | undefined
-  readonly userId?: string | undefined
+  /** `null`: those of nobody. */
+  readonly userId?: string | null | undefined
   readonly agent?: string | undefined
   readonly tool?: string | undefined
   /** Default 100, the oldest ones. */
@@ -131,9 +135,14 @@ export interface Filter {
 export interface RememberedFilter {
   readonly scope?: Scope | undefined
   readonly scopeId?: string | undefined
+  /** `null`: those for requests of nobody. What is for everybody is neither a user's nor nobody's. */
+  readonly userId?: string | null | undefined
   readonly agent?: string | undefined
   readonly tool?: string | undefined
 }
+
+const isOf = (wanted: string | null | undefined, userId: string | undefined): boolean =>
+  wanted === undefined || wanted === (userId ?? null)
 
 /**
  * Whether a request is one a filter asks for, its limit apart.
@@ -145,13 +154,15 @@ export const accepts = (filter: Filter, request: ApprovalRequest): boolean =>
   (filter.runId === undefined || filter.runId === request.runId) &&
   (filter.rootRunId === undefined || filter.rootRunId === request.rootRunId) &&
   (filter.sessionId === undefined || filter.sessionId === request.sessionId) &&
-  (filter.userId === undefined || filter.userId === request.userId) &&
+  isOf(filter.userId, request.userId) &&
   (filter.agent === undefined || filter.agent === request.agent) &&
   (filter.tool === undefined || filter.tool === request.tool)
 
 const acceptsRemembered = (filter: RememberedFilter, remembered: Remembered): boolean =>
   (filter.scope === undefined || filter.scope === remembered.scope) &&
   (filter.scopeId === undefined || filter.scopeId === remembered.scopeId) &&
+  (filter.userId === undefined || remembered.scope !== "tool") &&
+  isOf(filter.userId, remembered.userId) &&
   (filter.agent === undefined || filter.agent === remembered.agent) &&
   (filter.tool === undefined || filter.tool === remembered.tool)
 

@@ -7,6 +7,7 @@ import type { ErrorObject, ValidateFunction } from "ajv"
 import { Ajv } from "ajv"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import * as Either from "effect/Either"
+import * as PatternCost from "../internal/PatternCost.js"
 import type { JsonSchema } from "../llm/LlmClient.js"
 
 /**
@@ -191,33 +192,19 @@ const typeOf = (value: unknown): unknown => {
   return standard.has(lower) ? lower : Object.hasOwn(odd, lower) ? odd[lower] : undefined
 }
 
-const MAX_PATTERN = 256
-const MAX_MATCHED = 256
-
-/** A group that repeats and holds a repetition or a choice, or three open repetitions: what can take exponential time. */
-const mayBacktrack = (pattern: string): boolean => {
-  const bare = pattern.replace(/\\./g, "_").replace(/\[[^\]]*\]/g, "_")
-  return (
-    pattern.length > MAX_PATTERN ||
-    (/\)\s*[*+{]/.test(bare) && /[*+{|]/.test(bare.replace(/\)[*+?]|\)\{[^}]*\}/g, ")"))) ||
-    (bare.match(/[*+]|\{\d+,\}/g) ?? []).length > 2 ||
-    /\\[1-9k]/.test(pattern)
-  )
-}
-
 const accepting = { test: () => true }
 
 /**
- * Patterns come from outside and run on this thread: one that may backtrack for long, or is not one of this language, accepts
- * everything, and its tool judges for itself.
+ * Patterns come from outside and run on this thread. One that may take long, or is none of this language, accepts everything, and so does
+ * each for a long text: the tool judges for itself.
  */
 const regExp = Object.assign(
   (pattern: string, flags: string) => {
-    if (mayBacktrack(pattern)) return accepting
+    if (!PatternCost.isCheap(pattern)) return accepting
     for (const flag of [flags, ""]) {
       try {
         const expression = new RegExp(pattern, flag)
-        return { test: (text: string) => text.length > MAX_MATCHED || expression.test(text) }
+        return { test: (text: string) => text.length > PatternCost.maxText || expression.test(text) }
       } catch {}
     }
     return accepting

@@ -16,7 +16,7 @@ import { nearest } from "../internal/Nearest.js"
  * @since 0.1.0
  * @category errors
  */
-export class ModuleGraphError extends Schema.TaggedError<ModuleGraphError>(
+export class ModuleGraphError extends ErrorCode.TaggedError<ModuleGraphError>(
   "effect-lexigram/tool/ModuleGraph/ModuleGraphError"
 )("ModuleGraphError", { ...ErrorCode.fields("LEX_ERR_AGT_115"), problems: Schema.Array(Schema.String) }) {}
 
@@ -112,8 +112,8 @@ const seenFrom = (modules: ReadonlyMap<string, Module>, name: string): ReadonlyS
 /**
  * A graph of modules, checked and worked out once.
  *
- * Without a caller, every tool is visible, and so is a tool without an owner. A caller sees the tools of its own module, of those it
- * imports, of what these hand on, and of global ones. A caller or an owner that is no module of the graph: not visible.
+ * A tool without an owner is visible to everybody. A caller sees the tools of its own module, of those it imports, of what these hand on, and
+ * of global ones. No caller, and a caller or an owner that is no module of the graph: not visible.
  *
  * @since 0.1.0
  * @category constructors
@@ -133,9 +133,9 @@ export const make = (options: { readonly modules: Modules }): Effect.Effect<Serv
     const modules = new Map(entries)
     const seen = new Map(entries.map(([name]) => [name, seenFrom(modules, name)]))
     const isVisible = ({ caller, owner }: VisibilityRequest): boolean => {
-      if (caller === undefined || owner === undefined) return true
+      if (owner === undefined) return true
       const module = modules.get(owner)
-      const visible = seen.get(caller)
+      const visible = caller === undefined ? undefined : seen.get(caller)
       if (module === undefined || visible === undefined) return false
       return caller === owner || module.global === true || visible.has(owner)
     }

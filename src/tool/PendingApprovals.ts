@@ -15,6 +15,7 @@ import * as PubSub from "effect/PubSub"
 import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as Step from "../observability/Step.js"
@@ -35,35 +36,70 @@ export type Change =
   | { readonly _tag: "Withdrawn"; readonly record: ApprovalStore.ApprovalRecord }
 
 /**
+ * Who asks. Without `userId` only what belongs to nobody is found, unless the caller acts for the system (`SystemAccess`).
+ *
  * @since 0.1.0
  * @category models
  */
-export interface DecideOptions {
+export interface Access {
+  readonly userId?: string | undefined
+}
+
+/**
+ * Which waiting requests of those that the caller may see.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Filter extends Access, Omit<ApprovalStore.Filter, "userId"> {}
+
+/**
+ * Which remembered decisions of those that the caller may see.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RememberedFilter extends Access, Omit<ApprovalStore.RememberedFilter, "userId"> {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface DecideOptions extends Access {
   /**
-   * Answers later requests of the same agent for the same tool as well: those of the run at the top, of the session, of the user, or all.
-   * Requests that wait already are not touched.
+   * Answers later requests of the same agent for the same tool with equal arguments as well: those of the run at the top, of the session,
+   * of the user, or all (`tool`: for the system alone). Requests that wait already are not touched.
    */
   readonly remember?: ApprovalStore.Scope | undefined
-  /** Only those with equal arguments; default false. An approval with other arguments is always remembered so. */
-  readonly exact?: boolean | undefined
+  /**
+   * With `remember`: `"any"` answers later requests whatever their arguments; default `"same"`, those with equal arguments. An approval
+   * that changes the arguments is always remembered for the same ones.
+   */
+  readonly arguments?: "same" | "any" | undefined
   /** Who decides; kept with the decision. */
   readonly by?: string | undefined
 }
 
 /**
+ * With a user, everything here is about requests of that user; without one, about those of nobody, or of anybody for the system
+ * (`SystemAccess.grant`).
+ *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /** The requests that wait, the oldest first, at most 100 unless the filter says otherwise. */
   readonly list: (
-    filter?: ApprovalStore.Filter | undefined
+    filter?: Filter | undefined
   ) => Effect.Effect<ReadonlyArray<ApprovalStore.ApprovalRecord>, ApprovalError>
   /** A request that waits, or was settled lately. */
-  readonly get: (id: string) => Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError>
+  readonly get: (
+    id: string,
+    access?: Access | undefined
+  ) => Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError>
   /**
    * Answers a request, and its run goes on. Fails with the reason `unknown`, `decided` or `expired` when it does not wait (any more), with
-   * `scope` when there is nothing to remember the decision for, and decides nothing then. With `storage` after the decision itself was
+   * `scope` when there is nothing to remember the decision for, or the caller may not (`tool`), and decides nothing then. With `storage` after the decision itself was
    * stored, it holds and is not remembered.
    */
   readonly decide: (
@@ -72,15 +108,15 @@ export interface Service {
     options?: DecideOptions | undefined
   ) => Effect.Effect<ApprovalStore.ApprovalRecord, ApprovalError>
   /** What waits already, then what happens here. A reader who is more than 1,024 changes behind misses the oldest of them. */
-  readonly changes: Stream.Stream<Change, ApprovalError>
+  readonly changes: (access?: Access | undefined) => Stream.Stream<Change, ApprovalError>
   /** Denies what was to be decided by now, also what no run waits for any more; gives how many. */
   readonly expire: Effect.Effect<number, ApprovalError>
   /** The decisions that are remembered, the oldest first. */
   readonly remembered: (
-    filter?: ApprovalStore.RememberedFilter | undefined
+    filter?: RememberedFilter | undefined
   ) => Effect.Effect<ReadonlyArray<ApprovalStore.Remembered>, ApprovalError>
   /** Forgets decisions: later requests are asked for again. Gives how many. */
-  readonly forget: (filter?: ApprovalStore.RememberedFilter | undefined) => Effect.Effect<number, ApprovalError>
+  readonly forget: (filter?: RememberedFilter | undefined) => Effect.Effect<number, ApprovalError>
 }
 
 /**
@@ -130,6 +166,20 @@ const settledAlready = (id: string, settlement: ApprovalStore.Settlement): Appro
   settlement.settledBy === "expiry"
     ? lacks(id, "expired", "The request was not decided in time and is denied")
     : lacks(id, "decided", "The request is decided already")
+
+const forEverybody = (id: string): ApprovalError =>
+  new ApprovalError({
+    reason: "scope",
+    requestId: id.slice(0, 256),
+    message: "Only the system remembers a decision for everybody who calls the tool",
+    hint: 'Remember it for the "user", the "session" or the "run", or decide in SystemAccess.grant'
+  })
+
+/** Whose: `undefined` is anybody. */
+const ownerFor = (userId: string | undefined): Effect.Effect<string | null | undefined> =>
+  userId === undefined
+    ? Effect.map(SystemAccess.isGranted, (granted) => (granted ? undefined : null))
+    : Effect.succeed(userId)
 
 const isOverdue = ({ request }: ApprovalStore.ApprovalRecord, now: number): boolean =>
   request.expiresAt !== undefined && request.expiresAt <= now
@@ -353,20 +403,25 @@ export const make = (
         const found = yield* store.get(id)
         if (Option.isNone(found)) return yield* unknown(id)
         const record = found.value
+        const { by, remember, userId } = decideOptions ?? {}
+        // Whether there is one of somebody else is nobody's business.
+        if (!(yield* SystemAccess.permits(userId, record.request.userId))) return yield* unknown(id)
         if (record.settlement !== undefined) return yield* settledAlready(id, record.settlement)
         if (isOverdue(record, now)) {
           const settlement = expiry(now)
           yield* settle(id, settlement)
           return yield* settledAlready(id, settlement)
         }
-        const { by, exact, remember } = decideOptions ?? {}
+        if (remember === "tool" && (userId !== undefined || !(yield* SystemAccess.isGranted))) {
+          return yield* forEverybody(id)
+        }
         const who = by === undefined ? {} : { by }
         const kept =
           remember === undefined
             ? undefined
             : RememberedApproval.make(record.request, decision, {
                 scope: remember,
-                exact: exact === true,
+                exact: decideOptions?.arguments !== "any",
                 at: now,
                 ...who
               })
@@ -385,20 +440,28 @@ export const make = (
         return settled.record
       })
 
-    const changes: Service["changes"] = Stream.unwrapScoped(
-      Effect.gen(function* () {
-        const queue = yield* PubSub.subscribe(pubsub)
-        yield* expire
-        const waiting = yield* store.pending({ limit: Number.POSITIVE_INFINITY })
-        const shown = new Set(waiting.map(({ request }) => request.id))
-        const before = waiting.map((record): Change => ({ _tag: "Requested", record }))
-        const live = Stream.filter(
-          Stream.fromQueue(queue),
-          ({ _tag, record }) => !(shown.delete(record.request.id) && _tag === "Requested")
-        )
-        return Stream.concat(Stream.fromIterable(before), live)
-      })
-    )
+    const changes: Service["changes"] = (access) =>
+      Stream.unwrapScoped(
+        Effect.gen(function* () {
+          const owner = yield* ownerFor(access?.userId)
+          const queue = yield* PubSub.subscribe(pubsub)
+          yield* expire
+          const waiting = yield* store.pending({ userId: owner, limit: Number.POSITIVE_INFINITY })
+          const shown = new Set(waiting.map(({ request }) => request.id))
+          const before = waiting.map((record): Change => ({ _tag: "Requested", record }))
+          const live = Stream.filter(
+            Stream.fromQueue(queue),
+            ({ _tag, record }) =>
+              ApprovalStore.accepts({ userId: owner }, record.request) &&
+              !(shown.delete(record.request.id) && _tag === "Requested")
+          )
+          return Stream.concat(Stream.fromIterable(before), live)
+        })
+      )
+
+    /** The filter, for what the caller may see. */
+    const owned = <F extends Access>(filter: F | undefined) =>
+      Effect.map(ownerFor(filter?.userId), (userId) => ({ ...filter, userId }))
 
     if (options?.poll !== undefined) {
       const look = (id: string) =>
@@ -419,13 +482,20 @@ export const make = (
     return {
       gate: { request },
       pending: {
-        list: (filter) => Effect.zipRight(expire, store.pending(filter ?? {})),
-        get: (id) => store.get(id),
+        list: (filter) => Effect.zipRight(expire, Effect.flatMap(owned(filter), store.pending)),
+        get: (id, access) =>
+          Effect.flatMap(store.get(id), (found) =>
+            Option.isNone(found)
+              ? Effect.succeed(found)
+              : Effect.map(SystemAccess.permits(access?.userId, found.value.request.userId), (mayUse) =>
+                  mayUse ? found : Option.none()
+                )
+          ),
         decide,
         changes,
         expire,
-        remembered: (filter) => store.remembered(filter ?? {}),
-        forget: (filter) => store.forget(filter ?? {})
+        remembered: (filter) => Effect.flatMap(owned(filter), store.remembered),
+        forget: (filter) => Effect.flatMap(owned(filter), store.forget)
       }
     }
   })

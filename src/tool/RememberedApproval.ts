@@ -25,6 +25,10 @@ const scopeIdOf = (request: ApprovalRequest, scope: Scope): string | undefined =
   }
 }
 
+/** A session or run of another user, whatever it is called, is another one. What is for a tool is for all. */
+const ownerOf = (request: ApprovalRequest, scope: Scope): string | undefined =>
+  scope === "tool" ? undefined : request.userId
+
 /** One text for equal arguments; none for those that have no such text. */
 const canonical = (params: unknown): string | undefined => {
   try {
@@ -35,7 +39,7 @@ const canonical = (params: unknown): string | undefined => {
 }
 
 const keyOf = (request: ApprovalRequest, scope: Scope, scopeId: string, args: string | null): string =>
-  CanonicalJson.hash([scope, scopeId, request.agent, request.tool, args])
+  CanonicalJson.hash([scope, scopeId, ownerOf(request, scope) ?? null, request.agent, request.tool, args])
 
 /**
  * The keys of the decisions that would answer a request: those for equal arguments first, of each kind the one of the narrowest scope.
@@ -77,10 +81,12 @@ export const make = (
   const exact = options.exact || (decision._tag === "Approved" && decision.params !== undefined)
   const args = exact ? canonical(request.params) : null
   if (scopeId === undefined || args === undefined) return null
+  const userId = ownerOf(request, scope)
   return {
     key: keyOf(request, scope, scopeId, args),
     scope,
     ...(scope === "tool" ? {} : { scopeId }),
+    ...(userId === undefined ? {} : { userId }),
     agent: request.agent,
     tool: request.tool,
     exact,
@@ -97,7 +103,13 @@ export const make = (
  * @category guards
  */
 export const isSameCall = (first: ApprovalRequest, again: ApprovalRequest): boolean => {
-  if (first.runId !== again.runId || first.agent !== again.agent || first.tool !== again.tool) return false
+  if (
+    first.runId !== again.runId ||
+    first.userId !== again.userId ||
+    first.agent !== again.agent ||
+    first.tool !== again.tool
+  )
+    return false
   const args = canonical(first.params)
   return args !== undefined && args === canonical(again.params)
 }

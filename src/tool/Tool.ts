@@ -48,10 +48,22 @@ export interface Annotations {
   readonly timeout?: Duration.DurationInput | undefined
   /** Re-tries after a transient failure, at most: 2 make 3 attempts. */
   readonly retries?: number | undefined
-  /** Calling it twice does no more than once: only then is it tried again after a timeout. Default false. */
+  /** Calling it twice does no more than once: only then is it tried again after a timeout. Default that of `readOnly`. */
   readonly idempotent?: boolean | undefined
+  /** It changes nothing, here or elsewhere: a search (`Lats`) may try it as often as it likes. Default false. */
+  readonly readOnly?: boolean | undefined
+  /**
+   * It waits, or asks how something stands (`get_status`, `wait`): the same result again is no sign of a loop that goes in circles. Default
+   * false.
+   */
+  readonly polling?: boolean | undefined
   /** The module it belongs to; a tool without one is visible to all. */
   readonly owner?: string | undefined
+  /**
+   * Arguments, at any depth, that the public view of events does not show. Those whose JSON Schema has `writeOnly: true` or
+   * `format: "password"` are secret without being named.
+   */
+  readonly secretParams?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -309,8 +321,11 @@ export const predicateOf = <P>(when: boolean | ((params: P) => boolean)): ((para
 const annotationsOf = (options: Annotations): Annotations => ({
   timeout: options.timeout,
   retries: options.retries,
-  idempotent: options.idempotent,
-  owner: options.owner
+  idempotent: options.idempotent ?? options.readOnly,
+  readOnly: options.readOnly,
+  polling: options.polling,
+  owner: options.owner,
+  secretParams: options.secretParams
 })
 
 const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Erased["encodeFailure"] => {
@@ -460,8 +475,11 @@ export const annotate: {
       annotations: {
         timeout: annotations.timeout ?? self.annotations.timeout,
         retries: annotations.retries ?? self.annotations.retries,
-        idempotent: annotations.idempotent ?? self.annotations.idempotent,
-        owner: annotations.owner ?? self.annotations.owner
+        idempotent: annotations.idempotent ?? annotations.readOnly ?? self.annotations.idempotent,
+        readOnly: annotations.readOnly ?? self.annotations.readOnly,
+        polling: annotations.polling ?? self.annotations.polling,
+        owner: annotations.owner ?? self.annotations.owner,
+        secretParams: annotations.secretParams ?? self.annotations.secretParams
       }
     })
 )

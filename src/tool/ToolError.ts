@@ -17,7 +17,7 @@ const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
  * @since 0.1.0
  * @category errors
  */
-export class ToolNotFoundError extends Schema.TaggedError<ToolNotFoundError>(
+export class ToolNotFoundError extends ErrorCode.TaggedError<ToolNotFoundError>(
   "effect-lexigram/tool/ToolError/ToolNotFoundError"
 )("ToolNotFoundError", { ...fields("LEX_ERR_AGT_006"), availableTools: Schema.Array(Schema.String) }) {}
 
@@ -27,7 +27,7 @@ export class ToolNotFoundError extends Schema.TaggedError<ToolNotFoundError>(
  * @since 0.1.0
  * @category errors
  */
-export class ToolExecutionError extends Schema.TaggedError<ToolExecutionError>(
+export class ToolExecutionError extends ErrorCode.TaggedError<ToolExecutionError>(
   "effect-lexigram/tool/ToolError/ToolExecutionError"
 )("ToolExecutionError", { ...fields("LEX_ERR_AGT_007"), arguments: Schema.optional(Schema.Unknown) }) {}
 
@@ -37,7 +37,7 @@ export class ToolExecutionError extends Schema.TaggedError<ToolExecutionError>(
  * @since 0.1.0
  * @category errors
  */
-export class ToolAccessDeniedError extends Schema.TaggedError<ToolAccessDeniedError>(
+export class ToolAccessDeniedError extends ErrorCode.TaggedError<ToolAccessDeniedError>(
   "effect-lexigram/tool/ToolError/ToolAccessDeniedError"
 )("ToolAccessDeniedError", {
   ...fields("LEX_ERR_AGT_008"),
@@ -51,7 +51,7 @@ export class ToolAccessDeniedError extends Schema.TaggedError<ToolAccessDeniedEr
  * @since 0.1.0
  * @category errors
  */
-export class ToolValidationError extends Schema.TaggedError<ToolValidationError>(
+export class ToolValidationError extends ErrorCode.TaggedError<ToolValidationError>(
   "effect-lexigram/tool/ToolError/ToolValidationError"
 )("ToolValidationError", {
   ...fields("LEX_ERR_AGT_011"),
@@ -65,7 +65,7 @@ export class ToolValidationError extends Schema.TaggedError<ToolValidationError>
  * @since 0.1.0
  * @category errors
  */
-export class ToolTimeoutError extends Schema.TaggedError<ToolTimeoutError>(
+export class ToolTimeoutError extends ErrorCode.TaggedError<ToolTimeoutError>(
   "effect-lexigram/tool/ToolError/ToolTimeoutError"
 )("ToolTimeoutError", { ...fields("LEX_ERR_AGT_100"), timeoutMs: Schema.Number }) {}
 
@@ -75,9 +75,19 @@ export class ToolTimeoutError extends Schema.TaggedError<ToolTimeoutError>(
  * @since 0.1.0
  * @category errors
  */
-export class ToolApprovalDeniedError extends Schema.TaggedError<ToolApprovalDeniedError>(
+export class ToolApprovalDeniedError extends ErrorCode.TaggedError<ToolApprovalDeniedError>(
   "effect-lexigram/tool/ToolError/ToolApprovalDeniedError"
 )("ToolApprovalDeniedError", { ...fields("LEX_ERR_AGT_101"), reason: Schema.optional(Schema.String) }) {}
+
+/**
+ * The model made more calls in one turn than run; this one did not.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolCallLimitError extends ErrorCode.TaggedError<ToolCallLimitError>(
+  "effect-lexigram/tool/ToolError/ToolCallLimitError"
+)("ToolCallLimitError", { ...fields("LEX_ERR_AGT_116"), maxCallsPerTurn: Schema.Number }) {}
 
 /**
  * A tool cannot be used as it is defined: a schema that has no JSON form or does not compile, a name that is taken.
@@ -85,7 +95,7 @@ export class ToolApprovalDeniedError extends Schema.TaggedError<ToolApprovalDeni
  * @since 0.1.0
  * @category errors
  */
-export class ToolDefinitionError extends Schema.TaggedError<ToolDefinitionError>(
+export class ToolDefinitionError extends ErrorCode.TaggedError<ToolDefinitionError>(
   "effect-lexigram/tool/ToolError/ToolDefinitionError"
 )("ToolDefinitionError", fields("LEX_ERR_AGT_102")) {}
 
@@ -102,6 +112,7 @@ export const ToolError = Schema.Union(
   ToolValidationError,
   ToolTimeoutError,
   ToolApprovalDeniedError,
+  ToolCallLimitError,
   ToolDefinitionError
 )
 /**

@@ -18,6 +18,7 @@ import type * as Tracer from "effect/Tracer"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as HandledTool from "../internal/HandledTool.js"
 import { nearest } from "../internal/Nearest.js"
 import * as SecretText from "../internal/SecretText.js"
 import * as Spanned from "../internal/Spanned.js"
@@ -28,6 +29,7 @@ import * as ApprovalGate from "./ApprovalGate.js"
 import type { Issue } from "./JsonSchemaValidator.js"
 import * as ModuleGraph from "./ModuleGraph.js"
 import * as Observation from "./Observation.js"
+import * as SecretParams from "./SecretParams.js"
 import type * as Tool from "./Tool.js"
 import * as ToolArguments from "./ToolArguments.js"
 import {
@@ -68,6 +70,8 @@ export const Outcome = Schema.Struct({
   observation: Schema.String,
   truncated: Schema.Boolean,
   attempts: Schema.Number,
+  /** Somebody was asked, and allowed the call. */
+  approved: Schema.optional(Schema.Boolean),
   error: Schema.optional(ErrorInfo)
 }).annotations({ identifier: "effect-lexigram/tool/ToolRunner/Outcome" })
 /**
@@ -108,6 +112,8 @@ export interface RunOptions {
   readonly maxAttempts?: number | undefined
   /** Characters of a result that reach the model. */
   readonly maxResultChars?: number | undefined
+  /** Why the call is not run: then this is its result, and no interceptor sees it. */
+  readonly refuse?: ToolError | undefined
 }
 
 /**
@@ -232,6 +238,7 @@ interface Finished {
   readonly value: unknown
   readonly error: ToolError | undefined
   readonly attempts: number
+  readonly approved?: true
 }
 
 /** What is known of a call while it runs: for its events, however it ends. */
@@ -315,9 +322,11 @@ const attemptOf = (
   number: number
 ): Attempt => {
   const attempt: Attempt = {
-    start: () => tools.provide(tool.erased.handle(params, { id: call.id, attempt: number })),
+    start: () =>
+      HandledTool.within(tools.provide(tool.erased.handle(params, { id: call.id, attempt: number })), tool.name),
     deadline: {
       whole: timeoutOf(tool, options),
+      pausable: true,
       onTimeout: (_phase, timeoutMs) => {
         attempt.expired = new ToolTimeoutError({
           toolName: tool.name,
@@ -414,7 +423,7 @@ const approve = (
     // Not the model's own text: what is shown is what runs.
     const params = tool.erased.encodeParams(decoded) ?? ToolArguments.normalise(call.params, tool.parameters)
     const { sessionId, userId } = yield* ApprovalGate.Requester
-    const asked = gate.request({
+    const asked = ApprovalGate.ask(gate, {
       id,
       runId: run.runId,
       rootRunId: run.rootRunId,
@@ -425,7 +434,15 @@ const approve = (
       tool: tool.name,
       params
     })
-    const wait = run.unsafeEmit({ _tag: "ApprovalRequested", id, toolCallId: call.id, name: tool.name, params })
+    const secret = SecretParams.of(tool)
+    const wait = run.unsafeEmit({
+      _tag: "ApprovalRequested",
+      id,
+      toolCallId: call.id,
+      name: tool.name,
+      params,
+      ...(secret === undefined ? {} : { secret })
+    })
     // Asked while the event is on its way: whoever reads it may answer at once.
     const decision = yield* wait === undefined
       ? asked
@@ -514,6 +531,7 @@ const failed = (call: ToolCall, name: string, finished: Finished, error: ToolErr
     observation: text,
     truncated,
     attempts: finished.attempts,
+    ...(finished.approved === true ? { approved: true } : {}),
     error: errorInfo(error)
   }
 }
@@ -530,7 +548,8 @@ const succeeded = (tool: Tool.Any, call: ToolCall, finished: Finished, encoded: 
     result: observed.result,
     observation: observed.text,
     truncated: observed.truncated,
-    attempts: finished.attempts
+    attempts: finished.attempts,
+    ...(finished.approved === true ? { approved: true } : {})
   }
 }
 
@@ -581,9 +600,12 @@ export const make = (options?: {
         if (!tool.erased.requiresApproval(params)) return start(tool, params)
         return Effect.flatMap(approve(gate, run, tool, call, params, progress), (decision) => {
           if (decision._tag === "Denied") return Effect.succeed(refused(denied(tool, decision.reason)))
-          return decision.params === undefined
-            ? start(tool, params)
-            : decoded(tools, tool, decision.params, (edited) => start(tool, edited))
+          return Effect.map(
+            decision.params === undefined
+              ? start(tool, params)
+              : decoded(tools, tool, decision.params, (edited) => start(tool, edited)),
+            (finished): Finished => ({ ...finished, approved: true })
+          )
         })
       })
 
@@ -693,7 +715,17 @@ export const make = (options?: {
           }
           const begin = () => {
             open = true
-            const wait = run.unsafeEmit({ _tag: "ToolCall", step, id: call.id, name, params: call.params })
+            const secret = tool === undefined ? undefined : SecretParams.of(tool)
+            const wait = run.unsafeEmit(
+              secret === undefined
+                ? { _tag: "ToolCall", step, id: call.id, name, params: call.params }
+                : { _tag: "ToolCall", step, id: call.id, name, params: call.params, secret }
+            )
+            const refusal = runOptions?.refuse
+            if (refusal !== undefined) {
+              const told = Effect.suspend(() => outcomeOf(refused(refusal)))
+              return { effect: wait === undefined ? told : Effect.zipRight(wait, told), deadline: undefined }
+            }
             if (wait === undefined && interceptors.length === 0 && !recorded) {
               const finished = settle(tools, call, run, progress, start)
               begun = true

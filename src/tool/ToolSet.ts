@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as SystemGrant from "../internal/SystemGrant.js"
 import type { ToolDefinition } from "../llm/LlmClient.js"
 import * as Tool from "./Tool.js"
 import { ToolDefinitionError } from "./ToolError.js"
@@ -176,8 +177,8 @@ export const bindTo = <E, R>(self: ToolSet<E, R>, captured: Context.Context<R>):
     // Inside the run that bound the set the current context has it all, and providing costs more than looking.
     Effect.withFiberRuntime<any, any>(({ currentContext: current }) =>
       holds(current, captured)
-        ? (effect as Effect.Effect<any, any>)
-        : Effect.provide(effect as Effect.Effect<any, any, R>, Context.merge(captured, current))
+        ? SystemGrant.dropIn(current, effect as Effect.Effect<any, any>)
+        : Effect.provide(effect as Effect.Effect<any, any, R>, SystemGrant.without(Context.merge(captured, current)))
     )
 })
 

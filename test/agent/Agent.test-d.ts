@@ -9,6 +9,7 @@ import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import type { AgentResponse } from "../../src/domain/AgentResponse.js"
+import type { ReaderTimeoutError } from "../../src/domain/ReaderTimeout.js"
 import * as Guard from "../../src/guard/Guard.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import type { OutputValidationError } from "../../src/strategy/StrategyError.js"
@@ -94,7 +95,7 @@ test("everything together is the sum, of an agent and of its runs", () => {
     Effect.Effect<AgentResponse<Order>, E | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor>
   >()
   expectTypeOf(AgentExecutor.stream(all, "hi")).toEqualTypeOf<
-    Stream.Stream<AgentEvent, E | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor>
+    Stream.Stream<AgentEvent, E | AgentExecutor.ExecutorError | ReaderTimeoutError, R | AgentExecutor.AgentExecutor>
   >()
 })
 

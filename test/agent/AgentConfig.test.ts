@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as Tracer from "effect/Tracer"
 import * as Agent from "../../src/agent/Agent.js"
@@ -235,6 +236,21 @@ const rows: Row = {
     [1, 1],
     [3, 3]
   ],
+  maxCallsPerTurn: [
+    (config) =>
+      orDie(
+        Effect.map(
+          AgentExecutor.run(Agent.make("a", { tools: [echo] }), "hi"),
+          (response) => response.toolCalls.filter(({ isFailure }) => isFailure).length
+        ).pipe(
+          Effect.provide(
+            layer(config, [{ calls: ["a", "b", "c"].map((text) => ({ name: "echo", params: { text } })) }, "done"])
+          )
+        )
+      ),
+    [1, 2],
+    [3, 0]
+  ],
   observationMaxChars: [
     (config) =>
       orDie(
@@ -267,6 +283,20 @@ const rows: Row = {
       ),
     [Duration.seconds(30), "RunLimitExceededError"],
     [undefined, "ok"]
+  ],
+  readerTimeout: [
+    (config) =>
+      orDie(
+        ended(
+          Stream.runForEach(AgentExecutor.stream(Agent.make("a"), "hi"), () => Effect.sleep("1 second")),
+          10
+        ).pipe(
+          Effect.map(tagOf),
+          Effect.provide(layer(config, [{ text: Array.from("x".repeat(200)), partDelay: "1 millis" }]))
+        )
+      ),
+    [Duration.seconds(30), "ReaderTimeoutError"],
+    [Duration.seconds(90), "ok"]
   ],
   maxRunTokens: [
     (config) =>
@@ -307,6 +337,23 @@ const rows: Row = {
       ),
     [2, 3],
     [20, 5]
+  ],
+  sessionToolCalls: [
+    (config) =>
+      orDie(
+        Effect.suspend(() => {
+          const sessions = Collaborators.sessions()
+          const script = [{ calls: [{ name: "echo", params: { text: "x" } }] }, "1", "2"]
+          return Effect.gen(function* () {
+            for (const input of ["one", "two"]) {
+              yield* AgentExecutor.run(Agent.make("a", { tools: [echo] }), { input, sessionId: "s" })
+            }
+            return (yield* TestModel.requests)[2]?.messages.some(({ role }) => role === "tool")
+          }).pipe(Effect.provide(layer(config, script, { sessions: sessions.layer })))
+        })
+      ),
+    [true, true],
+    [false, false]
   ]
 }
 
@@ -354,12 +401,15 @@ const variables: {
   captureContent: ["CAPTURE_CONTENT", "true", true],
   toolTimeout: ["TOOL_TIMEOUT", "1.5", Duration.millis(1500)],
   toolConcurrency: ["TOOL_CONCURRENCY", "2", 2],
+  maxCallsPerTurn: ["MAX_CALLS_PER_TURN", "3", 3],
   observationMaxChars: ["OBSERVATION_MAX_CHARS", "10", 10],
   llmTimeout: ["LLM_TIMEOUT", "7", Duration.seconds(7)],
   runTimeout: ["RUN_TIMEOUT", "60", Duration.minutes(1)],
+  readerTimeout: ["READER_TIMEOUT", "30", Duration.seconds(30)],
   maxRunTokens: ["MAX_RUN_TOKENS", "1000", 1000],
   memoryTokenBudget: ["MEMORY_TOKEN_BUDGET", "12", 12],
-  sessionTurns: ["SESSION_TURNS", "4", 4]
+  sessionTurns: ["SESSION_TURNS", "4", 4],
+  sessionToolCalls: ["SESSION_TOOL_CALLS", "false", false]
 }
 
 describe("AgentConfig from the environment", () => {
@@ -432,9 +482,11 @@ describe("AgentConfig in code", () => {
     toolMaxRetries: 0,
     toolTimeout: Duration.zero,
     toolConcurrency: -1,
+    maxCallsPerTurn: 0,
     observationMaxChars: Number.NaN,
     llmTimeout: Duration.zero,
     runTimeout: Duration.zero,
+    readerTimeout: Duration.zero,
     maxRunTokens: 0,
     memoryTokenBudget: 0,
     sessionTurns: 0

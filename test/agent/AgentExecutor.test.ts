@@ -1,14 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schema from "effect/Schema"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import * as Governance from "../../src/governance/Governance.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as AgentMetrics from "../../src/observability/AgentMetrics.js"
 import * as Run from "../../src/observability/Run.js"
+import * as RunLog from "../../src/observability/RunLog.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import * as StrategyError from "../../src/strategy/StrategyError.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
@@ -149,22 +153,65 @@ describe("AgentExecutor", () => {
     }).pipe(Effect.provide(Runs.layer([{ calls: [{ name: "broken" }] }])))
   )
 
-  it.effect("health says how model, memory and sessions are", () =>
-    Effect.gen(function* () {
-      const report = yield* Effect.flatMap(AgentExecutor.AgentExecutor, (executor) => executor.health)
-      assert.strictEqual(report.status, "unhealthy")
-      assert.deepStrictEqual(
-        report.parts.map((part) => [part.name, part.status]),
-        [
-          ["llm", "healthy"],
-          ["memory", "unhealthy"],
-          ["sessions", "healthy"]
-        ]
+  describe("health", () => {
+    const health = Effect.flatMap(AgentExecutor.AgentExecutor, (executor) => executor.health)
+    const down = Effect.fail({ _tag: "Down", message: "no route" })
+
+    it.effect("asks all that runs wait for", () =>
+      Effect.gen(function* () {
+        const report = yield* health
+        assert.strictEqual(report.status, "healthy")
+        assert.deepStrictEqual(
+          report.parts.map((part) => [part.name, part.status]),
+          [
+            ["llm", "unknown"],
+            ["llm: planning", "healthy"],
+            ["memory", "healthy"],
+            ["sessions", "healthy"],
+            ["governance", "healthy"],
+            ["runLog", "healthy"]
+          ]
+        )
+      }).pipe(
+        Effect.provide(
+          Runs.layer([], {
+            router: ModelRouter.layer({
+              roles: {
+                planning: {
+                  client: { provider: "own", health: Effect.void, complete: () => Effect.dieMessage("not asked") }
+                }
+              }
+            }),
+            governance: Governance.layer(),
+            log: RunLog.layerMemory()
+          })
+        )
       )
-    }).pipe(
-      Effect.provide(Runs.layer([], { memory: Collaborators.memory({ health: Collaborators.storageError }).layer }))
     )
-  )
+
+    it.effect("is degraded without its memory or its log, and unhealthy without its sessions or governance", () =>
+      Effect.gen(function* () {
+        const statusOf = (given: Parameters<typeof Runs.layer>[1]) =>
+          Effect.map(Effect.provide(health, Runs.layer([], given)), ({ status }) => status)
+        const governance = Effect.map(Governance.Governance, (service) => ({
+          ...service,
+          checkBudget: () => down as never
+        }))
+        const broken = { enabled: true, append: () => Effect.void, read: () => down as never }
+        assert.strictEqual(
+          yield* statusOf({ memory: Collaborators.memory({ health: Collaborators.storageError }).layer }),
+          "degraded"
+        )
+        assert.strictEqual(yield* statusOf({ log: Layer.succeed(RunLog.RunLog, broken) }), "degraded")
+        assert.strictEqual(
+          yield* statusOf({
+            governance: Layer.effect(Governance.Governance, governance).pipe(Layer.provide(Governance.layer()))
+          }),
+          "unhealthy"
+        )
+      })
+    )
+  })
 })
 
 describe("a failure of the reasoning", () => {

@@ -13,6 +13,7 @@ import * as AgentParticipant from "../../src/agent/AgentParticipant.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import { UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
@@ -244,7 +245,7 @@ describe("AgentParticipant", () => {
           )
         )
       )
-      assert.deepStrictEqual(lines(yield* kept()), ["user: Write", "writer: draft"])
+      assert.deepStrictEqual(lines(yield* SystemAccess.grant(kept())), ["user: Write", "writer: draft"])
       assert.deepStrictEqual(memory.entries(), [])
       assert.deepStrictEqual(memory.asked, [])
       assert.strictEqual(own.kept.size, 0)

@@ -13,6 +13,7 @@ import * as Agents from "../../src/agent/Agents.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -192,7 +193,7 @@ describe("approvals of a run", () => {
       yield* TestClock.adjust(0)
       assert.isTrue(Option.isNone(yield* Fiber.poll(second)))
       const [again] = yield* waiting
-      yield* PendingApprovals.approve(again?.request.id ?? "", { remember: "tool" })
+      yield* SystemAccess.grant(PendingApprovals.approve(again?.request.id ?? "", { remember: "tool" }))
       yield* TestClock.adjust(0)
       yield* Fiber.join(second)
       yield* collected(chief)
@@ -209,7 +210,8 @@ describe("approvals of a run", () => {
       const { list } = yield* PendingApprovals.PendingApprovals
       const [record] = yield* list({ userId: "u1", sessionId: "s1" })
       assert.deepInclude(record?.request as object, { agent: "clerk", ...requester })
-      yield* PendingApprovals.approve(record?.request.id ?? "", { remember: "user" })
+      assert.deepStrictEqual(yield* list(), [])
+      yield* PendingApprovals.approve(record?.request.id ?? "", { userId: "u1", remember: "user" })
       yield* Fiber.join(fiber)
     }).pipe(Effect.provide(layer))
   })

@@ -6,7 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
-import { SessionId, type UserId } from "../../src/domain/Ids.js"
+import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
 import * as ConversationMemory from "../../src/memory/ConversationMemory.js"
 import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
@@ -278,7 +278,7 @@ describe("the memory of branches", () => {
     Effect.gen(function* () {
       yield* say("main", "I planted the oak", { ...ada, agent: Agent.make("gardener") })
       const sessions = yield* SessionManager.SessionManager
-      const turns = yield* sessions.turns(sid("main"), { last: 10 })
+      const turns = yield* sessions.turns(sid("main"), { last: 10, userId: UserId.make("ada") })
       assert.deepStrictEqual(
         turns.map(({ metadata }) => metadata["agent"]),
         ["gardener", "gardener"]

@@ -6,6 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as Governance from "../../src/governance/Governance.js"
 import {
@@ -150,7 +151,9 @@ describe("GovernedCalls", () => {
         error.partial?.toolCalls.map(({ isFailure }) => isFailure),
         [false, false, true]
       )
-      const events = yield* (yield* AuditLog.AuditLog).read({ eventTypes: ["tool_call", "quota_exhausted"] })
+      const events = yield* SystemAccess.grant(
+        (yield* AuditLog.AuditLog).read({ eventTypes: ["tool_call", "quota_exhausted"] })
+      )
       assert.deepStrictEqual(Array.from(events, ({ eventType }) => eventType).reverse(), [
         "tool_call",
         "tool_call",

@@ -38,8 +38,9 @@ const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 }
 /** Answers by what stands in the conversation, so that any number of runs can share it. */
 const makeModel = () =>
   TestModel.make((request) => {
-    const asked = request.messages.filter((message) => message.role === "user").at(-1)
-    const results = request.messages.filter((message) => message.role === "tool").length
+    const last = request.messages.findLastIndex((message) => message.role === "user")
+    const asked = request.messages[last]
+    const results = request.messages.slice(last).filter((message) => message.role === "tool").length
     const turn = (): TestModel.Turn => {
       if (results > 0) return { text: ["call z", "q1", "2 ", "now"], usage }
       switch (asked?.content) {
@@ -227,19 +228,19 @@ const everywhere = async (program: Program, stride: number): Promise<void> => {
 }
 
 describe("interruption of runs with everything switched on", () => {
-  it("leaves nothing behind of a run", { timeout: 120_000 }, () =>
+  it("leaves nothing behind of a run", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("single")), 29)
   )
 
-  it("leaves nothing behind of a stream", { timeout: 120_000 }, () =>
+  it("leaves nothing behind of a stream", { timeout: 300_000 }, () =>
     everywhere((agent) => Stream.runDrain(AgentExecutor.stream(agent, request("single"))), 37)
   )
 
-  it("leaves nothing behind of tools side by side", { timeout: 120_000 }, () =>
+  it("leaves nothing behind of tools side by side", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("parallel")), 37)
   )
 
-  it("leaves nothing behind of an agent inside of another", { timeout: 120_000 }, () =>
+  it("leaves nothing behind of an agent inside of another", { timeout: 300_000 }, () =>
     everywhere((agent) => AgentExecutor.run(agent, request("nested")), 53)
   )
 })

@@ -228,9 +228,9 @@ describe("executor", () => {
       Effect.provide(
         Runs.layer(
           [
-            'THOUGHT: echo\nACTION: echo\nACTION_INPUT: {"text": "x"}',
-            'THOUGHT: double\nACTION: double\nACTION_INPUT: {"n": 21}',
-            "THOUGHT: done\nFINAL_ANSWER: 42 it is"
+            { text: "echo", calls: [{ id: "c1", name: "echo", params: { text: "x" } }] },
+            { text: "double", calls: [{ id: "c2", name: "double", params: { n: 21 } }] },
+            "42 it is"
           ],
           { skills: skills.layer }
         )

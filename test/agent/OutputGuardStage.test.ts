@@ -179,11 +179,13 @@ describe("GuardChecks", () => {
     }).pipe(Effect.provide(given([guard], script).layer))
   })
 
-  it.effect("a blocked observation ends the run, a redacted one is what everybody sees", () =>
+  it.effect("a blocked observation ends the run where it is to, a redacted one is what everybody sees", () =>
     Effect.gen(function* () {
       const blocked = Collaborators.guard("no-orders", ["toolOutput"], () => false)
       const error = yield* Effect.flip(AgentExecutor.run(agent, "hi")).pipe(
-        Effect.provide(given([blocked], script).layer)
+        Effect.provide(
+          Runs.layer(script, { guards: GuardPipeline.layer({ guards: [blocked], blockedObservations: "fail" }) })
+        )
       )
       assert.deepInclude(error, { _tag: "ToolObservationBlockedError", toolName: "order" })
       const hides = Collaborators.guard("hides", ["toolOutput"], (text) => text.replace("knife", "***"))

@@ -54,7 +54,8 @@ describe("agents with sessions", () => {
       )
       const { depth, revision, status, totalTokens } = yield* session
       assert.deepStrictEqual({ depth, status }, { depth: 4, status: "active" })
-      assert.isAbove(revision, 3)
+      // One write for each question with its answer.
+      assert.strictEqual(revision, 2)
       assert.strictEqual(
         totalTokens,
         (yield* turns).reduce((sum, turn) => sum + turn.tokensUsed, 0)
@@ -155,7 +156,8 @@ describe("agents with sessions", () => {
     Effect.gen(function* () {
       assert.strictEqual((yield* say("one")).message, "1")
       assert.strictEqual((yield* say("two")).message, "2")
-      assert.strictEqual((yield* turns).length, 3)
+      // There is room for one turn more, but not for a question with its answer.
+      assert.strictEqual((yield* turns).length, 2)
     }).pipe(Effect.provide(given(["1", "2"], { sessionConfig: { config: { maxTurnsPerSession: 3 } } })))
   )
 

@@ -45,7 +45,8 @@ const sessions = Layer.effect(
       const { id } = yield* sessions.create({ id: SessionId.make("s"), userId: UserId.make("ada") })
       for (let n = 1; n <= 12; n++) {
         const content = n === 3 ? "green tea" : `turn ${n} `.padEnd(60, "x")
-        yield* sessions.addTurn(id, fresh(`t${n}`, { role: n % 2 === 1 ? "user" : "assistant", content, timestamp: n }))
+        const turn = fresh(`t${n}`, { role: n % 2 === 1 ? "user" : "assistant", content, timestamp: n })
+        yield* sessions.addTurn(id, turn, { userId: UserId.make("ada") })
       }
     }).pipe(Effect.orDie)
   )
@@ -248,7 +249,10 @@ describe("the session of a run", () => {
       handler: () =>
         Effect.gen(function* () {
           const sessions = yield* SessionManager.SessionManager
-          yield* sessions.update(yield* SessionContext.sessionId, { metadata: { name: "tea" } })
+          yield* sessions.update(yield* SessionContext.sessionId, {
+            userId: UserId.make("ada"),
+            metadata: { name: "tea" }
+          })
           return [(yield* SessionContext.session).metadata, (yield* SessionContext.current).metadata]
         })
     })

@@ -1,11 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import * as SessionContext from "../../src/session/SessionContext.js"
 import { SessionStorageError } from "../../src/session/SessionError.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
 import * as TestModel from "../../src/testing/TestModel.js"
+import * as Tool from "../../src/tool/Tool.js"
 import * as Collaborators from "../support/Collaborators.js"
+import * as KeptSessions from "../support/KeptSessions.js"
 import * as Runs from "../support/Runs.js"
 
 const agent = Agent.make("a", { system: "You help." })
@@ -55,6 +62,88 @@ describe("SessionStage", () => {
       assert.deepStrictEqual(sessions.turns("s"), [])
       assert.strictEqual((yield* TestModel.requests).length, 0)
     }).pipe(Effect.provide(Runs.layer(["1"], { sessions: sessions.layer })))
+  })
+
+  it.effect("somebody's session is not found, read or written without a user, and is for the system alone", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const ada = { userId: UserId.make("ada") }
+      const id = SessionId.make("s")
+      const seen: Array<boolean> = []
+      const look = Tool.make("look", {
+        description: "Looks",
+        handler: () =>
+          Effect.gen(function* () {
+            seen.push(yield* SystemAccess.isGranted, Option.isSome(yield* sessions.get(id)))
+            return "ok"
+          }).pipe(Effect.orDie)
+      })
+      const looking = Agent.make("looking", { tools: [look] })
+      yield* sessions.create({ id, ...ada })
+      const error = yield* Effect.flip(AgentExecutor.run(looking, { input: "mine", sessionId: "s" }))
+      assert.strictEqual(error._tag, "SessionNotFoundError")
+      assert.strictEqual((yield* TestModel.requests).length, 0)
+      assert.deepStrictEqual(yield* sessions.turns(id, { last: 10, ...ada }), [])
+      const forged = { input: "mine", sessionId: "s", system: true, held: {}, access: { system: true } }
+      assert.strictEqual((yield* Effect.flip(AgentExecutor.run(looking, forged)))._tag, "SessionNotFoundError")
+      yield* SystemAccess.grant(AgentExecutor.run(looking, { input: "for her", sessionId: "s" }))
+      assert.strictEqual((yield* sessions.turns(id, { last: 10, ...ada })).length, 2)
+      assert.deepStrictEqual(seen, [false, false])
+    }).pipe((program) => {
+      const sessions = KeptSessions.layer
+      return Effect.provide(
+        program,
+        Layer.provideMerge(Runs.layer([{ calls: [{ name: "look" }] }, "done"], { sessions }), sessions)
+      )
+    })
+  )
+
+  it.effect("a run for somebody else does not see the session that is bound around it", () => {
+    const seen: Array<string> = []
+    const look = Tool.make("look", {
+      description: "Looks",
+      handler: () =>
+        Effect.map(SessionContext.option, (bound) => {
+          seen.push(Option.match(bound, { onNone: () => "none", onSome: ({ id }) => id }))
+          return "ok"
+        })
+    })
+    const ask = (name: string, userId: string | undefined) =>
+      Tool.make(name, {
+        description: "Asks another agent",
+        handler: () =>
+          AgentExecutor.run(Agent.make("inner", { tools: [look] }), { input: "look", userId }).pipe(
+            Effect.as("asked"),
+            Effect.orDie
+          )
+      })
+    const outer = Agent.make("outer", {
+      tools: [look, ask("for_bob", "bob"), ask("for_ada", "ada"), ask("for_nobody", undefined)]
+    })
+    const calls = (name: string) => ({ calls: [{ name }] })
+    return Effect.gen(function* () {
+      yield* AgentExecutor.run(outer, { input: "hi", sessionId: "s", userId: "ada" })
+      assert.deepStrictEqual(seen, ["s", "none", "s", "s"])
+    }).pipe(
+      Effect.provide(
+        Runs.layer(
+          [
+            calls("look"),
+            calls("for_bob"),
+            calls("look"),
+            "done",
+            calls("for_ada"),
+            calls("look"),
+            "done",
+            calls("for_nobody"),
+            calls("look"),
+            "done",
+            "done"
+          ],
+          { sessions: Collaborators.sessions().layer }
+        )
+      )
+    )
   })
 
   it.effect("a session that cannot be read fails the run", () => {

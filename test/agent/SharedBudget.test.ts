@@ -136,7 +136,7 @@ describe("a budget that runs share", () => {
           yield* settledUp(ledger)
         }).pipe(Effect.provide(layer))
       }),
-    120_000
+    300_000
   )
 
   interface Part {
@@ -228,6 +228,6 @@ describe("a budget that runs share", () => {
           { numRuns: 60 }
         )
       ),
-    120_000
+    300_000
   )
 })

@@ -27,7 +27,8 @@ describe("Stage", () => {
       inputGuard: 7,
       session: 8,
       memory: 9,
-      skills: 10
+      tools: 10,
+      skills: 11
     } satisfies Record<Stage.StageName, number>
     assert.deepStrictEqual(
       AgentExecutor.stages.map((stage) => stage.name),
@@ -65,7 +66,8 @@ describe("Stage", () => {
           get: noting("session get", sessions.service.get),
           create: noting("session create", sessions.service.create),
           turns: noting("session turns", sessions.service.turns),
-          addTurn: noting("session save", sessions.service.addTurn)
+          beginExchange: noting("session begin", sessions.service.beginExchange),
+          endExchange: noting("session save", sessions.service.endExchange)
         }).layer,
         memory: Collaborators.memory({
           ...memory.service,
@@ -97,13 +99,13 @@ describe("Stage", () => {
         "InputChecked",
         "session get",
         "session create",
+        "session begin",
         "session turns",
         "memory assembly",
         "skill merge",
         "strategy",
         "UsageReported",
         "output guard",
-        "session save",
         "session save",
         "memory save",
         "cost",

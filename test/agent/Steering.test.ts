@@ -10,7 +10,8 @@ import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Steering from "../../src/agent/Steering.js"
-import type { RunId, SessionId } from "../../src/domain/Ids.js"
+import type { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as Guard from "../../src/guard/Guard.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -29,15 +30,17 @@ const texts = (request: { readonly messages: ReadonlyArray<{ readonly role: stri
     .map(({ content, role }) => (typeof content === "string" ? `${role}: ${content}` : role))
 
 /** Steers the run it belongs to, as somebody outside would while the tool runs. */
-const nudge = (...messages: ReadonlyArray<string>) =>
+const nudgeOf = (userId: string | undefined, ...messages: ReadonlyArray<string>) =>
   Tool.make("nudge", {
     description: "Somebody writes meanwhile",
     handler: () =>
-      Effect.forEach(messages, (message) => Steering.steer({ runId: "r" }, message), { discard: true }).pipe(
+      Effect.forEach(messages, (message) => Steering.steer({ runId: "r", userId }, message), { discard: true }).pipe(
         Effect.as("ok"),
         Effect.orDie
       )
   })
+
+const nudge = (...messages: ReadonlyArray<string>) => nudgeOf(undefined, ...messages)
 
 describe("Steering", () => {
   it.effect("a message put into a run is seen at its next step, stays where it was put, and is told of", () =>
@@ -115,7 +118,7 @@ describe("Steering", () => {
   it.effect("what was put into a run is kept with it", () => {
     const sessions = Collaborators.sessions()
     return Effect.gen(function* () {
-      const agent = Agent.make("a", { tools: [nudge("and hurry")] })
+      const agent = Agent.make("a", { tools: [nudgeOf("ada", "and hurry")] })
       const response = yield* AgentExecutor.run(agent, { input: "hi", runId: "r", userId: "ada", sessionId: "s" })
       const kept = sessions.turns(response.sessionId!)
       assert.deepStrictEqual(
@@ -190,13 +193,169 @@ describe("Steering", () => {
       assert.strictEqual((yield* Effect.flip(service.steer({ runId: "1", userId: "bob" }, "x"))).reason, "not-running")
       assert.strictEqual((yield* Effect.flip(service.steer({ sessionId: "s" }, "x"))).reason, "not-running")
       yield* service.steer({ sessionId: "s", userId: "ada" }, "x")
-      yield* service.steer({ runId: "1" }, "y")
-      assert.strictEqual((yield* Effect.flip(service.steer({ runId: "1" }, "z"))).reason, "full")
+      yield* service.steer({ runId: "1", userId: "ada" }, "y")
+      assert.strictEqual((yield* Effect.flip(service.steer({ runId: "1", userId: "ada" }, "z"))).reason, "full")
       yield* Deferred.succeed(gate, undefined)
       assert.isTrue(Exit.isSuccess(yield* Fiber.await(first)))
       assert.isTrue(Exit.isSuccess(yield* Fiber.await(second)))
     })
   )
+
+  it.effect("without a user only runs of nobody are found, for the system those of anybody", () =>
+    Effect.gen(function* () {
+      const service = Steering.make()
+      const ada = { runId: "adas" as RunId, userId: "ada" as UserId, sessionId: "s" as SessionId }
+      const nobody = { runId: "nobodys" as RunId, sessionId: "t" as SessionId }
+      const refused = (target: Steering.Target) =>
+        Effect.map(Effect.flip(service.steer(target, "wipe everything")), ({ reason }) =>
+          assert.strictEqual(reason, "not-running")
+        )
+      const seen = yield* service.within(ada, (adas) =>
+        service.within(nobody, (nobodys) =>
+          Effect.gen(function* () {
+            yield* refused({ runId: "adas" })
+            yield* refused({ sessionId: "s" })
+            yield* refused({ runId: "nobodys", userId: "ada" })
+            yield* refused({ runId: "adas", userId: null as unknown as undefined })
+            assert.isTrue(Option.isNone(yield* service.running("s")))
+            assert.isTrue(Option.isNone(yield* service.running("t", "ada")))
+            assert.deepStrictEqual(adas.take(), [])
+            yield* service.steer({ runId: "nobodys" }, "1")
+            yield* service.steer({ sessionId: "t" }, "2")
+            yield* SystemAccess.grant(
+              Effect.gen(function* () {
+                yield* service.steer({ runId: "adas" }, "3")
+                yield* service.steer({ sessionId: "s" }, "4")
+                assert.deepStrictEqual(yield* service.running("s"), Option.some(ada.runId))
+                yield* refused({ runId: "adas", userId: "bob" })
+                yield* refused({ sessionId: "s", userId: "bob" })
+                yield* refused({ runId: "nobodys", userId: "bob" })
+                yield* refused({ runId: "none" })
+                yield* refused({ sessionId: "none" })
+              })
+            )
+            return [adas.take(), nobodys.take()]
+          })
+        )
+      )
+      assert.deepStrictEqual(seen, [
+        ["3", "4"],
+        ["1", "2"]
+      ])
+    })
+  )
+
+  it.effect("a run of the system is found by the system alone", () =>
+    Effect.gen(function* () {
+      const service = Steering.make()
+      const run = {
+        runId: "r" as RunId,
+        sessionId: "adas" as SessionId,
+        held: yield* SystemAccess.grant(SystemAccess.held)
+      }
+      yield* service.within(run, (inbox) =>
+        Effect.gen(function* () {
+          for (const target of [{ runId: "r" }, { sessionId: "adas" }, { runId: "r", userId: "ada" }]) {
+            assert.strictEqual((yield* Effect.flip(service.steer(target, "x"))).reason, "not-running")
+          }
+          assert.isTrue(Option.isNone(yield* service.running("adas")))
+          yield* SystemAccess.grant(service.steer({ runId: "r" }, "1"))
+          yield* SystemAccess.grant(service.steer({ sessionId: "adas" }, "2"))
+          assert.deepStrictEqual(inbox.take(), ["1", "2"])
+        })
+      )
+    })
+  )
+
+  it.effect("a run of somebody else under the same id takes nobody's place", () =>
+    Effect.gen(function* () {
+      const service = Steering.make()
+      const run = (userId: string | undefined) => ({ runId: "r" as RunId, userId: userId as UserId | undefined })
+      yield* service.within(run("ada"), (adas) =>
+        Effect.gen(function* () {
+          yield* service.within(run("bob"), (bobs) =>
+            Effect.gen(function* () {
+              yield* service.steer({ runId: "r", userId: "ada" }, "for ada")
+              yield* service.steer({ runId: "r", userId: "bob" }, "for bob")
+              assert.deepStrictEqual(bobs.take(), ["for bob"])
+            })
+          )
+          yield* service.steer({ runId: "r", userId: "ada" }, "again")
+          assert.deepStrictEqual(adas.take(), ["for ada", "again"])
+        })
+      )
+    })
+  )
+
+  it.effect("a run that has closed takes no message, and none waits for it", () =>
+    Effect.gen(function* () {
+      const service = Steering.make()
+      const run = { runId: "r" as RunId, sessionId: "s" as SessionId }
+      yield* service.within(run, (inbox) =>
+        Effect.gen(function* () {
+          yield* service.steer({ runId: "r" }, "in time")
+          assert.isFalse(inbox.close())
+          yield* service.steer({ runId: "r" }, "still in time")
+          assert.deepStrictEqual(inbox.take(), ["in time", "still in time"])
+          assert.isTrue(inbox.close())
+          for (const target of [{ runId: "r" }, { sessionId: "s" }]) {
+            const error = yield* Effect.flip(service.steer(target, "too late"))
+            assert.strictEqual(error._tag, "SteeringError")
+            assert.strictEqual(error.reason, "not-running")
+          }
+          assert.deepStrictEqual(inbox.take(), [])
+        })
+      )
+    })
+  )
+
+  it.effect("a run inside one of a user that names nobody is that user's", () => {
+    const seen: Array<string> = []
+    const reach = (userId: string | undefined) =>
+      Effect.map(Effect.either(Steering.steer({ runId: "inner", userId }, "hello")), ({ _tag }) => seen.push(_tag))
+    const probe = Tool.make("probe", {
+      description: "Tries to reach the inner run",
+      handler: () => Effect.as(Effect.forEach([undefined, "bob", "ada"], reach, { discard: true }), "ok")
+    })
+    const outer = Tool.make("outer", {
+      description: "Runs an agent",
+      handler: () =>
+        Effect.map(
+          AgentExecutor.run(Agent.make("b", { tools: [probe] }), { input: "x", runId: "inner" }),
+          (r) => r.message
+        ).pipe(Effect.orDie)
+    })
+    return Effect.gen(function* () {
+      yield* AgentExecutor.run(Agent.make("a", { tools: [outer] }), { input: "hi", userId: "ada" })
+      assert.deepStrictEqual(seen, ["Left", "Left", "Right"])
+    }).pipe(Effect.provide(given([{ calls: [{ name: "outer" }] }, { calls: [{ name: "probe" }] }, "in", "out"])))
+  })
+
+  it.effect("a run of a user is steered in their name alone", () => {
+    const refusals: Array<string> = []
+    const nosy = Tool.make("nosy", {
+      description: "Somebody else writes meanwhile",
+      handler: () =>
+        Effect.forEach([{ runId: "r" }, { runId: "r", userId: "bob" }, { sessionId: "s" }], (target) =>
+          Effect.map(Effect.flip(Steering.steer(target, "wipe")), ({ reason }) => refusals.push(reason))
+        ).pipe(
+          Effect.zipRight(Steering.steer({ runId: "r", userId: "ada" }, "in French, please")),
+          Effect.as("ok"),
+          Effect.orDie
+        )
+    })
+    return Effect.gen(function* () {
+      yield* AgentExecutor.run(Agent.make("a", { tools: [nosy] }), {
+        input: "hi",
+        runId: "r",
+        userId: "ada",
+        sessionId: "s"
+      })
+      const [, second] = yield* TestModel.requests
+      assert.deepStrictEqual(refusals, ["not-running", "not-running", "not-running"])
+      assert.deepStrictEqual(texts(second!), ["user: hi", "assistant", "tool", "user: in French, please"])
+    }).pipe(Effect.provide(given([{ calls: [{ name: "nosy" }] }, "bonjour"])))
+  })
 
   it.effect("the turn is given on when the one who waits is interrupted in the moment it is theirs", () =>
     Effect.gen(function* () {

@@ -38,7 +38,7 @@ const sleeping = (at: number) => {
 const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 }
 const note = Tool.make("note", {
   description: "Somebody writes to the run meanwhile",
-  handler: () => Effect.as(Effect.orDie(Steering.steer({ runId: "top" }, "and now?")), "noted")
+  handler: () => Effect.as(Effect.orDie(Steering.steer({ runId: "top", userId: "ada" }, "and now?")), "noted")
 })
 const sub = Agent.make("sub", { tools: [note] })
 const agent = Agent.make("sleeper", { tools: [AgentTool.make(sub)] })

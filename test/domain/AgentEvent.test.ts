@@ -40,7 +40,7 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
   },
   ApprovalRequested: { _tag: "ApprovalRequested", id: "a", toolCallId: "c", name: "n", params: [1], reason: "r" },
   ApprovalResolved: { _tag: "ApprovalResolved", id: "a", toolCallId: "c", approved: false, reason: "r" },
-  Delegated: { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("r2"), message: "m" },
+  Delegated: { _tag: "Delegated", toAgent: "b", childRunId: RunId.make("r2"), message: "m", handoff: true },
   Critique: { _tag: "Critique", step: 1, text: "t", accepted: true, score: 0.5 },
   NodeFinished: { _tag: "NodeFinished", graph: "g", node: "n", step: 1, update: { x: 1 } },
   UsageReported: {

@@ -193,6 +193,54 @@ describe("AgentResponse.fromEvents", () => {
     assert.deepStrictEqual(folded.degraded, [{ stage: "memory", error: { tag: "M", message: "m" } }])
   })
 
+  it("says how it went in numbers", () => {
+    const { add, response } = recorder()
+    const plan = (
+      ...steps: ReadonlyArray<readonly [id: string, status: "pending" | "completed" | "failed" | "skipped"]>
+    ): Body => ({
+      _tag: "Plan",
+      steps: steps.map(([id, status]) => ({ id, description: `do ${id}`, status }))
+    })
+    const delegated = (toAgent: string): Body => ({
+      _tag: "Delegated",
+      toAgent,
+      childRunId: RunId.make(`to-${toAgent}`),
+      message: "do it"
+    })
+    assert.deepStrictEqual(response().metadata, {
+      strategy: "",
+      iterations: 0,
+      replans: 0,
+      delegations: 0,
+      agentsUsed: []
+    })
+    add("1", started, step(1), plan(["1", "pending"], ["2", "pending"]), delegated("b"), delegated("a"))
+    // As far as it got, and more of it: the same plan.
+    add(
+      "1",
+      step(2),
+      plan(["1", "completed"], ["2", "pending"]),
+      plan(["1", "completed"], ["2", "pending"], ["3", "pending"])
+    )
+    add("2", started, step(1), delegated("c"))
+    assert.strictEqual(response().metadata.replans, 0)
+    add("1", step(3), plan(["1", "completed"], ["2", "failed"], ["3", "skipped"], ["4", "pending"]), delegated("b"))
+    assert.strictEqual(response().metadata.replans, 1)
+    add(
+      "1",
+      plan(["1", "completed"], ["2", "failed"], ["3", "skipped"], ["4", "completed"]),
+      plan(["5", "pending"]),
+      finished
+    )
+    assert.deepStrictEqual(response().metadata, {
+      strategy: "react",
+      iterations: 3,
+      replans: 2,
+      delegations: 3,
+      agentsUsed: ["b", "a"]
+    })
+  })
+
   it("can be asked while events still come", () => {
     const { add, events } = recorder()
     add("r", started, step(1), text("a"), message("done"), finished)

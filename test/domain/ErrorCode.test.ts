@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Cause from "effect/Cause"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
@@ -28,14 +30,17 @@ type ErrorClass = (new (
 const isErrorClass = (u: unknown): u is ErrorClass =>
   typeof u === "function" && u.prototype instanceof Error && Schema.isSchema(u) && "_tag" in u
 
+/** Paths of modules relative to `src`, and their text. */
+const modules = readdirSync(fileURLToPath(src), { recursive: true, encoding: "utf8" })
+  .map((file) => file.replaceAll("\\", "/"))
+  .filter((file) => file.endsWith(".ts") && !file.endsWith("index.ts"))
+  .map((file) => [file, readFileSync(new URL(file, src), "utf8")] as const)
+
 /** Every exported error class with the names and modules it is exported under; a module is its path without `.ts`. */
 const collect = async () => {
   const found = new Map<ErrorClass, { readonly names: Set<string>; readonly modules: Set<string> }>()
-  const files = readdirSync(fileURLToPath(src), { recursive: true, encoding: "utf8" })
-    .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file.endsWith(".ts") && !file.endsWith("index.ts"))
-    .filter((file) => readFileSync(new URL(file, src), "utf8").includes("Schema.TaggedError"))
-  for (const file of files) {
+  for (const [file, text] of modules) {
+    if (!text.includes("ErrorCode.TaggedError")) continue
     const exported: Record<string, unknown> = await import(new URL(file, src).href)
     for (const [name, value] of Object.entries(exported)) {
       if (!isErrorClass(value)) continue
@@ -79,6 +84,16 @@ describe("error classes", () => {
     assert.isAbove(classes.size, 30)
   })
 
+  it("are all made by ErrorCode.TaggedError, which prints their hints", () => {
+    const others = modules.filter(
+      ([file, text]) => file !== "domain/ErrorCode.ts" && text.includes("extends Schema.TaggedError")
+    )
+    assert.deepStrictEqual(
+      others.map(([file]) => file),
+      []
+    )
+  })
+
   for (const [errorClass, { names, modules }] of classes) {
     describe(errorClass._tag, () => {
       it("has one name: class, tag, export and table entry", () => {
@@ -96,6 +111,16 @@ describe("error classes", () => {
       it("does not take a family's or a reserved code", () => {
         assert.isFalse(isFamily(code(errorClass)))
         assert.notInclude(ErrorCode.reserved as ReadonlyArray<string>, code(errorClass))
+      })
+
+      it("prints its hint below its message, and its message without it", () => {
+        const error = new errorClass(sample(errorClass))
+        assert.strictEqual(error.message, "what happened")
+        for (const printed of [Cause.pretty(Cause.fail(error)), inspect(error)]) {
+          assert.include(printed, `${errorClass._tag}: what happened\n    hint: what to do\n`)
+        }
+        const { hint: _, ...withoutHint } = sample(errorClass) as { readonly hint: string }
+        assert.notInclude(Cause.pretty(Cause.fail(new errorClass(withoutHint))), "hint:")
       })
 
       it("comes back from JSON as itself", () => {

@@ -8,6 +8,8 @@ import * as FiberId from "effect/FiberId"
 import * as Stream from "effect/Stream"
 import * as EventSink from "../../src/internal/EventSink.js"
 
+const patience = () => ({ limit: Number.POSITIVE_INFINITY, onLate: (): never => assert.fail("nobody is late") })
+
 const push = (sink: EventSink.EventSink<number, never>, value: number) =>
   Effect.suspend(() => {
     sink.push(value)
@@ -18,7 +20,7 @@ describe("EventSink.stream", () => {
   it.live("gives what was pushed, in order, and ends with its producer", () =>
     Effect.gen(function* () {
       const numbers = Array.from({ length: 1000 }, (_, index) => index)
-      const stream = EventSink.stream<number, never, never>({ capacity: 64 }, (sink) =>
+      const stream = EventSink.stream<number, never, never>({ capacity: 64, patience }, (sink) =>
         Effect.forEach(numbers, (value) => push(sink, value))
       )
       assert.deepStrictEqual(Chunk.toReadonlyArray(yield* Stream.runCollect(stream)), numbers)
@@ -31,7 +33,7 @@ describe("EventSink.stream", () => {
     Effect.gen(function* () {
       for (const cause of [Cause.fail("no"), Cause.die("bug"), Cause.interrupt(FiberId.none)]) {
         const seen: Array<number> = []
-        const stream = EventSink.stream<number, string, never>({ capacity: 64 }, (sink) =>
+        const stream = EventSink.stream<number, string, never>({ capacity: 64, patience }, (sink) =>
           Effect.sync(() => sink.push(1)).pipe(Effect.zipRight(Effect.failCause(cause)))
         )
         const exit = yield* Effect.exit(Stream.runForEach(stream, (value) => Effect.sync(() => seen.push(value))))
@@ -45,7 +47,7 @@ describe("EventSink.stream", () => {
   it.live("keeps its producer back by the capacity", () =>
     Effect.gen(function* () {
       let pushed = 0
-      const stream = EventSink.stream<number, never, never>({ capacity: 8 }, (sink) =>
+      const stream = EventSink.stream<number, never, never>({ capacity: 8, patience }, (sink) =>
         Effect.forever(Effect.suspend(() => push(sink, pushed++)))
       )
       const ahead: Array<number> = []
@@ -63,7 +65,7 @@ describe("EventSink.stream", () => {
     Effect.gen(function* () {
       for (const region of [<A, E, R>(effect: Effect.Effect<A, E, R>) => effect, Effect.uninterruptible]) {
         const released = yield* Deferred.make<void>()
-        const stream = EventSink.stream<number, never, never>({ capacity: 8 }, (sink) =>
+        const stream = EventSink.stream<number, never, never>({ capacity: 8, patience }, (sink) =>
           Effect.zipRight(push(sink, 1), Effect.never).pipe(
             Effect.onInterrupt(() => Effect.zipRight(Effect.sleep("5 millis"), Deferred.succeed(released, undefined)))
           )
@@ -77,7 +79,9 @@ describe("EventSink.stream", () => {
   it.live("starts nothing before it is read", () =>
     Effect.gen(function* () {
       let started = 0
-      const stream = EventSink.stream<number, never, never>({ capacity: 8 }, () => Effect.sync(() => started++))
+      const stream = EventSink.stream<number, never, never>({ capacity: 8, patience }, () =>
+        Effect.sync(() => started++)
+      )
       yield* Effect.sleep(0)
       assert.strictEqual(started, 0)
       yield* Stream.runDrain(stream)

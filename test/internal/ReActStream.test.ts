@@ -3,6 +3,7 @@ import * as FastCheck from "effect/FastCheck"
 import * as ReActMarker from "../../src/internal/ReActMarker.js"
 import * as ReActStream from "../../src/internal/ReActStream.js"
 import * as ReActText from "../../src/strategy/ReActText.js"
+import * as Growth from "../support/Growth.js"
 import * as ReActCompletions from "../support/ReActCompletions.js"
 
 const read = (pieces: ReadonlyArray<string>) => {
@@ -50,8 +51,8 @@ describe("ReActStream", () => {
     }
   })
 
-  it("stops at an invented observation, and before an action that an input makes whole", () => {
-    assert.strictEqual(read(letters("Final Answer: x\nObservation: y\nz")).answer, "x\n")
+  it("goes on at a line that begins like an observation, and stops before an action that an input makes whole", () => {
+    assert.strictEqual(read(letters("Final Answer: x\nObservation: y\nz")).answer, "x\nObservation: y\nz")
     assert.strictEqual(read(letters("Final Answer: x\nAction: a\nAction Input: {}")).answer, "x\n")
     assert.strictEqual(read(letters("Final Answer: x\nAction: a Action Input: {}\nz")).answer, "x\n")
     assert.strictEqual(read(letters("Final Answer: x\nAction: a\nThought")).answer, "x\n")
@@ -62,7 +63,7 @@ describe("ReActStream", () => {
   })
 
   it("keeps what a fence of the answer quotes until the fence is closed", () => {
-    const quoted = "Do:\n\n```\nObservation: o\nmore"
+    const quoted = "Do:\n\n```\nAction: o\nAction Input: {}\nmore"
     assert.strictEqual(read(letters(`Final Answer: ${quoted}`)).answer, "Do:\n\n")
     assert.strictEqual(read(letters(`Final Answer: ${quoted}\n\`\`\`\nok `)).answer, `${quoted}\n\`\`\`\nok `)
   })
@@ -96,18 +97,15 @@ describe("ReActStream", () => {
   })
 
   it("takes time linear in a long line, a long run of blanks or backticks, letter by letter", () => {
-    const time = (text: string) => {
-      const startedAt = process.cpuUsage().user
-      read(letters(text))
-      return process.cpuUsage().user - startedAt
-    }
-    for (const text of [
-      `Final Answer: ${"word ".repeat(40_000)}`,
-      `Final Answer: x\`\`\`${" ".repeat(200_000)}`,
-      "a".repeat(200_000)
-    ]) {
-      assert.isBelow(time(text), 2_000_000, text.slice(0, 20))
-    }
+    Growth.assertLinearTexts(
+      [
+        (size) => `Final Answer: ${"word ".repeat(size / 5)}`,
+        (size) => `Final Answer: x\`\`\`${" ".repeat(size)}`,
+        "a"
+      ],
+      (text) => read(letters(text)),
+      100_000
+    )
   })
 })
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Redacted from "effect/Redacted"
 import * as SecretText from "../../src/internal/SecretText.js"
+import * as Growth from "../support/Growth.js"
 
 describe("SecretText", () => {
   it("replaces given secrets in every spelling, but not dummies", () => {
@@ -42,11 +43,7 @@ describe("SecretText", () => {
   })
 
   it("takes hardly longer for huge and hostile texts", () => {
-    for (const unit of ["*", "a", "api_key:", "://", "bearer ", "?key=", "sk-", "<", " "]) {
-      const text = unit.repeat(2_000_000 / unit.length)
-      const started = performance.now()
-      SecretText.excerpt(text, { maxLength: 500 })
-      assert.isBelow(performance.now() - started, 1000)
-    }
+    const units = ["*", "a", "api_key:", "://", "bearer ", "?key=", "sk-", "<", " "]
+    Growth.assertLinearTexts(units, (text) => SecretText.excerpt(text, { maxLength: 500 }), 500_000)
   })
 })

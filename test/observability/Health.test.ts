@@ -77,6 +77,47 @@ describe("Health", () => {
     })
   )
 
+  it.effect("a part says how it is, and one that cannot be asked is unknown", () =>
+    Effect.gen(function* () {
+      const says = (status: Health.Status): Health.Check => ({
+        name: status,
+        check: Effect.succeed({ status, message: `it is ${status}` })
+      })
+      const silent: Health.Check = { name: "silent", check: undefined }
+      const statusOf = (...checks: ReadonlyArray<Health.Check>) => Effect.map(report(checks), ({ status }) => status)
+      const { parts } = yield* report([says("degraded"), says("starting"), silent])
+      assert.deepStrictEqual(
+        parts.map(({ message, status }) => [status, message]),
+        [
+          ["degraded", "it is degraded"],
+          ["starting", "it is starting"],
+          ["unknown", "it has no check"]
+        ]
+      )
+      assert.strictEqual(yield* statusOf(silent), "unknown")
+      assert.strictEqual(yield* statusOf(silent, ok), "healthy")
+      assert.strictEqual(yield* statusOf(ok, says("degraded")), "degraded")
+      assert.strictEqual(yield* statusOf(says("starting"), says("degraded"), ok), "starting")
+      assert.strictEqual(yield* statusOf(says("starting"), says("unhealthy")), "unhealthy")
+    })
+  )
+
+  it.effect("a part that the others work without degrades the whole, and merged reports are judged as one", () =>
+    Effect.gen(function* () {
+      const failing: Health.Check = { name: "log", check: Effect.fail("full"), optional: true }
+      const first = yield* report([ok, failing])
+      assert.strictEqual(first.status, "degraded")
+      assert.deepStrictEqual(first.parts[1]?.status, "unhealthy")
+      const second = yield* report([{ name: "db", check: Effect.fail("down") }])
+      assert.deepStrictEqual(Health.merge([first, second]), {
+        status: "unhealthy",
+        parts: [...first.parts, ...second.parts]
+      })
+      assert.strictEqual(Health.merge([first, yield* report([ok])]).status, "degraded")
+      assert.strictEqual(Health.merge([]).status, "healthy")
+    })
+  )
+
   it.effect("the time is an option", () =>
     Effect.gen(function* () {
       const { parts } = yield* report([{ name: "hanging", check: Effect.never }], "1 second", { timeout: "1 second" })

@@ -6,6 +6,7 @@ import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 
 export const event = (run: string, seq: number, text = `${run}${seq}`): AgentEvent => ({
@@ -87,7 +88,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RunLog.RunLog, E>): vo
       Effect.gen(function* () {
         const events = everyKind("a")
         yield* log.append(events)
-        const read = yield* log.read(RunId.make("a"))
+        const read = yield* log.read(RunId.make("a"), { userId: "u1" })
         assert.deepStrictEqual(read, events)
         assert.strictEqual(JSON.stringify(read), JSON.stringify(events))
         assert.notProperty({}, "polluted")
@@ -131,6 +132,33 @@ export const suite = <E>(name: string, layer: Layer.Layer<RunLog.RunLog, E>): vo
         const read = yield* log.read(RunId.make("a"))
         yield* log.append([event("a", 1)])
         assert.lengthOf(read, 1)
+      }))
+
+    test("a run is read by its user, one of nobody without a user, and any by the system", (log) =>
+      Effect.gen(function* () {
+        const begun = (run: string, more: object): AgentEvent =>
+          ({ _tag: "Started", input: "i", strategy: "s", runId: run, agent: "a", seq: 0, at: 0, ...more }) as AgentEvent
+        const inside = { parentRunId: "adas" }
+        yield* log.append([begun("adas", { userId: "ada" }), begun("nobodys", {})])
+        yield* log.append([begun("of adas", inside), { ...event("of adas", 1), ...inside } as AgentEvent])
+        yield* log.append([begun("for bob in adas", { ...inside, userId: "bob" })])
+        yield* log.append([begun("in that", { parentRunId: "of adas" }), event("adas", 1)])
+        const runs = ["adas", "nobodys", "of adas", "for bob in adas", "in that"]
+        const seen = (userId?: string) =>
+          Effect.filter(runs, (run) => Effect.map(seqs(log, run, { userId }), (found) => found.length > 0))
+        assert.deepStrictEqual(yield* seen("ada"), ["adas", "of adas", "in that"])
+        assert.deepStrictEqual(yield* seen("bob"), ["for bob in adas"])
+        assert.deepStrictEqual(yield* seen(), ["nobodys"])
+        assert.deepStrictEqual(yield* seen(""), [])
+        assert.deepStrictEqual(yield* SystemAccess.grant(seen()), runs)
+        assert.deepStrictEqual(yield* SystemAccess.grant(seen("bob")), ["for bob in adas"])
+        const streamed = (userId?: string) =>
+          Effect.map(Stream.runCollect(RunLog.stream(RunId.make("adas"), { userId })), Chunk.size)
+        assert.deepStrictEqual([yield* streamed("ada"), yield* streamed("bob"), yield* streamed()], [2, 0, 0])
+        // Who begins a run under an id of somebody else's does not make it theirs.
+        yield* log.append([begun("adas", { userId: "eve", seq: 2 })])
+        assert.deepStrictEqual(yield* seen("eve"), [])
+        assert.deepStrictEqual(yield* seqs(log, "adas", { userId: "ada", limit: 1 }), [0])
       }))
 
     test("runs are told apart exactly, whatever they are called", (log) =>

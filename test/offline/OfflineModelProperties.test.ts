@@ -4,6 +4,7 @@ import * as Arbitrary from "fast-check"
 import type { Message, ToolDefinition } from "../../src/llm/LlmClient.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
+import * as Growth from "../support/Growth.js"
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
@@ -264,21 +265,12 @@ describe("OfflineModel, for any tools and text", () => {
         }
       })
     )
-    for (const piece of [
-      "Use the lamp 12 and the kite in Oslo, then ",
-      "a",
-      "1 2 3 ",
-      "[{'\"",
-      "Abc Def ",
-      "- x: {\n"
-    ]) {
-      const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
-      const started = performance.now()
+    const pieces = ["Use the lamp 12 and the kite in Oslo, then ", "a", "1 2 3 ", "[{'\"", "Abc Def ", "- x: {\n"]
+    Growth.assertLinearTexts(pieces, (text) => {
       OfflineModel.respond({ messages: [user(text)], tools })
       OfflineModel.respond({
         messages: [{ role: "system", content: `ACTION_INPUT FINAL_ANSWER\n${text}` }, user(text)]
       })
-      assert.isBelow(performance.now() - started, 5_000)
-    }
+    })
   })
 })

@@ -457,7 +457,7 @@ describe("MemoryStoreSuite", () => {
           []
         )
       }),
-    120_000
+    300_000
   )
 
   it.effect("a store that cannot be built fails every case with the reason", () =>

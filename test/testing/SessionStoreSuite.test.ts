@@ -433,7 +433,7 @@ describe("SessionStoreSuite", () => {
           []
         )
       }),
-    120_000
+    300_000
   )
 
   it.effect("a store that cannot be built fails every case with the reason", () =>
@@ -450,7 +450,7 @@ describe("SessionStoreSuite", () => {
         Effect.map(failures(layer, [...expected, unconcerned]), (names) =>
           assert.sameMembers([...names], [...expected])
         ),
-      60_000
+      300_000
     )
   }
 })

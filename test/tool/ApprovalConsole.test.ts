@@ -111,12 +111,66 @@ describe("ApprovalConsole", () => {
     })
   )
 
-  it.effect("a allows the tool to the agent in this run, and also what stands in line already", () =>
+  it.effect(
+    "a allows the tool with equal arguments to the agent in this run, also to what waits in line, and asks for others",
+    () =>
+      Effect.gen(function* () {
+        const { ask, gate, screen, type } = yield* open()
+        const first = yield* ask(request("a", { params: { amount: 5, to: "Ann" } }))
+        const inLine = yield* ask(request("b", { params: { to: "Ann", amount: 5 } }))
+        yield* type("a\r")
+        assert.strictEqual((yield* Fiber.join(first))._tag, "Approved")
+        assert.strictEqual((yield* Fiber.join(inLine))._tag, "Approved")
+        assert.strictEqual(screen().split("wants to call").length, 2)
+        const others = [
+          { amount: 5_000_000, to: "Ann" },
+          { amount: 5, to: "Eve" },
+          { amount: 5 },
+          {},
+          undefined,
+          () => 1
+        ]
+        for (const [index, params] of others.entries()) {
+          const fiber = yield* ask(request(`other-${index}`, { params }))
+          assert.isTrue(Option.isNone(yield* Fiber.poll(fiber)), `asked for ${String(JSON.stringify(params))}`)
+          yield* Fiber.interrupt(fiber)
+        }
+        const again = request("c", { runId: RunId.make("run-7"), params: { amount: 5, to: "Ann" } })
+        assert.strictEqual((yield* gate.request(again))._tag, "Approved")
+      })
+  )
+
+  it.effect("a holds for one call outside of runs", () =>
+    Effect.gen(function* () {
+      const { rootRunId: _, ...outside } = request("a", { runId: "" as RunId })
+      const { ask, type } = yield* open()
+      const first = yield* ask(outside)
+      yield* type("a\r")
+      yield* Fiber.join(first)
+      const second = yield* ask({ ...outside, id: "b" })
+      assert.isTrue(Option.isNone(yield* Fiber.poll(second)))
+      yield* Fiber.interrupt(second)
+    })
+  )
+
+  it.effect("asks again when a call with other arguments comes under a decided id", () =>
+    Effect.gen(function* () {
+      const { ask, type } = yield* open()
+      const first = yield* ask(request("a"))
+      yield* type("y\r")
+      yield* Fiber.join(first)
+      const second = yield* ask(request("a", { params: { amount: 5_000_000 } }))
+      assert.isTrue(Option.isNone(yield* Fiber.poll(second)))
+      yield* Fiber.interrupt(second)
+    })
+  )
+
+  it.effect("t allows the tool with any arguments to the agent in this run, and also what waits in line", () =>
     Effect.gen(function* () {
       const { ask, gate, screen, type } = yield* open()
       const first = yield* ask(request("a"))
       const inLine = yield* ask(request("b", { params: { amount: 6 } }))
-      yield* type("a\r")
+      yield* type("t\r")
       assert.strictEqual((yield* Fiber.join(first))._tag, "Approved")
       assert.strictEqual((yield* Fiber.join(inLine))._tag, "Approved")
       assert.strictEqual((yield* gate.request(request("c", { runId: RunId.make("run-7") })))._tag, "Approved")

@@ -127,6 +127,9 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
           assert.deepStrictEqual(ids(yield* store.pending({ limit: 0 })), [])
           assert.deepStrictEqual(ids(yield* store.pending({ limit: Number.POSITIVE_INFINITY, tool: "mail" })), ["b"])
           assert.deepStrictEqual(ids(yield* store.pending({ userId: "u1" })), ["b"])
+          assert.deepStrictEqual(ids(yield* store.pending({ userId: null })), ["a", "c", "d"])
+          assert.deepStrictEqual(ids(yield* store.pending({ userId: null, tool: "mail" })), [])
+          assert.deepStrictEqual(ids(yield* store.pending({ userId: "" })), [])
           assert.deepStrictEqual(ids(yield* store.pending({ agent: "boss" })), ["c"])
           assert.deepStrictEqual(ids(yield* store.pending({ sessionId: "s1" })), ["c"])
           assert.deepStrictEqual(ids(yield* store.pending({ runId: "r9" })), ["d"])
@@ -204,6 +207,33 @@ export const suite = <E>(name: string, layer: Layer.Layer<ApprovalStore.Approval
               ["k1", 2000]
             ]
           )
+        })
+      )
+    )
+
+    it.effect("lists and forgets what is for one user, for nobody, or for all", () =>
+      fresh((store) =>
+        Effect.gen(function* () {
+          const { scopeId: _, ...everywhere } = remembered("all", { scope: "tool" })
+          yield* store.remember(remembered("ann's", { userId: "ann" }))
+          yield* store.remember(remembered("bob's", { userId: "bob", scope: "user", scopeId: "bob" }))
+          yield* store.remember(remembered("nobody's"))
+          yield* store.remember(everywhere)
+          const keys = (filter: ApprovalStore.RememberedFilter) =>
+            Effect.map(store.remembered(filter), (found) => found.map(({ key }) => key).sort())
+          assert.deepStrictEqual(yield* keys({ userId: "ann" }), ["ann's"])
+          assert.deepStrictEqual(yield* keys({ userId: "bob", tool: "pay" }), ["bob's"])
+          assert.deepStrictEqual(yield* keys({ userId: "" }), [])
+          assert.deepStrictEqual(yield* keys({ userId: "*" }), [])
+          assert.deepStrictEqual(yield* keys({ userId: null }), ["nobody's"])
+          assert.deepStrictEqual(yield* keys({ userId: null, agent: "other" }), [])
+          assert.deepStrictEqual(yield* keys({}), ["all", "ann's", "bob's", "nobody's"])
+          yield* store.remember(remembered("nobody's", { userId: "ann", at: 2000 }))
+          assert.deepStrictEqual(yield* keys({ userId: null }), [])
+          assert.strictEqual(yield* store.forget({ userId: "ann" }), 2)
+          assert.strictEqual(yield* store.forget({ userId: null }), 0)
+          assert.strictEqual(yield* store.forget({ userId: "bob", scope: "tool" }), 0)
+          assert.deepStrictEqual(yield* keys({}), ["all", "bob's"])
         })
       )
     )

@@ -7,6 +7,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import { RunId, SessionId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as Step from "../../src/observability/Step.js"
 import { ApprovalError } from "../../src/tool/ApprovalError.js"
 import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
@@ -174,11 +175,13 @@ describe("PendingApprovals", () => {
   describe("remembered decisions", () => {
     const user = { userId: UserId.make("u1"), sessionId: SessionId.make("s1") }
 
+    let asked = 0
+
     /** Whether each request is answered without asking, and how. */
     const answers = (requests: ReadonlyArray<Partial<ApprovalGate.ApprovalRequest>>) =>
-      Effect.forEach(requests, (over, n) =>
+      Effect.forEach(requests, (over) =>
         Effect.gen(function* () {
-          const fiber = yield* asking(request(`later-${n}`, over))
+          const fiber = yield* asking(request(`later-${asked++}`, over))
           const exit = yield* Fiber.poll(fiber)
           if (Option.isSome(exit)) return (yield* Fiber.join(fiber))._tag
           yield* Fiber.interrupt(fiber)
@@ -189,13 +192,20 @@ describe("PendingApprovals", () => {
     const first = (over: Partial<ApprovalGate.ApprovalRequest>, options: PendingApprovals.DecideOptions) =>
       Effect.gen(function* () {
         const fiber = yield* asking(request("first", over))
-        yield* PendingApprovals.approve("first", options)
+        yield* SystemAccess.grant(PendingApprovals.approve("first", options))
         yield* Fiber.join(fiber)
       })
 
-    test("for the run at the top", () =>
+    test("hold for the run at the top with equal arguments, and ask for others", () =>
       Effect.gen(function* () {
         yield* first({}, { remember: "run" })
+        const cases = [{ runId: other }, { params: { amount: 6 } }, { params: {} }, { rootRunId: other }]
+        assert.deepStrictEqual(yield* answers(cases), ["Approved", "asked", "asked", "asked"])
+      }))
+
+    test("hold for the run at the top with any arguments when that is chosen", () =>
+      Effect.gen(function* () {
+        yield* first({}, { remember: "run", arguments: "any" })
         const cases = [
           { params: { amount: 6 } },
           { runId: other },
@@ -216,9 +226,11 @@ describe("PendingApprovals", () => {
         const { decide, forget } = yield* pending
         const remember = (scope: ApprovalStore.Scope) =>
           Effect.gen(function* () {
-            yield* forget()
+            yield* SystemAccess.grant(forget())
             yield* asking(request(scope, user))
-            yield* decide(scope, ApprovalGate.deny({ reason: "never" }), { remember: scope })
+            yield* SystemAccess.grant(
+              decide(scope, ApprovalGate.deny({ reason: "never" }), { remember: scope, arguments: "any" })
+            )
           })
         yield* remember("user")
         assert.deepStrictEqual(yield* answers(cases.map((over) => ({ ...over, params: { user: 1 } }))), [
@@ -237,7 +249,7 @@ describe("PendingApprovals", () => {
       }))
     test("only for equal arguments, whatever the order of their keys", () =>
       Effect.gen(function* () {
-        yield* first({}, { remember: "tool", exact: true })
+        yield* first({}, { remember: "tool" })
         const cases = [{ params: { to: { name: "Ann" }, amount: 5 } }, { params: { amount: 5 } }]
         assert.deepStrictEqual(yield* answers(cases), ["Approved", "asked"])
       }))
@@ -245,7 +257,7 @@ describe("PendingApprovals", () => {
     test("an edit is never carried over to other arguments", () =>
       Effect.gen(function* () {
         const fiber = yield* asking(request("first"))
-        yield* PendingApprovals.approve("first", { params: { amount: 1 }, remember: "run" })
+        yield* PendingApprovals.approve("first", { params: { amount: 1 }, remember: "run", arguments: "any" })
         yield* Fiber.join(fiber)
         assert.deepStrictEqual(yield* ask(request("again")), { _tag: "Approved", params: { amount: 1 } })
         assert.deepStrictEqual(yield* answers([{ params: { amount: 6 } }]), ["asked"])
@@ -253,13 +265,10 @@ describe("PendingApprovals", () => {
 
     test("a decision for equal arguments goes before a wider one", () =>
       Effect.gen(function* () {
-        yield* first({}, { remember: "run" })
-        const approvals = yield* pending
-        yield* approvals.forget()
         yield* asking(request("narrow", { params: { amount: 666 } }))
-        yield* PendingApprovals.deny("narrow", { remember: "tool", exact: true })
+        yield* SystemAccess.grant(PendingApprovals.deny("narrow", { remember: "tool" }))
         yield* asking(request("wide"))
-        yield* PendingApprovals.approve("wide", { remember: "run" })
+        yield* PendingApprovals.approve("wide", { remember: "run", arguments: "any" })
         assert.deepStrictEqual(yield* answers([{ params: { amount: 666 } }, {}]), ["Denied", "Approved"])
       }))
 
@@ -269,6 +278,58 @@ describe("PendingApprovals", () => {
         assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a", { remember: "user" })), "scope")
         assert.strictEqual(yield* reasonOf(PendingApprovals.approve("a", { remember: "session" })), "scope")
         assert.deepStrictEqual(yield* waiting, ["a"])
+      }))
+
+    test("are for the user whose request it was, whatever the sessions and runs of others are called", () =>
+      Effect.gen(function* () {
+        const as = (userId: string | undefined) => ({
+          ...(userId === undefined ? {} : { userId: UserId.make(userId) }),
+          sessionId: SessionId.make("s1")
+        })
+        const all = (n: number | string) => ["u1", "u2", undefined].map((userId) => ({ ...as(userId), params: { n } }))
+        for (const scope of ["run", "session"] as const) {
+          yield* asking(request(`of ${scope}`, { ...as("u1"), params: { scope } }))
+          yield* PendingApprovals.approve(`of ${scope}`, { userId: "u1", remember: scope, arguments: "any" })
+          assert.deepStrictEqual(yield* answers(all(scope)), ["Approved", "asked", "asked"], scope)
+          const { forget, remembered } = yield* pending
+          assert.deepStrictEqual(
+            (yield* remembered({ userId: "u1" })).map((one) => [one.scope, one.userId]),
+            [[scope, "u1"]]
+          )
+          for (const userId of ["u2", undefined]) {
+            assert.deepStrictEqual(yield* remembered({ userId }), [])
+            assert.strictEqual(yield* forget({ userId }), 0)
+          }
+          assert.strictEqual((yield* SystemAccess.grant(remembered())).length, 1)
+          assert.strictEqual(yield* forget({ userId: "u1" }), 1)
+        }
+        yield* asking(request("nobody's", as(undefined)))
+        yield* PendingApprovals.approve("nobody's", { remember: "session", arguments: "any" })
+        assert.deepStrictEqual(yield* answers(all("last")), ["asked", "asked", "Approved"])
+      }))
+
+    test("for everybody are the system's alone", () =>
+      Effect.gen(function* () {
+        yield* asking(request("a", user))
+        yield* asking(request("b"))
+        const { forget, remembered } = yield* pending
+        const refusals = [
+          PendingApprovals.approve("a", { userId: "u1", remember: "tool" }),
+          SystemAccess.grant(PendingApprovals.approve("a", { userId: "u1", remember: "tool" })),
+          PendingApprovals.approve("b", { remember: "tool" })
+        ]
+        for (const refused of refusals) assert.strictEqual(yield* reasonOf(refused), "scope")
+        yield* SystemAccess.grant(PendingApprovals.approve("a", { remember: "tool" }))
+        assert.deepStrictEqual(yield* answers([{}, user, { userId: UserId.make("u2") }]), [
+          "Approved",
+          "Approved",
+          "Approved"
+        ])
+        for (const access of [{}, { userId: "u1" }]) {
+          assert.deepStrictEqual(yield* remembered(access), [])
+          assert.strictEqual(yield* forget(access), 0)
+        }
+        assert.strictEqual(yield* SystemAccess.grant(forget({ scope: "tool" })), 1)
       }))
 
     test("what is forgotten is asked again; what was answered by it stays answered", () =>
@@ -287,11 +348,57 @@ describe("PendingApprovals", () => {
       }))
   })
 
+  test("requests are found, told and decided in the name of their user alone", () =>
+    Effect.gen(function* () {
+      const u1 = { userId: UserId.make("u1") }
+      yield* asking(request("mine", u1))
+      yield* asking(request("nobody's"))
+      const { changes, decide, get, list } = yield* pending
+      const deny = ApprovalGate.deny()
+      const seen = (access?: PendingApprovals.Access) =>
+        Effect.map(list(access), (records) => records.map((one) => one.request.id))
+      const told = (access?: PendingApprovals.Access) =>
+        Effect.suspend(() => {
+          const heard: Array<string> = []
+          const read = Stream.runForEach(changes(access), (one) =>
+            Effect.sync(() => heard.push(`${one._tag} ${one.record.request.id}`))
+          )
+          return Effect.as(Effect.fork(read), heard)
+        })
+      const heard = [yield* told(u1), yield* told({ userId: "u2" }), yield* told(), yield* SystemAccess.grant(told())]
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(yield* seen(u1), ["mine"])
+      assert.deepStrictEqual(yield* seen({ userId: "u2" }), [])
+      assert.deepStrictEqual(yield* seen({ userId: "" }), [])
+      assert.deepStrictEqual(yield* seen(), ["nobody's"])
+      assert.deepStrictEqual(yield* SystemAccess.grant(seen()), ["mine", "nobody's"])
+      assert.deepStrictEqual(yield* SystemAccess.grant(seen({ userId: "u2" })), [])
+      for (const access of [undefined, { userId: "u2" }, { userId: "" }]) {
+        assert.isTrue(Option.isNone(yield* get("mine", access)))
+        assert.strictEqual(yield* reasonOf(decide("mine", deny, access)), "unknown")
+        assert.strictEqual(yield* reasonOf(SystemAccess.grant(decide("mine", deny, { userId: "u2" }))), "unknown")
+      }
+      assert.strictEqual(yield* reasonOf(decide("nobody's", deny, u1)), "unknown")
+      assert.isTrue(Option.isNone(yield* get("nobody's", u1)))
+      assert.deepStrictEqual(yield* SystemAccess.grant(seen()), ["mine", "nobody's"])
+      yield* decide("mine", ApprovalGate.approve(), u1)
+      assert.strictEqual(yield* reasonOf(decide("mine", deny)), "unknown")
+      assert.strictEqual(yield* reasonOf(decide("mine", deny, u1)), "decided")
+      yield* SystemAccess.grant(decide("nobody's", deny))
+      yield* asking(request("late", u1))
+      yield* TestClock.adjust(0)
+      const mine = ["Requested mine", "Settled mine", "Requested late"]
+      const nobodys = ["Requested nobody's", "Settled nobody's"]
+      assert.deepStrictEqual(heard.slice(0, 3), [mine, [], nobodys])
+      assert.sameMembers(heard[3] ?? [], [...mine, ...nobodys])
+      assert.isTrue(Option.isSome(yield* get("mine", u1)))
+    }))
+
   test("changes begin with what waits and tell the rest as it happens, each request once", () =>
     Effect.gen(function* () {
       yield* asking(request("a"))
       const { changes } = yield* pending
-      const reader = yield* Effect.fork(Stream.runCollect(Stream.take(changes, 5)))
+      const reader = yield* Effect.fork(Stream.runCollect(Stream.take(changes(), 5)))
       yield* TestClock.adjust(0)
       const b = yield* asking(request("b"))
       yield* PendingApprovals.deny("a")

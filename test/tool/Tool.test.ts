@@ -138,10 +138,21 @@ describe("Tool.make", () => {
   it("annotations are replaced field by field, and the tool they came from stays as it was", () => {
     const tool = Tool.make("t", { description: "d", timeout: "1 second", owner: "a", handler: () => Effect.void })
     const changed = tool.pipe(Tool.annotate({ retries: 2, owner: "b" }))
-    assert.deepStrictEqual(changed.annotations, { timeout: "1 second", retries: 2, idempotent: undefined, owner: "b" })
+    assert.deepStrictEqual(changed.annotations, {
+      timeout: "1 second",
+      retries: 2,
+      idempotent: undefined,
+      readOnly: undefined,
+      polling: undefined,
+      secretParams: undefined,
+      owner: "b"
+    })
     assert.strictEqual(tool.annotations.owner, "a")
     assert.isTrue(Tool.isTool(changed))
     assert.strictEqual(Tool.annotate(tool, { idempotent: true }).annotations.idempotent, true)
+    const harmless = Tool.annotate(tool, { readOnly: true, polling: true })
+    const after = Tool.annotate(harmless, { owner: "b" }).annotations
+    assert.deepInclude(after, { readOnly: true, polling: true, idempotent: true })
   })
 
   it("approval can be asked for afterwards, always or by the arguments", () => {

@@ -529,8 +529,8 @@ describe("approval", () => {
   it.effect("an approved call runs as it is", () =>
     Effect.gen(function* () {
       const ran: Array<unknown> = []
-      yield* run(careful(ran), call("rm", { n: "1" }), { gate: ApprovalGate.layerAutoApprove })
-      assert.deepStrictEqual(ran, [{ n: 1, unit: "files" }])
+      const outcome = yield* run(careful(ran), call("rm", { n: "1" }), { gate: ApprovalGate.layerAutoApprove })
+      assert.deepStrictEqual([ran, outcome.approved], [[{ n: 1, unit: "files" }], true])
     })
   )
 
@@ -538,7 +538,8 @@ describe("approval", () => {
     Effect.gen(function* () {
       const ran: Array<unknown> = []
       const tool = careful(ran, ({ n }) => n > 10)
-      assert.isFalse((yield* run(tool, call("rm", { n: "10" }))).isFailure)
+      const unasked = yield* run(tool, call("rm", { n: "10" }))
+      assert.deepStrictEqual([unasked.isFailure, unasked.approved], [false, undefined])
       assert.isTrue((yield* run(tool, call("rm", { n: "11" }))).isFailure)
     })
   )

@@ -1,0 +1,220 @@
+/**
+ * What of an event may leave the server, field by field.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Chunk from "effect/Chunk"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import * as SecretText from "../internal/SecretText.js"
+import type { AgentEvent, ErrorInfo, Meta, Of, Tag } from "./AgentEvent.js"
+import * as ErrorCode from "./ErrorCode.js"
+
+/**
+ * What is shown beyond the usual.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** `ReasoningDelta`, `Thought` and `Critique`, which may quote what the model was told. Default false. */
+  readonly reasoning?: boolean | undefined
+  /** Results of tools that succeeded, without what looks like a key. Default false: that they ended and how. */
+  readonly toolResults?: boolean | undefined
+}
+
+/** What everybody may know of a failure, by its code or else by the family of it. */
+const messages: { readonly [code: string]: string } = {
+  LEX_ERR_AGT_009: "The run reached a limit",
+  LEX_ERR_AGT_010: "A budget does not allow it",
+  LEX_ERR_AGT_100: "A tool took too long",
+  LEX_ERR_AGT_103: "The answer did not come in the form that was asked for",
+  LEX_ERR_AGT_104: "The run reached a limit",
+  LEX_ERR_AGT_105: "The run made no progress",
+  LEX_ERR_AGT_110: "The run reached a limit",
+  LEX_ERR_LLM_101: "The model is busy",
+  LEX_ERR_LLM_103: "The conversation is too long for the model",
+  LEX_ERR_LLM_104: "The model's provider does not allow the content",
+  LEX_ERR_LLM_106: "The model took too long",
+  LEX_ERR_LLM: "The model could not be asked",
+  LEX_ERR_GOV: "A rule does not allow it",
+  LEX_ERR_GUARD: "The content is not allowed",
+  LEX_ERR_SES: "The session could not be used",
+  LEX_ERR_SKILL: "A skill failed"
+}
+
+/**
+ * An error without what is internal: a code of this library with its class and a fixed sentence; any other error is one without a name.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const publicError = ({ code, tag }: ErrorInfo): ErrorInfo => {
+  if (tag === "InterruptedError") return { tag, message: "The run was interrupted" }
+  if (code === undefined || !Object.hasOwn(ErrorCode.table, code)) return { tag: "Error", message: "The run failed" }
+  return {
+    tag: ErrorCode.table[code as keyof typeof ErrorCode.table],
+    code,
+    message: messages[code] ?? messages[code.slice(0, code.lastIndexOf("_"))] ?? "The run failed"
+  }
+}
+
+const maxDepth = 32
+const secretKey = /pass(?:word|phrase|wd)|secret|token|api[-_]?key|authorization|credential|private[-_]?key|cookie/i
+
+/** A value without the members of these names, and without texts that look like keys or stand under the name of one. */
+const redacted = (value: unknown, secret: ReadonlySet<string>, depth: number): unknown => {
+  if (typeof value === "string") return SecretText.redact(value)
+  if (typeof value !== "object" || value === null) return value
+  if (depth === maxDepth) return SecretText.replacement
+  if (Array.isArray(value)) return value.map((item) => redacted(item, secret, depth + 1))
+  const copy: Record<string, unknown> = {}
+  for (const [key, member] of Object.entries(value)) {
+    if (key === "__proto__") continue
+    const hidden = secret.has(key) || (typeof member === "string" && secretKey.test(key))
+    copy[key] = hidden ? SecretText.replacement : redacted(member, secret, depth + 1)
+  }
+  return copy
+}
+
+const none: ReadonlySet<string> = new Set()
+
+/** What is no record was not read yet: nobody knows which part of it is the secret one. */
+const redactedParams = (
+  params: unknown,
+  { secret }: { readonly secret?: ReadonlyArray<string> | undefined }
+): unknown =>
+  secret === undefined || secret.length === 0
+    ? redacted(params, none, 0)
+    : typeof params === "object" && params !== null
+      ? redacted(params, new Set(secret), 0)
+      : SecretText.replacement
+
+type Hidden<V> = undefined extends V ? "hidden" : never
+
+/** How a field is shown: as it is, not at all, or as the function makes it. */
+type Rule<E, V> = "shown" | Hidden<V> | ((value: V, event: E, options: Options) => V)
+
+type Rules = {
+  readonly [T in Tag]:
+    | "dropped"
+    | { readonly [K in Exclude<keyof Of<T>, keyof Meta | "_tag">]-?: Rule<Of<T>, Of<T>[K]> }
+}
+
+const blank = (): string => ""
+
+/** A new event, or a new field of one, does not compile before it is decided here. */
+const rules: Rules = {
+  Started: {
+    input: "shown",
+    strategy: "shown",
+    provider: "hidden",
+    model: "hidden",
+    sessionId: "shown",
+    userId: "hidden"
+  },
+  InputChecked: { input: "shown" },
+  Steered: { text: "shown" },
+  StepStarted: { step: "shown", name: "shown" },
+  TextDelta: { text: "shown" },
+  ReasoningDelta: { text: "shown" },
+  Thought: { step: "shown", text: "shown" },
+  Plan: {
+    steps: (steps) =>
+      steps.map(({ dependsOn, description, id, status, tool }) => ({
+        id,
+        description,
+        status,
+        ...(tool === undefined ? {} : { tool }),
+        ...(dependsOn === undefined ? {} : { dependsOn })
+      }))
+  },
+  ToolCall: { step: "shown", id: "shown", name: "shown", params: redactedParams, secret: "shown" },
+  ToolResult: {
+    step: "shown",
+    id: "shown",
+    name: "shown",
+    isFailure: "shown",
+    result: (result, { isFailure }, { toolResults }) =>
+      toolResults === true && !isFailure ? redacted(result, none, 0) : null,
+    observation: (observation, { isFailure }, { toolResults }) =>
+      toolResults === true && !isFailure ? SecretText.redact(observation) : "",
+    truncated: "shown",
+    durationMs: "shown",
+    attempts: "shown",
+    error: (error) => (error === undefined ? undefined : publicError(error))
+  },
+  ApprovalRequested: {
+    id: "shown",
+    toolCallId: "shown",
+    name: "shown",
+    params: redactedParams,
+    secret: "shown",
+    reason: "shown"
+  },
+  ApprovalResolved: { id: "shown", toolCallId: "shown", approved: "shown", reason: "shown" },
+  Delegated: { toAgent: "shown", childRunId: "shown", message: blank, handoff: "shown" },
+  Critique: { step: "shown", text: "shown", accepted: "shown", score: "shown" },
+  NodeFinished: "dropped",
+  UsageReported: {
+    usage: "shown",
+    model: "hidden",
+    provider: "hidden",
+    role: "hidden",
+    costUsd: "hidden",
+    finishReason: "shown"
+  },
+  GuardTriggered: { stage: "shown", guard: blank, action: "shown", reason: "hidden" },
+  MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },
+  Degraded: "dropped",
+  Message: { text: "shown", output: "shown" },
+  Error: { error: publicError, interrupted: "shown" },
+  Finished: { reason: "shown", sessionId: "shown", durationMs: "shown" }
+}
+
+const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "Critique"])
+
+/**
+ * The event as it may leave the server; `undefined` where none of it may. No prompts, no secret arguments, no internal errors:
+ *
+ * - dropped: `NodeFinished`, `Degraded`; `ReasoningDelta`, `Thought`, `Critique` unless `reasoning`;
+ * - `Started`: without `provider`, `model`, `userId`;
+ * - `ToolCall`, `ApprovalRequested`: `params` without those that the tool names as `secret`, without texts under names like `password` or
+ *   `token`, and without what looks like a key;
+ * - `ToolResult`: `result` and `observation` only with `toolResults`, of calls that succeeded, without what looks like a key;
+ * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
+ * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
+ * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; of errors that are not of this library only that there was one;
+ * - all others as they are, and no field that the event's schema does not name.
+ *
+ * Numbers (`seq`) have gaps where events were dropped.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const publicView = (event: AgentEvent, options: Options = {}): AgentEvent | undefined => {
+  const { _tag, agent, at, parentRunId, runId, seq } = event
+  const fields = rules[_tag] as Record<string, Rule<AgentEvent, unknown>> | "dropped"
+  if (fields === "dropped" || (reasoning.has(_tag) && options.reasoning !== true)) return undefined
+  const view: Record<string, unknown> = { _tag, runId, agent, seq, at }
+  if (parentRunId !== undefined) view["parentRunId"] = parentRunId
+  for (const name of Object.keys(fields)) {
+    const rule = fields[name]
+    const value = (event as unknown as Record<string, unknown>)[name]
+    if (value === undefined || rule === "hidden" || rule === undefined) continue
+    view[name] = rule === "shown" ? value : rule(value, event, options)
+  }
+  return view as unknown as AgentEvent
+}
+
+/** The events of a stream as they may leave the server, and the public view of what it fails with. */
+export const stream = <E, R>(
+  self: Stream.Stream<AgentEvent, E, R>,
+  options: Options,
+  errorInfo: (error: unknown) => ErrorInfo
+): Stream.Stream<AgentEvent, ErrorInfo, R> =>
+  self.pipe(
+    Stream.mapChunks(Chunk.filterMap((event) => Option.fromNullable(publicView(event, options)))),
+    Stream.mapError((error) => publicError(errorInfo(error)))
+  )

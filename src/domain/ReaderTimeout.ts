@@ -1,0 +1,65 @@
+/**
+ * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Schema from "effect/Schema"
+import type * as EventSink from "../internal/EventSink.js"
+import * as ErrorCode from "./ErrorCode.js"
+
+/**
+ * The reader of a stream took no element for `timeoutMs` while the buffer was full. What the stream was showing (a run, a group, a graph, a
+ * model call) was stopped.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ReaderTimeoutError extends ErrorCode.TaggedError<ReaderTimeoutError>(
+  "effect-lexigram/domain/ReaderTimeout/ReaderTimeoutError"
+)("ReaderTimeoutError", { ...ErrorCode.fields("LEX_ERR_AGT_117"), timeoutMs: Schema.Number }) {}
+
+/**
+ * How long streams of groups, graphs, strategies and model calls wait for their reader; default 5 minutes, `Duration.infinity` waits for
+ * ever. Streams of an `AgentExecutor` use the `readerTimeout` of its configuration.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ReaderTimeout extends Context.Reference<ReaderTimeout>()("effect-lexigram/domain/ReaderTimeout", {
+  defaultValue: (): Duration.DurationInput => defaultLimit
+}) {}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultLimit: Duration.Duration = Duration.minutes(5)
+
+/**
+ * The limit as a stream takes it.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category constructors
+ */
+export const patience = (limit: Duration.DurationInput): EventSink.Patience<ReaderTimeoutError> => ({
+  limit: Duration.toMillis(limit),
+  onLate: (timeoutMs) =>
+    new ReaderTimeoutError({
+      timeoutMs,
+      message: `The reader of the stream took nothing for ${timeoutMs} ms`,
+      hint: "Read faster, buffer the stream, or raise the reader timeout"
+    })
+})
+
+/**
+ * The limit in context, as a stream takes it.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category constructors
+ */
+export const current = (context: Context.Context<never>): EventSink.Patience<ReaderTimeoutError> =>
+  patience(Context.get(context as Context.Context<ReaderTimeout>, ReaderTimeout))

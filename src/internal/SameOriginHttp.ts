@@ -1,0 +1,121 @@
+/**
+ * An HTTP client for requests that carry credentials: no redirect takes them to another origin, no span holds them, and the trace stays
+ * here.
+ *
+ * @since 0.1.0
+ */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+
+/**
+ * Sends a request. The scope ends the connection.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type SameOriginHttp = (
+  request: HttpClientRequest.HttpClientRequest
+) => Effect.Effect<HttpClientResponse.HttpClientResponse, HttpClientError.HttpClientError, Scope.Scope>
+
+/**
+ * The most redirects of one request.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxRedirects = 3
+
+const redirectStatus = new Set([301, 302, 303, 307, 308])
+
+/** `fetch` answers with the status 0 where it hides the target of a redirect, as browsers do. */
+const hiddenStatus = 0
+
+const explanation = "The server redirects to"
+
+const refuse = (
+  request: HttpClientRequest.HttpClientRequest,
+  response: HttpClientResponse.HttpClientResponse,
+  target: string
+) =>
+  new HttpClientError.ResponseError({
+    request,
+    response,
+    reason: "StatusCode",
+    description: `${explanation} ${target}, which is not followed`
+  })
+
+/**
+ * True for the failure of a request whose redirect was not followed.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isRefusedRedirect = (error: unknown): error is HttpClientError.ResponseError =>
+  HttpClientError.isHttpClientError(error) &&
+  error.reason === "StatusCode" &&
+  error.description?.startsWith(explanation) === true
+
+/** The same request at the address of a redirect, or the reason why it is not sent there. */
+const follow = (
+  request: HttpClientRequest.HttpClientRequest,
+  from: string,
+  status: number,
+  location: string
+): HttpClientRequest.HttpClientRequest | string => {
+  if (!URL.canParse(location, from)) return "an address that is no URL"
+  const target = new URL(location, from)
+  if (target.origin !== new URL(from).origin) return `another origin (${target.origin.slice(0, 200)})`
+  if (target.username !== "" || target.password !== "") return "an address with credentials"
+  const keepsMethod = status === 307 || status === 308
+  if (!keepsMethod && request.method !== "GET" && request.method !== "HEAD") return "an address for another method"
+  if (request.body._tag === "Stream") return "another address, and the body was sent already"
+  return HttpClientRequest.setUrl(request, target)
+}
+
+/**
+ * Follows up to {@link maxRedirects} redirects within the origin, by the method of the request; any other redirect, and one whose target
+ * the platform hides, is a `ResponseError` that names the origin and no more. Options for `fetch` are taken from the context of this
+ * constructor and of each call; what only the layer of `FetchHttpClient` was given is not seen.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make: Effect.Effect<SameOriginHttp, never, HttpClient.HttpClient> = Effect.contextWith(
+  (context: Context.Context<HttpClient.HttpClient>) => {
+    const client = Context.get(context, HttpClient.HttpClient).pipe(
+      HttpClient.withTracerPropagation(false),
+      HttpClient.withTracerDisabledWhen(() => true),
+      HttpClient.withScope
+    )
+    const initOf = (from: Context.Context<never>): RequestInit | undefined =>
+      from.unsafeMap.get(FetchHttpClient.RequestInit.key)
+    const built = initOf(context)
+
+    const execute = Effect.fnUntraced(function* (first: HttpClientRequest.HttpClientRequest) {
+      let request = first
+      for (let redirects = 0; ; redirects++) {
+        const response = yield* client.execute(request)
+        const { location } = response.headers
+        if (response.status === hiddenStatus) return yield* refuse(request, response, "an address that is hidden here")
+        if (!redirectStatus.has(response.status) || location === undefined) return response
+        const next =
+          redirects >= maxRedirects
+            ? "yet another address"
+            : follow(request, response.request.url, response.status, location)
+        if (typeof next === "string") return yield* refuse(request, response, next)
+        request = next
+      }
+    })
+
+    return (request) =>
+      Effect.mapInputContext(execute(request), (current: Context.Context<Scope.Scope>) =>
+        Context.add(current, FetchHttpClient.RequestInit, { ...built, ...initOf(current), redirect: "manual" })
+      )
+  }
+)

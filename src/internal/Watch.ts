@@ -1,0 +1,237 @@
+/**
+ * The time of one call under limits: how much of it has passed, and when it stands still.
+ */
+
+import type * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+
+/**
+ * Which limit passed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Phase = "whole" | "first-part" | "gap"
+
+/**
+ * Called synchronously for every part that arrives. `hold` stops the time until the next beat: no limit counts while the consumer of the
+ * parts works.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Beat {
+  (): void
+  readonly hold: () => void
+}
+
+/**
+ * Limits in milliseconds; one that is absent or infinite does not exist. `gap` counts from the first beat.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options<out E> {
+  readonly whole?: number | undefined
+  readonly first?: number | undefined
+  readonly gap?: number | undefined
+  /** Time spent in `outside`, anywhere inside the effect, does not count. */
+  readonly pausable?: boolean | undefined
+  /** Gets a function that ends the effect with an error, as a limit does; returns how to unsubscribe. */
+  readonly ending?: ((end: (error: E) => void) => () => void) | undefined
+  readonly onTimeout: (phase: Phase, limit: number) => E
+}
+
+/** Below the rounding of the clock: a timer that wakes this early is on time. */
+const tolerance = 0.01
+
+const limit = (millis: number | undefined): number =>
+  millis === undefined || Number.isNaN(millis) ? Number.POSITIVE_INFINITY : Math.max(0, millis)
+
+/**
+ * The innermost pausable watch around the current effect.
+ *
+ * @category tags
+ */
+export class Enclosing extends Context.Reference<Enclosing>()("effect-lexigram/internal/Watch/Enclosing", {
+  defaultValue: (): Watch | undefined => undefined
+}) {}
+
+/**
+ * The innermost pausable watch around what the fiber runs.
+ *
+ * @category getters
+ */
+export const enclosing = (fiber: Fiber.RuntimeFiber<any, any>): Watch | undefined =>
+  Context.get(fiber.currentContext as Context.Context<Enclosing>, Enclosing)
+
+/**
+ * Measures the time of one call, pauses left out.
+ *
+ * @category models
+ */
+export class Watch {
+  readonly started: number
+  readonly whole: number
+  readonly first: number
+  readonly gap: number
+  readonly parent: Watch | undefined
+  /** Called once when the time goes on. */
+  onResume: (() => void) | undefined
+  /** Why the call ended early: a limit, or an error from outside. */
+  ended: { readonly phase: Phase; readonly limit: number } | { readonly error: unknown } | undefined
+  /** Paused at least once: calls with the same limit no longer expire in the order they began. */
+  wasPaused = false
+  private last: number | undefined
+  private held = false
+  private pauses = 0
+  private pausedAt = 0
+  private paused = 0
+
+  constructor(
+    readonly clock: Clock.Clock,
+    options: Omit<Options<unknown>, "onTimeout">,
+    fiber: Fiber.RuntimeFiber<any, any>
+  ) {
+    this.whole = limit(options.whole)
+    this.first = limit(options.first)
+    this.gap = limit(options.gap)
+    this.parent = options.pausable === true ? enclosing(fiber) : undefined
+    this.started = this.now()
+  }
+
+  /** What the effect reports its parts with. */
+  get beat(): Beat {
+    const beat = () => {
+      this.last = this.time()
+      if (!this.held) return
+      this.held = false
+      this.resumeOne()
+    }
+    const hold = () => {
+      if (this.held) return
+      this.held = true
+      this.pauseOne()
+    }
+    return Object.assign(beat, { hold })
+  }
+
+  get isPaused(): boolean {
+    return this.pauses > 0
+  }
+
+  /** No limit can pass. */
+  get isEndless(): boolean {
+    return this.initial() === Number.POSITIVE_INFINITY
+  }
+
+  /** Stops its time and that of all pausable watches around it, up to `border`. */
+  pause(border: Watch | undefined): void {
+    for (let watch: Watch | undefined = this; watch !== undefined && watch !== border; watch = watch.parent) {
+      watch.pauseOne()
+    }
+  }
+
+  resume(border: Watch | undefined): void {
+    for (let watch: Watch | undefined = this; watch !== undefined && watch !== border; watch = watch.parent) {
+      watch.resumeOne()
+    }
+  }
+
+  private pauseOne(): void {
+    if (this.pauses++ > 0) return
+    this.wasPaused = true
+    this.pausedAt = this.now()
+  }
+
+  private resumeOne(): void {
+    if (--this.pauses > 0) return
+    this.paused += this.now() - this.pausedAt
+    const { onResume } = this
+    this.onResume = undefined
+    onResume?.()
+  }
+
+  // The wall clock may be set while a call runs; the nanosecond clock of `Clock` is monotonic.
+  private now(): number {
+    return Number(this.clock.unsafeCurrentTimeNanos()) / 1_000_000
+  }
+
+  private time(): number {
+    return (this.pauses > 0 ? this.pausedAt : this.now()) - this.paused
+  }
+
+  /** Milliseconds since it started, pauses left out. */
+  elapsed(): number {
+    return this.time() - this.started
+  }
+
+  /** Milliseconds until the next look. A limit that passed is noted in `ended`. */
+  check(): number {
+    const now = this.time()
+    const whole = this.started + this.whole - now
+    if (whole < tolerance) return this.expire("whole", this.whole)
+    if (this.last === undefined) {
+      const first = this.started + this.first - now
+      if (first < tolerance) return this.expire("first-part", this.first)
+      return Math.min(whole, first, this.gap)
+    }
+    const gap = this.last + this.gap - now
+    if (gap < tolerance) return this.expire("gap", this.gap)
+    return Math.min(whole, gap)
+  }
+
+  /** When to look for the first time: never later than any limit can pass, so that a beat only has to note the time. */
+  initial(): number {
+    return Math.min(this.whole, this.first, this.gap)
+  }
+
+  private expire(phase: Phase, millis: number): number {
+    this.ended = { phase, limit: millis }
+    return 0
+  }
+}
+
+/**
+ * Runs the effect outside all clocks: no pausable limit around it counts its time, up to the watch `border`. For waits that nothing inside
+ * those limits can shorten: for a person, or for the reader of a stream.
+ *
+ * @category combinators
+ */
+export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>, border?: Watch | undefined): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const watch = enclosing(fiber)
+    return watch === undefined || watch === border
+      ? effect
+      : Effect.acquireUseRelease(
+          Effect.sync(() => watch.pause(border)),
+          () => effect,
+          () => Effect.sync(() => watch.resume(border))
+        )
+  })
+
+/**
+ * The effect with a watch that `outside` pauses inside of it.
+ *
+ * @category combinators
+ */
+export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, watch: Watch): Effect.Effect<A, E, R> =>
+  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, Enclosing, watch))
+
+/**
+ * Gives the effect its running time in milliseconds, without the time spent in `outside`.
+ *
+ * @category combinators
+ */
+export const measured = <A, E, R>(effect: (elapsed: () => number) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.clockWith((clock) =>
+    Effect.withFiberRuntime((fiber) => {
+      const watch = new Watch(clock, { pausable: true }, fiber)
+      return within(
+        Effect.suspend(() => effect(() => watch.elapsed())),
+        watch
+      )
+    })
+  )

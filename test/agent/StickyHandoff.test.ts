@@ -1,0 +1,282 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as Agents from "../../src/agent/Agents.js"
+import * as Handoff from "../../src/agent/Handoff.js"
+import * as Steering from "../../src/agent/Steering.js"
+import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import type * as LlmClient from "../../src/llm/LlmClient.js"
+import { LlmUnavailableError } from "../../src/llm/LlmError.js"
+import * as BranchManager from "../../src/session/BranchManager.js"
+import { NewTurn } from "../../src/session/Session.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as KeptSessions from "../support/KeptSessions.js"
+
+type Self = Agent.Agent<string, never, AgentExecutor.AgentExecutor>
+
+const userId = UserId.make("ada")
+const id = SessionId.make("s")
+
+const refunds = Agent.make("refunds", { system: "refunds" })
+const billing = Agent.make("billing", { system: "billing", tools: [Handoff.to(refunds)] })
+const desk = Agent.make("desk", { system: "desk", tools: [Handoff.to(billing)] })
+
+const systemOf = ({ messages: [first] }: LlmClient.LlmRequest): string =>
+  first?.role === "system" ? (first.content.split("\n")[0] as string) : ""
+
+const lastOf = ({ messages }: LlmClient.LlmRequest): string => {
+  const last = messages.findLast(({ role }) => role === "user")
+  return typeof last?.content === "string" ? last.content : JSON.stringify(last?.content)
+}
+
+/** `desk: to billing` in a question has the desk hand over to billing, `billing fails` has billing fail; all else is answered. */
+const model = TestModel.layer((request) => {
+  const self = systemOf(request)
+  const text = lastOf(request)
+  if (text.includes(`${self} fails`)) return { fail: new LlmUnavailableError({ provider: "test", message: "down" }) }
+  const isCalled = request.messages.some(({ role }) => role === "tool")
+  if (text.includes(`${self} calls nudge`) && !isCalled) return { calls: [{ name: "nudge" }] }
+  const to = new RegExp(`${self}: to (\\w+)`).exec(text)?.[1]
+  return to === undefined ? { text: `I am ${self}.` } : { calls: [{ name: `transfer_to_${to}` }] }
+})
+
+const steering = Steering.layer()
+const given = (replace: Agents.Replaceable) =>
+  Agents.layerWith({ ...replace, sessions: KeptSessions.layer, steering }).pipe(
+    Layer.provideMerge(Layer.mergeAll(KeptSessions.layer, model, steering))
+  ) as Layer.Layer<
+    | AgentExecutor.AgentExecutor
+    | SessionManager.SessionManager
+    | BranchManager.BranchManager
+    | TestModel.TestModel
+    | Steering.Steering
+  >
+const layer = given({})
+
+const ask = (input: string, over: Partial<AgentExecutor.AgentRequest> = {}, agent: Self = desk) =>
+  AgentExecutor.run(agent, { input, userId, sessionId: id, ...over })
+
+/** Who was asked since the request of this number. */
+const askedSince = (count: number) => Effect.map(TestModel.requests, (requests) => requests.slice(count).map(systemOf))
+const count = Effect.map(TestModel.requests, ({ length }) => length)
+
+const asking = (...args: Parameters<typeof ask>) =>
+  Effect.gen(function* () {
+    const before = yield* count
+    const { agent, message, path } = yield* ask(...args)
+    return { agent, message, path, asked: yield* askedSince(before) }
+  })
+
+const said = (agent: string, metadata: Record<string, unknown> = { agent }) =>
+  Effect.flatMap(SessionManager.SessionManager, (sessions) =>
+    sessions.addTurn(
+      id,
+      NewTurn.make({ id: TurnId.make(`by ${agent}`), role: "assistant", content: "done", timestamp: 0, metadata }),
+      { userId }
+    )
+  )
+
+const chain = "desk: to billing, billing: to refunds"
+
+describe("a conversation that was handed over", () => {
+  it.effect("says who answered and through whom it went, in the response and in the session", () =>
+    Effect.gen(function* () {
+      const alone = yield* asking("hello")
+      assert.deepStrictEqual([alone.agent, alone.path], ["desk", ["desk"]])
+      const { agent, message, metadata, path } = yield* ask(chain)
+      assert.deepStrictEqual([agent, message], ["refunds", "I am refunds."])
+      assert.deepStrictEqual(path, ["desk", "billing", "refunds"])
+      assert.strictEqual(metadata.delegations, 1)
+      const sessions = yield* SessionManager.SessionManager
+      assert.deepStrictEqual(
+        (yield* sessions.turns(id, { userId, last: 10 })).map(({ metadata }) => metadata),
+        [{ agent: "desk" }, { agent: "desk" }, { agent: "desk" }, { agent: "refunds", path }]
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("goes on with the agent that answered last, however far it is", () =>
+    Effect.gen(function* () {
+      yield* ask("desk: to billing")
+      const { message: _, ...second } = yield* asking("and now?")
+      assert.deepStrictEqual(second, { agent: "billing", path: ["desk", "billing"], asked: ["billing"] })
+      yield* ask("billing: to refunds")
+      const third = yield* asking("and now?")
+      assert.deepStrictEqual([third.agent, third.asked], ["refunds", ["refunds"]])
+      assert.deepStrictEqual(lastOf((yield* TestModel.requests).at(-1) as LlmClient.LlmRequest), "and now?")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("begins with the called agent where the request says so", () =>
+    Effect.gen(function* () {
+      yield* ask("desk: to billing")
+      const { agent, asked } = yield* asking("and now?", { startWith: "called" })
+      assert.deepStrictEqual([agent, asked], ["desk", ["desk"]])
+      const last = yield* asking("and now?", { startWith: "last" })
+      assert.deepStrictEqual(last.asked, ["desk"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("can always be handed back, step by step, by agents that declare no handoff", () =>
+    Effect.gen(function* () {
+      yield* ask(chain)
+      const { asked, path } = yield* asking("refunds: to billing, billing: to desk")
+      assert.deepStrictEqual(asked, ["refunds", "billing", "desk"])
+      assert.deepStrictEqual(path, ["desk", "refunds", "billing", "desk"])
+      assert.deepStrictEqual((yield* asking("and now?")).asked, ["desk"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("has one way back: none is added to an agent that declares it, and names of tools stay free", () =>
+    Effect.gen(function* () {
+      const own = Tool.make("transfer_to_boss", { description: "Wires money", handler: () => Effect.succeed("sent") })
+      const boss: Self = Agent.make("boss", {
+        system: "boss",
+        tools: [Handoff.lazy("clerk", (): Self => clerk), Handoff.lazy("payer", (): Self => payer)]
+      })
+      const clerk: Self = Agent.make("clerk", { system: "clerk", tools: [Handoff.to(boss, { name: "up" })] })
+      const payer: Self = Agent.make("payer", { system: "payer", tools: [own] })
+      yield* ask("boss: to clerk", { sessionId: "a" }, boss)
+      yield* ask("boss: to payer", { sessionId: "b" }, boss)
+      const toolsOf = (system: string) =>
+        Effect.map(TestModel.requests, (requests) =>
+          requests.find((request) => systemOf(request) === system)?.tools?.map(({ name }) => name)
+        )
+      assert.deepStrictEqual(yield* toolsOf("boss"), ["transfer_to_clerk", "transfer_to_payer"])
+      assert.deepStrictEqual(yield* toolsOf("clerk"), ["up"])
+      assert.deepStrictEqual(yield* toolsOf("payer"), ["transfer_to_boss", "transfer_to_boss_back"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("is carried by forks, and taken back by restores", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const branches = yield* BranchManager.BranchManager
+      yield* ask("hello")
+      const before = yield* sessions.checkpoint(id, { userId })
+      yield* ask("desk: to billing")
+      const after = yield* sessions.checkpoint(id, { userId })
+      const branch = yield* branches.fork(id, { userId })
+      yield* sessions.restore(before.id, { userId })
+      assert.deepStrictEqual((yield* asking("and now?")).asked, ["desk"])
+      assert.deepStrictEqual((yield* asking("and now?", { sessionId: branch.id })).asked, ["billing"])
+      yield* sessions.restore(after.id, { userId })
+      assert.deepStrictEqual((yield* asking("and now?")).asked, ["billing"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("does not stick to an agent that failed", () =>
+    Effect.gen(function* () {
+      yield* ask("hello")
+      yield* Effect.flip(ask("desk: to billing, billing fails"))
+      assert.deepStrictEqual((yield* asking("and now?")).asked, ["desk"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("goes through the filters of the handoffs on the way", () =>
+    Effect.gen(function* () {
+      const marked = (mark: string) => ({
+        input: (handed: Handoff.Handed, from: string) => ({ history: [], input: `${handed.input} [${mark} ${from}]` })
+      })
+      const inner = Agent.make("inner", { system: "inner" })
+      const middle = Agent.make("middle", { system: "middle", tools: [Handoff.to(inner, marked("second"))] })
+      const outer = Agent.make("outer", { system: "outer", tools: [Handoff.to(middle, marked("first"))] })
+      yield* ask("outer: to middle, middle: to inner", {}, outer)
+      yield* ask("and now?", {}, outer)
+      const { messages } = (yield* TestModel.requests).at(-1) as LlmClient.LlmRequest
+      assert.deepStrictEqual(messages.slice(1), [{ role: "user", content: "and now? [first outer] [second middle]" }])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("asks the agent that has it what is put into the run at its end", () =>
+    Effect.gen(function* () {
+      const nudge = Tool.make("nudge", {
+        description: "Somebody writes meanwhile",
+        handler: () => Effect.as(Effect.orDie(Steering.steer({ runId: "top", userId }, "one more")), "ok")
+      })
+      const clerk = Agent.make("clerk", { system: "clerk", tools: [nudge] })
+      const head = Agent.make("desk", { system: "desk", tools: [Handoff.to(clerk)] })
+      for (const [runId, input] of [
+        ["first", "desk: to clerk"],
+        ["top", "clerk calls nudge"]
+      ] as const) {
+        const before = yield* count
+        const response = yield* AgentExecutor.run(head, { input, userId, sessionId: id, runId })
+        assert.deepStrictEqual([response.agent, response.path], ["clerk", ["desk", "clerk"]])
+        const requests = (yield* TestModel.requests).slice(before)
+        assert.deepStrictEqual(
+          requests.map((request) => `${systemOf(request)}: ${lastOf(request)}`),
+          runId === "first"
+            ? ["desk: desk: to clerk", "clerk: desk: to clerk"]
+            : ["clerk: clerk calls nudge", "clerk: clerk calls nudge", "clerk: one more"]
+        )
+      }
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("a session that names somebody", () => {
+  const started = (agent: string, metadata?: Record<string, unknown>) =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId })
+      yield* said(agent, metadata)
+      return (yield* asking("hello")).asked
+    }).pipe(Effect.provide(layer))
+
+  it.effect("who does not exist, cannot be reached or is no name begins with the called agent", () =>
+    Effect.gen(function* () {
+      Agent.make("admin", { system: "admin" })
+      for (const name of ["nobody", "admin", "", "__proto__", "desk"]) {
+        assert.deepStrictEqual(yield* started(name), ["desk"], name)
+      }
+      assert.deepStrictEqual(yield* started("x", { agent: { name: "billing" } }), ["desk"])
+      assert.deepStrictEqual(yield* started("x", {}), ["desk"])
+      assert.deepStrictEqual(yield* started("refunds"), ["refunds"])
+    })
+  )
+
+  it.effect("who is hidden from the module of the called agent begins with the called agent", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId })
+      yield* said("billing")
+      const tools = [Tool.annotate(Handoff.to(billing), { owner: "bank" })]
+      const of = (module: string) => Agent.make("desk", { system: "desk", module, tools })
+      assert.deepStrictEqual((yield* asking("hello", { startWith: "last" }, of("bank"))).asked, ["billing"])
+      assert.deepStrictEqual((yield* asking("hello", { startWith: "last" }, of("shop"))).asked, ["desk"])
+    }).pipe(Effect.provide(given({ modules: ModuleGraph.layer({ modules: { shop: {}, bank: {} } }) })))
+  )
+
+  it.effect("whom agents in a circle do not know begins with the called agent", () =>
+    Effect.gen(function* () {
+      const ping: Self = Agent.make("ping", { system: "ping", tools: [Handoff.lazy("pong", (): Self => pong)] })
+      const pong: Self = Agent.make("pong", {
+        system: "pong",
+        tools: [Handoff.to(ping), Handoff.lazy("pong", () => pong)]
+      })
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id, userId })
+      yield* said("nobody")
+      assert.deepStrictEqual((yield* asking("hello", {}, ping)).asked, ["ping"])
+      yield* said("pong")
+      assert.deepStrictEqual((yield* asking("hello", {}, ping)).asked, ["pong"])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("of another user is not found, and nobody is asked", () =>
+    Effect.gen(function* () {
+      yield* ask("desk: to billing")
+      const before = yield* count
+      for (const over of [{ userId: "bob" }, { userId: undefined }]) {
+        assert.strictEqual((yield* Effect.flip(ask("and now?", over)))._tag, "SessionNotFoundError")
+      }
+      assert.deepStrictEqual(yield* askedSince(before), [])
+    }).pipe(Effect.provide(layer))
+  )
+})

@@ -1,0 +1,111 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Agent from "../../src/agent/Agent.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as PermissionChecker from "../../src/skill/PermissionChecker.js"
+import * as Skill from "../../src/skill/Skill.js"
+import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
+import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
+import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
+import * as SkillTool from "../../src/skill/SkillTool.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as ToolRunner from "../../src/tool/ToolRunner.js"
+import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Runs from "../support/Runs.js"
+
+const sum = Skill.make("sum", {
+  description: "Adds",
+  returns: Schema.Number,
+  handler: () => Effect.succeed(3)
+})
+const byName = Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => executor.execute({ name: "sum", params: {} }))
+const typed = Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => executor.run(sum, {}))
+
+const skills = SkillExecutor.layer().pipe(
+  Layer.provideMerge(SkillRegistry.layer(sum)),
+  Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
+)
+
+const meddling = (name: string, skill: Effect.Effect<unknown, unknown, SkillExecutor.SkillExecutor>) =>
+  Tool.make(name, {
+    description: "Executes a skill",
+    handler: () => Effect.map(Effect.either(skill), (result) => (Either.isRight(result) ? "done" : String(result.left)))
+  })
+
+const refusal = (tool: string) =>
+  `SkillExecutionError: The tool "${tool}" executes the skill "sum": tools never invoke skills`
+
+describe("tools never invoke skills", () => {
+  it.effect("by name or by value: the skill fails and says why", () =>
+    Effect.gen(function* () {
+      const agent = Agent.make("a", { tools: [meddling("named", byName), meddling("valued", typed)] })
+      const { toolCalls } = yield* AgentExecutor.run(agent, "hi")
+      for (const [i, tool] of ["named", "valued"].entries()) {
+        assert.include(toolCalls[i]?.result, refusal(tool))
+      }
+    }).pipe(
+      Effect.provide([skills, Runs.layer([{ calls: [{ name: "named" }, { name: "valued" }] }, "done"], { skills })])
+    )
+  )
+
+  it.effect("a skill as a tool is the skill itself, and an agent as a tool has its own", () =>
+    Effect.gen(function* () {
+      const inner = Agent.make("inner")
+      const running = Tool.make("running", {
+        description: "Runs an agent",
+        handler: () =>
+          Effect.map(Effect.orDie(AgentExecutor.run(inner, "hi")), ({ toolCalls }) => `${toolCalls[0]?.result}`)
+      })
+      const agent = Agent.make("a", { tools: [AgentTool.make(inner), SkillTool.toTool(sum), running] })
+      const { toolCalls } = yield* AgentExecutor.run(agent, "hi")
+      assert.deepStrictEqual(
+        toolCalls.map(({ isFailure }) => isFailure),
+        [false, false, false]
+      )
+      assert.deepStrictEqual(toolCalls.map(({ result }) => result).slice(1), [3, "3"])
+    }).pipe(
+      Effect.provide([
+        skills,
+        Runs.layer(
+          [
+            { calls: [{ name: AgentTool.make(Agent.make("inner")).name, params: { message: "add" } }] },
+            { calls: [{ name: "sum" }] },
+            "3",
+            { calls: [{ name: "sum" }] },
+            { calls: [{ name: "running" }] },
+            { calls: [{ name: "sum" }] },
+            "3",
+            "done"
+          ],
+          { skills }
+        )
+      ])
+    )
+  )
+
+  it.effect("a skill that calls a tool does not lend it its place", () => {
+    const tool = meddling("meddling", byName)
+    const calling = Skill.make("calling", {
+      description: "Calls a tool",
+      handler: () =>
+        Effect.gen(function* () {
+          const runner = yield* ToolRunner.ToolRunner
+          const tools = yield* ToolSet.bind(ToolSet.make(tool))
+          return (yield* Effect.orDie(runner.run(tools, { id: "1", name: "meddling", params: {} }))).observation
+        })
+    })
+    return Effect.gen(function* () {
+      const executor = yield* SkillExecutor.SkillExecutor
+      const { output } = yield* executor.run(calling, {})
+      assert.include(output, refusal("meddling"))
+    }).pipe(
+      Effect.provide([skills, ToolRunner.layer().pipe(Layer.provide([ApprovalGate.layerDeny, ModuleGraph.layerNoop]))])
+    )
+  })
+})
