@@ -54,8 +54,12 @@ export default defineConfig({
     globalSetup: ["test/support/servers/setup.ts"],
     setupFiles: ["test/support/turn.ts"],
     typecheck: { enabled: false },
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Nets against hangs, not promises: beside other work, at a low priority, a test takes twenty times as long.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 120_000,
+    // For tests that show what programs see of the environment: none of them changes that of a process that others share.
+    env: { LEXIGRAM_TEST_SECRET: "c0ffee-not-for-children" },
     pool: "forks",
     // Loading Effect and the library anew for each file would take longer than most tests do. So the files of a worker share them: what a file
     // opens it closes, and none changes what the others see of the process.

@@ -3,6 +3,7 @@
  */
 import { execFileSync } from "node:child_process"
 import * as Fs from "node:fs"
+import * as Os from "node:os"
 import * as Path from "node:path"
 import { filesBelow, root } from "./layout.js"
 
@@ -31,13 +32,44 @@ const expect = (specifier: string, problem: string | undefined): void => {
 }
 
 for (const [path, target] of Object.entries(manifest.exports)) {
-  if (target === null || path === "./package.json") continue
+  if (target === null || path === "./package.json" || path.endsWith(".mjs")) continue
   const specifier = manifest.name + path.slice(1)
   try {
     expect(specifier, exportsOf(specifier).length > 0 ? undefined : "exports nothing")
   } catch (error) {
     expect(specifier, String(error))
   }
+}
+
+/** A statement on a file, by the process that the built package starts for it. */
+const queried = (): string => {
+  const code = `
+    import * as Effect from "effect/Effect"
+    import { DatabaseQuerySkill } from "${manifest.name}/builtin"
+    const skill = DatabaseQuerySkill.make({ sqlite: process.argv[1] })
+    const { decode, handle } = skill.erased
+    const call = { id: "call-1", skillName: "database_query", attempt: 1 }
+    const params = decode({ sql: "SELECT 1 + 1 AS two" })
+    const answer = await Effect.runPromise(Effect.flatMap(params, (params) => handle(params, call)))
+    console.log(JSON.stringify(answer))`
+  const folder = Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-built-"))
+  const file = Path.join(folder, "empty.db")
+  Fs.writeFileSync(file, "")
+  try {
+    return execFileSync(process.execPath, ["--input-type=module", "--eval", code, file], {
+      cwd: root,
+      encoding: "utf8"
+    })
+  } finally {
+    Fs.rmSync(folder, { recursive: true })
+  }
+}
+const program = `${manifest.name}/builtin/SqliteProcess.mjs`
+try {
+  const output = queried()
+  expect(program, output.includes('"two":2') ? undefined : output)
+} catch (error) {
+  expect(program, String(error))
 }
 
 const hidden = filesBelow(Path.join(root, "dist", "internal")).filter((file) => file.endsWith(".js"))

@@ -33,7 +33,7 @@ const readFile = (folder: string, file: string): File => {
         broken.push(index + 1)
       }
     })
-  return { name, family: families.find((family) => name.startsWith(`${family.prefix}__`)), cases, broken }
+  return { name, family: families.find((family) => `${name}_`.startsWith(`${family.prefix}_`)), cases, broken }
 }
 
 const report = (row: Row, verbose: boolean): ReadonlyArray<string> => {

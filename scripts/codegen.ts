@@ -101,6 +101,8 @@ const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dis
 const exports = {
   ".": entry("index"),
   ...Object.fromEntries(folders.map((folder) => [`./${folder}`, entry(`${folder}/index`)])),
+  // A program of its own, which a bundle finds by this name.
+  "./builtin/SqliteProcess.mjs": "./dist/builtin/SqliteProcess.mjs",
   "./internal/*": null,
   "./package.json": "./package.json"
 }

@@ -9,7 +9,7 @@ import * as Os from "node:os"
 import * as Path from "node:path"
 import { root } from "./layout.js"
 
-const limitMillis = 60_000
+const limitMillis = 180_000
 const atOnce = 2
 
 interface Outcome {

@@ -16,6 +16,9 @@ const globals = new Set(["setTimeout", "setInterval", "setImmediate", "console"]
 /** They wait for a turn of the event loop, which no Effect scheduler does: they may use timers. */
 const timersAllowedIn: ReadonlySet<string> = new Set(["internal/EventSink.ts", "internal/NextTurn.ts"])
 
+/** Programs of processes of their own: they are no modules, and stand alone. */
+const programs: ReadonlySet<string> = new Set(["builtin/SqliteProcess.mjs"])
+
 const folderOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "")
 
 const specifierOf = (node: ts.Node): ts.Node | undefined => {
@@ -87,7 +90,8 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
       if (folder !== "" && !ranks.has(folder)) found.push(`${file}: the folder ${folder} has no rank`)
       continue
     }
-    const place = placeProblem(file)
+    const isProgram = programs.has(file)
+    const place = isProgram ? undefined : placeProblem(file)
     if (place !== undefined) found.push(`${file}: ${place}`)
     const name = Path.posix.basename(file)
     const twin = byName.get(name)
@@ -101,11 +105,14 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
     const visit = (node: ts.Node): void => {
       const specifier = specifierOf(node)
       if (specifier !== undefined && ts.isStringLiteralLike(specifier)) {
-        const problem = importProblem(sources, file, specifier.text)
+        const problem =
+          isProgram && !specifier.text.startsWith("node:")
+            ? `imports "${specifier.text}", but a program stands alone`
+            : importProblem(sources, file, specifier.text)
         if (problem !== undefined) report(node, problem)
       }
       const use = forbidden(node)
-      if (use !== undefined && !(timersAllowedIn.has(file) && use.startsWith("set"))) {
+      if (use !== undefined && !((isProgram || timersAllowedIn.has(file)) && use.startsWith("set"))) {
         report(node, `uses ${use} instead of ${instead[use]}`)
       }
       ts.forEachChild(node, visit)

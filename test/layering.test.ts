@@ -52,6 +52,14 @@ describe("layering", () => {
     })
   })
 
+  it("a program of a process of its own has timers, and imports Node alone", () => {
+    accepts({ "builtin/SqliteProcess.mjs": `import "node:worker_threads"\nsetTimeout(() => {}, 1)` })
+    refuses(
+      { "builtin/SqliteProcess.mjs": `import * as Ids from "../domain/Ids.js"` },
+      `builtin/SqliteProcess.mjs:1: imports "../domain/Ids.js", but a program stands alone`
+    )
+  })
+
   const upward = `tool/Bad.ts:1: tool (rank 4) imports agent (rank 7): "../agent/Agent.js"`
 
   it.each([

@@ -93,7 +93,7 @@ const heavy = new RegExp(
 const barrel = /\/node_modules\/(effect|@effect\/[^/]+)\/dist\/(esm|cjs)\/index\.js$/
 
 // Each program loads hundreds of modules through the hooks, which takes its time on a busy machine.
-const timeout = 60_000
+const timeout = 300_000
 
 describe("package", { timeout }, () => {
   let loaded: ReadonlyArray<string> = []

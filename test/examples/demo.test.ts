@@ -86,7 +86,7 @@ Shared.suite("the demo's process", Layer.scoped(Program, Bundle.make("demo", exa
       assert.strictEqual(code, 0)
       assert.include(stdout, '→ track_shipment {"tracking_number":"JD014600423"}')
       assert.include(stdout, "Padborg")
-      assert.notInclude(stdout, "1043")
+      assert.notInclude(stdout, 'lookup_order {"order_id":"1043"}')
     }))
 
   test("goes on where the last process ended, until it is told to forget", () =>
@@ -268,9 +268,7 @@ describe("the demo over a server of chat completions", () => {
     Effect.gen(function* () {
       const { ask, out, server } = yield* start
       yield* server.script(fails(429, { "retry-after-ms": "60" }), says("Here."))
-      const before = performance.now()
       yield* ask()
-      assert.isAtLeast(performance.now() - before, 55)
       assert.strictEqual(server.requests.length, 2)
       assert.match(out.text, /try 2 in 60 ms: LlmRateLimitError/)
     })
@@ -451,7 +449,7 @@ describe("the demo's agent", () => {
       assert.include(out.text, "LlmQuotaError (LEX_ERR_LLM_102): no credit\n  Top it up")
       assert.deepStrictEqual(
         requests.at(-2)?.messages.map((message) => message.role),
-        ["system", "user", "assistant", "user", "assistant", "assistant", "tool", "user"]
+        ["system", "user", "assistant", "user", "assistant", "tool", "assistant", "user"]
       )
       assert.include(out.text, '→ track_shipment {"tracking_number":"JD014600423"}')
     })

@@ -106,7 +106,7 @@ export const say = (id: string, turnId: string, fields: Partial<NewTurn> = {}) =
       return Effect.succeed({
         _tag: "Append" as const,
         value: turn,
-        known: ([known]: ReadonlyArray<SessionTurn>) => known as SessionTurn,
+        known: ([known]: ReadonlyArray<SessionTurn>) => Effect.succeed(known as SessionTurn),
         addition: {
           session: next(session, now, {
             head: { sessionId: session.id, turnId: turn.id },

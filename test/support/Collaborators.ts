@@ -69,8 +69,7 @@ export const governance = (
 export const sessions = (over: Partial<SessionManager.Service> = {}) => {
   const kept = new Map<string, Session>()
   const turns = new Map<string, Array<SessionTurn>>()
-  const sees = (session: Session, access: SessionManager.Access | undefined) =>
-    access?.userId === undefined || access.userId === session.userId
+  const sees = (session: Session, access: SessionManager.Access | undefined) => access?.userId === session.userId
   const find = (id: string, access: SessionManager.Access | undefined) =>
     Effect.suspend(() => {
       const session = kept.get(id)
@@ -92,7 +91,15 @@ export const sessions = (over: Partial<SessionManager.Service> = {}) => {
         kept.set(id, session)
         return Effect.succeed(session)
       }),
+    beginExchange: () => Effect.void,
+    endExchange: (id, { turns, userId }) =>
+      Effect.forEach(turns, (turn) => service.addTurn(id, turn, userId === undefined ? {} : { userId })) as ReturnType<
+        SessionManager.Service["endExchange"]
+      >,
+    recover: Effect.succeed([]),
+    maxTurnBytes: Number.POSITIVE_INFINITY,
     resume: find,
+    claim: unused,
     get: (id, access) =>
       Effect.map(
         Effect.option(find(id, access)),

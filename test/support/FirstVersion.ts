@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as AgentEvent from "../../src/domain/AgentEvent.js"
 import { EntryId, RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as AuditLog from "../../src/governance/AuditLog.js"
 import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as RateLimitStore from "../../src/governance/RateLimitStore.js"
@@ -84,6 +85,7 @@ export const stores = Layer.mergeAll(
 )
 
 const owner = "ann"
+const asOwner = { userId: UserId.make(owner) }
 const session = SessionId.make("session")
 const large = "larger than a row may be. ".repeat(500)
 const vector = Float32Array.from({ length: 8 }, (_, at) => at + 1)
@@ -98,9 +100,13 @@ export const fill = (name: string) =>
     yield* sessions.create({ id: session, userId: UserId.make(owner), variables: { text: large } })
     const turns = [`${name} first`, large]
     yield* Effect.forEach(turns, (content, n) =>
-      sessions.addTurn(session, NewTurn.make({ id: TurnId.make(`${name}-${n}`), role: "user", content, timestamp: n }))
+      sessions.addTurn(
+        session,
+        NewTurn.make({ id: TurnId.make(`${name}-${n}`), role: "user", content, timestamp: n }),
+        asOwner
+      )
     )
-    yield* sessions.checkpoint(session, { name, metadata: { name } })
+    yield* sessions.checkpoint(session, { name, metadata: { name }, ...asOwner })
 
     const memory = yield* MemoryStore.MemoryStore
     yield* memory.storeMany(
@@ -166,7 +172,7 @@ export const fill = (name: string) =>
     })
     yield* checkpointer.putWrites("thread", name, "node", [["text", large]])
     const log = yield* RunLog.RunLog
-    const known = (yield* log.read(RunId.make("run"))).length
+    const known = (yield* SystemAccess.grant(log.read(RunId.make("run")))).length
     yield* log.append([event(known, name), event(known + 1, large)])
     const cache = yield* CacheBackend.CacheBackend
     yield* cache.set(name, large)
@@ -188,9 +194,9 @@ export const read = (...names: ReadonlyArray<string>) =>
     const cache = yield* CacheBackend.CacheBackend
     const each = <A, E, R>(get: (name: string) => Effect.Effect<A, E, R>) => Effect.forEach(names, get)
     return {
-      session: Object.assign({}, yield* Effect.flatten(sessions.get(session)), { checkpointId: undefined }),
-      turns: yield* sessions.turns(session, { last: 100 }),
-      checkpoints: (yield* sessions.checkpoints(session)).map(({ metadata, name, state }) => ({
+      session: Object.assign({}, yield* Effect.flatten(sessions.get(session, asOwner)), { checkpointId: undefined }),
+      turns: yield* sessions.turns(session, { last: 100, ...asOwner }),
+      checkpoints: (yield* sessions.checkpoints(session, asOwner)).map(({ metadata, name, state }) => ({
         metadata,
         name,
         state
@@ -206,12 +212,12 @@ export const read = (...names: ReadonlyArray<string>) =>
       vectors: (yield* vectors.search(owner, vector, { limit: 9 })).map(({ id }) => id).sort(),
       accounts: yield* Effect.forEach(["a", "b"], ledger.read),
       rate: yield* rates.peek({ key: "key", windowMs: month }),
-      audit: (yield* audit.read()).map(({ agent, metadata }) => ({ agent, metadata })),
+      audit: (yield* SystemAccess.grant(audit.read())).map(({ agent, metadata }) => ({ agent, metadata })),
       approvals: yield* each((name) =>
         Effect.all([approvals.get(`${name} waits`), approvals.get(`${name} is settled`), approvals.recall([name])])
       ),
       threads: yield* each((name) => checkpointer.get("thread", { id: name })),
-      events: yield* log.read(RunId.make("run")),
+      events: yield* SystemAccess.grant(log.read(RunId.make("run"))),
       cached: yield* each(cache.get)
     }
   })

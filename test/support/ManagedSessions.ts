@@ -73,11 +73,15 @@ const bus = (told: Told): Layer.Layer<EventBus.EventBus> =>
     }
   })
 
+const addTo = (told: Told, entry: MemoryEntry) =>
+  Effect.tap(told.doings.add(entry), () => Effect.sync(() => told.entries.push(entry)))
+
 const memory = (told: Told): Layer.Layer<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> =>
   Layer.merge(
     Layer.succeed(WorkingMemory.WorkingMemory, {
       ...WorkingMemory.noop,
-      add: (entry) => Effect.tap(told.doings.add(entry), () => Effect.sync(() => told.entries.push(entry))),
+      add: (entry) => addTo(told, entry),
+      addAll: (entries) => Effect.forEach(entries, (entry) => addTo(told, entry), { discard: true }),
       flush: ({ ownerId, sessionId }) =>
         Effect.suspend(() => {
           told.memory.push(`flush ${ownerId} ${sessionId}`)

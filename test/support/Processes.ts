@@ -22,8 +22,20 @@ export const running = (command: string): ReadonlyArray<number> =>
       }
     })
 
-/** Looks again and again, by the clock of the machine. */
-export const eventually = (check: () => boolean, withinMillis: number): Effect.Effect<void> =>
+/** The command lines of what this process has started and what still runs. */
+export const children = (): ReadonlyArray<string> =>
+  Fs.readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
+    .split(" ")
+    .flatMap((pid) => {
+      try {
+        return pid.trim() === "" ? [] : [Fs.readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").join(" ")]
+      } catch {
+        return []
+      }
+    })
+
+/** Looks again and again, by the clock of the machine. The time is a net against hangs, not a promise: a busy machine takes long. */
+export const eventually = (check: () => boolean, withinMillis = 120_000): Effect.Effect<void> =>
   Effect.gen(function* () {
     const from = yield* Clock.currentTimeMillis
     while (!check()) {

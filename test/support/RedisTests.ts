@@ -10,10 +10,10 @@ import * as RedisClient from "../../src/persistence/RedisClient.js"
 
 export const urlOf = ({ url }: { readonly url: string }): Redacted.Redacted<string> => Redacted.make(url)
 
-/** By the clock of the machine. */
+/** By the clock of the machine. The time is a net against hangs. */
 export const eventually = <E, R>(
   check: Effect.Effect<boolean, E, R>,
-  withinMillis = 10_000
+  withinMillis = 120_000
 ): Effect.Effect<void, E, R> =>
   Effect.gen(function* () {
     const from = yield* Clock.currentTimeMillis
@@ -34,7 +34,9 @@ export const connection = (options: RedisClient.Options): Layer.Layer<RedisClien
   return Layer.effect(
     RedisClient.RedisClient,
     Effect.promise(() => {
-      opened ??= Effect.runPromise(Scope.extend(RedisClient.make(options), scope))
+      // Commands wait as long as a test may take: beside other work, 5 seconds pass before an answer is read.
+      const patient = { connectTimeout: "2 minutes", commandTimeout: "2 minutes", ...options } as const
+      opened ??= Effect.runPromise(Scope.extend(RedisClient.make(patient), scope))
       return opened
     })
   )

@@ -1,6 +1,7 @@
 /** Those who write to stores in Redis, in the process of a test or in others. */
 import * as Effect from "effect/Effect"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import type * as MemoryStore from "../../src/memory/MemoryStore.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
@@ -13,15 +14,17 @@ export const windowMs = 3_600_000
 
 /** A turn of this id behind whatever is the head. */
 export const said = (writer: SessionWriter.Service, id: SessionId, turn: string) =>
-  writer.modify(id, undefined, (session) => {
-    const turns = turnsOf(session, [turn])
-    return Effect.succeed({
-      _tag: "Append",
-      value: undefined,
-      addition: { session: behind(session, turns), turns },
-      known: () => undefined
-    } as SessionWriter.Decision<undefined>)
-  })
+  SystemAccess.grant(
+    writer.modify(id, undefined, (session) => {
+      const turns = turnsOf(session, [turn])
+      return Effect.succeed({
+        _tag: "Append",
+        value: undefined,
+        addition: { session: behind(session, turns), turns },
+        known: () => Effect.void
+      } as SessionWriter.Decision<undefined>)
+    })
+  )
 
 export const writerOf = (store: SessionStore.Service): Effect.Effect<SessionWriter.Service> =>
   Effect.provideService(SessionWriter.make, SessionStore.SessionStore, store)

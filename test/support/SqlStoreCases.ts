@@ -133,7 +133,7 @@ export const suite = <S>(backend: SqlBackends.SqlBackend, store: Store<S>): void
             Effect.flatMap(SqlTables.names, (tables) =>
               Effect.forEach(tables, (name) =>
                 name.startsWith(from)
-                  ? sql.unsafe(`ALTER TABLE ${name} RENAME TO ${to}${name.slice(from.length)}`)
+                  ? Effect.asVoid(sql.unsafe(`ALTER TABLE ${name} RENAME TO ${to}${name.slice(from.length)}`))
                   : Effect.void
               )
             )

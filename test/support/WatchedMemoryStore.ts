@@ -52,6 +52,8 @@ export const make = (options?: MemoryStore.MemoryOptions): Effect.Effect<Watched
         ),
       getMany: (ownerId, ids) => Effect.zipRight(first("getMany"), store.getMany(ownerId, ids)),
       apply: (ownerId, change) => Effect.zipRight(first("apply"), store.apply(ownerId, change)),
+      applyIf: (ownerId, unchanged, change) =>
+        Effect.zipRight(first("apply"), store.applyIf(ownerId, unchanged, change)),
       stream: (ownerId, selection) => Stream.unwrap(Effect.as(first("stream"), store.stream(ownerId, selection))),
       owners: Stream.unwrap(Effect.as(first("owners"), store.owners)),
       recordAccess: (ownerId, ids) => Effect.zipRight(first("recordAccess"), store.recordAccess(ownerId, ids)),

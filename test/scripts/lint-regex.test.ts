@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import { analysed, attacked, literals, problems } from "../../scripts/lint-regex.js"
+
+const check = (text: string): ReadonlyArray<string> => problems(new Map([["text/Text.ts", text]]))
+
+describe("lint-regex", () => {
+  it("finds a loop that a search begins again at every place", () => {
+    assert.deepStrictEqual(check("const a = 1\nexport const trim = (text: string) => text.replace(/#+$/g, '')"), [
+      "text/Text.ts:2: /#+$/g: a search begins this loop again at every place (/#/)"
+    ])
+    assert.strictEqual(check("export const b = /[-=]{2,} end/").length, 1)
+  })
+
+  it("finds two loops that take the same characters, and a loop in a loop", () => {
+    assert.include(check("export const a = /^x[ \\t]*:?[ \\t*]*$/")[0], "two loops take the same characters")
+    assert.isAbove(check("export const a = /^(?:a+)+$/").length, 0)
+    assert.isAbove(check("export const a = /^(?:a|a)*$/").length, 0)
+  })
+
+  it("finds a search that begins again at every word", () => {
+    const source = "(?:repeat|say)[^.]{0,60}start\\w* with"
+    assert.deepStrictEqual(analysed(source, ""), [])
+    assert.include(attacked(source, ""), "more than linear")
+    assert.include(check(`export const a = /${source}/`)[0], "text/Text.ts:1: ")
+    assert.include(attacked("\\)[*+?]|\\)\\{[^}]*\\}", "g"), "more than linear")
+  })
+
+  it("accepts what takes linear time", () => {
+    for (const source of [
+      "(?<!#)#+$",
+      "^#+ x",
+      "[a-z]{0,40}@[a-z]{1,40}",
+      "^[^:]*:[^;]*;",
+      "x[^\\n]{0,200}y",
+      "\\s+"
+    ]) {
+      assert.deepStrictEqual(check(`export const a = /${source}/`), [], source)
+    }
+  })
+
+  it("reads expressions of other places than assignments, and no divisions", () => {
+    assert.deepStrictEqual(
+      literals("A.ts", "f(/a\\/b/gi)\nconst c = 6 / 2 / 3\nconst d = [/x/]").map(({ line, source }) => [line, source]),
+      [
+        [1, "a\\/b"],
+        [3, "x"]
+      ]
+    )
+  })
+})

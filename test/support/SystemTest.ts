@@ -1,0 +1,16 @@
+/** Tests that act for the system: they call for sessions of users without naming these. */
+import { it } from "@effect/vitest"
+import type * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as TestServices from "effect/TestServices"
+import type { TestContext } from "vitest"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
+
+export const effect = <A, E>(
+  name: string,
+  run: (context: TestContext) => Effect.Effect<A, E, TestServices.TestServices>,
+  timeout?: number
+): void => it.effect(name, (context) => SystemAccess.grant(run(context)), timeout)
+
+/** Gives the capability to all that is provided with it. */
+export const layer: Layer.Layer<never> = Layer.effect(SystemAccess.SystemAccess, SystemAccess.grant(SystemAccess.held))
