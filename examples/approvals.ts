@@ -46,7 +46,7 @@ const approvals = Layer.provide(
 /** Somebody at a desk elsewhere, who lets no more than 500 euros go out. */
 const desk = Effect.gen(function* () {
   const { changes } = yield* PendingApprovals.PendingApprovals
-  yield* Stream.runForEach(changes, ({ _tag, record: { request } }) => {
+  yield* Stream.runForEach(changes(), ({ _tag, record: { request } }) => {
     if (_tag !== "Requested") return Effect.void
     console.log(`desk: ${request.agent} asks for`, request.tool, request.params, `(${request.reason})`)
     return PendingApprovals.approve(request.id, { params: { bill: "chairs", euros: 500 }, by: "the desk" })

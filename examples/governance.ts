@@ -6,7 +6,17 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Agent, AgentExecutor, Agents, AuditLog, CostEstimator, Governance, PolicyEngine, Tool } from "effect-lexigram"
+import {
+  Agent,
+  AgentExecutor,
+  Agents,
+  AuditLog,
+  CostEstimator,
+  Governance,
+  Ids,
+  PolicyEngine,
+  Tool
+} from "effect-lexigram"
 import { TestModel } from "effect-lexigram/testing"
 
 const search = Tool.make("search", {
@@ -42,7 +52,9 @@ const program = Effect.gen(function* () {
   yield* AgentExecutor.run(clerk, { input: "The plans", userId: "ada", classifications: ["secret"] }).pipe(
     Effect.catchTag("PolicyViolationError", (error) => Console.log(`refused by ${error.policy}`))
   )
-  for (const { eventType, status } of (yield* Effect.flatMap(AuditLog.AuditLog, (log) => log.read())).slice(0, 5)) {
+  for (const { eventType, status } of (yield* Effect.flatMap(AuditLog.AuditLog, (log) =>
+    log.read({ userId: Ids.UserId.make("ada") })
+  )).slice(0, 5)) {
     yield* Console.log(`audit: ${eventType} (${status})`)
   }
 })

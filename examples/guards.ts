@@ -51,8 +51,8 @@ const streamed = AgentExecutor.stream(Agent.make("clerk"), "Who may I write to? 
 )
 
 const injected = AgentExecutor.run(Agent.make("shopper", { tools: [page] }), "What do leeks cost?").pipe(
-  Effect.catchTag("ToolObservationBlockedError", (error) => Console.log(error.message)),
-  Effect.provide(over([{ calls: [{ name: "page" }] }, "never asked"]))
+  Effect.flatMap((response) => Console.log(`the model saw:  ${response.toolCalls[0]?.observation}`)),
+  Effect.provide(over([{ calls: [{ name: "page" }] }, "The page cannot be read."]))
 )
 
 await Effect.runPromise(Effect.zipRight(streamed, injected))

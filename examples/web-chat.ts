@@ -1,6 +1,6 @@
 /**
  * A chat on the web: the middleware finds the session of a request by its cookie or begins one, and the agent goes on with it. Whoever only
- * knows the id of a session gets another one.
+ * knows the id of a session gets another one. A browser may follow the run: it is sent the public view of its events.
  */
 import { createServer } from "node:http"
 import * as HttpRouter from "@effect/platform/HttpRouter"
@@ -11,7 +11,17 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Agent, AgentExecutor, Agents, OfflineModel, SessionContext, SessionManager, Sessions } from "effect-lexigram"
+import * as Stream from "effect/Stream"
+import {
+  Agent,
+  AgentEvent,
+  AgentExecutor,
+  Agents,
+  OfflineModel,
+  SessionContext,
+  SessionManager,
+  Sessions
+} from "effect-lexigram"
 import { SessionMiddleware } from "effect-lexigram/http"
 
 const clerk = Agent.make("clerk", { system: "You answer at the desk." })
@@ -25,8 +35,26 @@ const chat = Effect.gen(function* () {
   return HttpServerResponse.text(`${message} (turn ${depth})`)
 })
 
+/** The same as server-sent events. After the last one the stream ends, also where the run failed: the `Error` before says so. */
+const follow = Effect.gen(function* () {
+  const { id: sessionId, userId } = yield* SessionContext.session
+  const input = yield* Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text)
+  const executor = yield* AgentExecutor.AgentExecutor
+  const lines = executor.stream(clerk, { input, sessionId, userId }).pipe(
+    AgentEvent.publicStream(),
+    Stream.map((event) => `data: ${JSON.stringify(event)}\n\n`),
+    Stream.catchAll(() => Stream.empty),
+    Stream.encodeText
+  )
+  return HttpServerResponse.stream(lines, { contentType: "text/event-stream" })
+})
+
 const app = Effect.map(Sessions.Sessions, ({ config }) =>
-  HttpRouter.empty.pipe(HttpRouter.post("/chat", chat), HttpRouter.use(SessionMiddleware.fromConfig(config)))
+  HttpRouter.empty.pipe(
+    HttpRouter.post("/chat", chat),
+    HttpRouter.post("/events", follow),
+    HttpRouter.use(SessionMiddleware.fromConfig(config))
+  )
 )
 
 const ask = (url: string, body: string, headers: Record<string, string> = {}) =>
@@ -37,13 +65,17 @@ const ask = (url: string, body: string, headers: Record<string, string> = {}) =>
 
 const program = Effect.gen(function* () {
   yield* Effect.flatMap(app, (router) => HttpServer.serveEffect(Effect.orDie(router)))
-  const url = yield* HttpServer.addressFormattedWith((address) => Effect.succeed(`${address}/chat`))
+  const address = yield* HttpServer.addressFormattedWith(Effect.succeed)
+  const url = `${address}/chat`
 
   const first = yield* ask(url, "Is there a train on Sunday?")
   const { cookie = "" } = first
   yield* Console.log("first:  ", first.text)
   const second = yield* ask(url, "And back?", { cookie })
   yield* Console.log("second: ", second.text)
+
+  const followed = yield* ask(`${address}/events`, "Thank you.", { cookie })
+  yield* Console.log("events: ", Array.from(followed.text.matchAll(/"_tag":"(\w+)"/g), ([, tag]) => tag).join(" "))
 
   const [, id = ""] = cookie.split("=")
   const stranger = yield* ask(`${url}?session_id=${id}`, "What was asked here?")

@@ -15,6 +15,7 @@ const archive: Readonly<Record<string, string>> = {
 
 const lookup = Tool.make("lookup", {
   description: "What the town archive holds on a subject",
+  readOnly: true,
   parameters: { subject: Schema.String },
   success: Schema.String,
   handler: ({ subject }) => Effect.succeed(archive[subject] ?? "Nothing.")
