@@ -90,6 +90,17 @@ const compilerOf = (dialect: "pg" | "mysql"): Statement.Compiler =>
 
 const postgres = compilerOf("pg")
 
+it.effect("options from a configuration that name no database are refused", () =>
+  Effect.gen(function* () {
+    const given: unknown = { maxRows: 10 }
+    const skill = DatabaseQuerySkill.make(given as DatabaseQuerySkill.SqliteOptions)
+    const error = yield* Effect.flip(call(skill, { sql: "SELECT 1" }))
+    assert.instanceOf(error, DatabaseQuerySkill.DatabaseQueryError)
+    assert.strictEqual((error as DatabaseQuerySkill.DatabaseQueryError).reason, "Configuration")
+    assert.include((error as DatabaseQuerySkill.DatabaseQueryError).hint, "`sqlite` or `postgres`")
+  })
+)
+
 describe("DatabaseQuerySkill", () => {
   it("says what it is", () => {
     const { definition, problem } = usual

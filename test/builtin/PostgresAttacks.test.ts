@@ -9,6 +9,7 @@ import * as DatabaseQuerySkill from "../../src/builtin/DatabaseQuerySkill.js"
 import * as PostgresFunctions from "../../src/builtin/PostgresFunctions.js"
 import * as ReadOnlySql from "../../src/builtin/ReadOnlySql.js"
 import { call } from "../support/Skills.js"
+import * as Certificate from "../support/servers/Certificate.js"
 import * as TestServers from "../support/TestServers.js"
 
 const postgres = await TestServers.postgres()
@@ -40,6 +41,31 @@ TestServers.suite("postgres", postgres, (address) => {
       asked(`SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE '%${mark}%' AND pid <> pg_backend_pid()`),
       ([row]) => row.n as number
     )
+
+  it.scopedLive(
+    "a server whose certificate nobody vouches for is not read, unless the address says so",
+    () =>
+      Effect.gen(function* () {
+        const { certificate, key } = Certificate.make()
+        const own = yield* TestServers.ownPostgres({
+          durable: false,
+          files: { "server.crt": certificate, "server.key": key },
+          settings: { ssl: "on" }
+        })
+        const parts = {
+          host: own.host,
+          port: own.port,
+          user: own.username,
+          password: Redacted.make(own.password),
+          database: own.database
+        }
+        assert.strictEqual(yield* reasonOf("SELECT 1", { postgres: { ...parts, ssl: true } }), "Connection")
+        assert.strictEqual(yield* reasonOf("SELECT 1", { postgres: { ...parts, ssl: false } }), "answered")
+        const unchecked = Redacted.make(`${own.url}?sslmode=no-verify`)
+        assert.strictEqual(yield* reasonOf("SELECT 1", { postgres: unchecked }), "answered")
+      }),
+    300_000
+  )
 
   it.scopedLive("a statement has rows, parameters and the forms of JSON", () =>
     Effect.gen(function* () {

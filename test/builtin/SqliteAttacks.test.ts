@@ -118,6 +118,15 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
     })
   )
 
+  it.scopedLive("a statement has no more memory than the option says", () =>
+    Effect.gen(function* () {
+      const { options } = yield* filled
+      const large = "SELECT length(hex(zeroblob(8000000)))"
+      assert.strictEqual(yield* reasonOf(options, large), "answered")
+      assert.strictEqual(yield* reasonOf({ ...options, maxMemoryBytes: 4 * 1024 ** 2 }, large), "TooLarge")
+    })
+  )
+
   it.scopedLive("what cannot be read says what to do", () =>
     Effect.gen(function* () {
       const { file, options } = yield* filled
