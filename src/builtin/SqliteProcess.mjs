@@ -6,6 +6,7 @@
  *
  * It imports nothing of the library, so that it can be copied beside a bundle.
  */
+import { writeSync } from "node:fs"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 
 /**
@@ -24,13 +25,14 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
  *   readonly maxMemoryBytes: number,
  *   readonly timeoutMs: number
  * }} Request
- * @typedef {{ _tag: "Rows", columns: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<unknown>>, truncated: boolean }
+ * @typedef {{ _tag: "Opened" }
+ *   | { _tag: "Rows", columns: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<unknown>>, truncated: boolean }
  *   | { _tag: "Failed", reason: "Open" | "Query" | "Memory" | "Driver", message: string }
  *   | { _tag: "Refused", name: string }} Answer
  */
 
-/** What Node itself takes, and the copies of a value on its way into JavaScript. */
-const baseBytes = 256 * 1024 ** 2
+/** What Node takes while a statement runs, beside the copies of a value on its way into JavaScript. */
+const slackBytes = 32 * 1024 ** 2
 const watchMillis = 25
 /** For a process whose parent no longer looks at its clock. */
 const graceMillis = 5000
@@ -42,14 +44,28 @@ const answerWith = (answer) => {
   process.stdout.write(`${JSON.stringify(answer)}\n`)
 }
 
+/**
+ * That of node:sqlite does not count its memory, so that only the process can be watched.
+ *
+ * @param {number} maxMemoryBytes
+ */
+const watchMemory = (maxMemoryBytes) => {
+  const most = process.memoryUsage.rss() + 2 * maxMemoryBytes + slackBytes
+  setInterval(() => {
+    if (process.memoryUsage.rss() <= most) return
+    // Written before the process ends, while the statement goes on.
+    writeSync(1, `${JSON.stringify({ _tag: "Failed", reason: "Memory", message: "out of memory" })}\n`)
+    die()
+  }, watchMillis)
+}
+
 /** @param {Request} request */
 const supervise = (request) => {
   setTimeout(die, request.timeoutMs + graceMillis)
-  setInterval(() => {
-    if (process.memoryUsage.rss() > baseBytes + 2 * request.maxMemoryBytes) die()
-  }, watchMillis)
   const worker = new Worker(new URL(import.meta.url), { env: {}, argv: [], workerData: request })
-  worker.once("message", answerWith)
+  worker.on("message", (/** @type {Answer} */ answer) =>
+    answer._tag === "Opened" ? watchMemory(request.maxMemoryBytes) : answerWith(answer)
+  )
   worker.once("error", (error) => {
     const isMemory = /** @type {NodeJS.ErrnoException} */ (error).code === "ERR_WORKER_OUT_OF_MEMORY"
     answerWith({ _tag: "Failed", reason: isMemory ? "Memory" : "Driver", message: String(error.message) })
@@ -203,7 +219,9 @@ const run = async (request) => {
     }
     const known = new Set(Array.from(database.rows("SELECT lower(name) FROM pragma_module_list", []), ([name]) => name))
     const refused = request.names.find((name) => known.has(name) && !request.modules.includes(name))
-    return refused === undefined ? read(database, request) : { _tag: "Refused", name: refused }
+    if (refused !== undefined) return { _tag: "Refused", name: refused }
+    parentPort?.postMessage({ _tag: "Opened" })
+    return read(database, request)
   } catch (error) {
     return failed(error, "Query")
   }

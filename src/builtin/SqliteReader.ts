@@ -33,7 +33,10 @@ export interface Options {
   readonly sqlite: string
   /** `node:sqlite` from Node 22 on, else `libsql`, unless given. */
   readonly driver?: Driver | undefined
-  /** What SQLite may take for a statement, its sorting included: 128 MiB unless given. */
+  /**
+   * What SQLite may take for a statement, its sorting included: 128 MiB unless given. `node:sqlite` does not count it: there the process is ended
+   * when it has taken twice as much and 32 MiB.
+   */
   readonly maxMemoryBytes?: number | undefined
 }
 

@@ -121,9 +121,11 @@ SqliteDrivers.suite("SQLite attacked", (driver) => {
   it.scopedLive("a statement has no more memory than the option says", () =>
     Effect.gen(function* () {
       const { options } = yield* filled
-      const large = "SELECT length(hex(zeroblob(8000000)))"
-      assert.strictEqual(yield* reasonOf(options, large), "answered")
-      assert.strictEqual(yield* reasonOf({ ...options, maxMemoryBytes: 4 * 1024 ** 2 }, large), "TooLarge")
+      const large = `WITH RECURSIVE big(x) AS MATERIALIZED (SELECT hex(zeroblob(20000000))),
+        n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000)
+        SELECT length(x), max(i) FROM big, n`
+      assert.strictEqual(yield* reasonOf({ ...options, maxMemoryBytes: 256 * 1024 ** 2 }, large), "answered")
+      assert.strictEqual(yield* reasonOf({ ...options, maxMemoryBytes: 1024 ** 2 }, large), "TooLarge")
     })
   )
 
