@@ -154,6 +154,42 @@ const optional = <A, R>(effect: Effect.Effect<A, PlatformError, R>): Effect.Effe
     )
   )
 
+/**
+ * A path to a directory that leads to it whatever is put into its place later: by its descriptor, where the system gives names to these. It
+ * holds until the scope ends.
+ */
+const pinned = (root: string, directory: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const paths = yield* Path.Path
+    // As what is in it: a pipe in its place is refused, where opening it would wait.
+    const handle = yield* Effect.option(fs.open(`${directory}${paths.sep}.`, { flag: "r" }))
+    if (Option.isNone(handle)) return directory
+    const own = `/proc/self/fd/${handle.value.fd}`
+    const told = yield* Effect.option(fs.readLink(own))
+    if (Option.isNone(told)) return directory
+    yield* within(paths, root, told.value)
+    return own
+  })
+
+/** Makes a directory in another one that lies inside; the path where it really is. */
+const made = (root: string, parent: string, name: string): Confined<string> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const paths = yield* Path.Path
+      const path = paths.join(yield* pinned(root, parent), name)
+      yield* Effect.catchIf(
+        system(fs.makeDirectory(path)),
+        ({ reason }) => reason === "Exists",
+        () => Effect.void
+      )
+      const real = yield* system(fs.realPath(path))
+      yield* within(paths, root, real)
+      return real
+    })
+  )
+
 /** The directory of a file, which may have to be made: below the one above it that exists, and that lies inside. */
 const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confined<string> =>
   Effect.gen(function* () {
@@ -168,9 +204,7 @@ const directoryOf = ({ root, target }: Place, makeDirectories: boolean): Confine
         existing = yield* optional(fs.realPath(paths.dirname(above)))
       }
       yield* within(paths, root, existing.value)
-      const made = paths.join(existing.value, ...missing)
-      yield* system(fs.makeDirectory(made, { recursive: true }))
-      existing = Option.some(yield* system(fs.realPath(made)))
+      existing = Option.some(yield* Effect.reduce(missing, existing.value, (parent, name) => made(root, parent, name)))
     }
     if (Option.isNone(existing)) {
       return yield* Effect.fail(failure("NotFound", "The directory of the file does not exist"))
@@ -217,25 +251,27 @@ export const write = (
     const directory = yield* directoryOf(place, options.makeDirectories)
     const replaced = yield* replacedBy(root, paths.join(directory, paths.basename(place.target)), options.overwrite)
     const final = replaced?.path ?? paths.join(directory, paths.basename(place.target))
+    const own = yield* pinned(root, paths.dirname(final))
+    const target = paths.join(own, paths.basename(final))
     const number = yield* Random.nextIntBetween(0, Number.MAX_SAFE_INTEGER)
-    const temporary = paths.join(paths.dirname(final), `.${number.toString(36)}.tmp`)
+    const temporary = paths.join(own, `.${number.toString(36)}.tmp`)
     let isMade = false
     const fill = Effect.scoped(
       Effect.gen(function* () {
         const mode = replaced === undefined ? {} : { mode: replaced.mode }
         // A file of that name that is not ours must stay.
-        const made = Effect.tap(fs.open(temporary, { flag: "wx", ...mode }), () => Effect.sync(() => (isMade = true)))
-        const file = yield* system(Effect.uninterruptible(made))
+        const opened = Effect.tap(fs.open(temporary, { flag: "wx", ...mode }), () => Effect.sync(() => (isMade = true)))
+        const file = yield* system(Effect.uninterruptible(opened))
         yield* confirm(root, temporary, file)
         if (bytes.length > 0) yield* system(Effect.uninterruptible(file.writeAll(bytes)))
         yield* system(Effect.uninterruptible(file.sync))
       })
     )
     // Of two that make a file at once, only one may: a link is refused where a rename would replace.
-    const publish = options.overwrite ? fs.rename(temporary, final) : fs.link(temporary, final)
+    const publish = options.overwrite ? fs.rename(temporary, target) : fs.link(temporary, target)
     yield* Effect.zipRight(fill, Effect.uninterruptible(system(publish))).pipe(
       Effect.onExit((exit) =>
         isMade && !(options.overwrite && Exit.isSuccess(exit)) ? Effect.ignore(fs.remove(temporary)) : Effect.void
       )
     )
-  })
+  }).pipe(Effect.scoped)

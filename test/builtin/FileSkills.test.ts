@@ -197,6 +197,51 @@ describe("FileSkills", () => {
       assert.strictEqual(Fs.readFileSync(NodePath.join(outside, "secret.txt"), "utf8"), "hush")
     }))
 
+  testOnLinux("a folder that is a link for a moment gets nothing made outside", () =>
+    Effect.gen(function* () {
+      const { base, baseDirectory, outside } = yield* folders
+      const folder = NodePath.join(base, "folder")
+      const fs = yield* FileSystem.FileSystem
+      let swaps = 0
+      // The link is there while the call is made, and gone before anybody looks.
+      const whileSwapped = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+        Effect.acquireUseRelease(
+          Effect.sync(() => {
+            swaps++
+            Fs.renameSync(folder, `${folder}-old`)
+            Fs.symlinkSync(outside, folder)
+          }),
+          () => effect,
+          () =>
+            Effect.sync(() => {
+              Fs.unlinkSync(folder)
+              Fs.renameSync(`${folder}-old`, folder)
+            })
+        )
+      const racing = FileSystem.FileSystem.of({
+        ...fs,
+        open: (path, options) => {
+          const opening = fs.open(path, options)
+          return options?.flag === "wx" ? whileSwapped(opening) : opening
+        },
+        makeDirectory: (path, options) => whileSwapped(fs.makeDirectory(path, options))
+      })
+      for (const overwrite of [true, false]) {
+        for (const path of ["folder/a.txt", "folder/deep/er/a.txt"]) {
+          Fs.mkdirSync(folder)
+          const write = FileSkills.write({ baseDirectory, overwrite, makeDirectories: true })
+          yield* Effect.ignore(call(write, { path, content: "x" })).pipe(
+            Effect.provideService(FileSystem.FileSystem, racing)
+          )
+          assert.deepStrictEqual(Fs.readdirSync(outside), ["secret.txt"], path)
+          assert.strictEqual(Fs.readFileSync(NodePath.join(base, path), "utf8"), "x")
+          Fs.rmSync(folder, { recursive: true })
+        }
+      }
+      assert.strictEqual(swaps, 2 * (1 + 3))
+    })
+  )
+
   test("so it is where the system does not tell where an open file lies", () =>
     Effect.gen(function* () {
       const { base, baseDirectory, outside } = yield* folders
