@@ -13,8 +13,15 @@ const barrels = /^(effect|@effect\/[^/]+|effect-lexigram(\/.*)?)$/
 
 const globals = new Set(["setTimeout", "setInterval", "setImmediate", "console"])
 
-/** They wait for a turn of the event loop, which no Effect scheduler does: they may use timers. */
-const timersAllowedIn: ReadonlySet<string> = new Set(["internal/EventSink.ts", "internal/NextTurn.ts"])
+/**
+ * They may use timers: two wait for a turn of the event loop, which no Effect scheduler does, one must not keep the process alive, as a sleep
+ * does.
+ */
+const timersAllowedIn: ReadonlySet<string> = new Set([
+  "internal/EventSink.ts",
+  "internal/NextTurn.ts",
+  "persistence/SqliteLeftovers.ts"
+])
 
 /** Programs of processes of their own: they are no modules, and stand alone. */
 const programs: ReadonlySet<string> = new Set(["builtin/SqliteProcess.mjs"])

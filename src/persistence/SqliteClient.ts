@@ -6,7 +6,8 @@
  * not of Effect's `Clock`.
  *
  * Texts are kept as UTF-8: half a surrogate pair comes back as U+FFFD; `libsql`, and `node:sqlite` before Node 24, give a text with NUL only up to
- * that. `DROP` and `VACUUM` fail with `SQLITE_LOCKED` in a database in memory while a stream of it is open.
+ * that. Files that `libsql` had open are closed about a second after the client, by a collection of garbage: its version 0.5 has no other end for
+ * statements. `DROP` and `VACUUM` fail with `SQLITE_LOCKED` in a database in memory while a stream of it is open.
  *
  * @since 0.1.0
  */

@@ -86,7 +86,7 @@ export interface OpenOptions {
 export interface Driver {
   readonly name: Name
   readonly open: (options: OpenOptions) => Handle
-  /** Closing finalizes what was prepared. Otherwise the collector does, and the side files stay until then. */
+  /** Closing finalizes what was prepared. Otherwise the collector does, some time later, and the side files stay. */
   readonly closesWhole: boolean
 }
 

@@ -7,6 +7,7 @@
  */
 import { pathToFileURL } from "node:url"
 import type * as SqliteDriver from "./SqliteDriver.js"
+import * as SqliteLeftovers from "./SqliteLeftovers.js"
 import { type Bindable, type Row, readAll, toRow, toRows } from "./SqliteValues.js"
 
 interface Statement {
@@ -128,8 +129,12 @@ class Handle implements SqliteDriver.Handle {
   private readonly database: Database
   private readonly live = new Set<Iterator<unknown>>()
   private readonly unwanted = new Set<Iterator<unknown>>()
-  constructor(database: Database) {
+  private readonly isFile: boolean
+  /** As old as the statements, and garbage when they are. */
+  private pin: object | undefined = {}
+  constructor(database: Database, isFile: boolean) {
     this.database = database
+    this.isFile = isFile
   }
   prepare(sql: string, traits?: SqliteDriver.Traits): SqliteDriver.Prepared {
     return new Prepared(this, sql, traits?.hasStar === true)
@@ -147,6 +152,8 @@ class Handle implements SqliteDriver.Handle {
   }
   close(): void {
     this.database.close()
+    if (this.isFile && this.pin !== undefined) SqliteLeftovers.ofProcess.closed(this.pin)
+    this.pin = undefined
   }
   opened(rows: Iterator<unknown>): void {
     this.live.add(rows)
@@ -192,7 +199,7 @@ export const load = async (): Promise<SqliteDriver.Driver> => {
     open: ({ extensions, file, readonly }) => {
       const database = new module.default(readonly ? `${pathToFileURL(file).href}?mode=ro` : file)
       for (const path of extensions) database.loadExtension(path)
-      return new Handle(database)
+      return new Handle(database, file !== ":memory:")
     }
   }
 }
