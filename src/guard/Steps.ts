@@ -1,38 +1,21 @@
 /**
- * Work that pauses: what takes long for a long text is done step by step, so that the event loop turns in between and the work can be
- * interrupted.
+ * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check can be interrupted.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as NextTurn from "../internal/NextTurn.js"
+import * as Stepwise from "../internal/Stepwise.js"
 import * as Findings from "./Findings.js"
 import type * as Guard from "./Guard.js"
 
-/** Pauses at each value that it yields. */
-export type Steps<A> = Generator<void, A, void>
-
-/** How many characters are looked at in a step: some milliseconds of work at most. */
-export const perStep = 8192
-
-/** All steps at once. */
-export const finish = <A>(steps: Steps<A>): A => {
-  for (;;) {
-    const next = steps.next()
-    if (next.done === true) return next.value
-  }
-}
-
-const turning = <A>(steps: Steps<A>): Effect.Effect<A> =>
-  Effect.suspend(() => {
-    const next = steps.next()
-    return next.done === true ? Effect.succeed(next.value) : Effect.zipRight(NextTurn.nextTurn, turning(steps))
-  })
+export { finish, perStep, type Steps } from "../internal/Stepwise.js"
 
 /** The work on a text: at once where it is short, else the event loop turns between the steps. */
-export const run = <A>(text: string, work: (text: string) => Steps<A>): Effect.Effect<A> =>
-  Effect.suspend(() => (text.length <= perStep ? Effect.succeed(finish(work(text))) : turning(work(text))))
+export const run = <A>(text: string, work: (text: string) => Stepwise.Steps<A>): Effect.Effect<A> =>
+  Effect.suspend(() =>
+    text.length <= Stepwise.perStep ? Effect.succeed(Stepwise.finish(work(text))) : Stepwise.turning(work(text))
+  )
 
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
@@ -43,9 +26,9 @@ const whole = (text: string, at: number): number => (isLowSurrogate(text.charCod
  * What a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides of it, and ends before a finding
  * that goes on behind it: so what is found is what the window finds in the whole text.
  */
-export function* find(window: Guard.Window, text: string): Steps<ReadonlyArray<Guard.Finding>> {
+export function* find(window: Guard.Window, text: string): Stepwise.Steps<ReadonlyArray<Guard.Finding>> {
   const { reach } = window
-  const size = Math.max(perStep, 2 * reach)
+  const size = Math.max(Stepwise.perStep, 2 * reach)
   const found: Array<Guard.Finding> = []
   let done = 0
   let ahead = size

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Body, ErrorInfo } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
+import * as Stepwise from "../internal/Stepwise.js"
 import * as AgentMetrics from "./AgentMetrics.js"
 import type * as DomainEvent from "./DomainEvent.js"
 import type * as EventBus from "./EventBus.js"
@@ -132,16 +133,19 @@ export const make = (options: {
   /** Default that of the run above, then none. */
   readonly bus?: EventBus.Service | undefined
 }): Service => {
+  const { parent } = options
+  // What a run inside another one emits is veiled as that one's is, its input too.
+  return parent?.withheld === true ? withVeil(plain(options), {}, parent.screen, true) : plain(options)
+}
+
+const plain = (options: Parameters<typeof make>[0]): Service => {
   const { agent, clock, parent, runId, sink } = options
   const parentRunId = parent?.runId
   const bus = options.bus
   const telemetry = options.telemetry ?? parent?.telemetry ?? defaultTelemetry
-  const withheld = parent?.withheld ?? false
-  const screen = parent?.screen
   let seq = 0
   let ended = false
-  const push = (given: Body, at: number) => {
-    const body = withheld ? Veil.body(given, screen) : given
+  const push = (body: Body, at: number) => {
     const original = Veil.originalOf(body)
     // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
     const event =
@@ -158,8 +162,7 @@ export const make = (options: {
     path: parent === undefined ? [agent] : [...parent.path, agent],
     depth: parent === undefined ? 0 : parent.depth + 1,
     live: parent === undefined ? sink.live : sink.live && parent.live,
-    withheld,
-    screen,
+    withheld: false,
     emit: (body) => Effect.suspend(() => self.unsafeEmit(body) ?? Effect.void),
     emitAll: (bodies) =>
       Effect.suspend(() => {
@@ -233,16 +236,28 @@ export class Run extends Context.Reference<Run>()("effect-lexigram/observability
 const isOwnInput = (body: Body): boolean => body._tag === "Started" || body._tag === "InputChecked"
 
 const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undefined, isInside = false): Service => {
-  const veil = (body: Body) => (!isInside && isOwnInput(body) ? body : Veil.body(body, screen))
+  function* veil(body: Body): Stepwise.Steps<Body> {
+    return !isInside && isOwnInput(body) ? body : yield* Veil.body(body, screen)
+  }
+  function* veilAll(bodies: ReadonlyArray<Body>): Stepwise.Steps<ReadonlyArray<Body>> {
+    const veiled: Array<Body> = []
+    for (const body of bodies) veiled.push(yield* veil(body))
+    return veiled
+  }
+  const unsafeEmit: Service["unsafeEmit"] = (body) => Stepwise.before(veil(body), run.unsafeEmit)
   return {
     ...run,
     ...fields,
     withheld: true,
     screen,
-    emit: (body) => run.emit(veil(body)),
-    emitAll: (bodies) => run.emitAll(bodies.map(veil)),
-    unsafeEmit: (body) => run.unsafeEmit(veil(body)),
-    terminal: (body) => run.terminal(veil(body)),
+    emit: (body) => Effect.suspend(() => unsafeEmit(body) ?? Effect.void),
+    emitAll: (bodies) =>
+      Effect.flatMap(
+        Effect.suspend(() => Stepwise.turning(veilAll(bodies))),
+        run.emitAll
+      ),
+    unsafeEmit,
+    terminal: (body) => run.terminal(Stepwise.finish(veil(body))),
     child: (runId, agent) => withVeil(run.child(runId, agent), fields, screen, true)
   }
 }
@@ -291,7 +306,8 @@ export const screened = (run: Service, screen: Screen): Service => {
  * @since 0.1.0
  * @category accessors
  */
-export const shown = (run: Service, value: unknown): unknown => (run.withheld ? Veil.value(run.screen, value) : value)
+export const shown = (run: Service, value: unknown): unknown =>
+  run.withheld ? Stepwise.finish(Veil.value(run.screen, value)) : value
 
 /**
  * An error of a run as far as it may be told outside of it: it may quote what a model wrote.
@@ -300,7 +316,7 @@ export const shown = (run: Service, value: unknown): unknown => (run.withheld ? 
  * @category accessors
  */
 export const shownError = (run: Service, info: ErrorInfo): ErrorInfo =>
-  run.withheld ? Veil.error(run.screen, info) : info
+  run.withheld ? Stepwise.finish(Veil.error(run.screen, info)) : info
 
 /**
  * True inside a run.

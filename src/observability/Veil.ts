@@ -1,19 +1,32 @@
 /**
  * Events of a run whose answer guards have still to judge: what a model wrote, or a tool gave back, is shown as far as the answer may be.
+ * Long texts are judged in steps.
  *
  * @internal
  * @since 0.1.0
  */
 import type { Body, ErrorInfo } from "../domain/AgentEvent.js"
-import type { Screen } from "./Run.js"
+import * as Stepwise from "../internal/Stepwise.js"
+import type { Screen, ScreenedText } from "./Run.js"
 
 export const hidden = "Withheld until the guards of the answer have judged it"
 
+/** What may be shown of a piece of a text, slice by slice. */
+export function* pushed(screened: ScreenedText, piece: string, pace: Stepwise.Pace): Stepwise.Steps<string> {
+  let shown = ""
+  for (let at = 0; at < piece.length; at += Stepwise.perStep) {
+    const slice = piece.slice(at, at + Stepwise.perStep)
+    shown += screened.push(slice)
+    yield* pace.spend(slice.length)
+  }
+  return shown
+}
+
 /** Without a screen nothing of a text is shown. */
-export const text = (screen: Screen | undefined, value: string): string => {
+export function* text(screen: Screen | undefined, value: string, pace = new Stepwise.Pace()): Stepwise.Steps<string> {
   if (screen === undefined || value === "") return ""
   const screened = screen.open()
-  return screened.push(value) + screened.end()
+  return (yield* pushed(screened, value, pace)) + screened.end()
 }
 
 const isRecord = (value: object): value is Record<string, unknown> => {
@@ -25,30 +38,40 @@ const isRecord = (value: object): value is Record<string, unknown> => {
 const deepest = 64
 
 /** The same value, each text in it, names of fields included, as far as it may be shown. A number is shown where its digits are. */
-export const value = (screen: Screen | undefined, given: unknown, depth = 0): unknown => {
-  if (typeof given === "string") return text(screen, given)
+export function* value(
+  screen: Screen | undefined,
+  given: unknown,
+  pace = new Stepwise.Pace(),
+  depth = 0
+): Stepwise.Steps<unknown> {
+  if (typeof given === "string") return yield* text(screen, given, pace)
   if (typeof given === "number" || typeof given === "bigint") {
     if (screen === undefined) return null
     const digits = String(given)
-    const shown = text(screen, digits)
+    const shown = yield* text(screen, digits, pace)
     return shown === digits ? given : shown
   }
   if (typeof given !== "object" || given === null) return given
   if (depth >= deepest) return null
-  if (Array.isArray(given)) return given.map((item) => value(screen, item, depth + 1))
-  if (given instanceof Error) return text(screen, given.message)
-  if (!isRecord(given)) return value(screen, { ...given }, depth + 1)
+  if (Array.isArray(given)) {
+    const items: Array<unknown> = []
+    for (const item of given) items.push(yield* value(screen, item, pace, depth + 1))
+    return items
+  }
+  if (given instanceof Error) return yield* text(screen, given.message, pace)
+  if (!isRecord(given)) return yield* value(screen, { ...given }, pace, depth + 1)
   if (screen === undefined) return {}
-  return Object.fromEntries(
-    Object.entries(given).map(([name, item]) => [text(screen, name), value(screen, item, depth + 1)])
-  )
+  const fields: Array<readonly [string, unknown]> = []
+  for (const [name, item] of Object.entries(given)) {
+    fields.push([yield* text(screen, name, pace), yield* value(screen, item, pace, depth + 1)])
+  }
+  return Object.fromEntries(fields)
 }
 
 /** An error may quote what a model wrote. */
-export const error = (screen: Screen | undefined, given: ErrorInfo): ErrorInfo => ({
-  ...given,
-  message: screen === undefined ? hidden : text(screen, given.message)
-})
+export function* error(screen: Screen | undefined, given: ErrorInfo): Stepwise.Steps<ErrorInfo> {
+  return { ...given, message: screen === undefined ? hidden : yield* text(screen, given.message) }
+}
 
 const originals = new WeakMap<Body, Body>()
 
@@ -60,34 +83,42 @@ const kept = (given: Body, veiled: Body): Body => {
   return veiled
 }
 
-export const body = (given: Body, screen: Screen | undefined): Body => {
+export function* body(given: Body, screen: Screen | undefined): Stepwise.Steps<Body> {
   switch (given._tag) {
     case "Thought":
     case "Critique":
-      return { ...given, text: text(screen, given.text) }
+      return { ...given, text: yield* text(screen, given.text) }
     case "Message":
-      return kept(given, { ...given, text: text(screen, given.text), output: value(screen, given.output) })
-    case "Plan":
-      return { ...given, steps: given.steps.map((step) => ({ ...step, description: text(screen, step.description) })) }
+      return kept(given, {
+        ...given,
+        text: yield* text(screen, given.text),
+        output: yield* value(screen, given.output)
+      })
+    case "Plan": {
+      const steps: Array<(typeof given.steps)[number]> = []
+      for (const step of given.steps) steps.push({ ...step, description: yield* text(screen, step.description) })
+      return { ...given, steps }
+    }
     case "ToolCall":
-      return kept(given, { ...given, params: value(screen, given.params) })
+      return kept(given, { ...given, params: yield* value(screen, given.params) })
     case "ApprovalRequested":
-      return { ...given, params: value(screen, given.params) }
+      return { ...given, params: yield* value(screen, given.params) }
     case "ToolResult": {
-      const shown = { ...given, result: value(screen, given.result), observation: text(screen, given.observation) }
-      return kept(given, given.error === undefined ? shown : { ...shown, error: error(screen, given.error) })
+      const result = yield* value(screen, given.result)
+      const shown = { ...given, result, observation: yield* text(screen, given.observation) }
+      return kept(given, given.error === undefined ? shown : { ...shown, error: yield* error(screen, given.error) })
     }
     case "Delegated":
-      return { ...given, message: text(screen, given.message) }
+      return { ...given, message: yield* text(screen, given.message) }
     case "Started":
     case "InputChecked":
-      return kept(given, { ...given, input: text(screen, given.input) })
+      return kept(given, { ...given, input: yield* text(screen, given.input) })
     case "NodeFinished":
-      return { ...given, update: value(screen, given.update) }
+      return { ...given, update: yield* value(screen, given.update) }
     case "Error":
-      return given.interrupted ? given : { ...given, error: error(screen, given.error) }
+      return given.interrupted ? given : { ...given, error: yield* error(screen, given.error) }
     case "Degraded":
-      return { ...given, error: error(screen, given.error) }
+      return { ...given, error: yield* error(screen, given.error) }
     default:
       return given
   }

@@ -14,6 +14,7 @@ import type { Body } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as Spanned from "../internal/Spanned.js"
+import * as Stepwise from "../internal/Stepwise.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
@@ -25,6 +26,7 @@ import * as Run from "../observability/Run.js"
 import * as SpanMessages from "../observability/SpanMessages.js"
 import * as Step from "../observability/Step.js"
 import * as Telemetry from "../observability/Telemetry.js"
+import * as Veil from "../observability/Veil.js"
 import { Fatality } from "../tool/ToolRunner.js"
 import type { OutputSpec, Task } from "./Strategy.js"
 import { OutputValidationError } from "./StrategyError.js"
@@ -110,18 +112,19 @@ const textDeltas = (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body
   return bodies
 }
 
-/** Texts of one call as far as they may be shown. */
+/** Texts of one call as far as they may be shown; long ones are judged in steps. */
 const screenedDeltas = (screen: Run.Screen, deltas: NonNullable<CallOptions["deltas"]>) => {
   const texts = { TextDelta: screen.open(), ReasoningDelta: screen.open() }
+  const pace = new Stepwise.Pace()
   return {
-    deltas: (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body> => {
+    *deltas(parts: ReadonlyArray<LlmClient.LlmPart>): Stepwise.Steps<ReadonlyArray<Body>> {
       const shown: Array<Body> = []
       for (const body of deltas(parts)) {
         if (body._tag !== "TextDelta" && body._tag !== "ReasoningDelta") {
           shown.push(body)
           continue
         }
-        const text = texts[body._tag].push(body.text)
+        const text = yield* Veil.pushed(texts[body._tag], body.text, pace)
         if (text !== "") shown.push({ _tag: body._tag, text })
       }
       return shown
@@ -324,13 +327,17 @@ const ready = (
     const request: LlmClient.LlmRequest = { ...given, settings }
     const screened =
       run.live && run.screen !== undefined ? screenedDeltas(run.screen, callOptions.deltas ?? textDeltas) : undefined
-    const deltas = screened?.deltas ?? callOptions.deltas ?? textDeltas
+    const deltas = callOptions.deltas ?? textDeltas
+    const emit = (parts: ReadonlyArray<LlmClient.LlmPart>): Effect.Effect<void> =>
+      screened === undefined
+        ? run.emitAll(deltas(parts))
+        : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), run.emitAll)
     const seen = callOptions.onParts
     const onParts: LlmClient.OnParts | undefined = !run.live
       ? seen
       : seen === undefined
-        ? (parts) => run.emitAll(deltas(parts))
-        : (parts) => Effect.zipRight(run.emitAll(deltas(parts)), seen(parts))
+        ? emit
+        : (parts) => Effect.zipRight(emit(parts), seen(parts))
     const model = settings.model ?? client.model
     return Spanned.call<LlmClient.LlmResponse, LlmError | Fatality, LlmClient.LlmResponse, LlmError | Fatality, never>(
       (fiber) => {

@@ -5,6 +5,7 @@ import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Guard from "../../src/guard/Guard.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as Stepwise from "../../src/internal/Stepwise.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -206,5 +207,28 @@ describe("GuardChecks", () => {
       assert.deepInclude(error, { _tag: "ToolObservationGuardError", toolName: "order" })
       assert.strictEqual((yield* TestModel.requests).length, 1)
     }).pipe(Effect.provide(given([breaks], script).layer))
+  })
+
+  it.effect("a huge delta of a model is judged in slices while it is streamed", () => {
+    const delta = "All is well here. ".repeat(10_000)
+    const seen: Array<number> = []
+    const counting = Guard.fromWindow({
+      name: "counting",
+      stages: ["output"],
+      window: {
+        reach: 10,
+        find: (text) => {
+          seen.push(text.length)
+          return []
+        }
+      }
+    })
+    const { layer } = given([counting], [{ text: [delta] }])
+    return Effect.gen(function* () {
+      const { events } = yield* Runs.record(AgentExecutor.stream(Agent.make("a"), request))
+      const deltas = Runs.of(events, "TextDelta").map(({ text }) => text)
+      assert.strictEqual(deltas.join(""), delta)
+      assert.isAtMost(Math.max(...seen), 3 * Stepwise.perStep)
+    }).pipe(Effect.provide(layer))
   })
 })

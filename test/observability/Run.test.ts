@@ -1,8 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
+import * as Stepwise from "../../src/internal/Stepwise.js"
 import * as Run from "../../src/observability/Run.js"
 
 const id = (text: string) => RunId.make(text)
@@ -176,6 +179,75 @@ describe("Run", () => {
       assert.isTrue(Run.isCurrent(own))
       yield* Effect.provideService(Run.emit(thought(1)), Run.Run, own)
       assert.lengthOf(events, 1)
+    })
+  )
+
+  /** A screen that shows everything, and counts what it is asked. */
+  const counting = (onPush: (count: number) => void) => {
+    const pushed: Array<number> = []
+    const screen: Run.Screen = {
+      open: () => ({
+        push: (text) => {
+          pushed.push(text.length)
+          onPush(pushed.length)
+          return text
+        },
+        end: () => ""
+      })
+    }
+    return { pushed, screen }
+  }
+
+  const long = "a".repeat(40 * Stepwise.perStep)
+  const bodies = [
+    { _tag: "Thought", step: 1, text: long },
+    { _tag: "Message", text: "", output: Array.from({ length: 40 }, () => ({ a: "a".repeat(Stepwise.perStep) })) }
+  ] as const
+
+  it.effect("texts that a screen must see are given to it in slices, and the event loop turns between them", () =>
+    Effect.gen(function* () {
+      for (const body of bodies) {
+        const { events, run } = yield* make()
+        let turns = 0
+        const turn = (): NodeJS.Immediate =>
+          setImmediate(() => {
+            turns++
+            timer = turn()
+          })
+        let timer = turn()
+        const { pushed, screen } = counting(() => {})
+        yield* Run.screened(run, screen).emit(body)
+        clearImmediate(timer)
+        assert.isAtMost(Math.max(...pushed), Stepwise.perStep)
+        assert.isAtLeast(turns, 30)
+        assert.deepInclude(events[0], body)
+        const inside = Run.make({
+          runId: id("c"),
+          agent: "b",
+          clock: yield* Effect.clock,
+          sink: run.sink,
+          parent: Run.screened(run, screen)
+        })
+        const wait = inside.unsafeEmit(body)
+        assert.lengthOf(events, 1)
+        yield* wait!
+        assert.deepInclude(events[1], body)
+      }
+    })
+  )
+
+  it.effect("the judgement of a long text can be interrupted", () =>
+    Effect.gen(function* () {
+      for (const body of bodies) {
+        const { events, run } = yield* make()
+        const begun = yield* Effect.makeLatch()
+        const { pushed, screen } = counting((count) => void (count === 3 && begun.unsafeOpen()))
+        const fiber = yield* Effect.fork(Run.screened(run, screen).emitAll([body]))
+        yield* begun.await
+        assert.isTrue(Exit.isInterrupted(yield* Fiber.interrupt(fiber)))
+        assert.isBelow(pushed.length, 12)
+        assert.deepStrictEqual(events, [])
+      }
     })
   )
 })

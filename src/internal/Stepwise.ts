@@ -1,0 +1,50 @@
+/**
+ * Work that pauses: what takes long for a long text is done step by step, so that the event loop turns in between and the work can be
+ * interrupted.
+ */
+import * as Effect from "effect/Effect"
+import * as NextTurn from "./NextTurn.js"
+
+/** Pauses at each value that it yields. */
+export type Steps<A> = Generator<void, A, void>
+
+/** How many characters are looked at in a step: some milliseconds of work at most. */
+export const perStep = 8192
+
+/** All steps at once. */
+export const finish = <A>(steps: Steps<A>): A => {
+  for (;;) {
+    const next = steps.next()
+    if (next.done === true) return next.value
+  }
+}
+
+/** The event loop turns between the steps; work of one step does not wait for it. */
+export const turning = <A>(steps: Steps<A>): Effect.Effect<A> =>
+  Effect.suspend(() => {
+    const next = steps.next()
+    return next.done === true ? Effect.succeed(next.value) : Effect.zipRight(NextTurn.nextTurn, turning(steps))
+  })
+
+/** What comes after the work: now where that has one step, else behind its steps. */
+export const before = <A>(
+  steps: Steps<A>,
+  next: (value: A) => Effect.Effect<void> | undefined
+): Effect.Effect<void> | undefined => {
+  const first = steps.next()
+  return first.done === true
+    ? next(first.value)
+    : Effect.flatMap(Effect.zipRight(NextTurn.nextTurn, turning(steps)), (value) => next(value) ?? Effect.void)
+}
+
+/** Counts what was looked at, and pauses when it is as much as a step has. */
+export class Pace {
+  constructor(private spent = 0) {}
+
+  *spend(characters: number): Steps<void> {
+    this.spent += characters
+    if (this.spent < perStep) return
+    this.spent = 0
+    yield
+  }
+}
