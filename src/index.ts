@@ -1639,6 +1639,13 @@ export * as RelevanceRanker from "./memory/RelevanceRanker.js"
 export * as ReplyForm from "./strategy/ReplyForm.js"
 
 /**
+ * For whom the current run works.
+ *
+ * @since 0.1.0
+ */
+export * as Requester from "./domain/Requester.js"
+
+/**
  * How much of a resource a tenant may use in a window of time.
  *
  * @since 0.1.0

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { type ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
@@ -134,7 +135,8 @@ export const stage: Stage = {
         provider: uses.client.provider,
         model: state.settings.model ?? uses.client.model,
         sessionId: state.sessionId,
-        userId: state.userId
+        userId: state.userId,
+        ...(state.userId === undefined && SystemAccess.isGrant(state.held) ? { system: true as const } : {})
       })
       announceStart(state)
       const begun = hooks.has(AgentHooks.AgentStartedHook)

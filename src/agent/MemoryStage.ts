@@ -20,10 +20,9 @@ export const ownerOf = ({
   sessionId,
   userId
 }: Pick<State, "notes" | "sessionId" | "userId">): string | undefined =>
-  SessionMemory.ownerOf({
-    userId,
-    sessionId: notes.session === undefined ? sessionId : SessionMemory.treeOf(notes.session)
-  })
+  notes.session === undefined
+    ? SessionMemory.ownerOf({ userId, sessionId })
+    : SessionMemory.ownerOfSession(notes.session)
 
 /**
  * Assembles working memory within its token budget. A memory that fails is passed over.

@@ -91,6 +91,7 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
 
 /**
  * The run began. `input` is empty while input guards have still to judge it: `InputChecked` follows. `strategy` is how it will reason; `provider` and `model` are those of the default client.
+ * With `system` it was begun by the system (`SystemAccess`) for no user.
  *
  * @since 0.1.0
  * @category schemas
@@ -101,7 +102,8 @@ export const Started = event("Started", {
   provider: Schema.optional(Schema.String),
   model: Schema.optional(Schema.String),
   sessionId: Schema.optional(Schema.String),
-  userId: Schema.optional(Schema.String)
+  userId: Schema.optional(Schema.String),
+  system: Schema.optional(Schema.Literal(true))
 })
 /**
  * The message of the user as the run goes on with it: `Started` has none while input guards have still to judge it.

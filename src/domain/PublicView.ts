@@ -112,7 +112,8 @@ const rules: Rules = {
     provider: "hidden",
     model: "hidden",
     sessionId: "shown",
-    userId: "hidden"
+    userId: "hidden",
+    system: "hidden"
   },
   InputChecked: { input: "shown" },
   Steered: { text: "shown" },
@@ -179,7 +180,7 @@ const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "
  * The event as it may leave the server; `undefined` where none of it may. No prompts, no secret arguments, no internal errors:
  *
  * - dropped: `NodeFinished`, `Degraded`; `ReasoningDelta`, `Thought`, `Critique` unless `reasoning`;
- * - `Started`: without `provider`, `model`, `userId`;
+ * - `Started`: without `provider`, `model`, `userId`, `system`;
  * - `ToolCall`, `ApprovalRequested`: `params` without those that the tool names as `secret`, without texts under names like `password` or
  *   `token`, and without what looks like a key;
  * - `ToolResult`: `result` and `observation` only with `toolResults`, of calls that succeeded, without what looks like a key;

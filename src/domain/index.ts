@@ -42,6 +42,13 @@ export * as Ids from "./Ids.js"
 export * as ReaderTimeout from "./ReaderTimeout.js"
 
 /**
+ * For whom the current run works.
+ *
+ * @since 0.1.0
+ */
+export * as Requester from "./Requester.js"
+
+/**
  * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
  * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
  *

@@ -7,8 +7,9 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
-import type { CheckpointerError, Waiting } from "./GraphError.js"
+import { CheckpointerError, type Waiting } from "./GraphError.js"
 
 /**
  * What JSON can hold.
@@ -108,10 +109,31 @@ export interface Saved {
 }
 
 /**
+ * Who asks. Without `userId` only threads of nobody are found, unless the caller acts for the system (`SystemAccess`).
+ *
  * @since 0.1.0
  * @category models
  */
-export interface ListOptions {
+export interface Access {
+  readonly userId?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface GetOptions extends Access {
+  /** Default `""`, the graph of the thread. */
+  readonly namespace?: string | undefined
+  /** Default the last one of the namespace. */
+  readonly id?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ListOptions extends Access {
   /** Default `""`, the graph of the thread. */
   readonly namespace?: string | undefined
   /** At most so many; default all. */
@@ -123,6 +145,8 @@ export interface ListOptions {
 }
 
 /**
+ * A thread belongs to the user who put its first checkpoint, or to nobody. For anybody else it is not there, and its id is taken.
+ *
  * Ids and names are compared exactly, whatever they are made of. A checkpoint is never changed: the order in which checkpoints were put is
  * their order.
  *
@@ -130,8 +154,11 @@ export interface ListOptions {
  * @category models
  */
 export interface Service {
-  /** Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. */
-  readonly put: (checkpoint: Checkpoint) => Effect.Effect<void, CheckpointerError>
+  /**
+   * Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. A thread of somebody else stays as it
+   * is too: that is a `CheckpointerError` (`taken`).
+   */
+  readonly put: (checkpoint: Checkpoint, access?: Access | undefined) => Effect.Effect<void, CheckpointerError>
   /**
    * Adds what a node has written to a checkpoint. A node's first writes count. Writes of a checkpoint that is not known are dropped.
    */
@@ -139,12 +166,13 @@ export interface Service {
     threadId: string,
     checkpointId: string,
     node: string,
-    writes: Writes
+    writes: Writes,
+    access?: Access | undefined
   ) => Effect.Effect<void, CheckpointerError>
   /** The last checkpoint of a namespace (default `""`), or the one with this id. `None` when there is none. */
   readonly get: (
     threadId: string,
-    options?: { readonly namespace?: string | undefined; readonly id?: string | undefined } | undefined
+    options?: GetOptions | undefined
   ) => Effect.Effect<Option.Option<Saved>, CheckpointerError>
   /** The last ones first; empty for a thread that is not known. */
   readonly list: (
@@ -152,7 +180,7 @@ export interface Service {
     options?: ListOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Checkpoint>, CheckpointerError>
   /** Removes all of a thread, every namespace. No failure when there is none. */
-  readonly deleteThread: (threadId: string) => Effect.Effect<void, CheckpointerError>
+  readonly deleteThread: (threadId: string, access?: Access | undefined) => Effect.Effect<void, CheckpointerError>
 }
 
 /**
@@ -160,6 +188,40 @@ export interface Service {
  * @category tags
  */
 export class Checkpointer extends Context.Tag("effect-lexigram/graph/Checkpointer")<Checkpointer, Service>() {}
+
+/**
+ * The service for one who asks, holding what `held` says: every call is that user's, whoever makes it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const as =
+  (userId: string | undefined, held: SystemAccess.Held) =>
+  (self: Service): Service => {
+    const asCaller = SystemAccess.holding(held)
+    return {
+      put: (checkpoint) => asCaller(self.put(checkpoint, { userId })),
+      putWrites: (threadId, checkpointId, node, writes) =>
+        asCaller(self.putWrites(threadId, checkpointId, node, writes, { userId })),
+      get: (threadId, options) => asCaller(self.get(threadId, { ...options, userId })),
+      list: (threadId, options) => asCaller(self.list(threadId, { ...options, userId })),
+      deleteThread: (threadId) => asCaller(self.deleteThread(threadId, { userId }))
+    }
+  }
+
+/**
+ * What a `put` into somebody else's thread fails with.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const taken = (): CheckpointerError =>
+  new CheckpointerError({
+    message: "The thread belongs to somebody else",
+    hint: "Begin a thread under another id, or name the user it belongs to",
+    operation: "put",
+    reason: "taken"
+  })
 
 /**
  * Keeps nothing: for runs whose journal is kept elsewhere, or nowhere.
@@ -184,6 +246,7 @@ interface Row {
 }
 
 interface Thread {
+  readonly userId: string | undefined
   readonly rows: Array<Row>
   readonly byId: Map<string, number>
 }
@@ -208,29 +271,39 @@ export const makeMemory = (options?: {
 }): Service => {
   const maxThreads = Math.max(1, options?.maxThreads ?? 1000)
   const threads = new Map<string, Thread>()
+  const begin = (threadId: string, access: Access | undefined): Thread => {
+    const thread: Thread = { userId: access?.userId, rows: [], byId: new Map() }
+    threads.set(threadId, thread)
+    if (threads.size > maxThreads) threads.delete(threads.keys().next().value as string)
+    return thread
+  }
+  /** With the thread, if it is there for whoever asks. */
+  const using = <A>(threadId: string, access: Access | undefined, use: (thread: Thread | undefined) => A) =>
+    Effect.map(SystemAccess.held, (held) => {
+      const thread = threads.get(threadId)
+      return use(thread !== undefined && SystemAccess.allows(held, access?.userId, thread.userId) ? thread : undefined)
+    })
   return {
-    put: (checkpoint) =>
-      Effect.sync(() => {
-        let thread = threads.get(checkpoint.threadId)
-        if (thread === undefined) {
-          thread = { rows: [], byId: new Map() }
-          threads.set(checkpoint.threadId, thread)
-          if (threads.size > maxThreads) threads.delete(threads.keys().next().value as string)
-        }
-        if (thread.byId.has(checkpoint.id)) return
-        thread.byId.set(checkpoint.id, thread.rows.length)
-        const { id, namespace } = checkpoint
-        thread.rows.push({ namespace, id, text: JSON.stringify(checkpoint), writes: new Map() })
-      }),
-    putWrites: (threadId, checkpointId, node, writes) =>
-      Effect.sync(() => {
-        const thread = threads.get(threadId)
+    put: (checkpoint, access) =>
+      Effect.flatMap(
+        using(checkpoint.threadId, access, (found) => {
+          if (found === undefined && threads.has(checkpoint.threadId)) return taken()
+          const thread = found ?? begin(checkpoint.threadId, access)
+          if (thread.byId.has(checkpoint.id)) return undefined
+          thread.byId.set(checkpoint.id, thread.rows.length)
+          const { id, namespace } = checkpoint
+          thread.rows.push({ namespace, id, text: JSON.stringify(checkpoint), writes: new Map() })
+          return undefined
+        }),
+        (refused) => refused ?? Effect.void
+      ),
+    putWrites: (threadId, checkpointId, node, writes, access) =>
+      using(threadId, access, (thread) => {
         const row = thread?.rows[thread.byId.get(checkpointId) ?? -1]
         if (row !== undefined && !row.writes.has(node)) row.writes.set(node, JSON.stringify(writes))
       }),
     get: (threadId, getOptions) =>
-      Effect.sync(() => {
-        const thread = threads.get(threadId)
+      using(threadId, getOptions, (thread) => {
         const namespace = getOptions?.namespace ?? ""
         const id = getOptions?.id
         const row =
@@ -242,8 +315,7 @@ export const makeMemory = (options?: {
         return Option.some({ checkpoint: read(row), writes })
       }),
     list: (threadId, listOptions) =>
-      Effect.sync(() => {
-        const thread = threads.get(threadId)
+      using(threadId, listOptions, (thread) => {
         const found: Array<Checkpoint> = []
         if (thread === undefined) return found
         const { before, filter } = listOptions ?? {}
@@ -258,7 +330,10 @@ export const makeMemory = (options?: {
         }
         return found
       }),
-    deleteThread: (threadId) => Effect.sync(() => void threads.delete(threadId))
+    deleteThread: (threadId, access) =>
+      using(threadId, access, (thread) => {
+        if (thread !== undefined) threads.delete(threadId)
+      })
   }
 }
 

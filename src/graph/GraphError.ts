@@ -146,7 +146,7 @@ export class GraphCheckpointError extends ErrorCode.TaggedError<GraphCheckpointE
 }) {}
 
 /**
- * Checkpoints could not be written or read.
+ * Checkpoints could not be written or read: the store failed, or (`taken`) the thread is somebody else's.
  *
  * @since 0.1.0
  * @category errors
@@ -155,7 +155,8 @@ export class CheckpointerError extends ErrorCode.TaggedError<CheckpointerError>(
   "effect-lexigram/graph/GraphError/CheckpointerError"
 )("CheckpointerError", {
   ...ErrorCode.fields("LEX_ERR_GRAPH_105"),
-  operation: Schema.Literal("put", "putWrites", "get", "list", "deleteThread")
+  operation: Schema.Literal("put", "putWrites", "get", "list", "deleteThread"),
+  reason: Schema.optional(Schema.Literal("taken"))
 }) {}
 
 /**

@@ -6,7 +6,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { type Answer, type Checkpoint, Checkpointer, type Json, type Saved, type Service } from "./Checkpointer.js"
+import { Requester } from "../domain/Requester.js"
+import * as SystemAccess from "../domain/SystemAccess.js"
+import * as Checkpointer from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import type { CheckpointerError, GraphCheckpointError, Waiting } from "./GraphError.js"
 import type * as GraphRunner from "./GraphRunner.js"
@@ -16,9 +18,12 @@ import * as GraphThread from "./GraphThread.js"
 type Tables = GraphTables.Tables
 type Run<A> = Effect.Effect<A, any, any>
 
-interface Options extends GraphRunner.Options {
+type Answer = Checkpointer.Answer
+type Service = Checkpointer.Service
+
+interface Options extends GraphRunner.Options, Checkpointer.Access {
   readonly threadId: string
-  readonly metadata?: { readonly [key: string]: Json } | undefined
+  readonly metadata?: { readonly [key: string]: Checkpointer.Json } | undefined
 }
 
 interface ResumeOptions extends Options {
@@ -27,6 +32,17 @@ interface ResumeOptions extends Options {
   readonly wait?: string | undefined
   readonly update?: { readonly [field: string]: unknown } | undefined
 }
+
+/**
+ * With the checkpointer as whoever calls uses it. Nodes and observers are code of the application: they hold nothing of the caller's.
+ */
+const using = <A>(access: Checkpointer.Access | undefined, use: (checkpointer: Service) => Run<A>): Run<A> =>
+  Effect.gen(function* () {
+    const checkpointer = yield* Checkpointer.Checkpointer
+    const userId = access?.userId ?? (yield* Requester).userId
+    const held = yield* SystemAccess.held
+    return yield* SystemAccess.drop(use(Checkpointer.as(userId, held)(checkpointer)))
+  })
 
 const threadOf = (checkpointer: Service, options: Options): GraphThread.Thread => ({
   checkpointer,
@@ -39,7 +55,7 @@ const threadOf = (checkpointer: Service, options: Options): GraphThread.Thread =
 const stateOf = (run: Run<GraphThread.Position>): Run<any> => Effect.map(run, (position) => position.state)
 
 export const invoke = (tables: Tables, initial: any, options: Options): Run<any> =>
-  Effect.flatMap(Checkpointer, (checkpointer) => {
+  using(options, (checkpointer) => {
     const thread = threadOf(checkpointer, options)
     return stateOf(
       Effect.flatMap(checkpointer.get(options.threadId), (last) =>
@@ -54,7 +70,7 @@ export const invoke = (tables: Tables, initial: any, options: Options): Run<any>
 /** Which wait a value is for, by its name or its full name. */
 const answerOf = (
   tables: Tables,
-  checkpoint: Checkpoint,
+  checkpoint: Checkpointer.Checkpoint,
   value: unknown,
   wait: string | undefined
 ): Effect.Effect<Answer, GraphCheckpointError> => {
@@ -80,7 +96,7 @@ const answerOf = (
 }
 
 interface Found {
-  readonly saved: Saved
+  readonly saved: Checkpointer.Saved
   /** From any but the last checkpoint of a thread a new line begins. */
   readonly isLast: boolean
 }
@@ -120,39 +136,48 @@ const find = (
   })
 
 export const resume = (tables: Tables, options: ResumeOptions): Run<any> =>
-  Effect.gen(function* () {
-    const checkpointer = yield* Checkpointer
-    const thread = threadOf(checkpointer, options)
-    const { isLast, saved } = yield* find(tables, checkpointer, options.threadId, options.checkpointId)
-    let position = yield* GraphThread.restore(tables, saved)
-    const given =
-      options.value === undefined ? [] : [yield* answerOf(tables, saved.checkpoint, options.value, options.wait)]
-    if (given.length > 0) position = yield* GraphThread.answer(tables, thread, position, given)
-    if (options.update !== undefined) {
-      const state = GraphTables.replace(tables, position.state, options.update)
-      position = yield* GraphThread.update(tables, thread, position, state)
-    } else if (!isLast && given.length === 0) position = yield* GraphThread.fork(tables, thread, position)
-    return yield* stateOf(GraphThread.drive(tables, thread, position))
-  })
+  using(
+    options,
+    Effect.fnUntraced(function* (checkpointer) {
+      const thread = threadOf(checkpointer, options)
+      const { isLast, saved } = yield* find(tables, checkpointer, options.threadId, options.checkpointId)
+      let position = yield* GraphThread.restore(tables, saved)
+      const given =
+        options.value === undefined ? [] : [yield* answerOf(tables, saved.checkpoint, options.value, options.wait)]
+      if (given.length > 0) position = yield* GraphThread.answer(tables, thread, position, given)
+      if (options.update !== undefined) {
+        const state = GraphTables.replace(tables, position.state, options.update)
+        position = yield* GraphThread.update(tables, thread, position, state)
+      } else if (!isLast && given.length === 0) position = yield* GraphThread.fork(tables, thread, position)
+      return yield* stateOf(GraphThread.drive(tables, thread, position))
+    })
+  )
+
+interface HistoryOptions extends Checkpointer.Access {
+  readonly limit?: number | undefined
+  readonly before?: string | undefined
+}
 
 export const history = (
   tables: Tables,
   threadId: string,
-  options: { readonly limit?: number | undefined; readonly before?: string | undefined } | undefined
+  options: HistoryOptions | undefined
 ): Run<ReadonlyArray<any>> =>
-  Effect.gen(function* () {
-    const checkpointer = yield* Checkpointer
-    const checkpoints = yield* checkpointer.list(threadId, options)
-    return yield* Effect.forEach(checkpoints, (checkpoint) =>
-      Effect.map(GraphThread.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
-        id: checkpoint.id,
-        ...(checkpoint.parentId === undefined ? {} : { parentId: checkpoint.parentId }),
-        step: checkpoint.step,
-        state,
-        next: checkpoint.next,
-        waiting: checkpoint.waiting,
-        at: checkpoint.at,
-        metadata: checkpoint.metadata
-      }))
-    )
-  })
+  using(
+    options,
+    Effect.fnUntraced(function* (checkpointer) {
+      const checkpoints = yield* checkpointer.list(threadId, { limit: options?.limit, before: options?.before })
+      return yield* Effect.forEach(checkpoints, (checkpoint) =>
+        Effect.map(GraphThread.restore(tables, { checkpoint, writes: [] }), ({ state }) => ({
+          id: checkpoint.id,
+          ...(checkpoint.parentId === undefined ? {} : { parentId: checkpoint.parentId }),
+          step: checkpoint.step,
+          state,
+          next: checkpoint.next,
+          waiting: checkpoint.waiting,
+          at: checkpoint.at,
+          metadata: checkpoint.metadata
+        }))
+      )
+    })
+  )

@@ -18,6 +18,7 @@ import type * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as EventSink from "../internal/EventSink.js"
+import * as SystemGrant from "../internal/SystemGrant.js"
 import type { Checkpointer, Json } from "./Checkpointer.js"
 import * as GraphCodec from "./GraphCodec.js"
 import * as GraphDiagram from "./GraphDiagram.js"
@@ -488,7 +489,8 @@ export const unsafeCompile = <N extends string, S, I, E, R>(
 ): Compiled<N, S, I, E, R> => Either.getOrThrowWith(compile(graph), (error) => error)
 
 /**
- * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run.
+ * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run. Nodes hold no `SystemAccess`, whatever the
+ * caller holds.
  *
  * @since 0.1.0
  * @category execution
@@ -497,7 +499,8 @@ export const invoke = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
   initial: NoInfer<S>,
   options?: InvokeOptions<NoInfer<S>> | undefined
-): Effect.Effect<S, E | GraphStepLimitError, R> => GraphRunner.run(compiled[CompiledTypeId], initial, options ?? {})
+): Effect.Effect<S, E | GraphStepLimitError, R> =>
+  SystemGrant.drop(GraphRunner.run(compiled[CompiledTypeId], initial, options ?? {}))
 
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
@@ -519,7 +522,9 @@ export const stream = <N extends string, S, I, E, R>(
         sink.push(event)
         return sink.settle() ?? Effect.void
       })
-    const run = GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell })
+    const run = SystemGrant.drop(
+      GraphRunner.run(compiled[CompiledTypeId], initial, { ...options, onStart: tell, onNode: tell })
+    )
     return sink.attended(Effect.tap(run, (state) => tell({ _tag: "Finished", graph: compiled.name, state })))
   })
 
@@ -588,6 +593,12 @@ export const wait = <A, I>(
 export interface ThreadOptions<S> extends InvokeOptions<S> {
   /** One run of a thread at a time: the checkpoints of two would mix. */
   readonly threadId: string
+  /**
+   * Whose the thread is; default the user of the agent's run around it. Only that user finds it again. Without any it is nobody's, and found
+   * without a user; the system reaches every thread (`SystemAccess`). A thread of somebody else is not there to be resumed or read; beginning
+   * one under its id is a `CheckpointerError` (`taken`).
+   */
+  readonly userId?: string | undefined
   /** Kept with every checkpoint of this run. */
   readonly metadata?: { readonly [key: string]: Json } | undefined
 }
@@ -671,7 +682,14 @@ export const resume = <N extends string, S, I, E, R>(
 export const history = <N extends string, S, I, E, R>(
   compiled: Compiled<N, S, I, E, R>,
   threadId: string,
-  options?: { readonly limit?: number | undefined; readonly before?: string | undefined } | undefined
+  options?:
+    | {
+        readonly limit?: number | undefined
+        readonly before?: string | undefined
+        /** As in `ThreadOptions`. */
+        readonly userId?: string | undefined
+      }
+    | undefined
 ): Effect.Effect<ReadonlyArray<Snapshot<N, S>>, GraphCheckpointError | CheckpointerError, Checkpointer> =>
   GraphResume.history(compiled[CompiledTypeId], threadId, options)
 

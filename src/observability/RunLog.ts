@@ -37,8 +37,9 @@ export interface ReadOptions {
   /** At most so many; default all. */
   readonly limit?: number | undefined
   /**
-   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other one's. Without `userId`
-   * only runs of nobody are found, unless the caller acts for the system (`SystemAccess`).
+   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other one's. One that the system
+   * began for no user is read by the system alone: it may have seen anybody's data. Without `userId` only runs of nobody are found, unless the
+   * caller acts for the system (`SystemAccess`).
    */
   readonly userId?: string | undefined
 }
@@ -118,6 +119,8 @@ const firstFrom = (events: ReadonlyArray<AgentEvent>, from: number): number => {
 
 interface Kept {
   userId: string | undefined
+  /** Begun by the system, for no user. */
+  system: boolean
   readonly events: Array<AgentEvent>
 }
 
@@ -142,11 +145,14 @@ export const makeMemory = (options?: {
           if (kept === undefined) {
             const above = event.parentRunId === undefined ? undefined : runs.get(event.parentRunId)
             const named = event._tag === "Started" ? event.userId : undefined
-            kept = { userId: named ?? above?.userId, events: [] }
+            kept = { userId: named ?? above?.userId, system: named === undefined && above?.system === true, events: [] }
             runs.set(event.runId, kept)
             if (runs.size > maxRuns) runs.delete(runs.keys().next().value as RunId)
           }
-          if (event._tag === "Started") kept.userId ??= event.userId
+          if (event._tag === "Started") {
+            if (!kept.system) kept.userId ??= event.userId
+            kept.system = kept.userId === undefined && (kept.system || event.system === true)
+          }
           const last = kept.events.at(-1)
           if (last === undefined || last.seq < event.seq) kept.events.push(event)
         }
@@ -155,6 +161,7 @@ export const makeMemory = (options?: {
       Effect.map(SystemAccess.held, (held) => {
         const kept = runs.get(runId)
         if (kept === undefined || !SystemAccess.allows(held, readOptions?.userId, kept.userId)) return []
+        if (kept.system && !SystemAccess.isGrant(held)) return []
         const begin = firstFrom(kept.events, readOptions?.from ?? 0)
         return kept.events.slice(begin, begin + count(readOptions?.limit, Number.POSITIVE_INFINITY, 0))
       })

@@ -11,7 +11,6 @@ import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
 import { ApprovalError } from "../tool/ApprovalError.js"
 import * as ApprovalStore from "../tool/ApprovalStore.js"
-import { everybody } from "./ApprovalTables.js"
 import type { Database } from "./Database.js"
 import * as ExactJson from "./ExactJson.js"
 import * as IndexKey from "./IndexKey.js"
@@ -100,7 +99,7 @@ export const make = (
     remember: (remembered) =>
       Effect.flatMap(Payloads.pack(ExactJson.encode(remembered)), ({ body, data }) => {
         const { agent, at, key, scope, scopeId, tool, userId } = remembered
-        const owner = scope === "tool" ? everybody : IndexKey.orNull(userId)
+        const owner = scope === "tool" ? IndexKey.everybody : IndexKey.orNull(userId)
         const ids = [IndexKey.of(key), scope, IndexKey.orNull(scopeId), owner, IndexKey.of(agent), IndexKey.of(tool)]
         return Effect.zipRight(database.run(sql.remember, [...ids, at, body, data ?? null]), sweep)
       }).pipe(Effect.mapError(failure)),

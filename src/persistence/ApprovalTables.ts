@@ -7,13 +7,6 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
- * Whose decisions are that no user has, nor nobody: no key of a user begins so.
- *
- * @category constants
- */
-export const everybody = "\u0001*"
-
-/**
  * What belongs to a user, a session or a run is found by `user_id`, `session_id`, `run_id` and `root_run_id`; of what is remembered, by `scope`
  * (`user`, `session`, `run`) and `scope_id`.
  *

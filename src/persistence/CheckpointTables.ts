@@ -47,3 +47,13 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
     PRIMARY KEY (thread_id, hash)
   )`
 ]
+
+/**
+ * Whose a thread is: `user_id`. Those before are nobody's.
+ *
+ * @category schemas
+ */
+export const owners = ({ types }: Dialect): ReadonlyArray<string> => [
+  `ALTER TABLE lex_threads ADD COLUMN user_id ${types.key}`,
+  "CREATE INDEX lex_threads_user_id ON lex_threads (user_id, thread_id) WHERE user_id IS NOT NULL"
+]

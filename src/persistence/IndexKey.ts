@@ -18,6 +18,20 @@ const widest = 5
 const mark = "\u0001#"
 
 /**
+ * Whose something is that no user has, nor nobody: a decision for every user, a run of the system. No key of a user begins so.
+ *
+ * @category constants
+ */
+export const everybody = "\u0001*"
+
+/**
+ * Whose something is that is nobody's, where that is compared like a user. No key of a user begins so.
+ *
+ * @category constants
+ */
+export const nobody = "\u0001-"
+
+/**
  * @category conversions
  */
 export const of = (text: string): string => {

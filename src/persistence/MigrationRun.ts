@@ -9,6 +9,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as ApprovalTables from "./ApprovalTables.js"
+import * as CheckpointTables from "./CheckpointTables.js"
 import * as Database from "./Database.js"
 import type { Dialect } from "./Dialect.js"
 import { type DatabaseError, MigrationError, type PersistenceConfigurationError } from "./PersistenceError.js"
@@ -42,7 +43,8 @@ export interface Migration {
 export const migrations: ReadonlyArray<Migration> = [
   { version: 1, name: "initial", statements: Tables.initial },
   { version: 2, name: "open exchanges of sessions", statements: SessionTables.exchanges },
-  { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners }
+  { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners },
+  { version: 4, name: "owners of threads", statements: CheckpointTables.owners }
 ]
 
 const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)

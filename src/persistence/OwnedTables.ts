@@ -23,6 +23,7 @@ export interface Names {
   /** The user's sessions, and those that still have turns of theirs. */
   readonly sessions: ReadonlyArray<string>
   readonly runs: ReadonlyArray<string>
+  /** As their tables have them. */
   readonly threads: ReadonlyArray<string>
 }
 
@@ -83,7 +84,7 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
       return [prefix, behind(prefix), Array.from(prefix).length + monthOf.length]
     }
   }
-  const ofThread = oneOf("thread_id", ({ threads }) => indexed(threads))
+  const ofThread = oneOf("thread_id", ({ threads }) => threads)
   return [
     {
       part: "sessions",
@@ -118,6 +119,13 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
         ...["session_id", "place", "run", "turn_id", "parent_session", "parent_run", "parent_place", "body", "ref"]
       ],
       key: ["session_id", "place"],
+      owned: ofSession
+    },
+    {
+      part: "sessions",
+      table: "lex_session_exchanges",
+      columns: ["session_id", "run_id", "owner_id", "body"],
+      key: ["session_id", "run_id"],
       owned: ofSession
     },
     {
@@ -225,9 +233,35 @@ export const make = (dialect: Dialect): ReadonlyArray<OwnedTable> => {
       owned: ofAccount,
       isMain: true
     },
-    ...["lex_checkpoint_writes", "lex_checkpoint_pieces", "lex_checkpoints", "lex_threads"].map(
-      (table): OwnedTable => ({ part: "threads", table, columns: [], key: ["thread_id"], owned: ofThread })
-    ),
+    {
+      part: "threads",
+      table: "lex_threads",
+      columns: ["thread_id", "user_id", "revision", "fence"],
+      key: ["thread_id"],
+      owned: ofThread,
+      isMain: true
+    },
+    {
+      part: "threads",
+      table: "lex_checkpoints",
+      columns: ["thread_id", "number", "id", "namespace", "body", "ref", "metadata"],
+      key: ["thread_id", "number"],
+      owned: ofThread
+    },
+    {
+      part: "threads",
+      table: "lex_checkpoint_writes",
+      columns: ["thread_id", "number", "node", "position", "body", "data"],
+      key: ["thread_id", "number", "node"],
+      owned: ofThread
+    },
+    {
+      part: "threads",
+      table: "lex_checkpoint_pieces",
+      columns: ["thread_id", "hash", "body", "data"],
+      key: ["thread_id", "hash"],
+      owned: ofThread
+    },
     // What is cached says by a hash alone whose it is.
     { part: "caches", table: "lex_cache", columns: [], key: ["name"], owned: { text: "1 = 1", params: () => [] } }
   ]
@@ -280,5 +314,25 @@ export const runsOf = (dialect: Dialect) => {
       found = more.map(({ run_id }) => run_id).filter((id) => !known.has(id))
     }
     return Array.from(known)
+  })
+}
+
+/**
+ * The threads of the user, and of `given` those that are nobody's, as their tables have them.
+ *
+ * @category queries
+ */
+export const threadsOf = (dialect: Dialect) => {
+  const ofUser = dialect.sql("SELECT thread_id FROM lex_threads WHERE user_id = ?")
+  const ofNobody = dialect.sql(
+    `SELECT thread_id FROM lex_threads WHERE ${dialect.oneOf("thread_id")} AND user_id IS NULL`
+  )
+  return Effect.fnUntraced(function* (access: Access, user: string, given: ReadonlyArray<string>) {
+    const own = yield* access.rows<{ readonly thread_id: string }>(ofUser, [IndexKey.of(user)])
+    const free =
+      given.length === 0
+        ? []
+        : yield* access.rows<{ readonly thread_id: string }>(ofNobody, [dialect.list(indexed(given))])
+    return [...own, ...free].map(({ thread_id }) => thread_id)
   })
 }

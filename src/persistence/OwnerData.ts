@@ -2,8 +2,8 @@
  * Everything that is kept of a user: given out, taken in by another database, erased.
  *
  * An export is lines of JSON, each by itself: a head, the rows of the tables (alike in SQLite and Postgres), the entries of memory, an end. It
- * holds sessions with all turns and checkpoints, memory, facts, runs, approvals, audit and costs; not what is only there for a while or made
- * anew: caches, rates, holds, vectors (an import makes those of what it stores), and threads of graphs, which belong to no user by themselves.
+ * holds sessions with all turns, checkpoints and questions that are not answered yet, memory, facts, runs, approvals, audit, costs, and threads
+ * of graphs; not what is only there for a while or made anew: caches, rates, holds, and vectors (an import makes those of what it stores).
  *
  * @since 0.1.0
  */
@@ -61,7 +61,7 @@ export type Counts = { readonly [part: string]: number }
  * @category models
  */
 export interface EraseOptions {
-  /** Threads of graphs that are the user's, by their ids. Default none. */
+  /** Threads of graphs that are nobody's and go too, by their ids; those of the user go anyway. Default none. */
   readonly threads?: ReadonlyArray<string> | undefined
 }
 
@@ -77,7 +77,8 @@ export interface Service {
   readonly export: (userId: UserId) => Stream.Stream<string, DataTransferError>
   /**
    * Takes in an export, into a database of either kind: all of it or nothing. Refused for a user of whom something is kept already, and when
-   * the lines are not a whole export of one user. It is one transaction, and lasts as long as the lines come.
+   * the lines are not a whole export of one user. It is one transaction, and lasts as long as the lines come. A question that a process had
+   * still to answer is marked as interrupted at the next sweep, unless that process works with this database, too.
    */
   readonly import: <E, R>(
     lines: Stream.Stream<string, E, R>
@@ -171,6 +172,7 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
   const byName = new Map(tables.filter(({ columns }) => columns.length > 0).map((table) => [table.table, table]))
   const sessionsOf = OwnedTables.sessionsOf(dialect)
   const runsOf = OwnedTables.runsOf(dialect)
+  const threadsOf = OwnedTables.threadsOf(dialect)
   const isHere = (name: string): boolean => name === dialect.name
 
   const statements = new Map(
@@ -205,6 +207,10 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
   const raised = `INSERT INTO lex_fact_owners (owner_id, revision, facts, terms, analyzer)
     SELECT '\u0001', COALESCE(MAX(revision), 0), 0, 0, '' FROM lex_fact_owners WHERE true
     ON CONFLICT (owner_id) DO UPDATE SET revision = excluded.revision`
+  /** Who was to answer and has no lease here has none that lasts. */
+  const leased = `INSERT INTO lex_session_leases (owner_id, until)
+    SELECT DISTINCT owner_id, 0 FROM lex_session_exchanges WHERE owner_id IS NOT NULL
+    ON CONFLICT (owner_id) DO NOTHING`
   const eraseVectors = VectorErasure.erase(database)
   const present = dialect.sql(`SELECT rate_key FROM lex_rates WHERE ${dialect.oneOf("rate_key")}`)
   const book = CostLedgerBook.make(dialect)
@@ -215,7 +221,8 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
   const namesOf = Effect.fnUntraced(function* (userId: UserId, options?: EraseOptions) {
     const ids = yield* sessionsOf(database, userId)
     const runs = yield* runsOf(database, userId, ids)
-    return { user: userId, owners: ownersOf(userId), sessions: ids, runs, threads: options?.threads ?? [] }
+    const threads = yield* threadsOf(database, userId, options?.threads ?? [])
+    return { user: userId, owners: ownersOf(userId), sessions: ids, runs, threads }
   })
 
   const rowsOf = (
@@ -363,6 +370,7 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
       if (end !== seen) return yield* failed("lines", "The export has not all of its lines", "Give all of them")
       // The next revision of an owner is above all that any had.
       yield* Effect.mapError(database.run(raised), because("facts", "Writing"))
+      yield* Effect.mapError(database.run(leased), because("sessions", "Writing"))
       // What was taken in is the user's to the last row, or it is not taken in.
       const names = yield* Effect.mapError(namesOf(userId), because("sessions", "Reading"))
       const strangers = yield* Effect.mapError(

@@ -85,8 +85,11 @@ const decodeTurn = (value: unknown): Effect.Effect<SessionTurn, SessionStorageEr
 const decodeTurns = (texts: unknown): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
   Effect.forEach(texts as ReadonlyArray<string>, (text) => PlainSession.turn.decode("the key of turns in Redis", text))
 
+/** As failures name it. */
+const EXCHANGES = "the key of exchanges in Redis"
+
 const decodeExchange = (text: string): Effect.Effect<Exchange, SessionStorageError> =>
-  SessionCodec.exchange.decode("the key of exchanges in Redis", text)
+  SessionCodec.exchange.decode(EXCHANGES, text)
 
 const decodeCheckpoint = (text: unknown): Effect.Effect<SessionCheckpoint, SessionStorageError> =>
   typeof text === "string"
@@ -236,10 +239,15 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
 
     const orphans: SessionStore.Service["orphans"] = Effect.fnUntraced(function* ({ at, limit }) {
       if (limit <= 0) return []
-      for (;;) {
-        const reply: unknown = yield* write(Scripts.orphans, [at, Math.min(limit, PAGE), PAGE])
+      const wanted = Math.min(limit, PAGE)
+      for (let asked = wanted; ; ) {
+        const reply: unknown = yield* write(Scripts.orphans, [at, asked, PAGE])
         const [texts, isMore] = reply as readonly [ReadonlyArray<string>, number]
-        if (isMore === 0) return yield* Effect.forEach(texts, decodeExchange)
+        if (isMore !== 0) continue
+        const found = yield* SessionCodec.readableExchanges(EXCHANGES, texts)
+        if (found.length > 0 || texts.length < asked) return found.slice(0, wanted)
+        // None of them can be read: there may be others behind them.
+        asked += wanted
       }
     })
 

@@ -9,6 +9,7 @@ import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Checkpointer from "../graph/Checkpointer.js"
 import { CheckpointerError } from "../graph/GraphError.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
@@ -29,12 +30,27 @@ type WritesRow = Payloads.Kept
 
 type Row = CheckpointPieces.CheckpointRow
 
+/** That a thread is there for whoever asks: a user, nobody, or the system (`everybody`). */
+const allowed = `? IN (COALESCE(lex_threads.user_id, '${IndexKey.nobody}'), '${IndexKey.everybody}')`
+
+const askerOf = (access: Checkpointer.Access | undefined): Effect.Effect<string> => {
+  if (access?.userId !== undefined) return Effect.succeed(IndexKey.of(access.userId))
+  return Effect.map(SystemAccess.isGranted, (granted) => (granted ? IndexKey.everybody : IndexKey.nobody))
+}
+
+/** A thread, and who asks for it. */
+type Place = readonly [thread: string, asker: string]
+
+const placeOf = (threadId: string, access: Checkpointer.Access | undefined): Effect.Effect<Place> =>
+  Effect.map(askerOf(access), (asker) => [IndexKey.of(threadId), asker] as const)
+
 const statements = ({ dialect }: Database) => {
-  const select = "SELECT number, body, ref, metadata FROM lex_checkpoints WHERE thread_id = ?"
+  const thread = `thread_id = (SELECT thread_id FROM lex_threads WHERE thread_id = ? AND ${allowed})`
+  const select = `SELECT number, body, ref, metadata FROM lex_checkpoints WHERE ${thread}`
   return {
     count: dialect.sql(
-      `INSERT INTO lex_threads (thread_id, revision) VALUES (?, 1)
-      ON CONFLICT (thread_id) DO UPDATE SET revision = lex_threads.revision + 1 RETURNING revision`
+      `INSERT INTO lex_threads (thread_id, revision, user_id) VALUES (?, 1, ?)
+      ON CONFLICT (thread_id) DO UPDATE SET revision = lex_threads.revision + 1 WHERE ${allowed} RETURNING revision`
     ),
     put: dialect.sql(
       `INSERT INTO lex_checkpoints (thread_id, number, id, namespace, body, ref, metadata) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -43,15 +59,15 @@ const statements = ({ dialect }: Database) => {
     last: dialect.sql(`${select} AND namespace = ? ORDER BY number DESC LIMIT 1`),
     one: dialect.sql(`${select} AND id = ? AND namespace = ?`),
     list: dialect.sql(`${select} AND namespace = ? AND number < ? ORDER BY number DESC LIMIT ?`),
-    lock: dialect.sql(`SELECT revision FROM lex_threads WHERE thread_id = ?${dialect.forUpdate}`),
-    number: dialect.sql("SELECT number FROM lex_checkpoints WHERE thread_id = ? AND id = ?"),
+    lock: dialect.sql(`SELECT revision FROM lex_threads WHERE thread_id = ? AND ${allowed}${dialect.forUpdate}`),
+    number: dialect.sql(`SELECT number FROM lex_checkpoints WHERE ${thread} AND id = ?`),
     putWrites: dialect.sql(
       `INSERT INTO lex_checkpoint_writes (thread_id, number, node, position, body, data) VALUES (?, ?, ?,
         (SELECT COALESCE(MAX(position), 0) + 1 FROM lex_checkpoint_writes WHERE thread_id = ? AND number = ?), ?, ?)
       ON CONFLICT (thread_id, number, node) DO NOTHING`
     ),
     writes: dialect.sql(
-      "SELECT body, data FROM lex_checkpoint_writes WHERE thread_id = ? AND number = ? ORDER BY position"
+      `SELECT body, data FROM lex_checkpoint_writes WHERE ${thread} AND number = ? ORDER BY position`
     ),
     deletes: ["lex_checkpoint_writes", "lex_checkpoints", "lex_checkpoint_pieces", "lex_threads"].map((table) =>
       dialect.sql(`DELETE FROM ${table} WHERE thread_id = ?`)
@@ -104,15 +120,15 @@ const over = (database: Database): Checkpointer.Service => {
   const sql = statements(database)
   const pieces = CheckpointPieces.make(database)
 
-  const numberOf = (thread: string, id: string): Effect.Effect<number | undefined, SqlError> =>
-    Effect.map(database.first<{ readonly number: number }>(sql.number, [thread, IndexKey.of(id)]), (row) =>
+  const numberOf = (place: Place, id: string): Effect.Effect<number | undefined, SqlError> =>
+    Effect.map(database.first<{ readonly number: number }>(sql.number, [...place, IndexKey.of(id)]), (row) =>
       row === undefined ? undefined : Number(row.number)
     )
 
-  const saved = Effect.fnUntraced(function* (thread: string, row: Row) {
-    const [checkpoint] = (yield* pieces.read(thread, [row])) ?? []
+  const saved = Effect.fnUntraced(function* (place: Place, row: Row) {
+    const [checkpoint] = (yield* pieces.read(place[0], [row])) ?? []
     if (checkpoint === undefined) return undefined
-    const rows = yield* database.rows<WritesRow>(sql.writes, [thread, Number(row.number)])
+    const rows = yield* database.rows<WritesRow>(sql.writes, [...place, Number(row.number)])
     const writes: Array<Checkpointer.NodeWrites> = []
     for (const one of rows) {
       const read = nodeWritesOf(one)
@@ -125,10 +141,10 @@ const over = (database: Database): Checkpointer.Service => {
   /** Again where something was deleted while it was read: the second time nobody else changes the thread. */
   const consistently = <A, E>(
     operation: Operation,
-    thread: string,
+    place: Place,
     read: Effect.Effect<A | undefined, E>
   ): Effect.Effect<A, E | SqlError | CheckpointerError> => {
-    const locked = database.client.withTransaction(Effect.zipRight(database.first(sql.lock, [thread]), read))
+    const locked = database.client.withTransaction(Effect.zipRight(database.first(sql.lock, place), read))
     return Effect.flatMap(read, (found) =>
       found === undefined
         ? Effect.flatMap(locked, (found) => (found === undefined ? unreadable(operation) : Effect.succeed(found)))
@@ -136,19 +152,19 @@ const over = (database: Database): Checkpointer.Service => {
     )
   }
 
-  const listed = Effect.fnUntraced(function* (thread: string, options: Checkpointer.ListOptions | undefined) {
+  const listed = Effect.fnUntraced(function* (place: Place, options: Checkpointer.ListOptions | undefined) {
     const limit = count(options?.limit, Number.POSITIVE_INFINITY, 0)
     const namespace = IndexKey.of(options?.namespace ?? "")
     const accepts = accepting(options?.filter)
     const found: Array<Checkpointer.Checkpoint> = []
     let before: number | undefined = Number.MAX_VALUE
-    if (options?.before !== undefined) before = yield* numberOf(thread, options.before)
+    if (options?.before !== undefined) before = yield* numberOf(place, options.before)
     while (before !== undefined && found.length < limit) {
       const left = limit - found.length
       const size = options?.filter === undefined ? Math.min(page, left) : page
-      const rows: ReadonlyArray<Row> = yield* database.rows<Row>(sql.list, [thread, namespace, before, size])
+      const rows: ReadonlyArray<Row> = yield* database.rows<Row>(sql.list, [...place, namespace, before, size])
       const wanted = rows.filter(({ metadata }) => accepts(metadata)).slice(0, Math.min(left, page))
-      const checkpoints = yield* pieces.read(thread, wanted)
+      const checkpoints = yield* pieces.read(place[0], wanted)
       if (checkpoints === undefined) return undefined
       for (const one of checkpoints) found.push(one)
       const last = rows.at(-1)
@@ -158,17 +174,18 @@ const over = (database: Database): Checkpointer.Service => {
   })
 
   return {
-    put: (checkpoint) =>
-      Effect.suspend(() => {
-        const { id, namespace, threadId } = checkpoint
-        const thread = IndexKey.of(threadId)
+    put: (checkpoint, access) =>
+      Effect.flatMap(placeOf(checkpoint.threadId, access), ([thread, asker]) => {
+        const { id, namespace } = checkpoint
         const { body, metadata, ref, ropes } = CheckpointPieces.write(checkpoint)
         return Effect.flatMap(pieces.plan(thread, ropes), (plan) =>
           database.transaction(
             Immediate.fn(function* (tx) {
               // From here on nobody else changes the thread.
-              const counted = yield* tx.first<{ readonly revision: number }>(sql.count, [thread])
-              const number = Number(counted?.revision)
+              const owner = IndexKey.orNull(access?.userId)
+              const counted = yield* tx.first<{ readonly revision: number }>(sql.count, [thread, owner, asker])
+              if (counted === undefined) return yield* Checkpointer.taken()
+              const number = Number(counted.revision)
               const row = [thread, number, IndexKey.of(id), IndexKey.of(namespace), body, ref, metadata]
               const added = yield* tx.run(sql.put, row)
               if (added > 0 && ropes.length > 0) yield* pieces.put(tx, thread, ropes, plan)
@@ -177,58 +194,59 @@ const over = (database: Database): Checkpointer.Service => {
           )
         )
       }).pipe(Effect.mapError(failing("put"))),
-    putWrites: (threadId, checkpointId, node, writes) =>
-      Effect.flatMap(Payloads.pack(JSON.stringify([node, writes])), ({ body, data }) => {
-        const thread = IndexKey.of(threadId)
-        const id = IndexKey.of(checkpointId)
-        return database.transaction(
-          Immediate.fn(function* (tx) {
-            if ((yield* tx.first(sql.lock, [thread])) === undefined) return
-            const found = yield* tx.first<{ readonly number: number }>(sql.number, [thread, id])
-            if (found === undefined) return
-            const number = Number(found.number)
-            const row = [thread, number, IndexKey.of(node), thread, number, body, data ?? null]
-            yield* tx.run(sql.putWrites, row)
-          }),
-          { durable: true }
+    putWrites: (threadId, checkpointId, node, writes, access) =>
+      Effect.flatMap(placeOf(threadId, access), (place) =>
+        Effect.flatMap(Payloads.pack(JSON.stringify([node, writes])), ({ body, data }) => {
+          const [thread] = place
+          return database.transaction(
+            Immediate.fn(function* (tx) {
+              if ((yield* tx.first(sql.lock, place)) === undefined) return
+              const found = yield* tx.first<{ readonly number: number }>(sql.number, [
+                ...place,
+                IndexKey.of(checkpointId)
+              ])
+              if (found === undefined) return
+              const number = Number(found.number)
+              const row = [thread, number, IndexKey.of(node), thread, number, body, data ?? null]
+              yield* tx.run(sql.putWrites, row)
+            }),
+            { durable: true }
+          )
+        })
+      ).pipe(Effect.mapError(failing("putWrites"))),
+    get: (threadId, options) =>
+      Effect.flatMap(placeOf(threadId, options), (place) => {
+        const namespace = IndexKey.of(options?.namespace ?? "")
+        const id = options?.id
+        const row =
+          id === undefined
+            ? database.first<Row>(sql.last, [...place, namespace])
+            : database.first<Row>(sql.one, [...place, IndexKey.of(id), namespace])
+        return consistently(
+          "get",
+          place,
+          Effect.flatMap(row, (found) =>
+            found === undefined ? Effect.succeed(Option.none<Checkpointer.Saved>()) : saved(place, found)
+          )
         )
-      }).pipe(Effect.mapError(failing("putWrites"))),
-    get: (threadId, options) => {
-      const thread = IndexKey.of(threadId)
-      const namespace = IndexKey.of(options?.namespace ?? "")
-      const id = options?.id
-      const row =
-        id === undefined
-          ? database.first<Row>(sql.last, [thread, namespace])
-          : database.first<Row>(sql.one, [thread, IndexKey.of(id), namespace])
-      return consistently(
-        "get",
-        thread,
-        Effect.flatMap(row, (found) =>
-          found === undefined ? Effect.succeed(Option.none<Checkpointer.Saved>()) : saved(thread, found)
-        )
-      ).pipe(Effect.mapError(failing("get")))
-    },
+      }).pipe(Effect.mapError(failing("get"))),
     list: (threadId, options) =>
-      Effect.suspend(() => {
-        const thread = IndexKey.of(threadId)
-        return Effect.mapError(consistently("list", thread, listed(thread, options)), failing("list"))
-      }),
-    deleteThread: (threadId) => {
-      const thread = IndexKey.of(threadId)
-      return database
-        .transaction(
+      Effect.flatMap(placeOf(threadId, options), (place) => consistently("list", place, listed(place, options))).pipe(
+        Effect.mapError(failing("list"))
+      ),
+    deleteThread: (threadId, access) =>
+      Effect.flatMap(placeOf(threadId, access), (place) =>
+        database.transaction(
           (tx) =>
-            Effect.flatMap(tx.first(sql.lock, [thread]), (there) =>
+            Effect.flatMap(tx.first(sql.lock, place), (there) =>
               // What is not there cannot be locked: whoever begins it now has begun it afterwards.
               there === undefined
                 ? Effect.void
-                : Effect.forEach(sql.deletes, (text) => tx.run(text, [thread]), { discard: true })
+                : Effect.forEach(sql.deletes, (text) => tx.run(text, [place[0]]), { discard: true })
             ),
           { durable: true }
         )
-        .pipe(Effect.mapError(failing("deleteThread")))
-    }
+      ).pipe(Effect.mapError(failing("deleteThread")))
   }
 }
 

@@ -66,7 +66,7 @@ const statements = ({ dialect }: Database.Database) => {
     run: dialect.sql(
       `INSERT INTO lex_runs (run_id, parent_run_id, agent, session_id, user_id, last_at)
       VALUES (?, ?, ?, COALESCE(?, (SELECT session_id FROM lex_runs WHERE run_id = ?)),
-        COALESCE(?, (SELECT user_id FROM lex_runs WHERE run_id = ?)), ?)
+        COALESCE(?, (SELECT user_id FROM lex_runs WHERE run_id = ?), ?), ?)
       ON CONFLICT (run_id) DO UPDATE SET
         session_id = COALESCE(lex_runs.session_id, excluded.session_id),
         user_id = COALESCE(lex_runs.user_id, excluded.user_id),
@@ -102,6 +102,7 @@ interface Told {
   readonly agent: string
   sessionId?: string | undefined
   userId?: string | undefined
+  system?: boolean | undefined
   lastAt: number
 }
 
@@ -115,7 +116,10 @@ const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId
       runs.set(event.runId, told)
     }
     if (event.at > told.lastAt) told.lastAt = event.at
-    if (event._tag === "Started") told.userId = event.userId
+    if (event._tag === "Started") {
+      told.userId = event.userId
+      told.system = event.system
+    }
     if (event._tag === "Started" || event._tag === "Finished") told.sessionId ??= event.sessionId
   }
   return runs
@@ -123,8 +127,10 @@ const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId
 
 const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param> => {
   const parent = IndexKey.orNull(told.parentRunId)
-  const { agent, lastAt, sessionId, userId } = told
-  const owners = [IndexKey.orNull(sessionId), parent, IndexKey.orNull(userId), parent]
+  const { agent, lastAt, sessionId, system, userId } = told
+  // What the system began for no user is no user's, nor nobody's.
+  const least = system === true ? IndexKey.everybody : null
+  const owners = [IndexKey.orNull(sessionId), parent, IndexKey.orNull(userId), parent, least]
   return [IndexKey.of(runId), parent, IndexKey.of(agent), ...owners, lastAt]
 }
 

@@ -64,18 +64,28 @@ export const make = (database: Database, statements: Statements): Exchanges => (
   orphans: Effect.fnUntraced(function* ({ at, limit }) {
     const room = statements.count(limit)
     const found: Array<Exchange> = []
-    if (room === 0) return found
-    // A page of leases at a time: those that own nothing are forgotten, so that the next page shows others.
-    for (let isMore = true; isMore && found.length < room; ) {
-      const owners = yield* database.rows(statements.endedLeases, [at, room])
-      isMore = owners.length === room
-      for (const { owner_id: owner } of owners) {
-        const rows = yield* database.rows(statements.orphans, [owner as string, room - found.length])
-        for (const row of rows) found.push(yield* decode(row))
-        if (rows.length > 0) isMore = false
-        else yield* database.run(statements.forgetLease, [owner as string, at])
-        if (found.length >= room) break
+    /** Gives whether the owner has any open. */
+    const ofOwner = Effect.fnUntraced(function* (owner: string) {
+      for (let after = ["", ""]; ; ) {
+        const asked = room - found.length
+        const rows = yield* database.rows(statements.orphans, [owner, ...after, asked])
+        const texts = rows.map(({ body }) => String(body))
+        found.push(...(yield* SessionCodec.readableExchanges("a row of lex_session_exchanges", texts)))
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < asked || found.length >= room) return after[0] !== "" || rows.length > 0
+        after = [String(last["session_id"]), String(last["run_id"])]
       }
+    })
+    // A page of leases at a time: those that own nothing are forgotten.
+    for (let place: readonly [number, string] = [-Number.MAX_VALUE, ""]; found.length < room; ) {
+      const owners = yield* database.rows(statements.endedLeases, [at, ...place, room])
+      for (const { owner_id: owner } of owners) {
+        if (!(yield* ofOwner(String(owner)))) yield* database.run(statements.forgetLease, [String(owner), at])
+        if (found.length >= room) return found
+      }
+      const last = owners.at(-1)
+      if (last === undefined || owners.length < room) return found
+      place = [Number(last["until"]), String(last["owner_id"])]
     }
     return found
   })

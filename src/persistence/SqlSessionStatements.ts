@@ -256,8 +256,10 @@ export const make = ({ dialect }: Database) => {
       ON CONFLICT (owner_id) DO UPDATE SET until = excluded.until`),
     /** One that never had a lease has none that lasts. */
     owner: sql("INSERT INTO lex_session_leases (owner_id, until) VALUES (?, 0) ON CONFLICT (owner_id) DO NOTHING"),
-    endedLeases: sql(`SELECT owner_id FROM lex_session_leases WHERE until <= ? ORDER BY until, owner_id LIMIT ?`),
-    orphans: sql(`SELECT body FROM lex_session_exchanges WHERE owner_id = ? ORDER BY session_id, run_id LIMIT ?`),
+    endedLeases: sql(`SELECT until, owner_id FROM lex_session_leases WHERE until <= ? AND (until, owner_id) > (?, ?)
+      ORDER BY until, owner_id LIMIT ?`),
+    orphans: sql(`SELECT session_id, run_id, body FROM lex_session_exchanges
+      WHERE owner_id = ? AND (session_id, run_id) > (?, ?) ORDER BY session_id, run_id LIMIT ?`),
     forgetLease: sql(`DELETE FROM lex_session_leases WHERE owner_id = ? AND until <= ?
       AND NOT EXISTS (SELECT 1 FROM lex_session_exchanges e WHERE e.owner_id = lex_session_leases.owner_id)`),
     // Turns

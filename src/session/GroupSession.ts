@@ -292,11 +292,12 @@ const execute = <E, R>(
     const log = Option.getOrElse(yield* Effect.serviceOption(RunLog.RunLog), () => noLog)
     const runId = yield* runIdOf(group.name, options.runId)
     const outlet = Outlet.make({ reader, log, parent })
+    const held = yield* SystemAccess.held
     const { userId } = options
     const metadata = { ...options.metadata, ...RoleIsolation.toMetadata(options) }
     const { program, run, startedAt } = GroupRun.make(
       group.definition,
-      { runId, sessionId, userId, message, metadata, held: yield* SystemAccess.held },
+      { runId, sessionId, userId, message, metadata, held },
       sessions,
       clock,
       outlet,
@@ -321,7 +322,7 @@ const execute = <E, R>(
         input: message,
         strategy: `group:${group.definition.turnManager.name}`,
         sessionId,
-        ...(userId === undefined ? {} : { userId })
+        ...(userId !== undefined ? { userId } : SystemAccess.isGrant(held) ? { system: true as const } : {})
       })
       const attended = reader === undefined ? program : reader.attended(program)
       const said = Effect.tap(attended, (outcome) =>

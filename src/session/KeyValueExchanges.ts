@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import type { RunId } from "../domain/Ids.js"
 import type { Access } from "./KeyValueAccess.js"
 import type { Torn } from "./KeyValueReader.js"
@@ -94,9 +95,11 @@ export const make = ({ catalog, commit, keys, reader, values }: Access): Exchang
           orphans.push([known.get(owner) as number, { sessionId, runId: run }])
         }
       }
-      for (const [, ref] of orphans.sort(([a], [b]) => a - b).slice(0, limit)) {
-        const one = yield* exchange(ref)
-        if (one !== undefined) found.push(one)
+      for (const [, { runId, sessionId }] of orphans.sort(([a], [b]) => a - b)) {
+        if (found.length >= limit) break
+        const key = keys.exchange(sessionId, runId)
+        const text = yield* values.text(key)
+        for (const one of yield* SessionCodec.readableExchanges(key, Option.toArray(text))) found.push(one)
       }
       const idle = Array.from(ended).filter((owner) => !holding.has(owner))
       for (const owner of idle) known.delete(owner)

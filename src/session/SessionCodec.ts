@@ -99,3 +99,26 @@ export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
  * @category constants
  */
 export const exchange: Codec<Session.Exchange> = of(Exchange)
+
+/**
+ * Open exchanges that a store shows to be marked: one that cannot be read is left out, with a warning, and does not keep the others from it.
+ *
+ * @category conversions
+ */
+export const readableExchanges = (
+  key: string,
+  texts: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<Session.Exchange>> =>
+  Effect.map(
+    Effect.forEach(texts, (text) =>
+      Effect.catchAll(Effect.map(exchange.decode(key, text), Array.of<Session.Exchange>), ({ message }) =>
+        Effect.as(
+          Effect.annotateLogs(Effect.logWarning(`An open exchange is not marked: ${message}`), {
+            module: "SessionStore"
+          }),
+          []
+        )
+      )
+    ),
+    (found) => found.flat()
+  )

@@ -112,14 +112,12 @@ export const ask = (gate: Service, request: ApprovalRequest): Effect.Effect<Appr
   Watch.outside(gate.request(request))
 
 /**
- * For whom the current run works: what its requests carry. Nobody unless provided.
+ * For whom the current run works: what its requests carry.
  *
  * @since 0.1.0
  * @category tags
  */
-export class Requester extends Context.Reference<Requester>()("effect-lexigram/tool/ApprovalGate/Requester", {
-  defaultValue: (): { readonly userId?: UserId | undefined; readonly sessionId?: SessionId | undefined } => ({})
-}) {}
+export { Requester } from "../domain/Requester.js"
 
 /**
  * @since 0.1.0

@@ -98,6 +98,32 @@ describe("SessionStage", () => {
     })
   )
 
+  it.effect("a run of the system in somebody's session says so, and what it remembers is that user's", () => {
+    const memory = Collaborators.memory()
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id: SessionId.make("s"), userId: UserId.make("ada") })
+      const stream = AgentExecutor.stream(agent, { input: "for her", sessionId: "s" })
+      const { events } = yield* SystemAccess.grant(Runs.record(stream))
+      assert.deepStrictEqual(
+        Runs.of(events, "Started").map(({ system, userId }) => [system, userId]),
+        [[true, undefined]]
+      )
+      assert.deepStrictEqual(
+        memory.entries().map(({ ownerId }) => ownerId),
+        ["ada", "ada"]
+      )
+      const { events: hers } = yield* SystemAccess.grant(
+        Runs.record(AgentExecutor.stream(agent, { input: "mine", sessionId: "s", userId: "ada" }))
+      )
+      assert.notProperty(Runs.of(hers, "Started")[0], "system")
+    }).pipe((program) => {
+      const sessions = KeptSessions.layer
+      const layer = Runs.layer(["done", "done"], { sessions, memory: memory.layer })
+      return Effect.provide(program, Layer.provideMerge(layer, sessions))
+    })
+  })
+
   it.effect("a run for somebody else does not see the session that is bound around it", () => {
     const seen: Array<string> = []
     const look = Tool.make("look", {

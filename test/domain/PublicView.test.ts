@@ -22,7 +22,8 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     provider: "provider",
     model: "model",
     sessionId: "sessionId",
-    userId: "userId"
+    userId: "userId",
+    system: true
   },
   InputChecked: { _tag: "InputChecked", input: "input" },
   Steered: { _tag: "Steered", text: "text" },

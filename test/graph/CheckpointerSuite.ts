@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type Checkpoint, Checkpointer } from "../../src/graph/Checkpointer.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
+import { type Access, type Checkpoint, Checkpointer } from "../../src/graph/Checkpointer.js"
 
 /** A checkpoint with something in every field. */
 export const checkpoint = (id: string, fields?: Partial<Checkpoint>): Checkpoint => ({
@@ -230,6 +231,99 @@ export const suite = <E>(name: string, layer: Layer.Layer<Checkpointer, E>): voi
         assert.isTrue(Option.isSome(yield* checkpointer.get("other")))
         yield* checkpointer.put(checkpoint("c"))
         assert.deepStrictEqual(ids(yield* checkpointer.list("thread")), ["c"])
+      })
+    )
+
+    const ada = { userId: "ada" }
+    const others: ReadonlyArray<Access | undefined> = [undefined, {}, { userId: "bob" }, { userId: "" }]
+
+    /** What whoever asks sees of the thread. */
+    const seenBy = (access: Access | undefined) =>
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        const last = yield* checkpointer.get("thread", access)
+        return {
+          last: Option.map(last, ({ checkpoint, writes }) => [checkpoint.id, writes.length] as const),
+          one: Option.isSome(yield* checkpointer.get("thread", { ...access, id: "a" })),
+          list: ids(yield* checkpointer.list("thread", access)),
+          before: ids(yield* checkpointer.list("thread", { ...access, before: "b" }))
+        }
+      })
+    const everything = { last: Option.some(["b", 1]), one: true, list: ["b", "a"], before: ["a"] }
+    const nothing = { last: Option.none(), one: false, list: [], before: [] }
+
+    const begun = (access: Access | undefined) =>
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        yield* checkpointer.put(checkpoint("a"), access)
+        yield* checkpointer.put(checkpoint("b"), access)
+        yield* checkpointer.putWrites("thread", "b", "node", [], access)
+      })
+
+    test(
+      "a thread is its user's: anybody else, and a call without a user, finds nothing and changes nothing",
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        yield* begun(ada)
+        for (const access of others) {
+          assert.deepStrictEqual<unknown>(yield* seenBy(access), nothing)
+          const refused = yield* Effect.flip(checkpointer.put(checkpoint("c"), access))
+          assert.deepStrictEqual([refused.operation, refused.reason], ["put", "taken"])
+          yield* checkpointer.putWrites("thread", "b", "other", [], access)
+          yield* checkpointer.deleteThread("thread", access)
+        }
+        assert.deepStrictEqual<unknown>(yield* seenBy(ada), everything)
+        yield* checkpointer.deleteThread("thread", ada)
+        assert.deepStrictEqual<unknown>(yield* seenBy(ada), nothing)
+        yield* begun({ userId: "bob" })
+        assert.deepStrictEqual<unknown>(yield* seenBy({ userId: "bob" }), everything)
+      })
+    )
+
+    test(
+      "a thread of nobody is found without a user alone",
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        yield* begun(undefined)
+        assert.deepStrictEqual<unknown>(yield* seenBy(undefined), everything)
+        for (const access of [ada, { userId: "" }]) {
+          assert.deepStrictEqual<unknown>(yield* seenBy(access), nothing)
+          yield* checkpointer.deleteThread("thread", access)
+          assert.strictEqual((yield* Effect.flip(checkpointer.put(checkpoint("c"), access))).reason, "taken")
+        }
+        assert.deepStrictEqual<unknown>(yield* seenBy(undefined), everything)
+      })
+    )
+
+    test(
+      "the system reaches every thread, and only where it names no user; whose a thread is does not change",
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        yield* begun(ada)
+        assert.deepStrictEqual<unknown>(yield* SystemAccess.grant(seenBy(undefined)), everything)
+        assert.deepStrictEqual<unknown>(yield* SystemAccess.grant(seenBy({ userId: "bob" })), nothing)
+        yield* SystemAccess.grant(checkpointer.put(checkpoint("c")))
+        yield* SystemAccess.grant(checkpointer.putWrites("thread", "c", "node", []))
+        assert.deepStrictEqual(ids(yield* checkpointer.list("thread", ada)), ["c", "b", "a"])
+        assert.deepStrictEqual<unknown>(yield* seenBy(undefined), nothing)
+        yield* SystemAccess.grant(checkpointer.deleteThread("thread"))
+        assert.deepStrictEqual<unknown>(yield* seenBy(ada), nothing)
+      })
+    )
+
+    test(
+      "users are compared exactly, whatever they are made of",
+      Effect.gen(function* () {
+        const checkpointer = yield* Checkpointer
+        const users = [...hostile, "\u0001*", "\u0001-"]
+        for (const userId of users) {
+          yield* checkpointer.put(checkpoint("a", { threadId: `of ${userId}` }), { userId })
+          assert.isTrue(Option.isNone(yield* checkpointer.get(`of ${userId}`)))
+          for (const other of users) {
+            const found = yield* checkpointer.get(`of ${userId}`, { userId: other })
+            assert.strictEqual(Option.isSome(found), other === userId, JSON.stringify([userId, other]))
+          }
+        }
       })
     )
 

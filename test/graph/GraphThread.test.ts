@@ -8,8 +8,12 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as IdGenerator from "../../src/domain/IdGenerator.js"
+import { UserId } from "../../src/domain/Ids.js"
+import { Requester } from "../../src/domain/Requester.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import {
   type Checkpoint,
   Checkpointer,
@@ -1240,4 +1244,93 @@ describe("a state of any schema", () => {
       )
     )
   }
+})
+
+describe("whose a thread is", () => {
+  /** A node that tells what it holds, then a wait, inside of a graph and of a subgraph. */
+  const holding = () => {
+    const held: Array<boolean> = []
+    const looks = Effect.tap(SystemAccess.isGranted, (granted) => Effect.sync(() => void held.push(granted)))
+    const told = () => Effect.as(looks, { n: 1 })
+    const asks = () => Effect.map(StateGraph.wait("answer", Schema.Number), (n) => ({ n }))
+    const inner = StateGraph.unsafeCompile(
+      StateGraph.make({
+        name: "inner",
+        state: State,
+        nodes: { told, asks },
+        start: "told",
+        edges: { told: "asks", asks: "END" }
+      })
+    )
+    const sub = StateGraph.subgraph(inner, { input: (state: State) => state, output: ({ n }) => ({ n }) })
+    const graph = StateGraph.unsafeCompile(
+      StateGraph.make({
+        name: "owned",
+        state: State,
+        nodes: { told, sub },
+        start: "told",
+        edges: { told: "sub", sub: "END" }
+      })
+    )
+    return { graph, held, looks }
+  }
+
+  it.effect("is that of the user it was begun for: nobody else resumes or reads it", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph } = holding()
+        yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial, userId: "ada" }))
+        for (const userId of ["bob", undefined]) {
+          assert.strictEqual(
+            yield* reasonOf(StateGraph.resume(graph, { threadId, value: 1, userId })),
+            "unknown-thread"
+          )
+          assert.deepStrictEqual(yield* StateGraph.history(graph, threadId, { userId }), [])
+          const taken = yield* Effect.flip(StateGraph.invokeThread(graph, { threadId, initial, userId }))
+          assert.deepInclude(taken, { _tag: "CheckpointerError", reason: "taken" })
+        }
+        assert.strictEqual((yield* StateGraph.resume(graph, { threadId, value: 7, userId: "ada" })).n, 7)
+        assert.isNotEmpty(yield* StateGraph.history(graph, threadId, { userId: "ada" }))
+      })
+    )
+  )
+
+  it.effect("is that of the user of the agent's run around it", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph } = holding()
+        const asAda = Effect.provideService(Requester, { userId: UserId.make("ada") })
+        yield* asAda(waitingOf(StateGraph.invokeThread(graph, { threadId, initial })))
+        assert.deepStrictEqual(yield* StateGraph.history(graph, threadId), [])
+        assert.strictEqual((yield* StateGraph.resume(graph, { threadId, value: 7, userId: "ada" })).n, 7)
+        assert.isNotEmpty(yield* asAda(StateGraph.history(graph, threadId)))
+      })
+    )
+  )
+
+  it.effect("does not matter to the system, whose capability no node is given", () =>
+    withMemory(
+      Effect.gen(function* () {
+        const { graph, held, looks } = holding()
+        yield* waitingOf(StateGraph.invokeThread(graph, { threadId, initial, userId: "ada" }))
+        const onNode = () => Effect.asVoid(looks)
+        const end = yield* SystemAccess.grant(StateGraph.resume(graph, { threadId, value: 7, onNode }))
+        assert.strictEqual(end.n, 7)
+        assert.isNotEmpty(yield* SystemAccess.grant(StateGraph.history(graph, threadId)))
+        assert.strictEqual((yield* StateGraph.resume(graph, { threadId, userId: "ada" })).n, 7)
+        assert.isAbove(held.length, 3)
+        assert.notInclude(held, true)
+      })
+    )
+  )
+
+  it.effect("outside of a thread nodes hold nothing either", () =>
+    Effect.gen(function* () {
+      const { graph, held, looks } = holding()
+      yield* Effect.flip(SystemAccess.grant(StateGraph.invoke(graph, initial, { onNode: () => Effect.asVoid(looks) })))
+      yield* Effect.flip(SystemAccess.grant(Stream.runDrain(StateGraph.stream(graph, initial))))
+      assert.isAbove(held.length, 3)
+      assert.notInclude(held, true)
+    })
+  )
 })

@@ -161,6 +161,24 @@ export const suite = <E>(name: string, layer: Layer.Layer<RunLog.RunLog, E>): vo
         assert.deepStrictEqual(yield* seqs(log, "adas", { userId: "ada", limit: 1 }), [0])
       }))
 
+    test("a run that the system began for no user is read by the system alone, and so is what it began", (log) =>
+      Effect.gen(function* () {
+        const begun = (run: string, more: object): AgentEvent =>
+          ({ _tag: "Started", input: "i", strategy: "s", runId: run, agent: "a", seq: 0, at: 0, ...more }) as AgentEvent
+        yield* log.append([begun("systems", { system: true }), begun("below", { parentRunId: "systems" })])
+        yield* log.append([begun("adas", { userId: "ada" }), event("late", 0), event("later", 0)])
+        yield* log.append([begun("of adas", { parentRunId: "adas", system: true })])
+        yield* log.append([begun("for ada", { parentRunId: "systems", userId: "ada" })])
+        yield* log.append([begun("late", { seq: 1, system: true }), begun("later", { seq: 1, userId: "ada" })])
+        const runs = ["systems", "below", "adas", "of adas", "for ada", "late", "later"]
+        const seen = (userId?: string) =>
+          Effect.filter(runs, (run) => Effect.map(seqs(log, run, { userId }), (found) => found.length > 0))
+        assert.deepStrictEqual(yield* seen(), [])
+        assert.deepStrictEqual(yield* seen("ada"), ["adas", "of adas", "for ada", "later"])
+        assert.deepStrictEqual(yield* seen("\u0001*"), [])
+        assert.deepStrictEqual(yield* SystemAccess.grant(seen()), runs)
+      }))
+
     test("runs are told apart exactly, whatever they are called", (log) =>
       Effect.gen(function* () {
         const names = [...hostile, ...long]

@@ -8,7 +8,8 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
-import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import { RunId, SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
+import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as RateLimitStore from "../../src/governance/RateLimitStore.js"
 import * as Checkpointer from "../../src/graph/Checkpointer.js"
@@ -97,22 +98,32 @@ const live = (userId: UserId) =>
       at: 1
     })
     const threads = yield* Checkpointer.Checkpointer
-    yield* threads.put({
-      threadId: `thread of ${userId}`,
-      namespace: "",
-      id: "first",
-      step: 0,
-      state: { text: "long ".repeat(5_000) },
-      next: [],
-      reached: [],
-      finished: [],
-      waiting: [],
-      answers: [],
-      pins: [],
-      at: 0,
-      metadata: {}
+    yield* threads.put(place(`thread of ${userId}`), { userId })
+    yield* threads.putWrites(`thread of ${userId}`, "first", "node", [["text", "written"]], { userId })
+    yield* threads.put(place(`nobody's thread for ${userId}`))
+    yield* sessions.beginExchange(id, {
+      userId,
+      runId: RunId.make(`open of ${userId}`),
+      turns: [NewTurn.make({ id: TurnId.make("open"), role: "user", content: "not answered yet", timestamp: 7 })]
     })
   })
+
+/** Of a graph's thread. */
+const place = (threadId: string): Checkpointer.Checkpoint => ({
+  threadId,
+  namespace: "",
+  id: "first",
+  step: 0,
+  state: { text: "long ".repeat(5_000) },
+  next: [],
+  reached: [],
+  finished: [],
+  waiting: [],
+  answers: [],
+  pins: [],
+  at: 0,
+  metadata: {}
+})
 
 /** How many rows each of our tables has. */
 const sizes = Effect.gen(function* () {
@@ -157,7 +168,7 @@ const suite = (name: string, open: Open, other: Open) =>
           const again = yield* Effect.gen(function* () {
             const { counts, userId } = yield* importOf(lines)
             assert.strictEqual(userId, ada)
-            assert.hasAllKeys(counts, ["sessions", "facts", "runs", "approvals", "audit", "costs", "memory"])
+            assert.hasAllKeys(counts, ["sessions", "facts", "runs", "approvals", "audit", "costs", "threads", "memory"])
             const sessions = yield* SessionManager.SessionManager
             const turns = yield* sessions.turns(SessionId.make("chat of ada"), { last: 9, userId: ada })
             assert.deepStrictEqual(
@@ -171,6 +182,16 @@ const suite = (name: string, open: Open, other: Open) =>
             )
             const facts = yield* SemanticMemory.SemanticMemory
             assert.isAbove((yield* facts.recall("ada", "Porto")).length, 0)
+            const thread = yield* Effect.flatMap(Checkpointer.Checkpointer, (threads) =>
+              threads.get("thread of ada", { userId: ada })
+            )
+            assert.deepStrictEqual<unknown>(
+              Option.map(thread, ({ checkpoint, writes }) => [checkpoint, writes]),
+              Option.some([place("thread of ada"), [{ node: "node", writes: [["text", "written"]] }]])
+            )
+            // Its process works with another database.
+            const [asked] = yield* SystemAccess.grant(sessions.recover)
+            assert.deepInclude(asked, { content: "not answered yet", unanswered: "interrupted" })
             yield* sessions.delete(SessionId.make("chat of ada"), { userId: ada })
             return yield* Effect.provide(Effect.zipRight(importOf(lines), exportOf(ada)), yield* open)
           }).pipe(Effect.provide(yield* other))
@@ -190,8 +211,9 @@ const suite = (name: string, open: Open, other: Open) =>
           const others = yield* exportOf(adam)
           yield* live(ada)
           const { erase } = yield* OwnerData.OwnerData
-          const counts = yield* erase(ada, { threads: ["thread of ada"] })
-          assert.includeMembers(Object.keys(counts), ["sessions", "memory", "facts", "runs", "approvals", "audit"])
+          const counts = yield* erase(ada, { threads: ["nobody's thread for ada", "thread of ada:2"] })
+          const parts = ["sessions", "memory", "facts", "runs", "approvals", "audit", "threads"]
+          assert.includeMembers(Object.keys(counts), parts)
           assert.deepStrictEqual(yield* sizes, { ...before, lex_cache: 0 })
           assert.deepStrictEqual(bodyOf(yield* exportOf(adam)), bodyOf(others))
           assert.deepStrictEqual(bodyOf(yield* exportOf(ada)), [JSON.stringify({ end: 0 })])
@@ -225,7 +247,13 @@ const suite = (name: string, open: Open, other: Open) =>
             ["a row that is too short", more(JSON.stringify({ table: "lex_runs", row: ["a"] }))],
             ["a run of somebody else", more(stranger)],
             ["everything of somebody else", [head, ...rest.map(swapped)]],
-            ["the same twice", more(row)]
+            ["the same twice", more(row)],
+            ["a thread of somebody else", more(JSON.stringify({ table: "lex_threads", row: ["of eve", "eve", 1, 0] }))],
+            ["a thread of nobody", more(JSON.stringify({ table: "lex_threads", row: ["free", null, 1, 0] }))],
+            [
+              "a question in a session of somebody else",
+              more(JSON.stringify({ table: "lex_session_exchanges", row: ["of eve", "r", null, "{}"] }))
+            ]
           ]
           yield* Effect.gen(function* () {
             const before = yield* sizes

@@ -29,6 +29,7 @@ import {
   wayTo
 } from "../../src/testing/SessionStoreCase.js"
 import * as SessionStoreSuite from "../../src/testing/SessionStoreSuite.js"
+import * as BrokenExchanges from "../support/BrokenExchanges.js"
 import * as RedisTests from "../support/RedisTests.js"
 import * as RedisWriters from "../support/RedisWriters.js"
 import * as TcpProxy from "../support/servers/TcpProxy.js"
@@ -117,6 +118,13 @@ TestServers.suite("redis", available, (server) => {
           assert.deepStrictEqual(yield* keysOf(client, prefix), new Set())
         }
       }))
+
+    test("an open exchange that cannot be read does not keep the others from being marked", (store, client, prefix) =>
+      BrokenExchanges.check(store, (exchanges) =>
+        Effect.forEach(exchanges, ({ owner, runId, sessionId }) =>
+          client.command("hset", `${RedisText.tag(prefix)}:e:${sessionId}`, runId, `${owner}\0{`)
+        )
+      ))
 
     test("has nothing of a store with another prefix", (store) =>
       Effect.gen(function* () {

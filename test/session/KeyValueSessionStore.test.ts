@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SessionId, TurnId } from "../../src/domain/Ids.js"
+import * as KeyValueRecords from "../../src/session/KeyValueRecords.js"
 import * as KeyValueSessionStore from "../../src/session/KeyValueSessionStore.js"
 import { CheckpointId, type Session, stateOf } from "../../src/session/Session.js"
 import * as SessionStore from "../../src/session/SessionStore.js"
@@ -29,6 +30,7 @@ import {
 } from "../../src/testing/SessionStoreCase.js"
 import * as SessionStoreSuite from "../../src/testing/SessionStoreSuite.js"
 import * as BreakingKeyValueStore from "../support/BreakingKeyValueStore.js"
+import * as BrokenExchanges from "../support/BrokenExchanges.js"
 
 const inMemory = Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)
 
@@ -88,6 +90,19 @@ describe("a key-value store whose values are half written for a while", () => {
       assert.isAbove(reads, 1)
       assert.strictEqual((yield* writing).depth, 5)
     }).pipe(Effect.provide(Layer.provide(KeyValueSessionStore.layer(), inPieces)))
+  )
+})
+
+describe("a key-value store with something broken in it", () => {
+  it.effect("an open exchange that cannot be read does not keep the others from being marked", () =>
+    Effect.gen(function* () {
+      const values = yield* KeyValueStore.KeyValueStore
+      const keys = KeyValueRecords.keys("x ")
+      const store = yield* KeyValueSessionStore.make({ prefix: "x " })
+      yield* BrokenExchanges.check(store, (exchanges) =>
+        Effect.forEach(exchanges, ({ runId, sessionId }) => values.set(keys.exchange(sessionId, runId), "{"))
+      )
+    }).pipe(Effect.provide(KeyValueStore.layerMemory))
   )
 })
 
