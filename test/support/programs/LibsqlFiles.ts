@@ -41,10 +41,9 @@ Programs.main<Input>(({ input: { databases, folder }, say }) =>
       most = Math.max(most, yield* open)
       yield* Effect.async<void>((resume) => void setImmediate(() => resume(Effect.void)))
     }
-    const left = yield* Effect.repeat(open, {
-      schedule: Schedule.spaced("50 millis"),
-      until: (count) => count === 0
-    }).pipe(Effect.timeoutTo({ duration: "20 seconds", onSuccess: (count) => count, onTimeout: () => -1 }))
+    const none = Effect.repeat(open, { schedule: Schedule.spaced("50 millis"), until: (count) => count === 0 })
+    yield* Effect.timeoutOption(none, "20 seconds")
+    const left = yield* open
     yield* say({ most, left } satisfies Said)
   })
 )
