@@ -1,5 +1,5 @@
 /**
- * The outline of an article: sections and what each covers. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
  *
  * @since 0.1.0
  */
@@ -13,7 +13,22 @@ import { PlanError, type PlanIssue } from "./PlanError.js"
  * @since 0.1.0
  * @category schemas
  */
-export const Section = Schema.Struct({ title: Schema.String, subsections: Schema.Array(Schema.String) }).annotations({
+export const Subsection = Schema.Struct({ title: Schema.String, points: Schema.Array(Schema.String) }).annotations({
+  identifier: "effect-lexigram/strategy/StormOutline/Subsection"
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Subsection extends Schema.Schema.Type<typeof Subsection> {}
+
+/**
+ * Three levels: a section, its subsections, and the points of each.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Section = Schema.Struct({ title: Schema.String, subsections: Schema.Array(Subsection) }).annotations({
   identifier: "effect-lexigram/strategy/StormOutline/Section"
 })
 /**
@@ -47,13 +62,15 @@ export interface Bounds {
   readonly maxSections?: number | undefined
   /** Subsections of one section beyond are left out; default 6. */
   readonly maxSubsections?: number | undefined
+  /** Points of one subsection beyond are left out; default 6. */
+  readonly maxPoints?: number | undefined
 }
 
 /**
  * @since 0.1.0
  * @category constants
  */
-export const defaults = { maxSections: 8, maxSubsections: 6 } as const
+export const defaults = { maxSections: 8, maxSubsections: 6, maxPoints: 6 } as const
 
 const TITLE_MAX = 120
 /** A longer line is no heading; what stands behind is not looked at. */
@@ -67,7 +84,7 @@ const strip = (title: string): string =>
     .replace(/\[[\d\s,;–-]*\]|【[^【】]*】|[*`]+|__|~~/g, "")
     .trim()
     .replace(/^\d{1,3}(?:[.)]|(?:\.\d{1,3}){1,5}[.)]?)\s+/, "")
-    .replace(/^(?:sub)?section(?:\s\d{1,3}(?:\.\d{1,3})?)?\s?:\s?/i, "")
+    .replace(/^(?:(?:sub-?){0,2}section|point)(?:\s\d{1,3}(?:\.\d{1,3}){0,2})?\s?:\s?/i, "")
     .replace(/^["'“”‘’#]+|(?<!["'“”‘’:#])["'“”‘’:#]+$/g, "")
     .replace(/\s{2,}/g, " ")
     .trim()
@@ -99,32 +116,40 @@ export const keyOf = (title: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim()
 
+type Level = 1 | 2 | 3
+
 interface Draft {
   readonly title: string
-  readonly subsections: Map<string, string>
+  readonly children: Map<string, Draft>
 }
 
-/** Collects what a reader finds; a section named twice is one. */
+/** Collects what a reader finds, each title at its level; what is named twice below the same is one. */
 const builder = () => {
   const drafts = new Map<string, Draft>()
-  let current: Draft | undefined
-  const section = (raw: string): void => {
+  /** The section and the subsection that what comes next belongs to. */
+  let section: Draft | undefined
+  let subsection: Draft | undefined
+  const put = (raw: string, into: Map<string, Draft>): Draft | undefined => {
     const title = titleOf(raw)
     const key = keyOf(title)
-    current = undefined
-    if (key === "" || reserved.has(key)) return
-    current = drafts.get(key)
-    if (current === undefined) {
-      current = { title, subsections: new Map() }
-      drafts.set(key, current)
+    if (key === "") return undefined
+    const known = into.get(key)
+    if (known !== undefined) return known
+    const draft = { title, children: new Map() }
+    into.set(key, draft)
+    return draft
+  }
+  const add = (level: Level, raw: string): void => {
+    if (level === 1) {
+      section = reserved.has(keyOf(titleOf(raw))) ? undefined : put(raw, drafts)
+      subsection = undefined
+    } else if (section !== undefined) {
+      if (level === 2) subsection = put(raw, section.children)
+      // A point below no subsection is one itself.
+      else put(raw, (subsection ?? section).children)
     }
   }
-  const subsection = (raw: string): void => {
-    const title = titleOf(raw)
-    const key = keyOf(title)
-    if (current !== undefined && key !== "" && !current.subsections.has(key)) current.subsections.set(key, title)
-  }
-  return { drafts, section, subsection }
+  return { drafts, add }
 }
 
 type Builder = ReturnType<typeof builder>
@@ -132,11 +157,15 @@ type Builder = ReturnType<typeof builder>
 const finish = (built: Builder, bounds: Bounds, title: string | undefined): StormOutline => {
   const maxSections = Math.max(1, count(bounds.maxSections, defaults.maxSections, 0))
   const maxSubsections = count(bounds.maxSubsections, defaults.maxSubsections, 0)
-  const sections: Array<Section> = []
-  for (const draft of built.drafts.values()) {
-    if (sections.length >= maxSections) break
-    sections.push({ title: draft.title, subsections: Array.from(draft.subsections.values()).slice(0, maxSubsections) })
-  }
+  const maxPoints = count(bounds.maxPoints, defaults.maxPoints, 0)
+  const first = (drafts: ReadonlyMap<string, Draft>, most: number) => Array.from(drafts.values()).slice(0, most)
+  const sections = first(built.drafts, maxSections).map((draft) => ({
+    title: draft.title,
+    subsections: first(draft.children, maxSubsections).map(({ children, title }) => ({
+      title,
+      points: first(children, maxPoints).map((point) => point.title)
+    }))
+  }))
   return title === undefined || title === "" ? { sections } : { title, sections }
 }
 
@@ -145,31 +174,31 @@ const field = (value: object, names: ReadonlyArray<string>): unknown => {
   return undefined
 }
 
-const titleFields = ["title", "section", "subsection", "name", "heading"]
-const childFields = ["subsections", "children", "items", "topics", "sections"]
+const titleFields = ["title", "section", "subsection", "name", "heading", "point"]
+const childFields = ["subsections", "children", "items", "topics", "sections", "points", "subsubsections"]
+
+const deeper = (level: Level): Level => (level === 1 ? 2 : 3)
 
 const fromJson = (value: unknown, into: Builder): string | undefined => {
-  const child = (one: unknown): void => {
-    const title = typeof one === "object" && one !== null ? field(one, titleFields) : one
-    if (typeof title === "string") into.subsection(title)
-  }
-  const children = (given: unknown): void => {
-    if (Array.isArray(given)) for (const one of given) child(one)
-    else if (typeof given === "object" && given !== null) for (const name of Object.keys(given)) into.subsection(name)
-  }
-  const sections = (list: ReadonlyArray<unknown>): void => {
-    for (const one of list) {
-      if (typeof one === "string") into.section(one)
-      else if (typeof one === "object" && one !== null) {
-        const title = field(one, titleFields)
-        if (typeof title !== "string") continue
-        into.section(title)
-        children(field(one, childFields))
+  const children = (level: Level, given: unknown): void => {
+    if (Array.isArray(given)) for (const one of given) child(level, one)
+    else if (typeof given === "object" && given !== null) {
+      for (const [name, below] of Object.entries(given)) {
+        into.add(level, name)
+        if (level < 3) children(deeper(level), below)
       }
     }
   }
+  const child = (level: Level, one: unknown): void => {
+    if (typeof one === "string") into.add(level, one)
+    if (typeof one !== "object" || one === null) return
+    const title = field(one, titleFields)
+    if (typeof title !== "string") return
+    into.add(level, title)
+    if (level < 3) children(deeper(level), field(one, childFields))
+  }
   if (Array.isArray(value)) {
-    sections(value)
+    children(1, value)
     return undefined
   }
   if (typeof value !== "object" || value === null) return undefined
@@ -177,31 +206,32 @@ const fromJson = (value: unknown, into: Builder): string | undefined => {
   if (typeof inner === "object" && inner !== null) return fromJson(inner, into)
   const list = field(value, ["sections", "outline", "children", "items"])
   if (Array.isArray(list)) {
-    sections(list)
+    children(1, list)
     const title = field(value, ["title", "topic"])
     return typeof title === "string" ? titleOf(title) : undefined
   }
   // A map of titles to what stands below them.
   for (const [title, below] of Object.entries(value)) {
     if (!Array.isArray(below) && (typeof below !== "object" || below === null)) continue
-    into.section(title)
-    children(below)
+    into.add(1, title)
+    children(2, below)
   }
   return undefined
 }
 
 interface Line {
-  readonly kind: "section" | "subsection" | "heading" | "numbered" | "bullet"
-  /** Of a heading its level, of a number like `1.2` how many parts it has. */
+  readonly kind: "marked" | "heading" | "numbered" | "bullet"
+  /** Of a marker its level, as of a heading; of a number like `1.2` how many parts it has. */
   readonly level: number
   readonly indent: number
   readonly text: string
 }
 
-const marked = /^(?:[-*+] |#{1,6} )?[*_]{0,2}(sub)?section(?: \d{1,3}(?:\.\d{1,3})?)?[*_]{0,2} ?: ?(?=\S)/i
+const marked =
+  /^(?:[-*+] |#{1,6} )?[*_]{0,2}(?:((?:sub-?){0,2})section|(point))(?: \d{1,3}(?:\.\d{1,3}){0,2})?[*_]{0,2} ?: ?(?=\S)/i
 const heading = /^(#{1,6})[ \t]+(?=\S)/
-const numbered = /^(?:(\d{1,3})[.)]|(\d{1,3}(?:\.\d{1,3}){1,5})[.)]?|[IVXLC]{1,6}[.)])[ \t]+(?=\S)/
-const lettered = /^[A-Za-z][.)][ \t]+(?=\S)/
+const numbered = /^(?:\(?(\d{1,3})[.)]|(\d{1,3}(?:\.\d{1,3}){1,5})[.)]?|[IVXLC]{1,6}[.)])[ \t]+(?=\S)/
+const lettered = /^(?:[A-Za-z]|[ivx]{2,5})[.)][ \t]+(?=\S)/
 const bullet = /^[-*+•–][ \t]+(?=\S)/
 
 const readLine = (raw: string): Line | undefined => {
@@ -210,8 +240,8 @@ const readLine = (raw: string): Line | undefined => {
   const indent = cut.length - text.length
   let match = marked.exec(text)
   if (match !== null) {
-    const kind = match[1] === undefined ? "section" : "subsection"
-    return { kind, level: 1, indent, text: text.slice(match[0].length) }
+    const level = match[2] === undefined ? 1 + (match[1]?.match(/sub/gi)?.length ?? 0) : 3
+    return { kind: "marked", level, indent, text: text.slice(match[0].length) }
   }
   match = heading.exec(text)
   if (match !== null) return { kind: "heading", level: match[1]!.length, indent, text: text.slice(match[0].length) }
@@ -228,12 +258,15 @@ const readLine = (raw: string): Line | undefined => {
   return undefined
 }
 
+const levelOf = (depth: number): Level => (depth <= 1 ? 1 : depth === 2 ? 2 : 3)
+
 const fromMarked = (lines: ReadonlyArray<Line>, into: Builder): undefined => {
-  for (const line of lines) {
-    if (line.kind === "section") into.section(line.text)
-    else if (line.kind === "subsection") into.subsection(line.text)
-  }
+  for (const line of lines) if (line.kind === "marked") into.add(levelOf(line.level), line.text)
 }
+
+/** The place of each of these among all of them, from 1: levels that are skipped are none. */
+const ranks = (values: ReadonlyArray<number>): ReadonlyMap<number, number> =>
+  new Map([...new Set(values)].sort((a, b) => a - b).map((value, at) => [value, at + 1]))
 
 /** One heading above all others is the title. */
 const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undefined => {
@@ -242,31 +275,44 @@ const fromHeadings = (lines: ReadonlyArray<Line>, into: Builder): string | undef
   const first = headings[0]!
   const alone = first.level === top && headings.length > 1 && headings.every((line, i) => i === 0 || line.level > top)
   const rest = alone ? headings.slice(1) : headings
-  const level = rest.reduce((least, line) => Math.min(least, line.level), 6)
-  // Lists below a heading are its subsections where it has no headings of its own.
-  const deeper = rest.some((line) => line.level > level)
-  let seen = false
+  const depths = ranks(rest.map(({ level }) => level))
+  let depth = 0
+  /** Indents of the list below a heading, from the outermost. */
+  let indents: Array<number> = []
   for (const line of lines) {
     if (alone && line === first) continue
     if (line.kind === "heading") {
-      seen = true
-      if (line.level === level) into.section(line.text)
-      else into.subsection(line.text)
-    } else if (seen && !deeper) into.subsection(line.text)
+      depth = depths.get(line.level) ?? 1
+      indents = []
+      into.add(levelOf(depth), line.text)
+    } else if (depth > 0 && depth < 3) {
+      // A list below a heading is a level below it, and what is indented in the list one more.
+      while (indents.length > 0 && indents.at(-1)! > line.indent + 1) indents.pop()
+      if (indents.length === 0 || line.indent > indents.at(-1)! + 1) indents.push(line.indent)
+      into.add(levelOf(depth + indents.length), line.text)
+    }
   }
   return alone ? titleOf(first.text) : undefined
 }
 
-/** What stands deeper than the first line of the list, by its number or by its indent, is a subsection. */
+/** How deep a line of a list stands says its number, where numbers have parts, and its indent. */
 const fromList = (lines: ReadonlyArray<Line>, into: Builder): undefined => {
   const isNumbered = lines.some((line) => line.kind === "numbered")
   const tops = lines.filter((line) => !isNumbered || line.kind === "numbered")
-  const indent = tops.reduce((least, line) => Math.min(least, line.indent), LINE_MAX)
+  const least = tops.reduce((least, line) => Math.min(least, line.indent), LINE_MAX)
   const level = tops.reduce((least, line) => Math.min(least, line.level), LINE_MAX)
+  /** The lines that what comes next may stand below. */
+  const open: Array<{ readonly indent: number; readonly depth: number }> = []
   for (const line of lines) {
-    const top = (!isNumbered || line.kind === "numbered") && line.level === level && line.indent <= indent + 1
-    if (top) into.section(line.text)
-    else into.subsection(line.text)
+    const isTop = (!isNumbered || line.kind === "numbered") && line.level === level && line.indent <= least + 1
+    if (isTop) open.length = 0
+    while (open.length > 1 && open.at(-1)!.indent > line.indent + 1) open.pop()
+    const above = open.at(-1)
+    const byNumber = line.kind === "numbered" && line.level > level ? 1 + line.level - level : undefined
+    const isBelow = above !== undefined && (line.indent > above.indent + 1 || open.length === 1)
+    const depth = isTop || above === undefined ? 1 : (byNumber ?? (isBelow ? above.depth + 1 : above.depth))
+    if (isTop || isBelow || byNumber !== undefined) open.push({ indent: line.indent, depth })
+    into.add(levelOf(depth), line.text)
   }
 }
 
@@ -276,7 +322,7 @@ const failure = (issue: PlanIssue): Either.Either<never, PlanError> =>
       strategyName: "storm",
       issues: [issue],
       message: `The outline cannot be used: ${issue.message}`,
-      hint: "Write each section as SECTION: <title>, and what it covers as SUBSECTION: <title> below it"
+      hint: "Write each section as SECTION: <title>, and what it covers as SUBSECTION: <title> and POINT: <title> below it"
     })
   )
 
@@ -284,11 +330,11 @@ const failure = (issue: PlanIssue): Either.Either<never, PlanError> =>
 const isOutline = (built: Builder, isList: boolean): boolean => {
   const first = built.drafts.values().next()
   if (first.done === true) return false
-  return !isList || built.drafts.size > 1 || first.value.subsections.size > 0
+  return !isList || built.drafts.size > 1 || first.value.children.size > 0
 }
 
 /**
- * An outline out of a text: JSON, `SECTION:` and `SUBSECTION:` lines, Markdown headings, or a numbered or bulleted list. Whatever else the
+ * An outline out of a text: JSON, `SECTION:`, `SUBSECTION:` and `POINT:` lines, Markdown headings, or a numbered or bulleted list. Whatever else the
  * text says is passed over; sections named twice are one, and so are subsections within theirs. A text without an outline is a `PlanError`.
  * Takes time linear in the text.
  *
@@ -312,8 +358,8 @@ export const parse = (text: string, bounds: Bounds = {}): Either.Either<StormOut
   }
   const built = builder()
   const kinds = new Set(lines.map((line) => line.kind))
-  const isList = !kinds.has("section") && !kinds.has("heading")
-  const title = kinds.has("section")
+  const isList = !kinds.has("marked") && !kinds.has("heading")
+  const title = kinds.has("marked")
     ? fromMarked(lines, built)
     : kinds.has("heading")
       ? fromHeadings(lines, built)
@@ -333,6 +379,18 @@ export const render = (outline: StormOutline): string =>
   outline.sections
     .flatMap((section) => [
       `SECTION: ${section.title}`,
-      ...section.subsections.map((subsection) => `SUBSECTION: ${subsection}`)
+      ...section.subsections.flatMap(({ points, title }) => [
+        `SUBSECTION: ${title}`,
+        ...points.map((point) => `POINT: ${point}`)
+      ])
     ])
     .join("\n")
+
+/**
+ * A subsection with its points, on one line.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const subsectionText = ({ points, title }: Subsection): string =>
+  points.length === 0 ? title : `${title}: ${points.join(", ")}`

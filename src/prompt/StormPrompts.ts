@@ -20,10 +20,11 @@ export const GenerateOutline = PromptStep.make({
   name: "GenerateOutline",
   role: "thinking",
   variables: ["topic"],
-  textFormat: `One line for each section and one for each subsection below it, nothing else:
+  textFormat: `One line for each section, one for each subsection below it, and one for each point of a subsection, nothing else:
 
 SECTION: title of the section
-SUBSECTION: title of what it covers`,
+SUBSECTION: title of what it covers
+POINT: what the subsection must say`,
   system: {
     role: "You are an editor. You draft the outline of a thorough, neutral article before anything was researched for it.",
     process: [
@@ -41,6 +42,7 @@ SUBSECTION: title of what it covers`,
 
 SECTION: How tides are turned into power
 SUBSECTION: Barrages
+POINT: The first barrage
 SUBSECTION: Turbines in the stream
 SECTION: Costs and yield
 SECTION: Effects on the coast`

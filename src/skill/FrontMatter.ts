@@ -204,6 +204,67 @@ export const toJson = (value: Value): unknown => {
   }
 }
 
+/** A longer block is left to the parser, which bounds it. */
+const MAX_PLAIN = 4096
+
+const plainKey = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+// Text on one line of which YAML means nothing else; `: ` and ` #` are looked for apart.
+const plainText = /^[A-Za-z0-9(][\x20-\x7e\xa1-\u167f\u2010-\u2027\u3001-\ud7ff]*$/
+
+/** The scalar that stands behind a key, blanks around it taken off; `undefined` where only the parser knows. */
+const plainScalar = (text: string): string | undefined => {
+  let from = 0
+  let to = text.length
+  while (from < to && text[from] === " ") from++
+  while (to > from && text[to - 1] === " ") to--
+  const value = text.slice(from, to)
+  const quote = value[0]
+  if (quote === '"' || quote === "'") {
+    const inner = value.slice(1, -1)
+    const isWhole = value.length > 1 && value.endsWith(quote) && plainText.test(`a${inner}`)
+    return isWhole && !inner.includes(quote) && !(quote === '"' && inner.includes("\\")) ? inner : undefined
+  }
+  if (value === "") return ""
+  const isPlain = plainText.test(value) && !value.includes(": ") && !value.includes(" #") && !value.endsWith(":")
+  return isPlain ? value : undefined
+}
+
+/**
+ * The entries of a block of which every line is `key: value`, one level below a key that has no value of its own: what most files have, and what
+ * the parser would give for it. `undefined` for every other block.
+ *
+ * @since 0.1.0
+ * @category parsing
+ */
+export const plain = (yaml: string): ReadonlyArray<Entry> | undefined => {
+  if (yaml.length > MAX_PLAIN) return undefined
+  const entries: Array<Entry> = []
+  let inner: Array<Entry> = []
+  let isOpen = false
+  for (const [at, line] of yaml.split("\n").entries()) {
+    if (line === "") continue
+    const isInner = line.startsWith("  ")
+    const colon = line.indexOf(":")
+    const key = line.slice(isInner ? 2 : 0, Math.max(0, colon))
+    const rest = line.slice(colon + 1)
+    const text = rest === "" || rest[0] === " " ? plainScalar(rest) : undefined
+    if (text === undefined || (isInner && !isOpen) || !plainKey.test(key)) return undefined
+    const value: Value = { _tag: "Text", text }
+    if (isInner) {
+      inner.push({ key, value, line: at + 2 })
+      continue
+    }
+    isOpen = rest.trim() === ""
+    inner = []
+    entries.push({ key, value: isOpen ? { _tag: "Map", entries: inner } : value, line: at + 2 })
+  }
+  return entries.map((entry) =>
+    entry.value._tag === "Map" && entry.value.entries.length === 0
+      ? { ...entry, value: { _tag: "Text", text: "" } }
+      : entry
+  )
+}
+
 /**
  * Reads the block. Never throws.
  *
@@ -211,6 +272,17 @@ export const toJson = (value: Value): unknown => {
  * @category parsing
  */
 export const read = (yaml: string): Content => {
+  const entries = plain(yaml)
+  return entries === undefined ? parse(yaml) : { entries, broken: [], unusual: [] }
+}
+
+/**
+ * Reads the block with the parser of the package, whatever stands in it.
+ *
+ * @since 0.1.0
+ * @category parsing
+ */
+export const parse = (yaml: string): Content => {
   const broken: Array<Problem> = []
   const unusual: Array<Problem> = []
   const excess = tooMuch(yaml)

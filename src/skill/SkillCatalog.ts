@@ -157,7 +157,7 @@ const distrusted = (skill: LoadedSkill): SkillTrust.SkillTrustError =>
     hint: "Go on without it"
   })
 
-/** The first of each name, without those that are not trusted; `known` are decisions that still hold. */
+/** The first trusted one of each name: one that is not trusted hides no other. `known` are decisions that still hold. */
 const admitted = Effect.fnUntraced(function* (
   skills: ReadonlyArray<LoadedSkill>,
   trust: SkillTrust.Service,
@@ -172,12 +172,13 @@ const admitted = Effect.fnUntraced(function* (
       yield* warn("There are two skills of one name: the first is used", { skill: SkillText.name(name) })
       continue
     }
-    names.add(name)
     const identity = identityOf(skill)
     const isTrusted = known.get(identity) ?? (yield* trust.isTrusted(skill))
     decisions.set(identity, isTrusted)
-    if (isTrusted) accepted.push(skill)
-    else yield* warn("A skill is not trusted and left out", { skill: SkillText.name(name) })
+    if (isTrusted) {
+      names.add(name)
+      accepted.push(skill)
+    } else yield* warn("A skill is not trusted and left out", { skill: SkillText.name(name) })
   }
   return { decisions, accepted }
 })
@@ -293,7 +294,7 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
   })
 
 /**
- * A catalogue of these skills, in this order; of two that have one name the first counts. Fails when it cannot be found out whether they are
+ * A catalogue of these skills, in this order; of two that have one name the first that is trusted counts. Fails when it cannot be found out whether they are
  * trusted; those that are not are left out.
  *
  * @since 0.1.0

@@ -5,10 +5,11 @@
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"
-import type { PlatformError } from "@effect/platform/Error"
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as FolderLook from "./FolderLook.js"
 
 /**
  * @since 0.1.0
@@ -41,102 +42,20 @@ export interface Content {
   readonly problems: ReadonlyArray<Problem>
 }
 
-/**
- * By code point, whatever the locale.
- *
- * @since 0.1.0
- * @category ordering
- */
-export const byCodePoint = (a: string, b: string): number => {
-  const length = Math.min(a.length, b.length)
-  for (let i = 0; i < length; i++) {
-    const x = a.charCodeAt(i)
-    const y = b.charCodeAt(i)
-    if (x === y) continue
-    // Surrogates stand for code points above all others.
-    const isXHigh = x >= 0xd800 && x <= 0xdfff
-    const isYHigh = y >= 0xd800 && y <= 0xdfff
-    return isXHigh === isYHigh ? x - y : isXHigh ? 1 : -1
-  }
-  return a.length - b.length
-}
-
-/**
- * What an entry of a folder is, `folder` being the folder's real path. `Outside`: a link that leaves `root`, or leads nowhere.
- *
- * @since 0.1.0
- * @category models
- */
-export type Kind =
-  | { readonly _tag: "File"; readonly path: string; readonly size: number }
-  | { readonly _tag: "Folder"; readonly path: string }
-  | {
-      readonly _tag: "Link"
-      readonly path: string
-      readonly target: string
-      readonly type: "File" | "Folder" | "Other"
-    }
-  | { readonly _tag: "Outside"; readonly path: string }
-  | { readonly _tag: "Other"; readonly path: string }
-
-/**
- * Whether a path is `root` or lies below it; both are real.
- *
- * @since 0.1.0
- * @category paths
- */
-export const isWithin = (path: Path.Path, root: string, target: string): boolean => {
-  const relative = path.relative(root, target)
-  return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
-}
-
-const unresolved: ReadonlySet<string> = new Set(["NotFound", "BadResource", "Unknown"])
-
-/**
- * Looks at an entry without following it out of `root`.
- *
- * @since 0.1.0
- * @category paths
- */
-export const kindOf = (
-  fs: FileSystem.FileSystem,
-  path: Path.Path,
-  root: string,
-  folder: string,
-  name: string
-): Effect.Effect<Kind, PlatformError> => {
-  const at = path.join(folder, name)
-  return Effect.flatMap(Effect.either(fs.realPath(at)), (real) => {
-    if (real._tag === "Left") {
-      // What is listed and has no real path is a link to nothing or to itself, or it is gone, or nobody may look at it.
-      return real.left._tag === "SystemError" && unresolved.has(real.left.reason)
-        ? Effect.succeed<Kind>({ _tag: "Outside", path: at })
-        : Effect.fail(real.left)
-    }
-    const target = real.right
-    if (target !== at && !isWithin(path, root, target)) return Effect.succeed<Kind>({ _tag: "Outside", path: at })
-    return Effect.map(fs.stat(target), (info): Kind => {
-      const type = info.type === "File" ? "File" : info.type === "Directory" ? "Folder" : "Other"
-      if (target !== at) return { _tag: "Link", path: at, target, type }
-      return type === "File" ? { _tag: "File", path: at, size: Number(info.size) } : { _tag: type, path: at }
-    })
-  })
-}
-
 /** Each part with its length before it: no two lists of parts give the same bytes. */
 const hasher = () => {
   const hash = createHash("sha256")
-  const part = (bytes: Uint8Array): void => {
-    const length = new DataView(new ArrayBuffer(8))
-    length.setBigUint64(0, BigInt(bytes.length))
-    hash.update(new Uint8Array(length.buffer)).update(bytes)
-  }
-  const encoder = new TextEncoder()
   return {
     add: (kind: string, name: string, content: Uint8Array | string): void => {
-      part(encoder.encode(kind))
-      part(encoder.encode(name))
-      part(typeof content === "string" ? encoder.encode(content) : content)
+      const bytes = typeof content === "string" ? Buffer.from(content) : content
+      const [kindBytes, nameBytes] = [Buffer.byteLength(kind), Buffer.byteLength(name)]
+      const head = Buffer.alloc(24 + kindBytes + nameBytes)
+      head.writeBigUInt64BE(BigInt(kindBytes), 0)
+      head.write(kind, 8)
+      head.writeBigUInt64BE(BigInt(nameBytes), 8 + kindBytes)
+      head.write(name, 16 + kindBytes)
+      head.writeBigUInt64BE(BigInt(bytes.length), 16 + kindBytes + nameBytes)
+      hash.update(head).update(bytes)
     },
     digest: () => hash.digest("hex")
   }
@@ -153,10 +72,16 @@ export const read = Effect.fnUntraced(function* (
   fs: FileSystem.FileSystem,
   path: Path.Path,
   root: string,
-  limits: Limits
+  limits: Limits,
+  options: {
+    readonly look: FolderLook.FolderLook
+    /** Files that were read, by path: what was looked at is what is hashed. */
+    readonly known?: ReadonlyMap<string, Uint8Array> | undefined
+  }
 ): Effect.fn.Return<Content> {
+  const { known, look } = options
   const problems: Array<Problem> = []
-  const found: Array<{ readonly name: string; readonly kind: Kind }> = []
+  const found: Array<{ readonly name: string; readonly kind: FolderLook.Kind }> = []
   const problem = (rule: Problem["rule"], message: string): void => {
     if (problems.length < 64) problems.push({ rule, message })
   }
@@ -166,19 +91,19 @@ export const read = Effect.fnUntraced(function* (
   let seen = 0
   let isFull = false
   for (let folder = folders.pop(); folder !== undefined && !isFull; folder = folders.pop()) {
-    const listed = yield* Effect.either(fs.readDirectory(folder.at))
+    const listed = yield* Effect.either(look.list(folder.at))
     if (listed._tag === "Left") {
       problem("folder", `The folder ${told(folder.name)} cannot be read`)
       continue
     }
-    for (const entry of [...listed.right].sort(byCodePoint)) {
+    for (const entry of listed.right) {
       const name = folder.name === "" ? entry : `${folder.name}/${entry}`
       if (++seen > limits.maxFiles) {
         problem("limit", `There are more than ${limits.maxFiles} files and folders; changes in the rest go unnoticed`)
         isFull = true
         break
       }
-      const kind = yield* Effect.either(kindOf(fs, path, root, folder.at, entry))
+      const kind = yield* Effect.either(look.kind(root, folder.at, entry))
       if (kind._tag === "Left") {
         problem("folder", `${told(name)} cannot be read`)
       } else if (kind.right._tag !== "Folder") {
@@ -190,7 +115,7 @@ export const read = Effect.fnUntraced(function* (
       }
     }
   }
-  found.sort((a, b) => byCodePoint(a.name, b.name))
+  found.sort((a, b) => FolderLook.byCodePoint(a.name, b.name))
 
   const files: Array<string> = []
   const hash = hasher()
@@ -199,12 +124,17 @@ export const read = Effect.fnUntraced(function* (
     switch (kind._tag) {
       case "File": {
         files.push(name)
-        bytes += kind.size
-        if (bytes > limits.maxBytes) {
-          hash.add("size", name, String(kind.size))
+        const size = yield* Effect.either(look.size(kind.path))
+        bytes += size._tag === "Right" ? size.right : 0
+        if (size._tag === "Right" && bytes > limits.maxBytes) {
+          hash.add("size", name, String(size.right))
           continue
         }
-        const content = yield* Effect.either(fs.readFile(kind.path))
+        const held = known?.get(kind.path)
+        const content =
+          size._tag === "Left" || held === undefined
+            ? yield* Effect.either(Effect.zipRight(size, fs.readFile(kind.path)))
+            : Either.right(held)
         if (content._tag === "Right") {
           hash.add("file", name, content.right)
         } else {

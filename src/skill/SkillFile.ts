@@ -13,6 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
+import * as FolderLook from "./FolderLook.js"
 import * as SkillContent from "./SkillContent.js"
 import { examine, MAX_SIZE, type Outcome } from "./SkillFileRules.js"
 
@@ -267,6 +268,20 @@ export const render = (file: SkillFile): string => {
  */
 export const names = ["SKILL.md", "skill.md"] as const
 
+/** What a scan knows of a folder before it is read. */
+interface Seen {
+  readonly look?: FolderLook.FolderLook | undefined
+  /** The real path of the folder. */
+  readonly real?: string | undefined
+}
+
+const isEncoded = (bytes: Uint8Array): boolean =>
+  Either.isRight(Either.try(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes)))
+
+/** Where a link within the folder leads: a real path. */
+const linked = (look: FolderLook.FolderLook, path: Path.Path, root: string, target: string) =>
+  look.kind(root, path.dirname(target), path.basename(target))
+
 interface Reading {
   readonly outcome: Outcome
   readonly directory: string
@@ -275,35 +290,44 @@ interface Reading {
 
 const readFolder = Effect.fnUntraced(function* (
   directory: string,
-  options: ReadOptions | undefined
+  options: (ReadOptions & Seen) | undefined
 ): Effect.fn.Return<Reading, SkillFileError, FileSystem.FileSystem | Path.Path> {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const given = path.resolve(directory)
   const unusable = (rule: Rule, message: string) => failure([{ rule, message }], given)
 
-  const root = yield* Effect.mapError(fs.realPath(given), () => unusable("folder", "There is no such folder"))
-  const listed = yield* Effect.mapError(fs.readDirectory(root), () => unusable("folder", "The folder cannot be read"))
+  const root =
+    options?.real ?? (yield* Effect.mapError(fs.realPath(given), () => unusable("folder", "There is no such folder")))
+  const look = options?.look ?? (yield* FolderLook.make(fs, path, root))
+  const listed = yield* Effect.mapError(look.list(root), () => unusable("folder", "The folder cannot be read"))
   const name = names.find((candidate) => listed.includes(candidate))
   if (name === undefined) return yield* unusable("folder", "The folder has no SKILL.md")
   const unread = () => unusable("folder", `${name} cannot be read`)
-  const kind = yield* Effect.mapError(SkillContent.kindOf(fs, path, root, root, name), unread)
+  const kind = yield* Effect.mapError(look.kind(root, root, name), unread)
   if (kind._tag === "Outside")
     return yield* unusable("link", `${name} is a link that leaves the folder or leads nowhere`)
-  const target = kind._tag === "Link" ? kind.target : kind.path
-  const info = yield* Effect.mapError(fs.stat(target), unread)
-  if (info.type !== "File") return yield* unusable("folder", `${name} is no file`)
+  const file = kind._tag === "Link" ? yield* Effect.mapError(linked(look, path, root, kind.target), unread) : kind
+  if (file._tag !== "File") return yield* unusable("folder", `${name} is no file`)
+  const size = yield* Effect.mapError(look.size(file.path), unread)
   // A character takes 4 bytes at most, so nothing larger can pass.
-  if (info.size > BigInt(4 * MAX_SIZE)) return yield* unusable("size", `${name} is larger than ${4 * MAX_SIZE} bytes`)
-  const bytes = yield* Effect.mapError(fs.readFile(target), unread)
+  if (size > 4 * MAX_SIZE) return yield* unusable("size", `${name} is larger than ${4 * MAX_SIZE} bytes`)
+  const bytes = yield* Effect.mapError(fs.readFile(file.path), unread)
   const text = new TextDecoder().decode(bytes)
   const outcome = examine(text, { folderName: path.basename(given) })
-  const isUtf8 = Either.isRight(Either.try(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes)))
-  const content = yield* SkillContent.read(fs, path, root, {
-    maxFiles: options?.maxFiles ?? 1000,
-    maxBytes: options?.maxBytes ?? 32 * 1024 * 1024,
-    maxDepth: options?.maxDepth ?? 16
-  })
+  // Only what is no UTF-8, or says so itself, has a replacement character.
+  const isUtf8 = !text.includes("\ufffd") || isEncoded(bytes)
+  const content = yield* SkillContent.read(
+    fs,
+    path,
+    root,
+    {
+      maxFiles: options?.maxFiles ?? 1000,
+      maxBytes: options?.maxBytes ?? 32 * 1024 * 1024,
+      maxDepth: options?.maxDepth ?? 16
+    },
+    { look, known: new Map([[file.path, bytes]]) }
+  )
   const encoding: ReadonlyArray<Issue> = isUtf8 ? [] : [{ rule: "encoding", message: `${name} is not UTF-8` }]
   return {
     outcome: { ...outcome, issues: [...outcome.issues, ...encoding, ...content.problems] },
@@ -314,7 +338,7 @@ const readFolder = Effect.fnUntraced(function* (
 
 const read = (
   directory: string,
-  options: ReadOptions | undefined,
+  options: (ReadOptions & Seen) | undefined,
   isStrict: boolean
 ): Effect.Effect<LoadedSkill, SkillFileError, FileSystem.FileSystem | Path.Path> =>
   Effect.flatMap(readFolder(directory, options), ({ content, directory, outcome: { file, issues } }) =>
@@ -350,3 +374,17 @@ export const load = (
   directory: string,
   options?: ReadOptions | undefined
 ): Effect.Effect<LoadedSkill, SkillFileError, FileSystem.FileSystem | Path.Path> => read(directory, options, false)
+
+/**
+ * `load` for a folder that was looked at: nothing of it is looked at again.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category reading
+ */
+export const loadSeen = (
+  directory: string,
+  options: ReadOptions | undefined,
+  seen: Required<Seen>
+): Effect.Effect<LoadedSkill, SkillFileError, FileSystem.FileSystem | Path.Path> =>
+  read(directory, { ...options, ...seen }, false)

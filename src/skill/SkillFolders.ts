@@ -22,6 +22,7 @@ import * as SkillArguments from "./SkillArguments.js"
 import { FOLDER_CATEGORY } from "./SkillDefinition.js"
 import type { Issue, LoadedSkill, ReadOptions } from "./SkillFile.js"
 import * as SkillRegistry from "./SkillRegistry.js"
+import type { SkillTrustError } from "./SkillTrust.js"
 
 /**
  * @since 0.1.0
@@ -41,6 +42,11 @@ export interface ScanOptions {
   readonly maxEntries?: number | undefined
   /** How much of each skill is read. */
   readonly read?: ReadOptions | undefined
+  /**
+   * Whether a skill that was found below a path (as `paths` has it) takes part. Asked for the first of each name that is left; one that is
+   * refused hides no other. Default: all do.
+   */
+  readonly admit?: ((skill: LoadedSkill, path: string) => Effect.Effect<boolean, SkillTrustError>) | undefined
 }
 
 /**
@@ -52,13 +58,14 @@ export interface ScanOptions {
  * - `Unreadable`: a path, folder or entry cannot be read
  * - `Home`: `~` stands for nothing
  * - `Limit`: there is more than is looked at
+ * - `Untrusted`: `admit` refuses the skill
  * - `NotRegistered`: the registry has a skill of this name that does not come from here, or refuses this one
  *
  * @since 0.1.0
  * @category models
  */
 export interface Problem {
-  readonly reason: "Malformed" | "Duplicate" | "Link" | "Unreadable" | "Home" | "Limit" | "NotRegistered"
+  readonly reason: "Malformed" | "Duplicate" | "Link" | "Unreadable" | "Home" | "Limit" | "Untrusted" | "NotRegistered"
   readonly path: string
   readonly message: string
   readonly skillName?: string | undefined

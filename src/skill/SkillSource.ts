@@ -153,7 +153,14 @@ const events: { readonly [Reason in SkillSourceError["reason"]]: string } = {
   NotRegistered: "skills_not_registered"
 }
 
-const warn = (problem: SkillSourceError): Effect.Effect<void> =>
+/**
+ * Logs a problem with its hint, as `register` does.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category registration
+ */
+export const warn = (problem: SkillSourceError): Effect.Effect<void> =>
   Effect.annotateLogs(
     Effect.logWarning(problem.hint === undefined ? problem.message : `${problem.message}. ${problem.hint}`),
     { module: "SkillSource", event: events[problem.reason], source: problem.source }

@@ -7,8 +7,8 @@
  *
  * @since 0.1.0
  */
-import type * as FileSystem from "@effect/platform/FileSystem"
-import type * as Path from "@effect/platform/Path"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
 import type * as ConfigError from "effect/ConfigError"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -61,7 +61,8 @@ export class Skills extends Context.Tag("effect-lexigram/skill/Skills")<Skills, 
  * @since 0.1.0
  * @category models
  */
-export interface FolderOptions extends Omit<SkillFolders.RegisterOptions, "paths" | "allowedScriptTypes" | "around"> {
+export interface FolderOptions
+  extends Omit<SkillFolders.RegisterOptions, "paths" | "admit" | "allowedScriptTypes" | "around"> {
   /** Follows what happens to the folders. Default false: they are looked at once. */
   readonly watch?: boolean | undefined
 }
@@ -87,7 +88,10 @@ export interface Collaborators {
   readonly cache?: Layer.Layer<CacheBackend.CacheBackend, any, any> | undefined
   /** What runs the scripts of folders. Default: nothing does. */
   readonly scripts?: Layer.Layer<ScriptRunner.ScriptRunner, any, any> | undefined
-  /** Which folders may be used: asked at each execution. Default: all. */
+  /**
+   * Which folders may be used: asked at each execution, and about skills of the project before they are registered. Default: all but those of
+   * the project, which are not looked at.
+   */
   readonly trust?: Layer.Layer<SkillTrust.SkillTrust, any, any> | undefined
   /** How the modules of `scanPackages` are loaded. */
   readonly discovery?: Omit<ModuleDiscovery.Options, "name"> | undefined
@@ -182,7 +186,8 @@ const reasons: { readonly [Reason in SkillFolders.Problem["reason"]]: SkillSourc
   NotRegistered: "NotRegistered",
   Unreadable: "Unavailable",
   Home: "Unavailable",
-  Limit: "Unavailable"
+  Limit: "Unavailable",
+  Untrusted: "Refused"
 }
 
 const FOLDERS = "folders"
@@ -199,13 +204,52 @@ const reportOf = ({ problems, skills }: SkillFolders.Scan): SkillSource.Report =
   }
 }
 
-const folders = (config: SkillsConfig.SkillsConfig, given: FolderOptions | undefined) =>
+/** Asks about skills of the project. A refusal holds for the content: a folder that changed is asked about again. */
+const admitting = (trust: SkillTrust.Service, places: ReadonlyArray<SkillsConfig.Place>) => {
+  const strange = new Set(places.filter(({ origin }) => origin === "project").map(({ path }) => path))
+  const refused = new Set<string>()
+  return (skill: LoadedSkill, path: string): Effect.Effect<boolean, SkillTrust.SkillTrustError> =>
+    Effect.suspend(() => {
+      if (!strange.has(path)) return Effect.succeed(true)
+      const key = JSON.stringify([skill.file.name, skill.directory, skill.hash])
+      if (refused.has(key)) return Effect.succeed(false)
+      return Effect.tap(trust.isTrusted(skill), (isTrusted) => Effect.sync(() => isTrusted || refused.add(key)))
+    })
+}
+
+/** Folders of the project that nothing is read from, because nobody says what of them is trusted. */
+const passedOver = (places: ReadonlyArray<SkillsConfig.Place>) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const there = yield* Effect.filter(places, (place) =>
+      Effect.orElseSucceed(fs.exists(path.resolve(place.path)), () => false)
+    )
+    const problems = there.map(
+      ({ path }) =>
+        new SkillSource.SkillSourceError({
+          source: FOLDERS,
+          reason: "Refused",
+          subject: path,
+          message: `The skills of the project in ${path} are left out: nobody says which are trusted`,
+          hint: 'Give `Skills.layer` a `trust`, for example `SkillLock.layer`, or set `projectSkills: "off"`'
+        })
+    )
+    yield* Effect.forEach(problems, SkillSource.warn, { discard: true })
+    return problems
+  })
+
+const folders = (config: SkillsConfig.SkillsConfig, given: FolderOptions | undefined, hasTrust: boolean) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<SkillTrust.SkillTrust | FileSystem.FileSystem | Path.Path>()
+    const all = SkillsConfig.placesOf(config)
+    const places = hasTrust ? all : all.filter(({ origin }) => origin !== "project")
+    const left = hasTrust ? [] : yield* passedOver(all.filter(({ origin }) => origin === "project"))
     const { scan } = yield* SkillFolders.register({
       ...given,
       watch: given?.watch ?? false,
-      paths: SkillsConfig.pathsOf(config),
+      paths: places.map(({ path }) => path),
+      admit: admitting(yield* SkillTrust.SkillTrust, places),
       allowedScriptTypes: config.allowedScriptTypes,
       traits: traitsOf(config, given?.traits),
       around: (skill, execute) =>
@@ -216,7 +260,10 @@ const folders = (config: SkillsConfig.SkillsConfig, given: FolderOptions | undef
             : Effect.flatMap(execute, (output) => Effect.provide(FolderExecution.withContents(skill, output), context))
         )
     })
-    return Effect.map(scan, reportOf)
+    return Effect.map(scan, (scan) => {
+      const report = reportOf(scan)
+      return { ...report, problems: [...report.problems, ...left] }
+    })
   })
 
 const checkOf =
@@ -237,7 +284,7 @@ const populate = (config: SkillsConfig.SkillsConfig, given: Collaborators) =>
     const reports = read.map((report) => Effect.succeed(report))
     const checks = read.map((report) => checkOf(report.source, Effect.succeed(report))(name))
     if (config.enableSkillSources) {
-      const report = yield* folders(config, given.folders)
+      const report = yield* folders(config, given.folders, given.trust !== undefined)
       reports.push(report)
       checks.push(checkOf(FOLDERS, report)(name))
     }

@@ -50,6 +50,34 @@ export const directories = {
 } as const
 
 /**
+ * Where a project keeps skills of its own, from the working directory. Whoever wrote the project wrote them: nothing of them is shown to a
+ * model before `SkillTrust` accepts it.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const projectDirectories = ["./.claude/skills", "./.agents/skills"] as const
+
+/**
+ * Where a folder of skills is known from: named in the configuration, kept by an assistant of the user, or part of the project.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Origin = "configured" | "assistant" | "project"
+
+/**
+ * A path to look for skills below.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Place {
+  readonly path: string
+  readonly origin: Origin
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -121,6 +149,11 @@ export const SkillsConfig = Schema.Struct({
   enabledDirectories: Schema.Array(Schema.Literal(...assistants)).annotations(
     says(`must be a list of ${assistants.join(", ")}`)
   ),
+  /**
+   * Skills of the project (`projectDirectories`), each only once `SkillTrust` accepts it: not looked at, behind all other folders, or before
+   * them. Of two skills of one name that of the earlier folder counts; one that is not trusted hides no other.
+   */
+  projectSkills: Schema.Literal("off", "last", "first").annotations(says('must be "off", "last" or "first"')),
   /** How long a script of a skill may run. */
   scriptTimeoutSeconds: seconds(0),
   /** Scripts that may be run, by the ends of their names; none: no script is run. */
@@ -158,6 +191,7 @@ export const defaults: SkillsConfig = {
   enableSkillSources: true,
   skillPaths: [directories.claude_code, directories.opencode, directories.custom],
   enabledDirectories: assistants,
+  projectSkills: "last",
   scriptTimeoutSeconds: 30,
   allowedScriptTypes: ["py", "sh", "js"],
   lazyLoadContext: true
@@ -170,17 +204,36 @@ export const defaults: SkillsConfig = {
 export type Options = { readonly [K in keyof SkillsConfig]?: SkillsConfig[K] | undefined }
 
 /**
- * Where folders with a SKILL.md are looked for, in this order, each path once.
+ * Where folders with a SKILL.md are looked for, each path once. The order is the precedence: of two skills of one name that of the earlier
+ * place counts. `skillPaths` come before the folders of assistants, those of the project last or first, as `projectSkills` says.
  *
  * @since 0.1.0
  * @category accessors
  */
-export const pathsOf = ({
+export const placesOf = ({
   enabledDirectories,
+  projectSkills,
   skillPaths
-}: Pick<SkillsConfig, "enabledDirectories" | "skillPaths">): ReadonlyArray<string> => [
-  ...new Set([...skillPaths, ...enabledDirectories.map((assistant) => directories[assistant])])
-]
+}: Pick<SkillsConfig, "enabledDirectories" | "projectSkills" | "skillPaths">): ReadonlyArray<Place> => {
+  const of = (origin: Origin, paths: ReadonlyArray<string>): ReadonlyArray<Place> =>
+    paths.map((path) => ({ path, origin }))
+  const own = [
+    ...of("configured", skillPaths),
+    ...of(
+      "assistant",
+      enabledDirectories.map((assistant) => directories[assistant])
+    )
+  ]
+  const project = projectSkills === "off" ? [] : of("project", projectDirectories)
+  const places = new Map<string, Place>()
+  for (const place of projectSkills === "first" ? [...project, ...own] : [...own, ...project]) {
+    const known = places.get(place.path)
+    // A path that the configuration names itself is no stranger's.
+    if (known === undefined) places.set(place.path, place)
+    else if (known.origin === "project") places.set(place.path, place)
+  }
+  return [...places.values()]
+}
 
 const check = FlatConfig.checking(SkillsConfig, defaults)
 
@@ -228,6 +281,7 @@ const fields = {
   enableSkillSources: flag("enableSkillSources"),
   skillPaths: list("skillPaths"),
   enabledDirectories: words("enabledDirectories"),
+  projectSkills: word("projectSkills"),
   scriptTimeoutSeconds: number("scriptTimeoutSeconds"),
   allowedScriptTypes: words("allowedScriptTypes"),
   lazyLoadContext: flag("lazyLoadContext")

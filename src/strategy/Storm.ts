@@ -95,6 +95,8 @@ export interface Options extends Reasoning.Options {
   readonly maxSections?: number | undefined
   /** Subsections of one section at most; default 6. */
   readonly maxSubsections?: number | undefined
+  /** Points of one subsection at most; default 6. */
+  readonly maxPoints?: number | undefined
   /** Sources that a section is written, or a question answered from, at most; default 8. */
   readonly sourcesPerSection?: number | undefined
   /** Characters of one source that are kept; default 2,000. */
@@ -151,6 +153,7 @@ export interface Config extends StormCalls.Limit {
   readonly maxQueries: number
   readonly maxSections: number
   readonly maxSubsections: number
+  readonly maxPoints: number
   readonly sourcesPerSection: number
   readonly sourceMaxChars: number
   readonly retrieval: ReadonlyArray<string> | undefined
@@ -167,6 +170,7 @@ const configOf = (options: Options): Config => ({
   maxQueries: count(options.maxQueries, defaults.maxQueries, 1),
   maxSections: count(options.maxSections, defaults.maxSections, 1),
   maxSubsections: count(options.maxSubsections, defaults.maxSubsections, 0),
+  maxPoints: count(options.maxPoints, defaults.maxPoints, 0),
   sourcesPerSection: count(options.sourcesPerSection, defaults.sourcesPerSection, 1),
   sourceMaxChars: count(options.sourceMaxChars, defaults.sourceMaxChars, 1),
   retrieval: options.retrieval,

@@ -163,7 +163,7 @@ export const question: ReplyForm.ReplyForm<string | undefined> = refine(question
 const outlineSchema = ReplyForm.make({
   name: "outline",
   schema: Schema.Struct({
-    sections: Schema.Array(Schema.Struct({ title: Schema.String, subsections: Schema.Array(Schema.String) }))
+    sections: Schema.Array(StormOutline.Section)
   })
 })
 

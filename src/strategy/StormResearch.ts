@@ -151,7 +151,8 @@ export const generateQuestions = (config: Config) => (state: State) =>
     const active = state.conversations.flatMap(({ done }, i) => (done ? [] : [i]))
     const outline = bullets(
       state.draft.sections.map(
-        ({ subsections, title }) => `${title}${subsections.length === 0 ? "" : ` (${subsections.join("; ")})`}`
+        ({ subsections, title }) =>
+          `${title}${subsections.length === 0 ? "" : ` (${subsections.map(StormOutline.subsectionText).join("; ")})`}`
       )
     )
     // A turn takes three calls in each conversation: one that cannot be brought to its end is not begun.

@@ -104,7 +104,11 @@ export const synthesizeSections = (config: Config) => (state: State) =>
     const statuses: Array<PlanStep["status"]> = outline.sections.map(() => "pending")
 
     const write = ({ subsections, title }: StormOutline.Section) => {
-      const relevant = StormSources.rank(sources, [title, ...subsections].join(" "), config.sourcesPerSection)
+      const relevant = StormSources.rank(
+        sources,
+        [title, ...subsections.flatMap(({ points, title }) => [title, ...points])].join(" "),
+        config.sourcesPerSection
+      )
       const allowed = new Set(relevant.map(({ id }) => id))
       const unwritten = (text: string, error?: StrategyReplyError | undefined): Written => ({
         _tag: "Unwritten",
@@ -124,7 +128,10 @@ export const synthesizeSections = (config: Config) => (state: State) =>
           {
             topic,
             section: title,
-            subsections: subsections.map((one) => `- ${one}`).join("\n") || "- whatever belongs to it",
+            subsections:
+              subsections
+                .flatMap(({ points, title }) => [`- ${title}`, ...points.map((point) => `  - ${point}`)])
+                .join("\n") || "- whatever belongs to it",
             outline: titles,
             information: StormSources.render(relevant)
           },

@@ -9,7 +9,14 @@ const read = (text: string, bounds?: StormOutline.Bounds): StormOutline.StormOut
   Either.getOrThrow(StormOutline.parse(text, bounds))
 
 const shape = (text: string, bounds?: StormOutline.Bounds) =>
-  read(text, bounds).sections.map(({ subsections, title }) => [title, ...subsections])
+  read(text, bounds).sections.map(({ subsections, title }) => [title, ...subsections.map(({ title }) => title)])
+
+/** All three levels: a subsection with points is a list. */
+const deep = (text: string, bounds?: StormOutline.Bounds) =>
+  read(text, bounds).sections.map(({ subsections, title }) => [
+    title,
+    ...subsections.map(({ points, title }) => (points.length === 0 ? title : [title, ...points]))
+  ])
 
 const refused = (text: string): PlanError => {
   const result = StormOutline.parse(text)
@@ -41,12 +48,12 @@ describe("parse", () => {
   it("reads Markdown headings, lists below them, and a title above them", () => {
     assert.deepStrictEqual(shape("# History\n## Founding\n## Siege\n# Economy\n## Salt"), expected)
     assert.deepStrictEqual(shape("## 1. History\n- Founding\n- Siege\n## 2. Economy ##\n1. Salt"), expected)
-    const titled = read("# The town\nsome text\n## History\n### Founding\n#### Siege\n## Economy\n### **Salt**")
-    assert.strictEqual(titled.title, "The town")
-    assert.deepStrictEqual(
-      titled.sections.map(({ subsections, title }) => [title, ...subsections]),
-      expected
-    )
+    const titled = "# The town\nsome text\n## History\n### Founding\n#### Siege\n## Economy\n### **Salt**"
+    assert.strictEqual(read(titled).title, "The town")
+    assert.deepStrictEqual(deep(titled), [
+      ["History", ["Founding", "Siege"]],
+      ["Economy", "Salt"]
+    ])
     assert.deepStrictEqual(shape("```markdown\n# History\n## Founding\n## Siege\n# Economy\n## Salt\n```"), expected)
   })
 
@@ -56,6 +63,61 @@ describe("parse", () => {
     assert.deepStrictEqual(shape("- History\n  - Founding\n  - Siege\n- Economy\n\t- Salt"), expected)
     assert.deepStrictEqual(shape("I. History\n  A. Founding\n  B. Siege\nII. Economy\n  A. Salt"), expected)
     assert.deepStrictEqual(shape("**1. History**\n- Founding\n- Siege\n**2. Economy**\n- Salt"), expected)
+  })
+
+  it("keeps three levels in every form", () => {
+    const expected = [
+      ["History", ["Founding", "The first house", "The wall"], "Siege"],
+      ["Economy", ["Salt", "Mines"], ["Trade", "Ships"]],
+      ["People"]
+    ]
+    const json = {
+      sections: [
+        {
+          title: "History",
+          subsections: [{ title: "Founding", points: ["The first house", "The wall"] }, "Siege"]
+        },
+        { title: "Economy", subsections: { Salt: ["Mines"], Trade: [{ name: "Ships" }] } },
+        "People"
+      ]
+    }
+    for (const text of [
+      "SECTION: History\nSUBSECTION: Founding\nPOINT: The first house\nPOINT: The wall\nSUBSECTION: Siege\nSECTION: Economy\nSUBSECTION: Salt\nPOINT: Mines\nSUBSECTION: Trade\nPOINT: Ships\nSECTION: People",
+      "Section 1: History\n  Subsection 1.1: Founding\n    - Sub-subsection 1.1.1: The first house\n    - Subsubsection 1.1.2: The wall\n  Subsection 1.2: Siege\nSection 2: Economy\n  Subsection 2.1: Salt\n    Point 1: Mines\n  Subsection 2.2: Trade\n    Point 1: Ships\nSection 3: People",
+      "# History\n## Founding\n### The first house\n### The wall\n## Siege\n# Economy\n## Salt\n### Mines\n## Trade\n### Ships\n# People",
+      "# Town\n## History\n### Founding\n#### The first house\n#### The wall\n### Siege\n## Economy\n### Salt\n#### Mines\n### Trade\n#### Ships\n## People",
+      "## History\n### Founding\n- The first house\n- The wall\n### Siege\n## Economy\n### Salt\n- Mines\n### Trade\n- Ships\n## People",
+      "## History\n- Founding\n  - The first house\n  - The wall\n- Siege\n## Economy\n- Salt\n  - Mines\n- Trade\n  - Ships\n## People",
+      "1. History\n1.1 Founding\n1.1.1 The first house\n1.1.2 The wall\n1.2 Siege\n2. Economy\n2.1. Salt\n2.1.1. Mines\n2.2. Trade\n2.2.1. Ships\n3. People",
+      "1. History\n   1.1 Founding\n      1.1.1 The first house\n      1.1.2 The wall\n   1.2 Siege\n2. Economy\n   2.1 Salt\n      - Mines\n   2.2 Trade\n      - Ships\n3. People",
+      "1. History\n   a. Founding\n      i. The first house\n      ii. The wall\n   b. Siege\n2. Economy\n   a. Salt\n      i. Mines\n   b. Trade\n      i. Ships\n3. People",
+      "I. History\n  A. Founding\n    1. The first house\n    2. The wall\n  B. Siege\nII. Economy\n  A. Salt\n    1. Mines\n  B. Trade\n    1. Ships\nIII. People",
+      "- History\n  - Founding\n    - The first house\n    - The wall\n  - Siege\n- Economy\n  - Salt\n    - Mines\n  - Trade\n    - Ships\n- People",
+      "* History\n\t* Founding\n\t\t* The first house\n\t\t* The wall\n\t* Siege\n* Economy\n\t* Salt\n\t\t* Mines\n\t* Trade\n\t\t* Ships\n* People",
+      "1. **History**\n- Founding\n  - The first house\n  - The wall\n- Siege\n2. **Economy**\n- Salt\n  - Mines\n- Trade\n  - Ships\n3. **People**",
+      JSON.stringify(json)
+    ])
+      assert.deepStrictEqual<unknown>(deep(text), expected, text)
+    const [history] = read(JSON.stringify(json), { maxPoints: 1 }).sections
+    assert.deepStrictEqual(history?.subsections[0]?.points, ["The first house"])
+    assert.deepStrictEqual(deep("# A\n## B\n### C\n#### D\n##### E"), [["B", ["C", "D", "E"]]])
+    assert.deepStrictEqual(deep("SECTION: A\nPOINT: b\nPOINT: c"), [["A", "b", "c"]])
+  })
+
+  it("reads bare lists and numbered lists of sections", () => {
+    const flat = [["History"], ["Economy"], ["People"]]
+    for (const text of [
+      "- History\n- Economy\n- People",
+      "Here is the outline:\n\n* History\n* Economy\n* People\n\nThat is all.",
+      "1. History\n2. Economy\n3. People",
+      "(1) History\n(2) Economy\n(3) People",
+      "1) **History**\n\n2) **Economy**\n\n3) **People**",
+      "a) History\nb) Economy\nc) People",
+      "I. History\nII. Economy\nIII. People",
+      "• History\n• Economy\n• People",
+      "```\n1. History\n2. Economy\n3. People\n```"
+    ])
+      assert.deepStrictEqual(deep(text), flat, text)
   })
 
   it("reads JSON in the shapes models give it", () => {
@@ -166,8 +228,9 @@ describe("parse", () => {
       FastCheck.string({ maxLength: 60 }),
       FastCheck.stringMatching(/^[#*"'[\]0-9.:) A-Za-z`_-]{1,40}$/)
     )
+    const subsection = FastCheck.record({ title, points: FastCheck.array(title, { maxLength: 3 }) })
     const outline = FastCheck.array(
-      FastCheck.record({ title, subsections: FastCheck.array(title, { maxLength: 4 }) }),
+      FastCheck.record({ title, subsections: FastCheck.array(subsection, { maxLength: 4 }) }),
       { minLength: 1, maxLength: 8 }
     )
     FastCheck.assert(
@@ -184,7 +247,19 @@ describe("parse", () => {
   it("ends in an outline or a typed error for any text", () => {
     const line = FastCheck.oneof(
       FastCheck.string(),
-      FastCheck.constantFrom("# ", "## ", "- ", "1. ", "SECTION: ", "SUBSECTION:", '{"sections": [', "```")
+      FastCheck.constantFrom(
+        "# ",
+        "## ",
+        "- ",
+        "  - ",
+        "1. ",
+        "1.1 ",
+        "SECTION: ",
+        "SUBSECTION:",
+        "POINT: ",
+        '{"sections": [',
+        "```"
+      )
     )
     FastCheck.assert(
       FastCheck.property(FastCheck.array(line, { maxLength: 20 }), FastCheck.constantFrom("", "\n"), (lines, glue) => {

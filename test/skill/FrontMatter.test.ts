@@ -23,6 +23,59 @@ const judge = (text: string): void => {
 const fill = (piece: string, size = 100_000): string => piece.repeat(Math.ceil(size / piece.length))
 
 describe("FrontMatter", () => {
+  it("reads plain lines without the parser, and as the parser does", () => {
+    const common = [
+      "name: some-skill",
+      "description: Does something (or other). Use it when it's wanted, e.g. on Mondays!",
+      "license: 'MIT'",
+      "",
+      'compatibility: "Needs git: 2.40"',
+      "allowed-tools: Read Bash(git:*)",
+      "metadata:",
+      "  author: somebody",
+      '  version: "1.0"',
+      "empty:",
+      ""
+    ].join("\n")
+    assert.deepStrictEqual(FrontMatter.plain(common), FrontMatter.parse(common).entries)
+    assert.isUndefined(FrontMatter.plain("description: >-\n  Folded"))
+    assert.isUndefined(FrontMatter.plain("description: one\n  two"))
+    assert.isUndefined(FrontMatter.plain("description: Use it: always"))
+
+    const word = FastCheck.constantFrom(
+      ..."name description metadata a a-b 1 1.0 true null ~ é 猫 x: : :x # #x x# - -x ? | > & * ! % @ ` ' '' \" \"\" [a] {a} , ( ) \\ \\n \t \r = <<".split(
+        " "
+      ),
+      " ",
+      "  ",
+      "\u00a0",
+      "\u2028",
+      "\ufeff",
+      "\u0000"
+    )
+    const value = FastCheck.array(word, { maxLength: 5 }).map((words) => words.join(" "))
+    const joined = FastCheck.array(word, { maxLength: 3 }).map((words) => words.join(""))
+    const line = FastCheck.tuple(
+      FastCheck.constantFrom("", "", "", "  ", " ", "    "),
+      FastCheck.oneof(FastCheck.constantFrom("name", "metadata", "a-b", "A_1"), joined),
+      FastCheck.constantFrom(": ", ":", ":  ", " : "),
+      FastCheck.oneof(value, joined, FastCheck.constant("")),
+      FastCheck.constantFrom("", "", "'", '"')
+    ).map(([indent, key, colon, text, quote]) => `${indent}${key}${colon}${quote}${text}${quote}`)
+    let taken = 0
+    FastCheck.assert(
+      FastCheck.property(FastCheck.array(line, { minLength: 1, maxLength: 4 }), (lines) => {
+        const yaml = `${lines.join("\n")}\n`
+        const plain = FrontMatter.plain(yaml)
+        if (plain === undefined) return
+        taken++
+        assert.deepStrictEqual({ entries: plain, broken: [], unusual: [] }, FrontMatter.parse(yaml))
+      }),
+      { numRuns: 6000, seed: 7 }
+    )
+    assert.isAbove(taken, 150)
+  })
+
   it("two thousand mutated files each end in a verdict", () => {
     const valid = [
       "---",

@@ -261,6 +261,17 @@ describe("trust", () => {
   )
 
   test(
+    "a skill that is not trusted hides no trusted one of its name",
+    Effect.gen(function* () {
+      const trust = SkillTrust.layer(({ directory }) => Effect.succeed(directory === "/other/a"))
+      const { value } = yield* warnings(
+        Effect.provide(SkillCatalog.make([loaded("a"), loaded("a", { directory: "/other/a" })]), trust)
+      )
+      assert.strictEqual((yield* value.skill("a")).directory, "/other/a")
+    })
+  )
+
+  test(
     "a skill that changed after the start is asked about before its text is used",
     Effect.gen(function* () {
       const asked: Array<string> = []

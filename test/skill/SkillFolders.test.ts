@@ -19,8 +19,10 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as ScriptRunner from "../../src/skill/ScriptRunner.js"
 import * as Skill from "../../src/skill/Skill.js"
+import * as SkillFile from "../../src/skill/SkillFile.js"
 import * as SkillFolders from "../../src/skill/SkillFolders.js"
 import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
+import { SkillTrustError } from "../../src/skill/SkillTrust.js"
 
 const onDisk = Layer.merge(NodeFileSystem.layer, NodePathLayer.layer)
 
@@ -246,6 +248,35 @@ describe("SkillFolders", () => {
       }).pipe(Effect.provide(onDisk))
     )
 
+    it.scoped("a skill that is refused is a problem, and hides none of its name nor itself below another path", () =>
+      Effect.gen(function* () {
+        const root = yield* folder({ "x/a/SKILL.md": text("a", "x"), "y/a/SKILL.md": text("a", "y") })
+        const [x, y] = [NodePath.join(root, "x"), NodePath.join(root, "y")]
+        const asked: Array<string> = []
+        const scan = (options: Pick<SkillFolders.ScanOptions, "paths" | "admit">) =>
+          Effect.map(SkillFolders.scan(options), ({ problems, skills }) => [
+            skills.map(({ file }) => file.body),
+            problems.map(({ message, path, reason }) => [reason, path, message.replace(/^.*accept it$/, "denied")])
+          ])
+        const admit = (_: unknown, path: string) =>
+          Effect.suspend(() => {
+            asked.push(path)
+            return path === x ? Effect.succeed(false) : Effect.succeed(true)
+          })
+        assert.deepStrictEqual(yield* scan({ paths: [x, y], admit }), [
+          ["y"],
+          [["Untrusted", NodePath.join(x, "a"), "denied"]]
+        ])
+        assert.deepStrictEqual(asked, [x, y])
+        assert.deepStrictEqual((yield* scan({ paths: [x, root], admit }))[0], ["x"])
+        const error = new SkillTrustError({ skillName: "a", reason: "Busy", message: "Not now", hint: "Wait" })
+        assert.deepStrictEqual(yield* scan({ paths: [x], admit: () => error }), [
+          [],
+          [["Untrusted", NodePath.join(x, "a"), "Not now. Wait"]]
+        ])
+      }).pipe(Effect.provide(onDisk))
+    )
+
     it.scoped("no more entries are looked at than the options allow", () =>
       Effect.gen(function* () {
         const root = yield* folder({ "a/SKILL.md": text("a"), "b/SKILL.md": text("b"), "c/SKILL.md": text("c") })
@@ -255,6 +286,112 @@ describe("SkillFolders", () => {
         assert.deepStrictEqual(reasons(yield* SkillFolders.scan({ paths: [root], maxEntries: 6 })), [])
         const part = yield* SkillFolders.scan({ paths: [root], read: { maxFiles: 0 } })
         assert.lengthOf(part.skills[0]?.warnings ?? [], 1)
+      }).pipe(Effect.provide(onDisk))
+    )
+  })
+
+  describe("what a scan asks of the file system", () => {
+    const operations = ["readDirectory", "readFile", "readLink", "realPath", "stat"] as const
+    type Operation = (typeof operations)[number]
+
+    /** Counts what is asked for by path. A disk that says nothing of its inodes is none that Node sees. */
+    const counting = (options: { readonly isNode: boolean }) => {
+      const calls: Array<readonly [Operation, string]> = []
+      const layer = Layer.merge(
+        Layer.map(NodeFileSystem.layer, (context) => {
+          const fs = Context.get(context, FileSystem.FileSystem)
+          const told =
+            <A extends ReadonlyArray<unknown>, B>(name: Operation, f: (path: string, ...rest: A) => B) =>
+            (path: string, ...rest: A): B => {
+              calls.push([name, path])
+              return f(path, ...rest)
+            }
+          return Context.make(FileSystem.FileSystem, {
+            ...fs,
+            readDirectory: told("readDirectory", fs.readDirectory),
+            readFile: told("readFile", fs.readFile),
+            readLink: told("readLink", fs.readLink),
+            realPath: told("realPath", fs.realPath),
+            stat: told("stat", (path) =>
+              Effect.map(fs.stat(path), (info) => (options.isNode ? info : { ...info, ino: Option.none() }))
+            )
+          })
+        }),
+        NodePathLayer.layer
+      )
+      const count = () =>
+        Object.fromEntries(operations.map((name) => [name, calls.filter(([called]) => called === name).length]))
+      return { calls, count, layer }
+    }
+
+    it.scoped("lists each folder once, reads each file once, and resolves no path but the root", () => {
+      const node = counting({ isNode: true })
+      const other = counting({ isNode: false })
+      return Effect.gen(function* () {
+        const names = Array.from({ length: 40 }, (_, i) => `s${i}`)
+        const root = yield* folder(
+          Object.fromEntries(
+            names.flatMap((name) => [
+              [`${name}/SKILL.md`, text(name)],
+              [`${name}/scripts/main.sh`, "echo"]
+            ])
+          )
+        )
+        const scan = SkillFolders.scan({ paths: [root] })
+        const first = yield* Effect.provide(scan, node.layer)
+        assert.deepStrictEqual([first.skills.length, first.problems.length], [40, 0])
+        // Node lists. The size of each file is asked for, and whether Node sees the same root.
+        assert.deepStrictEqual(node.count(), { readDirectory: 0, readFile: 80, readLink: 0, realPath: 1, stat: 81 })
+        assert.deepStrictEqual(yield* Effect.provide(scan, other.layer), first)
+        // A folder and its scripts, the file and the script; of files the size as well.
+        assert.deepStrictEqual(other.count(), {
+          readDirectory: 81,
+          readFile: 80,
+          readLink: 160,
+          realPath: 1,
+          stat: 241
+        })
+        assert.strictEqual(new Set(node.calls.map((call) => call.join(" "))).size, node.calls.length)
+      })
+    })
+
+    it.scoped("hashes the very bytes that were read, links within a skill among them", () => {
+      return Effect.gen(function* () {
+        const root = yield* folder({ "a/text.md": text("a"), "a/references/b.md": "b" })
+        Fs.symlinkSync("text.md", NodePath.join(root, "a", "SKILL.md"))
+        Fs.symlinkSync("../../outside.md", NodePath.join(root, "a", "references", "out.md"))
+        put(root, { "outside.md": "x" })
+        for (const isNode of [true, false]) {
+          const { layer } = counting({ isNode })
+          const [skill] = (yield* Effect.provide(SkillFolders.scan({ paths: [root] }), layer)).skills
+          assert.deepStrictEqual(skill, yield* Effect.provide(SkillFile.load(NodePath.join(root, "a")), layer))
+          assert.deepStrictEqual(skill?.files, ["references/b.md", "text.md"])
+          assert.lengthOf(skill?.warnings ?? [], 1)
+        }
+      })
+    })
+
+    it.scoped("takes what says nothing about links for one that has to be resolved", () =>
+      Effect.gen(function* () {
+        const outside = yield* folder({ "z/SKILL.md": text("z") })
+        const root = yield* folder({ "a/SKILL.md": text("a") })
+        Fs.symlinkSync(outside, NodePath.join(root, "out"))
+        const mute = Layer.merge(
+          Layer.map(NodeFileSystem.layer, (context) =>
+            Context.make(FileSystem.FileSystem, {
+              ...Context.get(context, FileSystem.FileSystem),
+              stat: (path) =>
+                Effect.map(Context.get(context, FileSystem.FileSystem).stat(path), (info) => ({
+                  ...info,
+                  ino: Option.none()
+                })),
+              readLink: FileSystem.makeNoop({}).readLink
+            })
+          ),
+          NodePathLayer.layer
+        )
+        const scan = yield* Effect.provide(SkillFolders.scan({ paths: [root] }), mute)
+        assert.deepStrictEqual([names(scan), reasons(scan)], [["a"], ["Link"]])
       }).pipe(Effect.provide(onDisk))
     )
   })

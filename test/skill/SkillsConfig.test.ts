@@ -28,6 +28,7 @@ const variables: {
   enableSkillSources: ["ENABLE_SKILL_SOURCES", "false", false, "rubbish"],
   skillPaths: ["SKILL_PATHS", "", [], ","],
   enabledDirectories: ["ENABLED_DIRECTORIES", "Codex, custom", ["codex", "custom"], "notepad"],
+  projectSkills: ["PROJECT_SKILLS", "First", "first", "always"],
   scriptTimeoutSeconds: ["SCRIPT_TIMEOUT_SECONDS", "0.5", 0.5, "2147484"],
   allowedScriptTypes: ["ALLOWED_SCRIPT_TYPES", "PY", ["py"], "exe"],
   lazyLoadContext: ["LAZY_LOAD_CONTEXT", "false", false, "rubbish"]
@@ -79,6 +80,7 @@ const bad: { readonly [K in keyof Fields]: unknown } = {
   enableSkillSources: "x",
   skillPaths: ["./a\0b"],
   enabledDirectories: ["__proto__"],
+  projectSkills: true,
   scriptTimeoutSeconds: -1,
   allowedScriptTypes: ["rb"],
   lazyLoadContext: "x"
@@ -100,23 +102,48 @@ describe("SkillsConfig in code", () => {
     assert.deepStrictEqual(SkillsConfig.make({ enabled: undefined }), Either.right(SkillsConfig.defaults))
   })
 
-  it("the folders of assistants come behind those that are named, each once", () => {
+  it("orders places by precedence, each path once", () => {
+    const pathsOf = (options: SkillsConfig.Options) =>
+      SkillsConfig.placesOf({ ...SkillsConfig.defaults, ...options } as Fields).map(({ origin, path }) => [
+        origin,
+        path
+      ])
     assert.deepStrictEqual<ReadonlyArray<string>>(SkillsConfig.assistants, Object.keys(SkillsConfig.directories))
-    assert.deepStrictEqual(SkillsConfig.pathsOf(SkillsConfig.defaults), [
-      "~/.claude/skills",
-      "~/.opencode/skills",
-      "./skills",
-      "~/.codex/skills",
-      "~/.gemini/skills",
-      "~/.aider/skills",
-      "~/.cursor/skills",
-      "~/.github/skills",
-      "~/.windsurf/skills"
+    assert.deepStrictEqual(pathsOf({}), [
+      ["configured", "~/.claude/skills"],
+      ["configured", "~/.opencode/skills"],
+      ["configured", "./skills"],
+      ["assistant", "~/.codex/skills"],
+      ["assistant", "~/.gemini/skills"],
+      ["assistant", "~/.aider/skills"],
+      ["assistant", "~/.cursor/skills"],
+      ["assistant", "~/.github/skills"],
+      ["assistant", "~/.windsurf/skills"],
+      ["project", "./.claude/skills"],
+      ["project", "./.agents/skills"]
     ])
-    assert.deepStrictEqual(SkillsConfig.pathsOf({ skillPaths: ["/srv"], enabledDirectories: ["codex"] }), [
-      "/srv",
-      "~/.codex/skills"
-    ])
-    assert.deepStrictEqual(SkillsConfig.pathsOf({ skillPaths: [], enabledDirectories: [] }), [])
+    const few: SkillsConfig.Options = { skillPaths: ["/srv"], enabledDirectories: ["codex"] }
+    const own = [
+      ["configured", "/srv"],
+      ["assistant", "~/.codex/skills"]
+    ]
+    const project = SkillsConfig.projectDirectories.map((path) => ["project", path])
+    assert.deepStrictEqual(pathsOf({ ...few, projectSkills: "off" }), own)
+    assert.deepStrictEqual(pathsOf({ ...few, projectSkills: "last" }), [...own, ...project])
+    assert.deepStrictEqual(pathsOf({ ...few, projectSkills: "first" }), [...project, ...own])
+  })
+
+  it("takes a folder of the project that the configuration names for a configured one", () => {
+    for (const projectSkills of ["first", "last"] as const) {
+      const places = SkillsConfig.placesOf({
+        skillPaths: ["./.claude/skills"],
+        enabledDirectories: [],
+        projectSkills
+      })
+      assert.deepStrictEqual(places.map(({ origin, path }) => `${path} ${origin}`).sort(), [
+        "./.agents/skills project",
+        "./.claude/skills configured"
+      ])
+    }
   })
 })

@@ -60,7 +60,7 @@ const outlineText = ({ sections }: any): string =>
   sections
     .flatMap(({ subsections, title }: any) => [
       `SECTION: ${title}`,
-      ...subsections.map((one: string) => `SUBSECTION: ${one}`)
+      ...subsections.map((one: any) => `SUBSECTION: ${one.title ?? one}`)
     ])
     .join("\n")
 

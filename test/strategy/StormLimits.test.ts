@@ -102,6 +102,22 @@ describe("options", () => {
     })
   )
 
+  it.effect("keep three levels of the outline in the prompt of a section, with as many points as they say", () =>
+    Effect.gen(function* () {
+      const script = but({ RefineOutline: () => "# Nature\n## Rivers\n### The Aar\n### The Emme\n# History" })
+      for (const [maxPoints, covered] of [
+        [undefined, "- Rivers\n  - The Aar\n  - The Emme"],
+        [1, "- Rivers\n  - The Aar"],
+        [0, "- Rivers"]
+      ] as const) {
+        const ran = yield* run({ maxPoints }, script)
+        yield* ran.exit
+        const written = ran.requests.find((request) => StormWorld.stepOf(request) === "SynthesizeSection")!
+        assert.include(StormWorld.user(written), `What it covers:\n${covered}\n\n`)
+      }
+    })
+  )
+
   it.effect("numbers that are none mean the default or the least", () =>
     Effect.gen(function* () {
       const ran = yield* run({ maxTurns: Number.NaN, maxQueries: -3, maxSections: 0, sourcesPerSection: 0 })

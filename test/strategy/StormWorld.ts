@@ -112,10 +112,14 @@ export const model = (request: LlmClient.LlmRequest): TestModel.Turn | string =>
     case "GenerateOutline":
       return json(
         request,
-        { sections: subjects.slice(0, 2).map((title) => ({ title, subsections: ["Overview"] })) },
+        {
+          sections: subjects
+            .slice(0, 2)
+            .map((title) => ({ title, subsections: [{ title: "Overview", points: ["The first"] }] }))
+        },
         subjects
           .slice(0, 2)
-          .map((title) => `SECTION: ${title}\nSUBSECTION: Overview`)
+          .map((title) => `SECTION: ${title}\nSUBSECTION: Overview\nPOINT: The first`)
           .join("\n")
       )
     case "RelatedTopics":

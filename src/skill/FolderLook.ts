@@ -1,0 +1,207 @@
+/**
+ * Looks at folders of skills: what lies in them, and what each entry is. Each folder is listed once and each entry looked at once, however many
+ * ask.
+ *
+ * `FileSystem` gives names alone, and says of an entry that is no link so by a failure, which costs as much as reading the file. Node lists the
+ * kinds with the names. Where both see the same folder, Node lists.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as NodeFs from "node:fs"
+import type { PlatformError } from "@effect/platform/Error"
+import type * as FileSystem from "@effect/platform/FileSystem"
+import type * as Path from "@effect/platform/Path"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+
+/**
+ * By code point, whatever the locale.
+ *
+ * @since 0.1.0
+ * @category ordering
+ */
+export const byCodePoint = (a: string, b: string): number => {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x === y) continue
+    // Surrogates stand for code points above all others.
+    const isXHigh = x >= 0xd800 && x <= 0xdfff
+    const isYHigh = y >= 0xd800 && y <= 0xdfff
+    return isXHigh === isYHigh ? x - y : isXHigh ? 1 : -1
+  }
+  return a.length - b.length
+}
+
+/**
+ * What an entry of a folder is, `path` being below the folder's real path. `Outside`: a link that leaves the root, or leads nowhere.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Kind =
+  | { readonly _tag: "File"; readonly path: string }
+  | { readonly _tag: "Folder"; readonly path: string }
+  | {
+      readonly _tag: "Link"
+      readonly path: string
+      readonly target: string
+      readonly type: "File" | "Folder" | "Other"
+    }
+  | { readonly _tag: "Outside"; readonly path: string }
+  | { readonly _tag: "Other"; readonly path: string }
+
+/**
+ * Whether a path is `root` or lies below it; both are real.
+ *
+ * @since 0.1.0
+ * @category paths
+ */
+export const isWithin = (path: Path.Path, root: string, target: string): boolean => {
+  const relative = path.relative(root, target)
+  return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative))
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface FolderLook {
+  /** Names, sorted by code point. */
+  readonly list: (folder: string) => Effect.Effect<ReadonlyArray<string>, PlatformError>
+  /** What an entry is, without following it out of `root`. `folder` is a real path. */
+  readonly kind: (root: string, folder: string, name: string) => Effect.Effect<Kind, PlatformError>
+  /** Whether the list of a folder told what an entry is. Otherwise the file system is asked. */
+  readonly isKnown: (folder: string, name: string) => boolean
+  /** Bytes of a file that is no link; without end where there is no file any more. */
+  readonly size: (file: string) => Effect.Effect<number, PlatformError>
+}
+
+/** An entry as the file system has it, whatever root it is looked at from; without a `target` it leads nowhere or is gone. */
+interface Entry {
+  /** Where it is, a link resolved. */
+  readonly target: string | undefined
+  readonly type: "File" | "Folder" | "Other"
+}
+
+const unresolved: ReadonlySet<string> = new Set(["NotFound", "BadResource", "Unknown"])
+
+const reasonOf = (error: PlatformError): string => (error._tag === "SystemError" ? error.reason : error._tag)
+
+const seen = (target: string, info: FileSystem.File.Info): Entry => ({
+  target,
+  type: info.type === "File" ? "File" : info.type === "Directory" ? "Folder" : "Other"
+})
+
+/** The entry at a path below a real folder; a link is resolved. */
+const entryOf = (fs: FileSystem.FileSystem, at: string): Effect.Effect<Entry, PlatformError> => {
+  const real = (info: FileSystem.File.Info) => Effect.map(fs.realPath(at), (target) => seen(target, info))
+  return fs.stat(at).pipe(
+    Effect.flatMap((info) =>
+      Effect.matchEffect(fs.readLink(at), {
+        onSuccess: () => real(info),
+        // What is no link cannot be read as one. Any other answer says nothing about it.
+        onFailure: (error) => (reasonOf(error) === "Unknown" ? Effect.succeed(seen(at, info)) : real(info))
+      })
+    ),
+    Effect.catchIf(
+      (error) => unresolved.has(reasonOf(error)),
+      () => Effect.succeed<Entry>({ target: undefined, type: "Other" })
+    )
+  )
+}
+
+/** What Node says of the entries of a folder; `undefined` where it cannot list it. */
+type Listing = (folder: string) => Effect.Effect<ReadonlyArray<NodeFs.Dirent> | undefined>
+
+/** Node's own look, where it sees the very folder that the service sees at this path. */
+const nodeListing = (fs: FileSystem.FileSystem, root: string): Effect.Effect<Listing | undefined> =>
+  Effect.suspend(() => {
+    const node = typeof process === "undefined" ? undefined : process.getBuiltinModule?.("node:fs")
+    if (node === undefined) return Effect.succeed(undefined)
+    const own = Effect.async<NodeFs.Stats | undefined>((resume) => {
+      node.stat(root, (error, stats) => resume(Effect.succeed(error === null ? stats : undefined)))
+    })
+    const list: Listing = (folder) =>
+      Effect.async((resume) => {
+        node.readdir(folder, { withFileTypes: true }, (error, entries) =>
+          resume(Effect.succeed(error === null ? entries : undefined))
+        )
+      })
+    return Effect.zipWith(Effect.option(fs.stat(root)), own, (given, stats) => {
+      const isSame =
+        Option.isSome(given) &&
+        stats !== undefined &&
+        given.value.dev === stats.dev &&
+        Option.contains(given.value.ino, stats.ino)
+      return isSame ? list : undefined
+    })
+  })
+
+/**
+ * A look at what lies below a root, its real path.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (fs: FileSystem.FileSystem, path: Path.Path, root: string): Effect.Effect<FolderLook> =>
+  Effect.map(nodeListing(fs, root), (listing) => {
+    const lists = new Map<string, Either.Either<ReadonlyArray<string>, PlatformError>>()
+    const entries = new Map<string, Either.Either<Entry, PlatformError>>()
+    const sizes = new Map<string, Either.Either<number, PlatformError>>()
+    const once = <A>(
+      known: Map<string, Either.Either<A, PlatformError>>,
+      key: string,
+      make: () => Effect.Effect<A, PlatformError>
+    ): Effect.Effect<A, PlatformError> =>
+      Effect.suspend(() => {
+        const found = known.get(key)
+        if (found !== undefined) return found
+        return Effect.flatMap(Effect.either(make()), (result) => {
+          known.set(key, result)
+          return result
+        })
+      })
+    const names = (folder: string): Effect.Effect<ReadonlyArray<string>, PlatformError> =>
+      Effect.map(fs.readDirectory(folder), (names) => [...names].sort(byCodePoint))
+    const listed = (folder: string, found: ReadonlyArray<NodeFs.Dirent>): ReadonlyArray<string> => {
+      for (const entry of found) {
+        const at = path.join(folder, entry.name)
+        const type = entry.isFile() ? "File" : entry.isDirectory() ? "Folder" : undefined
+        if (type !== undefined) entries.set(at, Either.right({ target: at, type }))
+      }
+      return found.map(({ name }) => name).sort(byCodePoint)
+    }
+    return {
+      list: (folder) =>
+        once(lists, folder, () =>
+          listing === undefined
+            ? names(folder)
+            : Effect.flatMap(listing(folder), (found) =>
+                found === undefined ? names(folder) : Effect.succeed(listed(folder, found))
+              )
+        ),
+      kind: (root, folder, name) => {
+        const at = path.join(folder, name)
+        return Effect.map(
+          once(entries, at, () => entryOf(fs, at)),
+          ({ target, type }): Kind => {
+            if (target === undefined) return { _tag: "Outside", path: at }
+            if (target === at) return { _tag: type, path: at }
+            return isWithin(path, root, target)
+              ? { _tag: "Link", path: at, target, type }
+              : { _tag: "Outside", path: at }
+          }
+        )
+      },
+      isKnown: (folder, name) => entries.has(path.join(folder, name)),
+      size: (file) =>
+        once(sizes, file, () =>
+          // Opening some of what is no file waits for ever: it is too large to be read.
+          Effect.map(fs.stat(file), (info) => (info.type === "File" ? Number(info.size) : Number.POSITIVE_INFINITY))
+        )
+    }
+  })
