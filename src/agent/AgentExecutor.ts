@@ -32,6 +32,7 @@ import {
 } from "../governance/GovernanceError.js"
 import type { ToolObservationBlockedError, ToolObservationGuardError } from "../guard/GuardError.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as EventSink from "../internal/EventSink.js"
 import * as HandledTool from "../internal/HandledTool.js"
@@ -536,7 +537,7 @@ const make = (
  * @since 0.1.0
  * @category tags
  */
-export class Stages extends Context.Reference<Stages>()("effect-lexigram/agent/AgentExecutor/Stages", {
+export class Stages extends Ambient.Reference<Stages>()("effect-lexigram/agent/AgentExecutor/Stages", {
   defaultValue: (): ReadonlyArray<Placed<ExecutorError>> => []
 }) {}
 

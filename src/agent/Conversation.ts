@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
+
 import type { RunId, SessionId, UserId } from "../domain/Ids.js"
+import * as Ambient from "../internal/Ambient.js"
 import type { Message } from "../llm/LlmClient.js"
 
 /**
@@ -36,6 +37,6 @@ export interface Service {
  * @since 0.1.0
  * @category tags
  */
-export class Conversation extends Context.Reference<Conversation>()("effect-lexigram/agent/Conversation", {
+export class Conversation extends Ambient.Reference<Conversation>()("effect-lexigram/agent/Conversation", {
   defaultValue: (): Service | undefined => undefined
 }) {}

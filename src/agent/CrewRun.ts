@@ -5,12 +5,12 @@
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type ErrorInfo, errorInfo, type PlanStep } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
+import * as Ambient from "../internal/Ambient.js"
 import { count } from "../internal/Count.js"
 import { nearest } from "../internal/Nearest.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
@@ -51,7 +51,7 @@ export interface Follower {
   readonly done: (tasks: ReadonlyArray<TaskResult>, finalOutput: string | undefined) => void
 }
 
-export class Following extends Context.Reference<Following>()("effect-lexigram/agent/CrewRun/Following", {
+export class Following extends Ambient.Reference<Following>()("effect-lexigram/agent/CrewRun/Following", {
   defaultValue: (): Follower | undefined => undefined
 }) {}
 

@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { RunId } from "../domain/Ids.js"
 import type * as Governance from "../governance/Governance.js"
+import * as Ambient from "../internal/Ambient.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
@@ -25,7 +26,7 @@ export interface Governed {
 /**
  * Which run's governance a model call is under: the innermost one that has one.
  */
-export class Governor extends Context.Reference<Governor>()("effect-lexigram/agent/GovernedCalls/Governor", {
+export class Governor extends Ambient.Reference<Governor>()("effect-lexigram/agent/GovernedCalls/Governor", {
   defaultValue: (): { readonly innermost: Governed | undefined } => ({ innermost: undefined })
 }) {}
 

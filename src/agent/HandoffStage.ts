@@ -15,6 +15,7 @@ import * as AgentResponse from "../domain/AgentResponse.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId, type UserId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as JsonText from "../internal/JsonText.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as Run from "../observability/Run.js"
@@ -103,7 +104,7 @@ type Route = ReadonlyArray<Station>
 const noRoute: Route = []
 
 /** The run that goes on, how often the conversation was handed over on its way there, and through whom. */
-class HandedTo extends Context.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
+class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
   defaultValue: (): { readonly runId: RunId | undefined; readonly handoffs: number; readonly route: Route } => ({
     runId: undefined,
     handoffs: 0,

@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
+import * as Ambient from "../internal/Ambient.js"
 
 /**
  * @since 0.1.0
@@ -46,7 +47,7 @@ const next: Effect.Effect<string> = Effect.withFiberRuntime((fiber) => {
  * @since 0.1.0
  * @category tags
  */
-export class IdGenerator extends Context.Reference<IdGenerator>()("effect-lexigram/domain/IdGenerator", {
+export class IdGenerator extends Ambient.Reference<IdGenerator>()("effect-lexigram/domain/IdGenerator", {
   defaultValue: (): Service => ({ next })
 }) {}
 

@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
+import * as Ambient from "../internal/Ambient.js"
 import type * as EventSink from "../internal/EventSink.js"
 import * as ErrorCode from "./ErrorCode.js"
 
@@ -27,7 +28,7 @@ export class ReaderTimeoutError extends ErrorCode.TaggedError<ReaderTimeoutError
  * @since 0.1.0
  * @category tags
  */
-export class ReaderTimeout extends Context.Reference<ReaderTimeout>()("effect-lexigram/domain/ReaderTimeout", {
+export class ReaderTimeout extends Ambient.Reference<ReaderTimeout>()("effect-lexigram/domain/ReaderTimeout", {
   defaultValue: (): Duration.DurationInput => defaultLimit
 }) {}
 

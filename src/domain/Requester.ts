@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
+import * as Ambient from "../internal/Ambient.js"
 import type { SessionId, UserId } from "./Ids.js"
 
 /**
@@ -13,6 +13,6 @@ import type { SessionId, UserId } from "./Ids.js"
  * @since 0.1.0
  * @category tags
  */
-export class Requester extends Context.Reference<Requester>()("effect-lexigram/domain/Requester", {
+export class Requester extends Ambient.Reference<Requester>()("effect-lexigram/domain/Requester", {
   defaultValue: (): { readonly userId?: UserId | undefined; readonly sessionId?: SessionId | undefined } => ({})
 }) {}

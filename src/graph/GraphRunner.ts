@@ -4,8 +4,8 @@
  * @since 0.1.0
  * @internal
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Ambient from "../internal/Ambient.js"
 import * as Step from "../observability/Step.js"
 import type { Json } from "./Checkpointer.js"
 import { GraphStepLimitError } from "./GraphError.js"
@@ -31,7 +31,7 @@ export interface Frame {
   readonly run: (tables: GraphTables.Tables, initial: any, options: Options) => Run
 }
 
-export class CurrentFrame extends Context.Reference<CurrentFrame>()("effect-lexigram/graph/GraphRunner/Frame", {
+export class CurrentFrame extends Ambient.Reference<CurrentFrame>()("effect-lexigram/graph/GraphRunner/Frame", {
   defaultValue: (): Frame => outside
 }) {}
 

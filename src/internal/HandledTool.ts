@@ -3,8 +3,9 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Ambient from "./Ambient.js"
 
-export class HandledTool extends Context.Reference<HandledTool>()("effect-lexigram/internal/HandledTool", {
+export class HandledTool extends Ambient.Reference<HandledTool>()("effect-lexigram/internal/HandledTool", {
   defaultValue: (): string | undefined => undefined
 }) {}
 

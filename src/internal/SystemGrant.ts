@@ -3,6 +3,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Ambient from "./Ambient.js"
 
 const GrantId: unique symbol = Symbol("effect-lexigram/domain/SystemAccess")
 
@@ -18,7 +19,7 @@ export const denied = value()
 
 export const isGrant = (held: unknown): boolean => held === granted
 
-export class SystemAccess extends Context.Reference<SystemAccess>()("effect-lexigram/domain/SystemAccess", {
+export class SystemAccess extends Ambient.Reference<SystemAccess>()("effect-lexigram/domain/SystemAccess", {
   defaultValue: (): Held => denied
 }) {}
 

@@ -6,6 +6,7 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import * as Ambient from "./Ambient.js"
 
 /**
  * Which limit passed.
@@ -55,7 +56,7 @@ const limit = (millis: number | undefined): number =>
  *
  * @category tags
  */
-export class Enclosing extends Context.Reference<Enclosing>()("effect-lexigram/internal/Watch/Enclosing", {
+export class Enclosing extends Ambient.Reference<Enclosing>()("effect-lexigram/internal/Watch/Enclosing", {
   defaultValue: (): Watch | undefined => undefined
 }) {}
 

@@ -3,9 +3,9 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as PriceNames from "./PriceNames.js"
 
 /**
@@ -60,7 +60,7 @@ export interface Service {
  * @since 0.1.0
  * @category tags
  */
-export class CostEstimator extends Context.Reference<CostEstimator>()("effect-lexigram/llm/CostEstimator", {
+export class CostEstimator extends Ambient.Reference<CostEstimator>()("effect-lexigram/llm/CostEstimator", {
   defaultValue: (): Service => ({ estimate: () => undefined })
 }) {}
 

@@ -4,10 +4,10 @@
  * @since 0.1.0
  */
 import type * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Body, ErrorInfo } from "../domain/AgentEvent.js"
 import type { RunId } from "../domain/Ids.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as Stepwise from "../internal/Stepwise.js"
 import * as AgentMetrics from "./AgentMetrics.js"
 import type * as DomainEvent from "./DomainEvent.js"
@@ -228,7 +228,7 @@ const silent: Service = {
  * @since 0.1.0
  * @category tags
  */
-export class Run extends Context.Reference<Run>()("effect-lexigram/observability/Run", {
+export class Run extends Ambient.Reference<Run>()("effect-lexigram/observability/Run", {
   defaultValue: (): Service => silent
 }) {}
 

@@ -4,10 +4,10 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
+import * as Ambient from "../internal/Ambient.js"
 import * as Parallel from "../internal/Parallel.js"
 
 /**
@@ -41,7 +41,7 @@ const identity: Service = { run: (_options, effect) => effect, isSuspended: () =
  * @since 0.1.0
  * @category tags
  */
-export class Step extends Context.Reference<Step>()("effect-lexigram/observability/Step", {
+export class Step extends Ambient.Reference<Step>()("effect-lexigram/observability/Step", {
   defaultValue: (): Service => identity
 }) {}
 
@@ -98,7 +98,7 @@ export const makePlace = (path: string = ""): PlaceService => {
  * @since 0.1.0
  * @category tags
  */
-export class Place extends Context.Reference<Place>()("effect-lexigram/observability/Step/Place", {
+export class Place extends Ambient.Reference<Place>()("effect-lexigram/observability/Step/Place", {
   defaultValue: (): PlaceService => makePlace()
 }) {}
 

@@ -4,10 +4,10 @@
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
-import * as Context from "effect/Context"
 import * as Option from "effect/Option"
 import { errorInfo } from "../domain/AgentEvent.js"
 import type * as Usage from "../domain/Usage.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as SecretText from "../internal/SecretText.js"
 
 /**
@@ -154,7 +154,7 @@ export type Redactor = (text: string) => string
  * @since 0.1.0
  * @category tags
  */
-export class ContentRedactor extends Context.Reference<ContentRedactor>()(
+export class ContentRedactor extends Ambient.Reference<ContentRedactor>()(
   "effect-lexigram/observability/Telemetry/ContentRedactor",
   { defaultValue: (): Redactor => secrets }
 ) {}

@@ -9,12 +9,13 @@ import * as SqlClient from "@effect/sql/SqlClient"
 import type { Connection } from "@effect/sql/SqlConnection"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Chunk from "effect/Chunk"
-import * as Context from "effect/Context"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import * as Ambient from "../internal/Ambient.js"
 import * as Immediate from "./Immediate.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
@@ -29,7 +30,7 @@ import * as SqliteTurns from "./SqliteTurns.js"
  *
  * @category references
  */
-export class Synchronous extends Context.Reference<Synchronous>()(
+export class Synchronous extends Ambient.Reference<Synchronous>()(
   "effect-lexigram/persistence/SqliteClient/Synchronous",
   {
     defaultValue: (): Level | undefined => undefined

@@ -8,10 +8,10 @@
 import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
+import * as Ambient from "../internal/Ambient.js"
 import { nearest } from "../internal/Nearest.js"
 import * as DefaultPrompts from "./DefaultPrompts.js"
 import { PromptLibraryError, type PromptTemplateError } from "./PromptError.js"
@@ -223,7 +223,7 @@ const defaults: State = {
  * @since 0.1.0
  * @category tags
  */
-export class PromptLibrary extends Context.Reference<PromptLibrary>()("effect-lexigram/prompt/PromptLibrary", {
+export class PromptLibrary extends Ambient.Reference<PromptLibrary>()("effect-lexigram/prompt/PromptLibrary", {
   defaultValue: (): Service => fromState(defaults)
 }) {}
 

@@ -10,12 +10,12 @@ import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import type * as Chunk from "effect/Chunk"
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as Ambient from "../internal/Ambient.js"
 import type { SameOriginHttp } from "../internal/SameOriginHttp.js"
 import * as SecretText from "../internal/SecretText.js"
 import type { LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
@@ -290,7 +290,7 @@ export interface Recorded {
  * @since 0.1.0
  * @category references
  */
-export class Recorder extends Context.Reference<Recorder>()("effect-lexigram/provider/ProviderExchange/Recorder", {
+export class Recorder extends Ambient.Reference<Recorder>()("effect-lexigram/provider/ProviderExchange/Recorder", {
   defaultValue: (): Recorded => ({ payload: undefined, headers: {} })
 }) {}
 

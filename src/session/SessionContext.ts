@@ -4,10 +4,10 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SessionId, UserId } from "../domain/Ids.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as KeyedLock from "../internal/KeyedLock.js"
 import { isLive, type Session } from "./Session.js"
 import {
@@ -46,7 +46,7 @@ const outside: Binding = { session: () => undefined, getOrCreate: (_userId, { cr
  * @since 0.1.0
  * @category tags
  */
-export class SessionContext extends Context.Reference<SessionContext>()("effect-lexigram/session/SessionContext", {
+export class SessionContext extends Ambient.Reference<SessionContext>()("effect-lexigram/session/SessionContext", {
   defaultValue: (): Binding => outside
 }) {}
 

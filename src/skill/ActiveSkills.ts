@@ -10,11 +10,11 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import { errorInfo } from "../domain/AgentEvent.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as VisibleText from "../internal/VisibleText.js"
 import type * as Tool from "../tool/Tool.js"
 import * as ToolArguments from "../tool/ToolArguments.js"
@@ -53,7 +53,7 @@ export interface Service {
  * @since 0.1.0
  * @category tags
  */
-export class ActiveSkills extends Context.Reference<ActiveSkills>()("effect-lexigram/skill/ActiveSkills", {
+export class ActiveSkills extends Ambient.Reference<ActiveSkills>()("effect-lexigram/skill/ActiveSkills", {
   defaultValue: (): Service => ({
     active: Effect.succeed([]),
     isActive: () => Effect.succeed(true),

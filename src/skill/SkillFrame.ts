@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
+import * as Ambient from "../internal/Ambient.js"
 import type { SkillContext } from "./Skill.js"
 import type { SkillDefinition } from "./SkillDefinition.js"
 import type { EnterOptions, Limits, Place } from "./SkillLimits.js"
@@ -88,6 +88,6 @@ export class Frame {
 /**
  * @category tags
  */
-export class Current extends Context.Reference<Current>()("effect-lexigram/skill/SkillFrame/Current", {
+export class Current extends Ambient.Reference<Current>()("effect-lexigram/skill/SkillFrame/Current", {
   defaultValue: (): Frame | undefined => undefined
 }) {}

@@ -4,11 +4,11 @@
  *
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Ambient from "../internal/Ambient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
 import type { Fatality } from "../tool/ToolRunner.js"
@@ -158,7 +158,7 @@ export const exactMatch = (...keys: readonly [string, ...ReadonlyArray<string>])
  * @since 0.1.0
  * @category tags
  */
-export class Evaluator extends Context.Reference<Evaluator>()("effect-lexigram/strategy/Evaluator", {
+export class Evaluator extends Ambient.Reference<Evaluator>()("effect-lexigram/strategy/Evaluator", {
   defaultValue: (): Service => model
 }) {}
 

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import type * as Tracer from "effect/Tracer"
 import type { Body } from "../domain/AgentEvent.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as Spanned from "../internal/Spanned.js"
@@ -60,7 +61,7 @@ export type ModelCallInterceptor = (
  * @since 0.1.0
  * @category tags
  */
-export class ModelCallInterceptors extends Context.Reference<ModelCallInterceptors>()(
+export class ModelCallInterceptors extends Ambient.Reference<ModelCallInterceptors>()(
   "effect-lexigram/strategy/ModelCall/ModelCallInterceptors",
   { defaultValue: (): ReadonlyArray<ModelCallInterceptor> => [] }
 ) {}

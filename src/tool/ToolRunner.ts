@@ -17,6 +17,7 @@ import * as Schema from "effect/Schema"
 import type * as Tracer from "effect/Tracer"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
+import * as Ambient from "../internal/Ambient.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as HandledTool from "../internal/HandledTool.js"
 import { nearest } from "../internal/Nearest.js"
@@ -156,7 +157,7 @@ export type ToolInterceptor = (
  * @since 0.1.0
  * @category tags
  */
-export class ToolInterceptors extends Context.Reference<ToolInterceptors>()(
+export class ToolInterceptors extends Ambient.Reference<ToolInterceptors>()(
   "effect-lexigram/tool/ToolRunner/ToolInterceptors",
   { defaultValue: (): ReadonlyArray<ToolInterceptor> => [] }
 ) {}
@@ -230,7 +231,7 @@ const notFound = (name: string, tools: Bound): ToolNotFoundError => {
  * @since 0.1.0
  * @category tags
  */
-export class CallerModule extends Context.Reference<CallerModule>()("effect-lexigram/tool/ToolRunner/CallerModule", {
+export class CallerModule extends Ambient.Reference<CallerModule>()("effect-lexigram/tool/ToolRunner/CallerModule", {
   defaultValue: (): string | undefined => undefined
 }) {}
 

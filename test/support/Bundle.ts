@@ -16,8 +16,15 @@ const { resolve } = createRequire(import.meta.url)
 /** They have code of the machine, or look for files beside their own. */
 const outside = /^(?:libsql|better-sqlite3|pg|pg-.*|ioredis|sqlite-vec)$/
 
-/** The path of the bundle, which is removed with the scope. Programs lie in `./programs` unless another folder is named. */
-export const make = (program: string, from: string = folder) =>
+/**
+ * The path of the bundle, which is removed with the scope. Programs lie in `./programs` unless another folder is named. `external` says where a
+ * module is that stays outside of it.
+ */
+export const make = (
+  program: string,
+  from: string = folder,
+  external: (path: string) => string | undefined = () => undefined
+) =>
   Effect.gen(function* () {
     const made = yield* Effect.acquireRelease(
       Effect.sync(() => Fs.mkdtempSync(Path.join(Os.tmpdir(), "lexigram-program-"))),
@@ -37,6 +44,14 @@ export const make = (program: string, from: string = folder) =>
           js: 'import { createRequire as lexRequire } from "node:module"; const require = lexRequire(import.meta.url);'
         },
         plugins: [
+          {
+            name: "external",
+            setup: (build) =>
+              build.onResolve({ filter: /^[^./]/ }, (given) => {
+                const path = external(given.path)
+                return path === undefined ? undefined : { path, external: true }
+              })
+          },
           {
             name: "outside",
             setup: (build) =>
