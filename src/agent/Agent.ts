@@ -16,6 +16,7 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import type * as ConversationWorkingMemory from "../memory/ConversationWorkingMemory.js"
 import type { MemoryError } from "../memory/MemoryError.js"
 import type * as WorkingMemory from "../memory/WorkingMemory.js"
+import type * as SkillCatalog from "../skill/SkillCatalog.js"
 import type { OutputSpec, Strategy } from "../strategy/Strategy.js"
 import type { OutputValidationError } from "../strategy/StrategyError.js"
 import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
@@ -56,6 +57,14 @@ export interface RunLimits {
  * @category models
  */
 export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
+
+/**
+ * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or those of which it is true.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Skills = "all" | ReadonlyArray<string> | SkillCatalog.Choice
 
 /**
  * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
@@ -104,6 +113,7 @@ export interface Definition {
   readonly limits: RunLimits
   readonly stages: ReadonlyArray<Placed<any, any>>
   readonly debugNodeUpdates: boolean
+  readonly skills: Skills
 }
 
 /**
@@ -266,6 +276,11 @@ export const make = <
      * false: what the node changed, without messages and bounded.
      */
     readonly debugNodeUpdates?: boolean | undefined
+    /**
+     * Which of the executor's skills it is shown; default `"all"`. The others are neither listed nor found, and cannot be activated or called. A
+     * name that no skill has is told of by a `Degraded` event.
+     */
+    readonly skills?: Skills | undefined
   } = {}
 ): Agent<
   [Out] extends [never] ? string : Schema.Schema.Type<Out>,
@@ -289,7 +304,8 @@ export const make = <
     module: options.module,
     limits: options.limits ?? {},
     stages: options.stages ?? noStages,
-    debugNodeUpdates: options.debugNodeUpdates === true
+    debugNodeUpdates: options.debugNodeUpdates === true,
+    skills: options.skills ?? "all"
   })
 
 const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })
@@ -388,6 +404,17 @@ export const withMemory =
   (memory: Memory) =>
   <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
     change(self, { memory })
+
+/**
+ * Which of the executor's skills it is shown, in place of those it was shown before.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSkills =
+  (skills: Skills) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { skills })
 
 /**
  * Its own governance, in place of the executor's.

@@ -16,6 +16,7 @@ import * as SkillTool from "../skill/SkillTool.js"
 import type { Answer } from "../strategy/Strategy.js"
 import type * as Tool from "../tool/Tool.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
+import * as SkillChoice from "./SkillChoice.js"
 import { degrade, type Stage, type State } from "./Stage.js"
 import { withTools } from "./ToolStage.js"
 
@@ -48,22 +49,45 @@ const toTool = (
 }
 
 /** The skills of the registry as tools; `hidden` are told of in another way. */
-const registered = (state: State, hidden: ReadonlySet<string>): Effect.Effect<ReadonlyArray<Tool.Any>> =>
-  Effect.flatMap(state.uses.skills.schemas(), (schemas) =>
-    schemas.length === 0
-      ? Effect.succeed([])
-      : Effect.map(
-          Effect.forEach(schemas, (definition) => {
-            if (hidden.has(definition.name)) return Effect.succeed(undefined)
-            const tool: Effect.Effect<Tool.Any, unknown> =
-              state.tools.get(definition.name) === undefined
-                ? toTool(state, definition)
-                : shadowed(`The skill "${definition.name}" has the name of a tool`)
-            return degrade(tool, { state, stage: "skills", orElse: undefined })
-          }),
-          (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
+const registered = (
+  state: State,
+  { only }: SkillChoice.Chosen,
+  hidden: ReadonlySet<string>
+): Effect.Effect<ReadonlyArray<Tool.Any>> =>
+  Effect.flatMap(state.uses.skills.schemas(), (all) => {
+    const schemas = only === undefined ? all : all.filter(only)
+    if (schemas.length === 0) return Effect.succeed([])
+    return Effect.map(
+      Effect.forEach(schemas, (definition) => {
+        if (hidden.has(definition.name)) return Effect.succeed(undefined)
+        const tool: Effect.Effect<Tool.Any, unknown> =
+          state.tools.get(definition.name) === undefined
+            ? toTool(state, definition)
+            : shadowed(`The skill "${definition.name}" has the name of a tool`)
+        return degrade(tool, { state, stage: "skills", orElse: undefined })
+      }),
+      (tools) => tools.filter((tool): tool is Tool.Any => tool !== undefined)
+    )
+  })
+
+/** A name that was chosen and that no skill has. */
+const missing = (state: State, { catalog, names }: SkillChoice.Chosen): Effect.Effect<void> =>
+  names.length === 0
+    ? Effect.void
+    : Effect.flatMap(Effect.zip(state.uses.skills.schemas(), catalog.skills), ([schemas, folders]) => {
+        const known = new Set([...schemas.map(({ name }) => name), ...folders.map(({ file }) => file.name)])
+        return Effect.forEach(
+          names.filter((name) => !known.has(name)),
+          (name) => {
+            const error = new SkillNotFoundError({
+              skillName: name,
+              message: `The agent is to be shown the skill "${name}", and there is none`
+            })
+            return degrade(Either.left(error), { state, stage: "skills", orElse: undefined })
+          },
+          { discard: true }
         )
-  )
+      })
 
 const shadowed = (message: string) => Either.left({ _tag: "SkillShadowed", message })
 
@@ -80,10 +104,11 @@ const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<Re
  */
 const disclosed = <E, R>(
   state: State,
+  chosen: SkillChoice.Chosen,
   listing: Listing,
   next: (state: State) => Effect.Effect<Answer, E, R>
 ): Effect.Effect<Answer, E, R> => {
-  const { activate, all: always, search } = state.uses.catalogTools
+  const { activate, all: always, search } = chosen.tools
   const all = listing.omitted.length === 0 ? always : [...always, search]
   const taken = all.find(({ name }) => state.tools.get(name) !== undefined)
   if (taken !== undefined) {
@@ -92,10 +117,10 @@ const disclosed = <E, R>(
       stage: "skills",
       orElse: undefined
     })
-    return Effect.zipRight(passed, plain(state, next))
+    return Effect.zipRight(passed, plain(state, chosen, next))
   }
   return Effect.flatMap(inCatalog(state, [...listing.names, ...listing.omitted]), (hidden) =>
-    Effect.flatMap(registered(state, hidden), (added) =>
+    Effect.flatMap(registered(state, chosen, hidden), (added) =>
       Effect.flatMap(ActiveSkills.make, (active) => {
         const told = withTools(state, [...all, ...added])
         const interceptor = ActiveSkills.interceptor(active, {
@@ -121,19 +146,27 @@ const disclosed = <E, R>(
 
 const none: ReadonlySet<string> = new Set()
 
-const plain = <E, R>(state: State, next: (state: State) => Effect.Effect<Answer, E, R>): Effect.Effect<Answer, E, R> =>
-  Effect.flatMap(registered(state, none), (added) => next(withTools(state, added)))
+const plain = <E, R>(
+  state: State,
+  chosen: SkillChoice.Chosen,
+  next: (state: State) => Effect.Effect<Answer, E, R>
+): Effect.Effect<Answer, E, R> =>
+  Effect.flatMap(registered(state, chosen, none), (added) => next(withTools(state, added)))
 
 /**
- * A skill of a tool's name gives way to the tool; one whose schema does not compile is passed over. Both are visible as events.
+ * The skills that the agent is shown (`Agent.Skills`). A skill of a tool's name gives way to the tool; one whose schema does not compile is
+ * passed over, and so is a chosen name that no skill has. All of that is visible as events.
  *
  * @since 0.1.0
  * @category stages
  */
 export const stage: Stage = {
   name: "skills",
-  wrap: (state, next) =>
-    Effect.flatMap(state.uses.catalog.listing(), (listing) =>
-      listing.text === "" ? plain(state, next) : disclosed(state, listing, next)
+  wrap: (state, next) => {
+    const chosen = SkillChoice.of(state)
+    const shown = Effect.flatMap(chosen.catalog.listing(), (listing) =>
+      listing.text === "" ? plain(state, chosen, next) : disclosed(state, chosen, listing, next)
     )
+    return chosen.names.length === 0 ? shown : Effect.zipRight(missing(state, chosen), shown)
+  }
 }

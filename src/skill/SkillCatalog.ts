@@ -35,6 +35,14 @@ import * as SkillTrust from "./SkillTrust.js"
 export type UseError = SkillNotFoundError | SkillAccess.SkillAccessError | SkillTrust.SkillTrustError
 
 /**
+ * True of the skills that are meant.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Choice = (skill: { readonly name: string; readonly description: string }) => boolean
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -44,10 +52,13 @@ export interface Service {
   /** Whether `script` runs anything: what decides if models are given a tool for it. */
   readonly scripts: boolean
   /**
-   * Names and descriptions within a budget of tokens, by default about 2,000 in all. What does not fit is left out whole, and said. The same
-   * object as long as neither the skills nor the budget change.
+   * Names and descriptions within a budget of tokens, by default about 2,000 in all. What does not fit is left out whole, and said. `only`
+   * chooses among the skills. The same object as long as neither the skills nor the options change.
    */
-  readonly listing: (options?: { readonly maxTokens?: number | undefined }) => Effect.Effect<SkillListing.Listing>
+  readonly listing: (options?: {
+    readonly maxTokens?: number | undefined
+    readonly only?: Choice | undefined
+  }) => Effect.Effect<SkillListing.Listing>
   /** The skill as it is now: read again, and asked about again, where it may have changed. */
   readonly skill: (name: string) => Effect.Effect<LoadedSkill, UseError>
   readonly activate: (
@@ -101,13 +112,16 @@ const warn = (message: string, annotations: Record<string, unknown>): Effect.Eff
 interface State {
   readonly skills: ReadonlyArray<LoadedSkill>
   readonly byName: ReadonlyMap<string, LoadedSkill>
-  listing: { readonly maxTokens: number; readonly listing: SkillListing.Listing } | undefined
+  /** The last one of each choice. */
+  readonly listings: WeakMap<Choice, { readonly maxTokens: number; readonly listing: SkillListing.Listing }>
 }
+
+const everything: Choice = () => true
 
 const stateOf = (skills: ReadonlyArray<LoadedSkill>): State => ({
   skills,
   byName: new Map(skills.map((skill) => [skill.file.name, skill])),
-  listing: undefined
+  listings: new WeakMap()
 })
 
 const notFound = (name: string, names: ReadonlyArray<string>): SkillNotFoundError => {
@@ -245,10 +259,15 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
     const listing: Service["listing"] = (listingOptions) =>
       Effect.suspend(() => {
         const maxTokens = listingOptions?.maxTokens ?? SkillListing.defaults.maxTokens
-        const current = state
-        if (current.listing?.maxTokens === maxTokens) return Effect.succeed(current.listing.listing)
-        const made = SkillListing.make(current.skills, { counter, maxTokens })
-        current.listing = { maxTokens, listing: made }
+        const only = listingOptions?.only ?? everything
+        const { listings, skills } = state
+        const known = listings.get(only)
+        if (known?.maxTokens === maxTokens) return Effect.succeed(known.listing)
+        const made = SkillListing.make(
+          skills.filter(({ file }) => only(file)),
+          { counter, maxTokens }
+        )
+        listings.set(only, { maxTokens, listing: made })
         return made.omitted.length === 0
           ? Effect.succeed(made)
           : Effect.as(
@@ -371,6 +390,33 @@ export const makeLive = <E = never, R = never, E2 = never, R2 = never>(
     yield* Deferred.succeed(begun, undefined)
     return service
   })
+
+/**
+ * The catalogue as if it held nothing but the chosen skills.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const filtered = (self: Service, only: Choice): Service => {
+  const skills = Effect.map(self.skills, (all) => all.filter(({ file }) => only(file)))
+  const ifChosen = <A, E>(name: string, use: Effect.Effect<A, E>): Effect.Effect<A, E | SkillNotFoundError> =>
+    Effect.flatMap(skills, (chosen): Effect.Effect<A, E | SkillNotFoundError> => {
+      const names = chosen.map(({ file }) => file.name)
+      return names.includes(name) ? use : notFound(name, names)
+    })
+  return {
+    skills,
+    scripts: self.scripts,
+    listing: (options) => {
+      const outer = options?.only
+      return self.listing({ ...options, only: outer === undefined ? only : (skill) => only(skill) && outer(skill) })
+    },
+    skill: (name) => ifChosen(name, self.skill(name)),
+    activate: (name, params) => ifChosen(name, self.activate(name, params)),
+    readFile: (name, path) => ifChosen(name, self.readFile(name, path)),
+    script: (name, path, params) => ifChosen(name, self.script(name, path, params))
+  }
+}
 
 /**
  * @since 0.1.0
