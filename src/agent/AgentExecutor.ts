@@ -22,6 +22,7 @@ import { RunId, type SessionId, type TurnId, type UserId } from "../domain/Ids.j
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
+import * as Attribution from "../governance/Attribution.js"
 import * as Governance from "../governance/Governance.js"
 import {
   BudgetExceededError,
@@ -38,6 +39,7 @@ import * as EventSink from "../internal/EventSink.js"
 import * as HandledTool from "../internal/HandledTool.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as SystemGrant from "../internal/SystemGrant.js"
+import * as CallGate from "../llm/CallGate.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -86,6 +88,7 @@ import * as MemorySaveStage from "./MemorySaveStage.js"
 import * as MemoryStage from "./MemoryStage.js"
 import * as MetricsStage from "./MetricsStage.js"
 import * as OutputGuardStage from "./OutputGuardStage.js"
+import * as RunCalls from "./RunCalls.js"
 import * as RunInterceptors from "./RunInterceptors.js"
 import * as RunPreparation from "./RunPreparation.js"
 import * as RunProgram from "./RunProgram.js"
@@ -258,18 +261,6 @@ const unwrap = (state: State, error: unknown): unknown => {
   })
 }
 
-const nothing: ReadonlyArray<string> = []
-
-const classified = (
-  outer: ReadonlyArray<string> | undefined,
-  own: ReadonlyArray<string> | undefined
-): ReadonlyArray<string> =>
-  own === undefined || own.length === 0
-    ? (outer ?? nothing)
-    : outer === undefined || outer.length === 0
-      ? own
-      : Array.from(new Set([...outer, ...own]))
-
 interface Requester {
   readonly userId?: UserId | undefined
   readonly sessionId?: SessionId | undefined
@@ -335,7 +326,8 @@ const make = (
     const named = state.sessionId !== undefined || state.userId !== undefined
     if (!state.run.telemetry.tracing) {
       return Effect.mapInputContext(effect, (current: Context.Context<any>) => {
-        const context = Context.add(Context.merge(current, own), Run.Run, state.run)
+        const given = Context.merge(current, own)
+        const context = Context.add(Context.merge(given, RunCalls.inside(state, given)), Run.Run, state.run)
         return named
           ? Context.add(
               context,
@@ -364,6 +356,7 @@ const make = (
       },
       (services) => {
         Spanned.copyInto(services, own)
+        Spanned.copyInto(services, RunCalls.inside(state, Context.unsafeMake(services)))
         services.set(Run.Run.key, state.run)
         const { key } = ApprovalGate.Requester
         if (named) services.set(key, requesterOf(state, services.get(key) as Requester | undefined))
@@ -434,8 +427,11 @@ const make = (
     parent: Run.Service
   ): State => {
     const { definition } = agent
-    const outer = Context.get(fiber.currentContext as Context.Context<GovernedCalls.Governor>, GovernedCalls.Governor)
-      .innermost?.state
+    const context = fiber.currentContext as Context.Context<never>
+    const attribution = Attribution.inside(Context.get(context, Attribution.Attribution), {
+      tenantId: prepared?.tenantId,
+      classifications: request.classifications
+    })
     return {
       agent,
       run: Run.make({
@@ -444,15 +440,12 @@ const make = (
         clock: Context.get(fiber.currentDefaultServices, Clock.Clock),
         sink: outlet.sink,
         parent: Run.isCurrent(parent) ? parent : undefined,
+        sessionId: prepared?.sessionId,
         telemetry,
         hooks: collaborators.hooks,
         bus: collaborators.bus
       }),
-      budgetRunId: GovernedCalls.budgetOf(
-        fiber.currentContext as Context.Context<never>,
-        definition.governance ?? collaborators.governance,
-        runId
-      ),
+      budgetRunId: GovernedCalls.budgetOf(context, definition.governance ?? collaborators.governance, runId),
       uses: collaborators,
       input: request.input,
       system: definition.system,
@@ -461,10 +454,8 @@ const make = (
       settings: prepared?.settings ?? ModelSettings.empty,
       sessionId: prepared?.sessionId,
       userId: prepared?.userId,
-      // Work that is handed on stays the tenant's, and its data what they are.
-      tenantId: prepared?.tenantId ?? outer?.tenantId,
-      classifications: classified(outer?.classifications, request.classifications),
-      held: Context.get(fiber.currentContext as Context.Context<never>, SystemAccess.SystemAccess),
+      ...attribution,
+      held: Context.get(context, SystemAccess.SystemAccess),
       inbox: Steering.nothing,
       agentGuards,
       startWith: request.startWith ?? "last",
@@ -576,7 +567,7 @@ export const layer: Layer.Layer<
       config,
       {
         config: Either.getOrElse(config, () => AgentConfig.defaults),
-        client: yield* LlmClient.LlmClient,
+        client: CallGate.wrap(yield* LlmClient.LlmClient),
         router: yield* ModelRouter.ModelRouter,
         runner: yield* ToolRunner.ToolRunner,
         registry: Option.getOrUndefined(yield* Effect.serviceOption(ToolRegistry.ToolRegistry)),

@@ -359,8 +359,8 @@ export const within = (
     const reasoning = Effect.mapInputContext(program, (current: Context.Context<any>) =>
       current.pipe(
         Context.add(Conversation.Conversation, conversation),
-        Context.add(ModelCall.ModelCallInterceptors, [
-          ...Context.get(current, ModelCall.ModelCallInterceptors),
+        Context.add(ModelCall.ConversationInterceptors, [
+          ...Context.get(current, ModelCall.ConversationInterceptors),
           interceptor
         ])
       )

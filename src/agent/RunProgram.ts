@@ -6,16 +6,13 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { CostEstimator } from "../llm/CostEstimator.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as RecalledCalls from "../llm/RecalledCalls.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer, Strategy, Task } from "../strategy/Strategy.js"
-import * as StrategyBudget from "../strategy/StrategyBudget.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
-import * as GovernedCalls from "./GovernedCalls.js"
 import * as GuardChecks from "./GuardChecks.js"
 import * as HandoffStage from "./HandoffStage.js"
 import { governanceOf, infoOf } from "./RunIdentity.js"
@@ -128,45 +125,23 @@ const surrounded = (
 ): Effect.Effect<Answer, unknown, any> => {
   const { agent, run, uses } = state
   const { limits, module } = agent.definition
-  const maxTokens = limits.maxTokens ?? uses.config.maxRunTokens
-  const { maxCostUsd, maxModelCalls, maxToolCalls } = limits
+  const { maxToolCalls } = limits
   const governance = governanceOf(state)
-  const governed = governance.enabled !== false
-  const limitsModel = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
   const steered = uses.steering.enabled
   const guardsTools = GuardChecks.isGuarded(state, "toolInput") || GuardChecks.isGuarded(state, "toolOutput")
   const hooked = run.hooks !== Hooks.noop
-  const told = governed || uses.bus.enabled
-  if (!limitsModel && !governed && !steered && maxToolCalls === undefined && !guardsTools && !hooked && !told) {
+  const told = governance.enabled !== false || uses.bus.enabled
+  if (!steered && maxToolCalls === undefined && !guardsTools && !hooked && !told) {
     return module === undefined ? program : Effect.provideService(program, ToolRunner.CallerModule, module)
   }
   return Effect.mapInputContext(program, (current: Context.Context<any>) => {
-    const estimator = Context.get(current, CostEstimator)
-    const counter = StrategyBudget.counterOf(current)
-    let context = Context.merge(
-      current,
-      Context.make(ModelCall.ModelCallInterceptors, [
-        ...Context.get(current, ModelCall.ModelCallInterceptors),
-        ...(steered ? [SteeredCalls.make(state, put)] : []),
-        ...(limitsModel
-          ? [
-              RunInterceptors.modelBudget(
-                state,
-                {
-                  ...(maxTokens === undefined ? {} : { maxTokens }),
-                  ...(maxModelCalls === undefined ? {} : { maxModelCalls }),
-                  ...(maxCostUsd === undefined ? {} : { maxCostUsd })
-                },
-                { counter, estimator }
-              ).interceptor
-            ]
-          : []),
-        ...(governed
-          ? [GovernedCalls.make(state, governance, { counter, defaultOutput: uses.config.defaultMaxTokens })]
-          : [])
-      ])
-    )
-    context = Context.add(context, ToolRunner.ToolInterceptors, [
+    const conversed = steered
+      ? Context.add(current, ModelCall.ConversationInterceptors, [
+          ...Context.get(current, ModelCall.ConversationInterceptors),
+          SteeredCalls.make(state, put)
+        ])
+      : current
+    const context = Context.add(conversed, ToolRunner.ToolInterceptors, [
       ...Context.get(current, ToolRunner.ToolInterceptors),
       ...(told ? [RunInterceptors.toolNotices(state, governance)] : []),
       ...(hooked ? [RunInterceptors.toolParamsFilter(state)] : []),
@@ -174,10 +149,6 @@ const surrounded = (
       ...(guardsTools ? [RunInterceptors.toolGuards(state)] : []),
       ...(hooked ? [RunInterceptors.toolHooks(state)] : [])
     ])
-    if (governed) {
-      const outer = Context.get(current, GovernedCalls.Governor).innermost
-      context = Context.add(context, GovernedCalls.Governor, { innermost: { state, outer } })
-    }
     return module === undefined ? context : Context.add(context, ToolRunner.CallerModule, module)
   })
 }

@@ -13,6 +13,7 @@ import type * as Stream from "effect/Stream"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import type * as Usage from "../domain/Usage.js"
 import * as EventSink from "../internal/EventSink.js"
+import * as CallGate from "./CallGate.js"
 import type { LlmError } from "./LlmError.js"
 import type { ModelSettings } from "./ModelSettings.js"
 
@@ -210,7 +211,7 @@ export class LlmClient extends Context.Tag("effect-lexigram/llm/LlmClient")<LlmC
  * @since 0.1.0
  * @category layers
  */
-export const layer = (service: Service): Layer.Layer<LlmClient> => Layer.succeed(LlmClient, service)
+export const layer = (service: Service): Layer.Layer<LlmClient> => Layer.succeed(LlmClient, CallGate.wrap(service))
 
 /**
  * Wraps the client below: what every wrapper of this folder is made of.
@@ -220,7 +221,8 @@ export const layer = (service: Service): Layer.Layer<LlmClient> => Layer.succeed
  */
 export const layerWrapped = <R = never>(
   wrap: (inner: Service) => Effect.Effect<Service, never, R>
-): Layer.Layer<LlmClient, never, LlmClient | R> => Layer.effect(LlmClient, Effect.flatMap(LlmClient, wrap))
+): Layer.Layer<LlmClient, never, LlmClient | R> =>
+  Layer.effect(LlmClient, Effect.map(Effect.flatMap(LlmClient, wrap), CallGate.wrap))
 
 /**
  * One model call through the client in context.
@@ -232,7 +234,7 @@ export const complete = (
   request: LlmRequest,
   options?: CompleteOptions | undefined
 ): Effect.Effect<LlmResponse, LlmError, LlmClient> =>
-  Effect.flatMap(LlmClient, (client) => client.complete(request, options))
+  Effect.flatMap(LlmClient, (client) => CallGate.wrap(client).complete(request, options))
 
 const source = { capacity: 64, patience: ReaderTimeout.current }
 

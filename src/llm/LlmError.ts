@@ -144,6 +144,18 @@ export class LlmMalformedResponseError extends ErrorCode.TaggedError<LlmMalforme
 }
 
 /**
+ * The run or the budget that the call belongs to does not allow it; `cause` says why. No model was asked, and no other one may be.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class LlmCallRefusedError extends ErrorCode.TaggedError<LlmCallRefusedError>(
+  "effect-lexigram/llm/LlmError/LlmCallRefusedError"
+)("LlmCallRefusedError", fields("LEX_ERR_LLM_112")) {
+  readonly isRetryable = false
+}
+
+/**
  * Any failure of a model call.
  *
  * @since 0.1.0
@@ -159,7 +171,8 @@ export const LlmError = Schema.Union(
   LlmTimeoutError,
   LlmConnectionError,
   LlmUnavailableError,
-  LlmMalformedResponseError
+  LlmMalformedResponseError,
+  LlmCallRefusedError
 )
 /**
  * @since 0.1.0

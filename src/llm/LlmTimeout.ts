@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Deadline from "../internal/Deadline.js"
+import * as CallGate from "./CallGate.js"
 import * as LlmClient from "./LlmClient.js"
 import { LlmTimeoutError } from "./LlmError.js"
 
@@ -51,7 +52,7 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
   const whole = millis(options?.whole ?? defaultWhole)
   const first = millis(options?.first)
   const gap = millis(options?.gap)
-  return (inner) => ({
+  const timed = (inner: LlmClient.Service): LlmClient.Service => ({
     provider: inner.provider,
     model: inner.model,
     complete: (request, completeOptions) => {
@@ -82,6 +83,7 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
       )
     }
   })
+  return (inner) => CallGate.wrap(timed(inner))
 }
 
 /**

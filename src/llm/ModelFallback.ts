@@ -8,6 +8,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Handed from "../internal/Handed.js"
+import * as CallGate from "./CallGate.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as ModelSettings from "./ModelSettings.js"
@@ -62,6 +63,7 @@ export interface Options {
  */
 export const defaultWhen = (error: LlmError): boolean => {
   switch (error._tag) {
+    case "LlmCallRefusedError":
     case "LlmContentPolicyError":
     case "LlmInvalidRequestError":
       return false
@@ -170,6 +172,6 @@ export const layerOf = <const Layers extends Array.NonEmptyReadonlyArray<Layer.L
           Context.get(context, LlmClient.LlmClient)
         )
       ),
-      (clients) => make(clients as Chain, options)
+      (clients) => CallGate.wrap(make(clients as Chain, options))
     )
   )

@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as CallGate from "./CallGate.js"
 import * as LlmClient from "./LlmClient.js"
 import * as ModelSettings from "./ModelSettings.js"
 
@@ -94,11 +95,16 @@ export const resolve = (role: Role): Effect.Effect<Resolved, never, ModelRouter>
  */
 export const fromTable = (fallback: LlmClient.Service, table: ReadonlyMap<string, Resolved>): Service => {
   const standard: Effect.Effect<Resolved> = Effect.succeed({
-    client: fallback,
+    client: CallGate.wrap(fallback),
     settings: ModelSettings.empty,
     isDefault: true
   })
-  const resolved = new Map(Array.from(table, ([role, value]) => [role, Effect.succeed(value)] as const))
+  const resolved = new Map(
+    Array.from(
+      table,
+      ([role, value]) => [role, Effect.succeed({ ...value, client: CallGate.wrap(value.client) })] as const
+    )
+  )
   return { resolve: (role) => resolved.get(role) ?? standard }
 }
 

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Captured from "../internal/Captured.js"
 import * as Count from "../internal/Count.js"
 import * as DataDocument from "../internal/DataDocument.js"
+import * as CallGate from "../llm/CallGate.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
@@ -256,6 +257,6 @@ export const layerModel = (
 ): Layer.Layer<EpisodicCompressor, never, LlmClient.LlmClient | TokenCounter.TokenCounter> =>
   Layer.unwrapEffect(
     Effect.gen(function* () {
-      return layer(byModel(yield* LlmClient.LlmClient, yield* TokenCounter.TokenCounter, options))
+      return layer(byModel(CallGate.wrap(yield* LlmClient.LlmClient), yield* TokenCounter.TokenCounter, options))
     })
   )

@@ -6,7 +6,7 @@
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Body, ErrorInfo } from "../domain/AgentEvent.js"
-import type { RunId } from "../domain/Ids.js"
+import type { RunId, SessionId } from "../domain/Ids.js"
 import * as Ambient from "../internal/Ambient.js"
 import * as Stepwise from "../internal/Stepwise.js"
 import * as AgentMetrics from "./AgentMetrics.js"
@@ -79,6 +79,8 @@ export interface Service {
   /** The run at the top: this one itself, unless another one started it. */
   readonly rootRunId: RunId
   readonly agent: string
+  /** The conversation it belongs to: its session, else that of the run above. */
+  readonly sessionId?: SessionId | undefined
   /** The agents of the runs above this one and its own, from the top. */
   readonly path: ReadonlyArray<string>
   /** How many runs stand above this one. */
@@ -100,6 +102,8 @@ export interface Service {
   readonly unsafeEmit: (body: Body) => Effect.Effect<void> | undefined
   /** The last event of the run, at once and whatever the reader's capacity; a second one is dropped. */
   readonly terminal: (body: Body) => void
+  /** True from the last event on: what still goes on then goes on for nobody. */
+  readonly isOver: () => boolean
   /** A run started by this one: own id and numbers, same sink. */
   readonly child: (runId: RunId, agent: string) => Service
   /** Where its events go. */
@@ -127,6 +131,8 @@ export const make = (options: {
   readonly clock: Clock.Clock
   readonly sink: Sink
   readonly parent?: Service | undefined
+  /** Default that of the run above. */
+  readonly sessionId?: SessionId | undefined
   readonly telemetry?: TelemetryOptions | undefined
   /** Default those of the run above, then none. */
   readonly hooks?: Hooks.Service | undefined
@@ -159,6 +165,7 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
     parentRunId,
     rootRunId: parent?.rootRunId ?? runId,
     agent,
+    sessionId: options.sessionId ?? parent?.sessionId,
     path: parent === undefined ? [agent] : [...parent.path, agent],
     depth: parent === undefined ? 0 : parent.depth + 1,
     live: parent === undefined ? sink.live : sink.live && parent.live,
@@ -181,6 +188,7 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
       ended = true
       push(body, clock.unsafeCurrentTimeMillis())
     },
+    isOver: () => ended,
     child: (childId, childAgent) => make({ runId: childId, agent: childAgent, clock, sink, parent: self }),
     sink,
     telemetry,
@@ -214,6 +222,7 @@ const silent: Service = {
   emitAll: () => Effect.void,
   unsafeEmit: () => undefined,
   terminal: () => {},
+  isOver: () => false,
   child: () => silent,
   sink: nowhere,
   telemetry: defaultTelemetry,

@@ -224,7 +224,7 @@ export const execute = (options: {
       }
 
 /**
- * Attributes of a model call's span at its start. `provider` is what `providerName` gives.
+ * Attributes of a model call's span at its start. `provider` is what `providerName` gives, the session is that of the run.
  *
  * @since 0.1.0
  * @category attributes
@@ -233,13 +233,18 @@ export const llm = (options: {
   readonly agent: string
   readonly iteration: number
   readonly provider: string
-}): Record<string, unknown> => ({
-  "agent.name": options.agent,
-  "agent.iteration": options.iteration,
-  "gen_ai.operation.name": "chat",
-  "gen_ai.provider.name": options.provider,
-  "gen_ai.agent.name": options.agent
-})
+  readonly sessionId?: string | undefined
+}): Record<string, unknown> => {
+  const attributes: Record<string, unknown> = {
+    "agent.name": options.agent,
+    "agent.iteration": options.iteration,
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": options.provider,
+    "gen_ai.agent.name": options.agent
+  }
+  if (options.sessionId !== undefined) attributes["gen_ai.conversation.id"] = options.sessionId
+  return attributes
+}
 
 /**
  * What a model call's span says of the request, handed to `set` one by one.

@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as SameOriginHttp from "../internal/SameOriginHttp.js"
+import * as CallGate from "../llm/CallGate.js"
 import type { LlmRequest, Message, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import type { LlmConfigurationError } from "../llm/LlmError.js"
@@ -302,4 +303,4 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<LlmClient, LlmConfigurationError, HttpClient.HttpClient> =>
-  Layer.effect(LlmClient, make(options))
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))

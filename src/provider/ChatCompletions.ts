@@ -11,6 +11,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as SameOriginHttp from "../internal/SameOriginHttp.js"
+import * as CallGate from "../llm/CallGate.js"
 import type { CompleteOptions, LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmInvalidRequestError } from "../llm/LlmError.js"
@@ -143,4 +144,4 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<LlmClient, never, HttpClient.HttpClient> =>
-  Layer.effect(LlmClient, make(options))
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))

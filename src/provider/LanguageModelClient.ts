@@ -24,6 +24,7 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import type * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import * as CallGate from "../llm/CallGate.js"
 import type { LlmPart, LlmRequest, LlmResponse, Message, OnParts, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
@@ -443,6 +444,6 @@ export const layer = (options: Options = {}): Layer.Layer<LlmClient, never, Lang
       const language = yield* LanguageModel.LanguageModel
       const named = yield* Effect.serviceOption(Model.ProviderName)
       const provider = options.provider ?? Option.getOrUndefined(named)
-      return make(language, { ...options, provider })
+      return CallGate.wrap(make(language, { ...options, provider }))
     })
   )

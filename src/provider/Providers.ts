@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { nearest } from "../internal/Nearest.js"
+import * as CallGate from "../llm/CallGate.js"
 import type { Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmConfigurationError } from "../llm/LlmError.js"
@@ -154,7 +155,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
  * @category layers
  */
 export const layer = (options: Options): Layer.Layer<LlmClient, LlmConfigurationError, HttpClient.HttpClient> =>
-  Layer.effect(LlmClient, make(options))
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))
 
 const variable = (name: string): Config.Config<string | undefined> =>
   Config.string(name).pipe(
@@ -263,7 +264,7 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  * @category layers
  */
 export const layerConfig: Layer.Layer<LlmClient, LlmConfigurationError | ConfigError, HttpClient.HttpClient> =
-  Layer.effect(LlmClient, Effect.flatMap(fromConfig, make))
+  Layer.effect(LlmClient, Effect.map(Effect.flatMap(fromConfig, make), CallGate.wrap))
 
 /**
  * The model the environment names, else the one given: `OfflineModel.layer()` for demos and first steps.

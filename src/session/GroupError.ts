@@ -23,7 +23,8 @@ export class GroupConfigurationError extends ErrorCode.TaggedError<GroupConfigur
     "duplicate-participant",
     "invalid-name",
     "turn-manager",
-    "run-id"
+    "run-id",
+    "tenant-id"
   )
 }) {}
 

@@ -123,7 +123,8 @@ class GroupRun {
           sink.push(event, whole)
         }
       },
-      parent: Run.isCurrent(parent) ? parent : undefined
+      parent: Run.isCurrent(parent) ? parent : undefined,
+      sessionId: request.sessionId
     })
   }
 

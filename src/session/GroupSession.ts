@@ -15,9 +15,10 @@ import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
 import type { AgentEvent, FinishReason } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import { RunId, type SessionId, type UserId } from "../domain/Ids.js"
+import { RunId, type SessionId, UserId } from "../domain/Ids.js"
 import * as ReaderTimeout from "../domain/ReaderTimeout.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
+import * as Attribution from "../governance/Attribution.js"
 import { count } from "../internal/Count.js"
 import * as EventSink from "../internal/EventSink.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
@@ -95,6 +96,10 @@ export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = neve
  */
 export interface RunOptions {
   readonly userId?: UserId | undefined
+  /** Whose resource quotas count for the runs of its agents; default that of the run around it, then the user. */
+  readonly tenantId?: string | undefined
+  /** How the data of the message are classified, for policies; beside what is said around it. */
+  readonly classifications?: ReadonlyArray<string> | undefined
   /** The id of the run: turns have ids made from it, so that a turn of a repeated run is written once. Default a new one. */
   readonly runId?: string | undefined
   /** Names and roles of those who see the message; default everybody. */
@@ -271,6 +276,24 @@ const runIdOf = (group: string, given: string | undefined): Effect.Effect<RunId,
         )
       )
 
+const decodeTenantId = Schema.decodeUnknownEither(UserId)
+
+/** For whom the runs of its agents are. */
+const attributionOf = (
+  group: string,
+  { classifications, tenantId }: RunOptions
+): Effect.Effect<Attribution.Service, GroupConfigurationError> =>
+  tenantId !== undefined && Either.isLeft(decodeTenantId(tenantId))
+    ? Effect.fail(
+        new GroupConfigurationError({
+          groupName: group,
+          reason: "tenant-id",
+          message: "The id of the tenant is not valid",
+          hint: "It has 1 to 256 characters and no control characters"
+        })
+      )
+    : Effect.map(Attribution.Attribution, (outer) => Attribution.inside(outer, { classifications, tenantId }))
+
 const finishReason = ({ reason }: GroupOutcome.GroupOutcome): FinishReason =>
   reason === "condition" ? "stop-condition" : reason === "max-rounds" || reason === "timeout" ? "limit" : "completed"
 
@@ -291,6 +314,7 @@ const execute = <E, R>(
     const clock = yield* Clock.clockWith(Effect.succeed)
     const log = Option.getOrElse(yield* Effect.serviceOption(RunLog.RunLog), () => noLog)
     const runId = yield* runIdOf(group.name, options.runId)
+    const attribution = yield* attributionOf(group.name, options)
     const outlet = Outlet.make({ reader, log, parent })
     const held = yield* SystemAccess.held
     const { userId } = options
@@ -332,7 +356,11 @@ const execute = <E, R>(
         Effect.sync(() => end(exit))
       )
     })
-    return yield* outlet.flush === undefined ? conversation : Effect.ensuring(conversation, outlet.flush)
+    return yield* Effect.provideService(
+      outlet.flush === undefined ? conversation : Effect.ensuring(conversation, outlet.flush),
+      Attribution.Attribution,
+      attribution
+    )
   }).pipe(
     Effect.withSpan("GroupSession.run", {
       attributes: { "group.name": group.name, "group.participants": group.members.length, "session.id": sessionId },

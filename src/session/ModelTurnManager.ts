@@ -14,7 +14,6 @@ import * as Count from "../internal/Count.js"
 import * as DataDocument from "../internal/DataDocument.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as OutputSchema from "../internal/OutputSchema.js"
-import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import * as LlmTimeout from "../llm/LlmTimeout.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -111,28 +110,19 @@ export const make = (
       output_format: step.textFormat
     })
     const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)
-    const response = yield* limited.complete({
-      messages: [
-        { role: "system", content: system },
-        { role: "user", content: [{ type: "text", text: user }] }
-      ],
-      responseFormat,
-      settings: ModelSettings.merge(ModelSettings.merge({ temperature: 0, maxTokens: 200 }, settings), options.settings)
-    })
-    const provider = response.provider ?? client.provider
-    const model = response.model ?? client.model
-    const { usage } = response
-    const costUsd = (yield* CostEstimator).estimate({ provider, model, usage })
-    yield* Run.emit({
-      _tag: "UsageReported",
-      usage,
-      provider,
-      role,
-      finishReason: response.finishReason,
-      ...(model === undefined ? {} : { model }),
-      ...(costUsd === undefined ? {} : { costUsd })
-    })
-    return read(response)
+    return read(
+      yield* limited.complete({
+        messages: [
+          { role: "system", content: system },
+          { role: "user", content: [{ type: "text", text: user }] }
+        ],
+        responseFormat,
+        settings: ModelSettings.merge(
+          ModelSettings.merge({ temperature: 0, maxTokens: 200 }, settings),
+          options.settings
+        )
+      })
+    )
   })
 
   /** Says why the model had no say. */

@@ -16,9 +16,10 @@ import * as Deadline from "../internal/Deadline.js"
 import * as JsonText from "../internal/JsonText.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as Stepwise from "../internal/Stepwise.js"
+import * as CallGate from "../llm/CallGate.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
-import { type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
+import { LlmCallRefusedError, type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as RecalledCalls from "../llm/RecalledCalls.js"
@@ -38,13 +39,10 @@ import { OutputValidationError } from "./StrategyError.js"
  * @since 0.1.0
  * @category models
  */
-export interface Target {
-  readonly provider: string
-  readonly model?: string | undefined
-}
+export interface Target extends CallGate.Target {}
 
 /**
- * A wrapper around every model call of a run: how limits and budgets see calls before and after.
+ * A wrapper around model calls of a run: how limits and budgets see calls before and after.
  *
  * @since 0.1.0
  * @category models
@@ -56,7 +54,8 @@ export type ModelCallInterceptor = (
 ) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
 
 /**
- * The wrappers of the current run, outermost first.
+ * The wrappers of the current run, outermost first: around the calls of its strategy, and around those of its tools, skills, guards and memory
+ * (`sideCalls`).
  *
  * @since 0.1.0
  * @category tags
@@ -65,6 +64,60 @@ export class ModelCallInterceptors extends Ambient.Reference<ModelCallIntercepto
   "effect-lexigram/strategy/ModelCall/ModelCallInterceptors",
   { defaultValue: (): ReadonlyArray<ModelCallInterceptor> => [] }
 ) {}
+
+/**
+ * Wrappers around the calls of the strategy alone, outside of those of `ModelCallInterceptors`: what belongs into the conversation.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class ConversationInterceptors extends Ambient.Reference<ConversationInterceptors>()(
+  "effect-lexigram/strategy/ModelCall/ConversationInterceptors",
+  { defaultValue: (): ReadonlyArray<ModelCallInterceptor> => [] }
+) {}
+
+const intercepted = (
+  interceptors: ReadonlyArray<ModelCallInterceptor>,
+  call: CallGate.Call<LlmError | Fatality>,
+  target: (request: LlmClient.LlmRequest) => Target
+): CallGate.Call<LlmError | Fatality> =>
+  interceptors.reduceRight<CallGate.Call<LlmError | Fatality>>(
+    (next, interceptor) => (request) => interceptor(request, next, target(request)),
+    call
+  )
+
+const refused = (error: LlmError | Fatality, { model, provider }: Target): LlmError => {
+  if (!(error instanceof Fatality)) return error
+  const why = error.error
+  const message = why instanceof Error ? why.message : String(why)
+  return new LlmCallRefusedError({
+    provider,
+    ...(model === undefined ? {} : { model }),
+    message: `The model call was refused: ${message}`,
+    hint: "Raise what limits the run, or do without this call",
+    cause: why
+  })
+}
+
+/**
+ * The gate of runs and budgets for the model calls of everything but strategies: they pass the wrappers that are around them, and tell the run
+ * what they used. What ends a run when its strategy asks is a `LlmCallRefusedError` here. A call that outlives its run belongs to nobody.
+ *
+ * @internal
+ */
+export const sideCalls: CallGate.Gate = (request, next, target) =>
+  Effect.withFiberRuntime((fiber) => {
+    const context = fiber.currentContext
+    if (Context.get(context, Run.Run).isOver()) return next(request)
+    const interceptors = Context.get(context, ModelCallInterceptors)
+    if (interceptors.length === 0) return CallGate.counted(request, next, target)
+    const targetOf = ({ settings }: LlmClient.LlmRequest): Target => ({
+      ...target,
+      model: settings?.model ?? target.model
+    })
+    const call = intercepted(interceptors, next, targetOf)
+    return CallGate.counted(request, (asked) => Effect.mapError(call(asked), (error) => refused(error, target)), target)
+  })
 
 /**
  * Longest a model call may take unless a strategy says otherwise.
@@ -194,8 +247,12 @@ const ready = (
   base: ModelSettings.ModelSettings
 ): Model => {
   const run = Context.get(context as Context.Context<Run.Run>, Run.Run)
-  const interceptors = Context.get(context as Context.Context<ModelCallInterceptors>, ModelCallInterceptors)
+  const interceptors = [
+    ...Context.get(context as Context.Context<ConversationInterceptors>, ConversationInterceptors),
+    ...Context.get(context as Context.Context<ModelCallInterceptors>, ModelCallInterceptors)
+  ]
   const estimator = Context.get(context as Context.Context<CostEstimator>, CostEstimator)
+  const gate = Context.get(context as Context.Context<CallGate.CallGate>, CallGate.CallGate)
   const step = Context.get(context as Context.Context<Step.Step>, Step.Step)
   const recorded = Step.isRecording(step)
   const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
@@ -214,7 +271,7 @@ const ready = (
   const deadline: Deadline.Options<LlmError> = { whole, pausable: true, onTimeout }
   const recalls = RecalledCalls.isIn(task.history)
   const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
-    client.complete(request, onParts === undefined ? undefined : { onParts })
+    CallGate.passed(client, request, onParts === undefined ? undefined : { onParts }, gate)
   const complete = (given: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
     if (!recalls) return send(given, onParts)
     const offered = new Set(given.tools?.map(({ name }) => name))
@@ -238,17 +295,10 @@ const ready = (
     })
   }
 
-  const intercepted = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
-    let next = (request: LlmClient.LlmRequest): Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality> =>
-      Deadline.run(() => complete(request, onParts), deadline)
-    for (let i = interceptors.length - 1; i >= 0; i--) {
-      const inner = next
-      const interceptor = interceptors[i] as ModelCallInterceptor
-      next = (request) =>
-        interceptor(request, inner, { provider: client.provider, model: request.settings?.model ?? client.model })
-    }
-    return next(request)
-  }
+  const target = ({ settings }: LlmClient.LlmRequest): Target => ({
+    provider: client.provider,
+    model: settings?.model ?? client.model
+  })
 
   const isPlain = interceptors.length === 0 && !recorded
   const begin = (
@@ -256,7 +306,11 @@ const ready = (
     onParts: LlmClient.OnParts | undefined
   ): ReturnType<Spanned.Call<LlmClient.LlmResponse, LlmError | Fatality, any, any, never>["begin"]> => {
     if (isPlain) return { effect: complete(request, onParts), deadline }
-    const work = intercepted(request, onParts)
+    const work = intercepted(
+      interceptors,
+      (request) => Deadline.run(() => complete(request, onParts), deadline),
+      target
+    )(request)
     return {
       effect: recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
       deadline: undefined
@@ -309,7 +363,7 @@ const ready = (
   }
 
   const spanOf = (request: LlmClient.LlmRequest, model: string | undefined, iteration: number, stream: boolean) => {
-    const attributes = Telemetry.llm({ agent: run.agent, iteration, provider })
+    const attributes = Telemetry.llm({ agent: run.agent, iteration, provider, sessionId: run.sessionId })
     const set = (key: string, value: unknown) => {
       attributes[key] = value
     }

@@ -17,6 +17,7 @@ import { type AgentEvent, type Body, errorInfo } from "../domain/AgentEvent.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
+import * as CallGate from "../llm/CallGate.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as Run from "../observability/Run.js"
@@ -59,6 +60,7 @@ export const isRecoverable = (error: unknown): boolean => {
   if (error instanceof Fatality) return error.error instanceof OutputValidationError
   switch ((error as { readonly _tag?: unknown } | null)?._tag) {
     case "LlmAuthenticationError":
+    case "LlmCallRefusedError":
     case "LlmQuotaError":
     case "LlmConfigurationError":
       return false
@@ -198,13 +200,13 @@ export const withBudget: {
           })
         : outer
       return Effect.mapInputContext(strategy.program(task), (current: Context.Context<any>) =>
-        Context.add(
-          Context.add(current, ModelCall.ModelCallInterceptors, [
+        current.pipe(
+          Context.add(ModelCall.ModelCallInterceptors, [
             ...Context.get(references, ModelCall.ModelCallInterceptors),
             budget.interceptor
           ]),
-          Run.Run,
-          run
+          Context.add(CallGate.CallGate, ModelCall.sideCalls),
+          Context.add(Run.Run, run)
         )
       ).pipe(
         Effect.mapError((error) => {

@@ -9,6 +9,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
+import * as CallGate from "../llm/CallGate.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import * as PartAssembler from "../llm/PartAssembler.js"
@@ -202,9 +203,7 @@ export const layer = (
   Layer.effectContext(
     Effect.sync(() => {
       const service = make(script, options)
-      return Context.make(LlmClient.LlmClient, service as LlmClient.Service).pipe(
-        Context.add(TestModel, service.observer)
-      )
+      return Context.make(LlmClient.LlmClient, CallGate.wrap(service)).pipe(Context.add(TestModel, service.observer))
     })
   )
 

@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as CallGate from "../../src/llm/CallGate.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmConfigurationError } from "../../src/llm/LlmError.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const named = (provider: string, model = "small") =>
-  Scripted.make((_, __, options) => Scripted.answer(provider, options), { provider, model })
+  CallGate.wrap(Scripted.make((_, __, options) => Scripted.answer(provider, options), { provider, model }))
 
 const standard = named("standard")
 const Standard = LlmClient.layer(standard)

@@ -1,0 +1,94 @@
+/**
+ * The gate in front of model calls: what a run puts around the calls of its skills, tools, guards and memory, and where each call is counted.
+ *
+ * A call passes it once, however many clients stand behind one another, and a strategy passes it itself (`ModelCall`).
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Ambient from "../internal/Ambient.js"
+import * as Run from "../observability/Run.js"
+import { CostEstimator } from "./CostEstimator.js"
+import type * as LlmClient from "./LlmClient.js"
+import type { LlmError } from "./LlmError.js"
+
+/** Makes a call. */
+export type Call<E = LlmError> = (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, E>
+
+/** Whom a call goes to, as far as is known before it answers. */
+export interface Target {
+  readonly provider: string
+  readonly model?: string | undefined
+}
+
+export type Gate = (
+  request: LlmClient.LlmRequest,
+  next: Call,
+  target: Target
+) => Effect.Effect<LlmClient.LlmResponse, LlmError>
+
+/** Tells the run it stands in what a call used. */
+export const counted: Gate = (request, next, target) =>
+  Effect.withFiberRuntime((fiber) => {
+    const run = Context.get(fiber.currentContext, Run.Run)
+    if (!Run.isCurrent(run)) return next(request)
+    const estimator = Context.get(fiber.currentContext, CostEstimator)
+    return Effect.tap(next(request), ({ finishReason, model = target.model, provider = target.provider, usage }) =>
+      run.emit({
+        _tag: "UsageReported",
+        usage,
+        provider,
+        finishReason,
+        model,
+        costUsd: estimator.estimate({ provider, model, usage })
+      })
+    )
+  })
+
+const open: Gate = (request, next) => next(request)
+
+/** Calls that belong to no run but still tell of themselves where one reads them. */
+export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
+  defaultValue: (): Gate => counted
+}) {}
+
+/** What the call is made by has passed: nothing stands before it any more. Whoever gets its parts stands where the caller does. */
+export const passed = (
+  client: LlmClient.Service,
+  request: LlmClient.LlmRequest,
+  options: LlmClient.CompleteOptions | undefined,
+  gate: Gate
+): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
+  const onParts = options?.onParts
+  const outside =
+    onParts === undefined
+      ? options
+      : {
+          ...options,
+          onParts: (parts: Parameters<typeof onParts>[0]) => Effect.provideService(onParts(parts), CallGate, gate)
+        }
+  return Effect.provideService(client.complete(request, outside), CallGate, open)
+}
+
+const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
+
+/** The client behind the gate; one that stands there already is itself. */
+export const wrap = (client: LlmClient.Service): LlmClient.Service => {
+  const known = wrapped.get(client)
+  if (known !== undefined) return known
+  const gated: LlmClient.Service = {
+    ...client,
+    complete: (request, options) =>
+      Effect.withFiberRuntime((fiber) => {
+        const gate = Context.get(fiber.currentContext, CallGate)
+        if (gate === open) return client.complete(request, options)
+        const model = request.settings?.model ?? client.model
+        return gate(request, (asked) => passed(client, asked, options, gate), { provider: client.provider, model })
+      })
+  }
+  wrapped.set(client, gated)
+  wrapped.set(gated, gated)
+  return gated
+}

@@ -1,0 +1,345 @@
+/** Model calls that no strategy makes: they are under the limits and the governance of the run they belong to, and each counts once. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Agent from "../../src/agent/Agent.js"
+import { RunLimitExceededError } from "../../src/agent/AgentError.js"
+import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentParticipant from "../../src/agent/AgentParticipant.js"
+import * as Agents from "../../src/agent/Agents.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
+import * as Handoff from "../../src/agent/Handoff.js"
+import * as AgentResponse from "../../src/domain/AgentResponse.js"
+import { SessionId } from "../../src/domain/Ids.js"
+import * as CostLedger from "../../src/governance/CostLedger.js"
+import * as Governance from "../../src/governance/Governance.js"
+import { BudgetExceededError } from "../../src/governance/GovernanceError.js"
+import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import * as JudgeGuard from "../../src/guard/JudgeGuard.js"
+import * as CostEstimator from "../../src/llm/CostEstimator.js"
+import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { LlmCallRefusedError } from "../../src/llm/LlmError.js"
+import * as LlmResilience from "../../src/llm/LlmResilience.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
+import * as HistoryCompactor from "../../src/memory/HistoryCompactor.js"
+import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
+import * as CompactedSessionHistory from "../../src/session/CompactedSessionHistory.js"
+import * as GroupSession from "../../src/session/GroupSession.js"
+import * as ModelTurnManager from "../../src/session/ModelTurnManager.js"
+import * as SessionManager from "../../src/session/SessionManager.js"
+import * as PermissionChecker from "../../src/skill/PermissionChecker.js"
+import * as Skill from "../../src/skill/Skill.js"
+import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
+import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
+import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
+import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as StrategyCombinators from "../../src/strategy/StrategyCombinators.js"
+import * as EventRecorder from "../../src/testing/EventRecorder.js"
+import * as TestModel from "../../src/testing/TestModel.js"
+import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as Tool from "../../src/tool/Tool.js"
+import * as Collaborators from "../support/Collaborators.js"
+import * as KeptSessions from "../support/KeptSessions.js"
+import * as Tiers from "../support/MemoryTiers.js"
+import { fresh } from "../support/SessionTurns.js"
+import * as WatchedLedger from "../support/WatchedLedger.js"
+
+const usage = { inputTokens: 2, outputTokens: 1, totalTokens: 3 }
+const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, output: 2_000_000 } })
+
+const question = "What is aside?"
+const aside = Effect.map(
+  LlmClient.complete({ messages: [{ role: "user", content: question }], settings: { maxTokens: 10 } }),
+  LlmClient.text
+)
+
+const textOf = ({ content }: LlmClient.Message): string =>
+  typeof content === "string" ? content : JSON.stringify(content)
+
+const isAside = ({ messages }: LlmClient.LlmRequest): boolean =>
+  messages.some((message) => textOf(message) === question)
+
+/** Who calls a tool of this name calls it once, and answers what came of it. */
+const model = (call: string) =>
+  TestModel.layer((request) => {
+    const { messages, responseFormat, tools } = request
+    if (responseFormat?.type === "json") {
+      const text = JSON.stringify({ explanation: "", categories: [], score: 0, next: "" })
+      return { text, usage }
+    }
+    if (isAside(request)) return { text: "an answer", usage }
+    const last = messages.at(-1)
+    const offered = tools?.find(
+      ({ name }) => name === call || name.startsWith("delegate_") || name.startsWith("transfer_")
+    )
+    if (offered === undefined || last?.role === "tool") return { text: "done", usage }
+    return { calls: [{ name: offered.name, params: offered.name === call ? {} : { message: "go on" } }], usage }
+  })
+
+const client = (call: string) => LlmResilience.layer().pipe(Layer.provide(model(call)))
+
+const executor = (given: Agents.Replaceable, call = "ask") =>
+  Layer.provideMerge(Agents.layerWith({ prices, ...given }), Layer.provideMerge(ModelRouter.layerDefault, model(call)))
+
+const ask = Tool.make("ask", { description: "Asks a model", parameters: {}, handler: () => aside })
+
+const skill = Skill.make("ask", { description: "Asks a model", handler: () => Effect.orDie(aside) })
+
+const skills = SkillExecutor.layer().pipe(
+  Layer.provideMerge(SkillRegistry.layer(skill)),
+  Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
+)
+
+const judges = GuardPipeline.layerGuards([JudgeGuard.make({ kind: "jailbreak" })])
+const outputJudges = GuardPipeline.layerGuards([JudgeGuard.make({ kind: "toxicity", stages: ["output"] })])
+
+const sessionId = SessionId.make("s")
+
+const long = Layer.effect(
+  SessionManager.SessionManager,
+  Effect.tap(SessionManager.SessionManager, (sessions) =>
+    Effect.gen(function* () {
+      const { id } = yield* sessions.create({ id: sessionId })
+      for (let n = 1; n <= 12; n++) {
+        const content = `turn ${n} `.padEnd(60, "x")
+        yield* sessions.addTurn(id, fresh(`t${n}`, { role: n % 2 === 1 ? "user" : "assistant", content, timestamp: n }))
+      }
+    }).pipe(Effect.orDie)
+  )
+).pipe(Layer.provide(KeptSessions.layer))
+
+const compacted = {
+  sessions: long,
+  history: CompactedSessionHistory.layer().pipe(Layer.provide(HistoryCompactor.layer())),
+  tokens: Layer.succeed(TokenCounter.TokenCounter, Tiers.characters),
+  config: { sessionTurns: 5 }
+}
+
+/** A memory that sums up what it is given. */
+const summing = Layer.effect(
+  WorkingMemory.WorkingMemory,
+  Effect.map(EpisodicCompressor.EpisodicCompressor, (compressor) => ({
+    ...WorkingMemory.noop,
+    addAll: (entries: Parameters<WorkingMemory.Service["addAll"]>[0]) =>
+      Effect.asVoid(Effect.orDie(compressor.compress(entries)))
+  }))
+).pipe(Layer.provide(EpisodicCompressor.layerModel()), Layer.provide(TokenCounter.layerApproximate()))
+
+const plain = Agent.make("plain")
+const asking = Agent.make("asking", { tools: [ask] })
+
+const agentJudges = Agent.make("judged", { guards: [JudgeGuard.make({ kind: "jailbreak" })] })
+
+/** Who makes the call, and how many calls the run makes with it. */
+const callers: ReadonlyArray<{
+  readonly name: string
+  readonly given: Agents.Replaceable
+  readonly agent: Agent.Agent<
+    string,
+    unknown,
+    AgentExecutor.AgentExecutor | LlmClient.LlmClient | ModelRouter.ModelRouter
+  >
+  readonly calls: number
+}> = [
+  { name: "a tool", given: {}, agent: asking, calls: 3 },
+  { name: "a skill", given: { skills }, agent: plain, calls: 3 },
+  { name: "a guard of the executor", given: { guards: judges }, agent: plain, calls: 2 },
+  { name: "a guard of answers", given: { guards: outputJudges }, agent: plain, calls: 2 },
+  { name: "a guard of the agent", given: {}, agent: agentJudges, calls: 2 },
+  { name: "compaction", given: compacted, agent: plain, calls: 2 },
+  { name: "memory", given: { memory: summing }, agent: plain, calls: 2 },
+  {
+    name: "a tool of an agent that is a tool",
+    given: {},
+    agent: Agent.make("outer", { tools: [AgentTool.make(asking)] }),
+    calls: 5
+  },
+  {
+    name: "a tool behind a handoff",
+    given: {},
+    agent: Agent.make("first", { tools: [Handoff.to(asking)] }),
+    calls: 4
+  },
+  {
+    name: "a guard of an agent that is a tool",
+    given: {},
+    agent: Agent.make("outer", { tools: [AgentTool.make(agentJudges)] }),
+    calls: 4
+  }
+]
+
+const request = { input: "hi", sessionId }
+
+const watched = Effect.map(WatchedLedger.make, (ledger) => ({
+  ledger,
+  governance: Governance.layerWith({
+    config: { monthlyBudget: 1_000_000 },
+    ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
+  })
+}))
+
+describe("model calls beside the strategy", () => {
+  for (const { agent, calls, given, name } of callers) {
+    it.effect(`count once, in the answer and in the ledger: ${name}`, () =>
+      Effect.gen(function* () {
+        const { governance, ledger } = yield* watched
+        const { response, sent } = yield* Effect.gen(function* () {
+          const response = yield* AgentExecutor.run(agent, request)
+          return { response, sent: (yield* TestModel.requests).length }
+        }).pipe(Effect.provide(executor({ ...given, governance })))
+        assert.strictEqual(sent, calls)
+        assert.strictEqual(response.modelCalls, calls)
+        assert.strictEqual(response.usage.totalTokens, 3 * calls)
+        assert.strictEqual(response.costUsd, 4 * calls)
+        assert.strictEqual(ledger.open(), 0)
+        assert.deepStrictEqual(ledger.problems, [])
+        assert.strictEqual(ledger.settled().tokens, 3 * calls)
+        assert.strictEqual(CostLedger.toUsd(ledger.settled().nanoUsd), 4 * calls)
+      })
+    )
+
+    it.effect(`are not made when governance refuses: ${name}`, () => {
+      const refusing = Collaborators.governance({
+        reserve: () => new BudgetExceededError({ budgetType: "monthly", limit: 1, used: 1, message: "used up" })
+      })
+      const governance = Layer.succeed(Governance.Governance, refusing.service)
+      return Effect.gen(function* () {
+        yield* Effect.exit(AgentExecutor.run(agent, request))
+        assert.deepStrictEqual(yield* TestModel.requests, [])
+      }).pipe(Effect.provide(executor({ ...given, governance })))
+    })
+  }
+
+  it.effect("a run that has used up its calls makes none for its tools", () => {
+    const errors: Array<unknown> = []
+    const telling = Tool.make("ask", {
+      description: "Asks a model",
+      handler: () =>
+        Effect.catchAll(aside, (error) =>
+          Effect.sync(() => {
+            errors.push(error)
+            return "no answer"
+          })
+        )
+    })
+    const agent = Agent.make("a", { tools: [telling], limits: { maxModelCalls: 1 } })
+    return Effect.gen(function* () {
+      const error = yield* Effect.flip(AgentExecutor.run(agent, "hi"))
+      assert.strictEqual(error._tag, "RunLimitExceededError")
+      assert.strictEqual((yield* TestModel.requests).length, 1)
+      const [refused] = errors as ReadonlyArray<LlmCallRefusedError>
+      assert.strictEqual(refused?._tag, "LlmCallRefusedError")
+      assert.instanceOf(refused?.cause, RunLimitExceededError)
+      assert.deepInclude(refused, { code: "LEX_ERR_LLM_112", provider: "test", model: "test-model" })
+    }).pipe(Effect.provide(executor({})))
+  })
+
+  it.effect("the limit of an outer run holds for the tools of an inner one", () =>
+    Effect.gen(function* () {
+      const outer = Agent.make("outer", { tools: [AgentTool.make(asking)], limits: { maxModelCalls: 2 } })
+      const error = yield* Effect.flip(AgentExecutor.run(outer, "hi"))
+      assert.strictEqual(error._tag, "RunLimitExceededError")
+      assert.strictEqual((yield* TestModel.requests).filter(isAside).length, 0)
+    }).pipe(Effect.provide(executor({})))
+  )
+
+  it.effect("a budget of a strategy counts them, and refuses them when it is spent", () =>
+    Effect.gen(function* () {
+      const budget = (most: number) =>
+        Agent.make("a", {
+          tools: [ask],
+          strategy: StrategyCombinators.withBudget(FunctionCalling.make(), { maxModelCalls: most })
+        })
+      assert.strictEqual((yield* AgentExecutor.run(budget(3), "hi")).modelCalls, 3)
+      const error = yield* Effect.flip(AgentExecutor.run(budget(2), "hi"))
+      assert.strictEqual(error._tag, "StrategyBudgetError")
+      assert.strictEqual((yield* TestModel.requests).length, 5)
+    }).pipe(Effect.provide(executor({})))
+  )
+
+  it.effect("a client behind wrappers counts a call once, and so does one that a tool has kept", () =>
+    Effect.gen(function* () {
+      const kept = yield* LlmClient.LlmClient
+      const tool = Tool.make("ask", {
+        description: "Asks a model",
+        handler: () => Effect.map(kept.complete({ messages: [{ role: "user", content: question }] }), LlmClient.text)
+      })
+      const response = yield* AgentExecutor.run(Agent.make("a", { tools: [tool] }), "hi")
+      assert.strictEqual(response.modelCalls, 3)
+      assert.strictEqual(response.usage.totalTokens, 9)
+    }).pipe(Effect.provide(Layer.provideMerge(Agents.layerWith({ prices }), client("ask"))))
+  )
+
+  it.effect("what is asked while an answer arrives counts as well", () =>
+    Effect.gen(function* () {
+      let asked = 0
+      const tool = Tool.make("ask", {
+        description: "Asks a model twice",
+        handler: () =>
+          Effect.flatMap(LlmClient.LlmClient, (client) => {
+            const onParts = () =>
+              ++asked === 1
+                ? aside.pipe(Effect.provideService(LlmClient.LlmClient, client), Effect.orDie, Effect.asVoid)
+                : Effect.void
+            const complete = LlmClient.complete({ messages: [{ role: "user", content: question }] }, { onParts })
+            return Effect.map(complete, LlmClient.text)
+          })
+      })
+      const response = yield* AgentExecutor.run(Agent.make("a", { tools: [tool] }), "hi")
+      assert.isAbove(asked, 0)
+      assert.strictEqual(response.modelCalls, 4)
+    }).pipe(Effect.provide(executor({})))
+  )
+
+  it.effect("the model that leads a group counts once, beside its members", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id: sessionId })
+      const group = yield* GroupSession.make({
+        participants: [AgentParticipant.make(asking), AgentParticipant.make(Agent.make("other"))],
+        turnManager: ModelTurnManager.make({}),
+        maxRounds: 1
+      })
+      const { events } = yield* EventRecorder.record(GroupSession.stream(group, sessionId, "hello"))
+      const response = AgentResponse.fromEvents(events)
+      const sent = (yield* TestModel.requests).length
+      assert.isAbove(sent, 0)
+      assert.strictEqual(response.modelCalls, sent)
+      assert.strictEqual(response.usage.totalTokens, 3 * sent)
+    }).pipe(Effect.provide(Layer.provideMerge(executor({}), KeptSessions.layer)))
+  )
+
+  it.effect("work that outlives its run belongs to nobody", () => {
+    const told = Collaborators.governance()
+    return Effect.gen(function* () {
+      const after = yield* Deferred.make<void>()
+      const late = yield* Deferred.make<Fiber.Fiber<string, unknown>>()
+      const leaving = Tool.make("ask", {
+        description: "Asks later",
+        handler: () =>
+          Effect.zipRight(Deferred.await(after), aside).pipe(
+            Effect.forkDaemon,
+            Effect.flatMap((fiber) => Deferred.succeed(late, fiber)),
+            Effect.as("later")
+          )
+      })
+      const response = yield* AgentExecutor.run(Agent.make("a", { tools: [leaving] }), "hi")
+      assert.strictEqual(response.modelCalls, 2)
+      yield* Deferred.succeed(after, undefined)
+      assert.strictEqual(yield* Fiber.join(yield* Deferred.await(late)), "an answer")
+      assert.strictEqual(told.told.filter(({ op }) => op === "reserve").length, 2)
+    }).pipe(Effect.provide(executor({ governance: Layer.succeed(Governance.Governance, told.service) })))
+  })
+
+  it.effect("outside of runs a client is what it was", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* aside, "an answer")
+      assert.isTrue(Option.isNone(yield* Effect.serviceOption(Governance.Governance)))
+    }).pipe(Effect.provide(model("ask")))
+  )
+})
