@@ -25,7 +25,7 @@ export interface Round {
   readonly entries: () => ReadonlyArray<MemoryEntry>
   /** Takes a proposal over, or says why it is refused. */
   readonly accept: (
-    strategy: Pick<ConsolidationStrategy<unknown>, "name" | "lossless">,
+    strategy: Pick<ConsolidationStrategy<unknown>, "name">,
     proposal: Proposal
   ) => ConsolidationError | undefined
   /** The deletions and what is to be stored. */
@@ -33,8 +33,6 @@ export interface Round {
   readonly deeds: ReadonlyArray<Deed>
   /** Entries that were there and go, as they were. */
   readonly leaving: () => { readonly pruned: ReadonlyArray<MemoryEntry>; readonly replaced: ReadonlyArray<MemoryEntry> }
-  /** Of those, what is said nowhere else then. */
-  readonly lost: () => ReadonlyArray<MemoryEntry>
   /** Entries that stay and change, as they were. */
   readonly changing: () => ReadonlyArray<MemoryEntry>
   /** Entries that were not there before. */
@@ -55,7 +53,6 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
   const left = new Map(before)
   const pruned = new Map<EntryId, MemoryEntry>()
   const replaced = new Map<EntryId, MemoryEntry>()
-  const lost = new Map<EntryId, MemoryEntry>()
   const deeds: Array<Deed> = []
   const refuse = (strategy: string, why: string) =>
     new ConsolidationError({
@@ -90,13 +87,11 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
     return undefined
   }
 
-  const remove = (ids: ReadonlyArray<EntryId>, into: Map<EntryId, MemoryEntry>, lossless: boolean): void => {
+  const remove = (ids: ReadonlyArray<EntryId>, into: Map<EntryId, MemoryEntry>): void => {
     for (const id of ids) {
       left.delete(id)
       const entry = before.get(id)
-      if (entry === undefined) continue
-      into.set(id, entry)
-      if (!lossless) lost.set(id, entry)
+      if (entry !== undefined) into.set(id, entry)
     }
   }
 
@@ -108,8 +103,8 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
       if (why !== undefined) return refuse(strategy.name, why)
       const { prune = [], replace = [], update = [] } = proposal
       const ids = replace.flatMap(({ ids }) => ids)
-      remove(prune, pruned, strategy.lossless === true)
-      remove(ids, replaced, false)
+      remove(prune, pruned)
+      remove(ids, replaced)
       for (const { summary } of replace) left.set(summary.id, summary)
       for (const entry of update) left.set(entry.id, entry)
       if (prune.length + ids.length > 0) deeds.push({ strategy: strategy.name, pruned: prune, replaced: ids })
@@ -120,7 +115,6 @@ export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Rou
       store: Array.from(left.values()).filter((entry) => before.get(entry.id) !== entry)
     }),
     leaving: () => ({ pruned: Array.from(pruned.values()), replaced: Array.from(replaced.values()) }),
-    lost: () => Array.from(lost.values()),
     changing: () => Array.from(before.values()).filter(({ id }) => left.has(id) && left.get(id) !== before.get(id)),
     added: () => Array.from(left.values()).filter(({ id }) => !before.has(id))
   }

@@ -57,6 +57,12 @@ const asked = 500
 /** The earliest time there is. */
 const beginning = -8.64e15
 
+/** Entries that a pass takes away, as a part of those it looked at, for it to have been worth it. */
+const fair = 1 / 16
+
+/** Passes of a run at most that were not worth it: otherwise doubles that stand in the right places would take one pass each. */
+const patience = 16
+
 /** How often a round is begun anew because somebody changed what it was about to change. */
 const attempts = 3
 
@@ -192,7 +198,8 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
   // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor summarised.
   let there = yield* known
   if (there === undefined) return undefined
-  const reading = context.facts === "none" ? [] : unread(round.lost()).filter(({ id }) => !context.read.has(id))
+  const reading =
+    context.facts === "none" ? [] : unread([...pruned, ...replaced]).filter(({ id }) => !context.read.has(id))
   for (const batch of batches(reading, context.batchSize)) yield* ingest(context, batch)
   if (reading.length > 0) there = yield* known
   if (there === undefined) return undefined
@@ -272,8 +279,19 @@ const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyAr
   return shrank
 })
 
-/** All aged entries, window by window. Says whether another pass could find more. */
-const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean) {
+interface Pass {
+  /** Another one could find more. */
+  readonly isOpen: boolean
+  /** It has taken away a fair part of what it looked at. */
+  readonly isFruitful: boolean
+}
+
+/** All aged entries, window by window. */
+const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean): Effect.fn.Return<Pass, MemoryError> {
+  const { counts } = context
+  const gone = () => counts.entriesPruned + counts.entriesConsolidated - counts.summariesStored
+  const before = gone()
+  let looked = 0
   let window: Array<MemoryEntry> = []
   let characters = 0
   let windows = 0
@@ -285,6 +303,7 @@ const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean) {
     context.read.clear()
     if (entries.length === 0) return Effect.void
     windows++
+    looked += entries.length
     if (isFirst) context.counts.entriesProcessed += entries.length
     return Effect.map(settle(context, entries), (more) => {
       shrank = shrank || more
@@ -306,7 +325,7 @@ const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean) {
     )
   )
   yield* flush
-  return shrank && windows > 1
+  return { isOpen: shrank && windows > 1, isFruitful: gone() - before >= looked * fair }
 })
 
 export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effect<ConsolidationResult, MemoryError> =>
@@ -317,8 +336,11 @@ export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effe
       const counts: Counts = { ...nothing, dryRun }
       const agedBefore = Math.floor(now - setup.ageThreshold)
       const context: Context = { ...setup, ownerId, dryRun, now, agedBefore, counts, read: new Set(), made: new Set() }
-      let again = yield* pass(context, true)
-      while (again && !dryRun) again = yield* pass(context, false)
+      let last = yield* pass(context, true)
+      for (let left = patience; last.isOpen && !dryRun && left > 0; ) {
+        if (!last.isFruitful) left--
+        last = yield* pass(context, false)
+      }
       return { ...counts, durationMs: Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6 }
     })
   )

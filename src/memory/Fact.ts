@@ -66,7 +66,7 @@ export const Origin = Schema.Struct({
 export interface Origin extends Schema.Schema.Type<typeof Origin> {}
 
 /**
- * A fact that is asserted. Left out: sure (1), valid from now on.
+ * A fact that is asserted, or taken back (`retracted`). Left out: sure (1), valid from now on.
  *
  * @since 0.1.0
  * @category schemas
@@ -80,6 +80,16 @@ export const NewFact = Schema.Struct({
   origins: Schema.optional(Schema.Array(Origin)),
   /** Milliseconds since the epoch. */
   validFrom: Schema.optional(Schema.Finite),
+  /**
+   * Until when it held, or will hold; behind `validFrom`. Such a fact takes the place of others only where `replaces` says so: they may have
+   * held besides, and hold again after it.
+   */
+  validTo: Schema.optional(Schema.Finite),
+  /**
+   * It is taken back: it no longer holds from `validFrom` on, and nothing takes its place. What was said of it before stays as its history,
+   * and it holds again when it is said again later. Of one that nobody said before is kept that it had ended by then.
+   */
+  retracted: Schema.optional(Schema.Boolean),
   /** It takes the place of every other object of this subject and predicate, whether or not the predicate has one object at a time. */
   replaces: Schema.optional(Schema.Boolean),
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))

@@ -94,6 +94,12 @@ const readOne = Effect.fnUntraced(function* (store: string, { metadata: attribut
     predicateKey: FactText.key(fact.predicate),
     objectKey: FactText.key(fact.object)
   }
+  if (fact.validTo !== undefined) {
+    if (fact.retracted === true) return yield* refused(store, "what is taken back has no end of its own")
+    if (fact.validTo <= (fact.validFrom ?? (yield* Clock.currentTimeMillis))) {
+      return yield* refused(store, "it ends before it begins")
+    }
+  }
   if (said.subjectKey === "" || said.predicateKey === "" || said.objectKey === "") {
     return yield* refused(store, "its subject, predicate or object has nothing to read")
   }
@@ -108,10 +114,29 @@ export const read = (
   facts: ReadonlyArray<NewFact>
 ): Effect.Effect<ReadonlyArray<Said>, MemoryStoreError> => Effect.forEach(facts, (fact) => readOne(store, fact))
 
+/** A triple that is said, or taken back, at a time. */
+interface Told {
+  readonly said: Said
+  readonly at: number
+  readonly replaces: boolean
+  readonly retracted: boolean
+}
+
+/** What has an end is said, and taken back at its end. */
+const toldOf = (said: Said, replaces: boolean, now: number): ReadonlyArray<Told> => {
+  const { retracted = false, validFrom = now, validTo } = said.fact
+  const told = { said, at: validFrom, replaces: said.fact.replaces === true || (replaces && validTo === undefined) }
+  return validTo === undefined
+    ? [{ ...told, retracted }]
+    : [
+        { ...told, retracted: false },
+        { ...told, at: validTo, retracted: true }
+      ]
+}
+
 const toldRecord = (
   ownerId: string,
-  said: Said,
-  replaces: boolean,
+  { at, replaces, said }: Told,
   now: number,
   id: FactId
 ): FactTimeline.FactRecord => {
@@ -121,7 +146,7 @@ const toldRecord = (
     predicate: fact.predicate,
     object: fact.object,
     mentions: FactTimeline.withMention([], {
-      at: fact.validFrom ?? now,
+      at,
       confidence: fact.confidence ?? 1,
       sources: [...new Set(fact.sources ?? [])],
       replaces,
@@ -173,13 +198,12 @@ export const plan = Effect.fnUntraced(function* (
   const touched = new Set<FactId>()
   const latest = new Map<FactId, FactTimeline.FactRecord>()
   const ids: Array<FactId> = []
-  for (const said of facts) {
-    const { objectKey, predicateKey, subjectKey } = said
-    const at = said.fact.validFrom ?? now
+  const tell = Effect.fnUntraced(function* (told: Told) {
+    const { objectKey, predicateKey, subjectKey } = told.said
     const slot = `${subjectKey}\n${predicateKey}`
     const known = slots.get(slot) ?? new Map<FactId, FactTimeline.FactRecord>()
     slots.set(slot, known)
-    for (const row of yield* backend.near(ownerId, { subjectKey, predicateKey, objectKey, at })) {
+    for (const row of yield* backend.near(ownerId, { subjectKey, predicateKey, objectKey, at: told.at })) {
       if (known.has(row.id)) continue
       const record = FactTimeline.fromRow(row)
       if (record === undefined) {
@@ -188,16 +212,21 @@ export const plan = Effect.fnUntraced(function* (
       known.set(row.id, record)
     }
     const near = [...known.values()]
-    const replaces = said.fact.replaces === true || cardinality(predicateKey) === "one"
-    const told = toldRecord(ownerId, said, replaces, now, yield* newId)
-    const fresh = yield* Effect.replicateEffect(newId, near.length)
-    const { changed, kept } = FactTimeline.insert(near, told, fresh)
+    const record = toldRecord(ownerId, told, now, yield* newId)
+    const { changed, kept } = told.retracted
+      ? FactTimeline.retract(near, record, yield* newId)
+      : FactTimeline.insert(near, record, yield* Effect.replicateEffect(newId, near.length))
     for (const record of changed) {
       known.set(record.row.id, record)
       touched.add(record.row.id)
     }
     for (const record of [...changed, kept]) latest.set(record.row.id, record)
-    ids.push(kept.row.id)
+    return kept.row.id
+  })
+  for (const said of facts) {
+    const steps = toldOf(said, cardinality(said.predicateKey) === "one", now)
+    const kept = yield* Effect.forEach(steps, tell)
+    ids.push(...kept.slice(-1))
   }
   const changed = [...touched].map((id) => latest.get(id)!)
   return {

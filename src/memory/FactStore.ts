@@ -112,6 +112,9 @@ export interface Service {
    * the fact that holds at `validFrom` ends there and says which one closed it; if that fact was said again later, it holds again from
    * then. An assertion that is older than what is known ends where the next one begins. Of two from the same time the one told later holds.
    *
+   * What is taken back (`retracted`) ends then, on every branch, and nothing else does: other objects stay, and so does what was said before
+   * and after. It is given as it ended. What has an end (`validTo`) is as if it were said, and taken back at its end.
+   *
    * Each subject has a limit of open facts. Beyond it the least sure go for good, of equally sure ones those that hold since longest: none
    * for one that was asserted and did not find room. Closed facts have a limit of their own: the ones that ended first go.
    */

@@ -21,7 +21,12 @@ const blank = /[\s\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u20
  */
 export const plain = (text: string): string => text.replace(lone, "\ufffd").replace(blank, " ").trim()
 
-const folded = (text: string): string => plain(text.normalize("NFKC").toLowerCase().normalize("NFC"))
+/** Raised and lowered figures, and fractions behind a figure: as plain ones they would make another number of it. */
+const raised = /[\u00b2\u00b3\u00b9\u2070-\u209c]+/g
+const fraction = /(?<=\p{Nd})[\u00bc-\u00be\u2150-\u215e]/gu
+
+const folded = (text: string): string =>
+  plain(text.replace(raised, "^$&").replace(fraction, " $&").normalize("NFKC").toLowerCase().normalize("NFC"))
 
 /**
  * Equal for what differs in case, spaces and the forms of Unicode; at most 256 characters, empty when there is nothing to read.

@@ -27,7 +27,7 @@ export const maxSources = 64
 export const maxMetadata = 20_000
 
 /**
- * Once that a triple was said: how sure, by which entries, and whether other objects end then.
+ * Once that a triple was said, or taken back: how sure, by which entries, and whether other objects end then.
  *
  * @category models
  */
@@ -36,6 +36,8 @@ export interface Mention {
   readonly confidence: number
   readonly sources: ReadonlyArray<EntryId>
   readonly replaces: boolean
+  /** It was taken back. Only the last mention of a record that ends then. */
+  readonly denies?: boolean | undefined
   /** Where it was said: everywhere in one of these together. Absent where it does not matter. */
   readonly origins?: ReadonlyArray<ReadonlyArray<Origin>> | undefined
 }
@@ -97,6 +99,20 @@ export const fromRow = (row: FactRow): FactRecord | undefined => {
   return isBody(body) ? { ...body, row, validTo: row.validTo } : undefined
 }
 
+/**
+ * Those that say that it is so. Of a triple of which is known only that it was taken back: none.
+ *
+ * @category getters
+ */
+export const affirming = (mentions: ReadonlyArray<Mention>): ReadonlyArray<Mention> =>
+  mentions.filter(({ denies }) => denies !== true)
+
+/** What a fact is made of: what was said of it, or else what took it back. */
+const telling = (mentions: ReadonlyArray<Mention>): ReadonlyArray<Mention> => {
+  const said = affirming(mentions)
+  return said.length === 0 ? mentions : said
+}
+
 const confidenceOf = (mentions: ReadonlyArray<Mention>): number => {
   let highest = 0
   for (const { confidence } of mentions) if (confidence > highest) highest = confidence
@@ -130,7 +146,7 @@ export const toRow = (record: FactRecord): FactRow => {
     subjectWords,
     objectWords,
     text,
-    confidence: confidenceOf(mentions),
+    confidence: confidenceOf(telling(mentions)),
     validFrom: mentions[0].at,
     validTo,
     replacesFrom: mentions.find((mention) => mention.replaces)?.at,
@@ -147,8 +163,8 @@ export const toFact = (record: FactRecord): Fact => ({
   subject: record.subject,
   predicate: record.predicate,
   object: record.object,
-  confidence: confidenceOf(record.mentions),
-  sources: sourcesOf(record.mentions),
+  confidence: confidenceOf(telling(record.mentions)),
+  sources: sourcesOf(telling(record.mentions)),
   validFrom: validFrom(record),
   ...(record.validTo === undefined ? {} : { validTo: record.validTo }),
   ...(record.closedBy === undefined ? {} : { closedBy: record.closedBy }),
@@ -167,6 +183,7 @@ const joined = (a: Mention, b: Mention): Mention => ({
   confidence: Math.max(a.confidence, b.confidence),
   sources: [...new Set([...a.sources, ...b.sources])],
   replaces: a.replaces || b.replaces,
+  ...(a.denies === true && b.denies === true ? { denies: true } : {}),
   ...joinedOrigins(a, b)
 })
 
@@ -205,7 +222,11 @@ const covers = (record: FactRecord, at: number): boolean =>
 /** The same source says nothing new. */
 const isKnown = (record: FactRecord, { at, sources }: Mention): boolean => {
   if (sources.length === 0 || !(covers(record, at) || validFrom(record) === at)) return false
-  const known = new Set(sourcesOf(record.mentions))
+  return isFrom(affirming(record.mentions), sources)
+}
+
+const isFrom = (mentions: ReadonlyArray<Mention>, sources: ReadonlyArray<EntryId>): boolean => {
+  const known = new Set(sourcesOf(mentions))
   return sources.every((source) => known.has(source))
 }
 
@@ -269,6 +290,34 @@ export const insert = (near: ReadonlyArray<FactRecord>, told: FactRecord, ids: R
   const kept = placed(own, [...staying, ...reopened], told)
   const changed = [...closed.map((record) => ({ ...record, closedBy: kept.row.id })), ...reopened, kept]
   return { changed, kept }
+}
+
+/**
+ * As `insert`, for a triple that is taken back: `told` has one mention, that it no longer holds from then on. `id` is that of what was said again
+ * after that. Other objects stay as they are.
+ *
+ * @category combinators
+ */
+export const retract = (near: ReadonlyArray<FactRecord>, told: FactRecord, id: FactId): Insertion => {
+  const mention: Mention = { ...told.mentions[0], replaces: false, denies: true }
+  const { at } = mention
+  const own = near.filter(({ row }) => row.objectKey === told.row.objectKey)
+  const home = own.find((record) => covers(record, at))
+  if (home !== undefined) {
+    const { after, before } = parted(home, at, id)
+    const { closedBy: _, ...open } = before
+    const kept = { ...open, mentions: bounded([...before.mentions, mention]) }
+    return { changed: after === undefined ? [kept] : [kept, after], kept }
+  }
+  const over = own.find((record) => record.validTo === at)
+  if (over === undefined) {
+    const kept: FactRecord = { ...told, mentions: [mention], validTo: at }
+    return { changed: [kept], kept }
+  }
+  const known = over.mentions.filter(({ denies }) => denies === true)
+  if (known.length > 0 && isFrom(known, mention.sources)) return { changed: [], kept: over }
+  const kept = { ...over, mentions: bounded([...affirming(over.mentions), known.reduce(joined, mention)]) }
+  return { changed: [kept], kept }
 }
 
 /** What is told later wins; what is known gives way when both together would be too much. */

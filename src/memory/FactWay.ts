@@ -86,7 +86,7 @@ const saidOn = ({ lineage, tree }: Way): IsSaid => {
 
 /** The part of a record that was said on the way by then. */
 const partOf = (record: FactTimeline.FactRecord, isSaid: IsSaid, at: number): FactTimeline.FactRecord | undefined => {
-  const [first, ...rest] = record.mentions.filter(isSaid)
+  const [first, ...rest] = FactTimeline.affirming(record.mentions).filter(isSaid)
   return first === undefined || first.at > at ? undefined : { ...record, mentions: [first, ...rest] }
 }
 

@@ -92,8 +92,6 @@ export interface Batch {
  */
 export interface ConsolidationStrategy<out R = never> {
   readonly name: string
-  /** What it prunes is said elsewhere as well, so that no facts are read from it before. Default false. */
-  readonly lossless?: boolean | undefined
   readonly propose: (batch: Batch) => Effect.Effect<Proposal, MemoryError, R>
 }
 
@@ -103,7 +101,7 @@ export interface ConsolidationStrategy<out R = never> {
  */
 export interface Service {
   /**
-   * Consolidates the memory of an owner, a second time at once changes nothing more. Entries younger than the age threshold stay as they
+   * Consolidates the memory of an owner, a second time at once changes nothing more (but see `Options.window`). Entries younger than the age threshold stay as they
    * are. What fails leaves the memory as it was, but for batches that were done before.
    */
   readonly consolidate: (options: {
@@ -137,13 +135,14 @@ export interface Options<out R = never> {
   readonly batchSize?: number | undefined
   /**
    * Which entries facts are read from: all that are old enough (`aged`, marked in their metadata by `factsRead`, so that it is done once),
-   * those that are about to go and are said nowhere else (`leaving`), or none. `aged` unless set.
+   * those that are about to go (`leaving`), or none. `aged` unless set.
    */
   readonly facts?: "aged" | "leaving" | "none" | undefined
   /**
    * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where they have more than
-   * 8 million characters. Of an owner who has more, a run goes on until a whole pass changes nothing; a dry run counts one pass, and
-   * finds no doubles further apart.
+   * 8 million characters. Of an owner who has more, a run goes on until a whole pass changes nothing, or until 16 passes have each
+   * taken away less than a sixteenth of what there is: the next run goes on from there. A dry run counts one pass, and finds no doubles further
+   * apart.
    */
   readonly window?: number | undefined
 }

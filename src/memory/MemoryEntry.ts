@@ -113,7 +113,11 @@ export const MemoryQuery = Schema.Struct({
    * relevance (Carbonell and Goldstein 1998) with lambda = 1 - diversity.
    */
   diversity: Schema.optional(Unit),
-  /** Of results whose words agree at least so far (Jaccard, 0 to 1), only the best stays. Off unless set. */
+  /**
+   * Of results that say the same and whose words agree at least so far (Jaccard, 0 to 1), only the best stays. They may differ in case, in marks
+   * and in small words (`the`, `very`, `please`); what differs in a number, a date, a denial, a name or any other word is no double, whatever
+   * is set. Off unless set.
+   */
   suppressDuplicates: Schema.optional(Unit),
   /** So many entries before and after each result, of the same session, come with it. 0 unless set; they do not count for `topK`. */
   neighbours: Schema.optional(Schema.NonNegativeInt),

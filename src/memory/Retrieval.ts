@@ -20,6 +20,7 @@ import {
 } from "./MemoryEntry.js"
 import { MemoryStoreError, type RetrievalFailure } from "./MemoryError.js"
 import * as Relevance from "./Relevance.js"
+import * as SameText from "./SameText.js"
 import * as Scoring from "./Scoring.js"
 import type { Selection } from "./Selection.js"
 import * as Similarity from "./Similarity.js"
@@ -278,7 +279,11 @@ export const arranged = <A extends Rated>(items: ReadonlyArray<A>, query: Memory
     }
     return terms
   }
-  const different = suppressDuplicates === undefined ? best : Similarity.distinct(best, termsOf, suppressDuplicates)
+  const comparedOf = (one: A): Similarity.Compared => ({
+    terms: termsOf(one),
+    gist: SameText.gist(one.entry.content)
+  })
+  const different = suppressDuplicates === undefined ? best : Similarity.distinct(best, comparedOf, suppressDuplicates)
   if (diversity === 0) return different
   return Scoring.diversify(Array.from(different), {
     lambda: 1 - diversity,

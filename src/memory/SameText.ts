@@ -78,3 +78,19 @@ const tokens = (text: string): ReadonlyArray<string> => {
  * @category getters
  */
 export const key = (text: string): string => tokens(text).join(" ")
+
+/** Words without which a sentence says the same. */
+const hollow: ReadonlySet<string> = new Set(
+  "the very really quite also indeed actually basically please kindly thanks hi hello hey oh um uh".split(" ")
+)
+
+/**
+ * As `key`, and the same also for texts of which one has small words (`the`, `very`, `please`) that the other has not.
+ *
+ * @category getters
+ */
+export const gist = (text: string): string => {
+  const all = tokens(text)
+  const telling = all.filter((token) => !hollow.has(token))
+  return (telling.length === 0 ? all : telling).join(" ")
+}

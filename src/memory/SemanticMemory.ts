@@ -53,7 +53,7 @@ export interface FactOptions extends Pick<Selection.Selection, "lineage" | "tree
 export interface Service {
   /**
    * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains sources; one that
-   * contradicts a known fact closes it. A `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
+   * contradicts a known fact closes it, and one that is taken back ends (`NewFact.retracted`). A `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
    */
   readonly storeFact: (ownerId: string, fact: NewFact) => Effect.Effect<Fact, MemoryStoreFailure>
   /** Facts whose subject begins with this text, whatever the case. */
@@ -271,6 +271,8 @@ export const layerNoop: Layer.Layer<SemanticMemory> = Layer.succeed(SemanticMemo
       confidence: fact.confidence ?? 1,
       sources: fact.sources ?? [],
       validFrom: fact.validFrom ?? now,
+      ...(fact.retracted === true ? { validTo: fact.validFrom ?? now } : {}),
+      ...(fact.validTo === undefined ? {} : { validTo: fact.validTo }),
       recordedAt: now,
       metadata: fact.metadata ?? {}
     })),

@@ -43,16 +43,29 @@ export const isAlike = (a: Terms, b: Terms, threshold: number): boolean =>
   Math.min(a.size, b.size) >= threshold * Math.max(a.size, b.size) && jaccard(a, b) >= threshold
 
 /**
- * The items of which no earlier one is alike, in their order, one after another: whoever needs few of many computes few.
+ * What an item is compared by: its words, and what it says (`SameText.gist`).
+ *
+ * @category models
+ */
+export interface Compared {
+  readonly terms: Terms
+  readonly gist: string
+}
+
+/**
+ * The items of which no earlier one is a double, in their order, one after another: whoever needs few of many computes few. Doubles say the
+ * same, and their words agree at least so far. Linear in the number of items.
  *
  * @category combinators
  */
-export function* distinct<A>(items: Iterable<A>, termsOf: (item: A) => Terms, threshold: number): Generator<A> {
-  const kept: Array<Terms> = []
+export function* distinct<A>(items: Iterable<A>, of: (item: A) => Compared, threshold: number): Generator<A> {
+  const kept = new Map<string, Array<Terms>>()
   for (const item of items) {
-    const own = termsOf(item)
-    if (kept.some((other) => isAlike(own, other, threshold))) continue
-    kept.push(own)
+    const { gist, terms } = of(item)
+    const others = kept.get(gist)
+    if (others?.some((other) => isAlike(terms, other, threshold)) === true) continue
+    if (others === undefined) kept.set(gist, [terms])
+    else others.push(terms)
     yield item
   }
 }

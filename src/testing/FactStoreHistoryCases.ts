@@ -243,6 +243,79 @@ export const cases: ReadonlyArray<Case> = [
     equal(error._tag, "MemoryStoreError", "an id that is not there")
     equal((yield* failure(store.close("ann", first.id, Number.NaN), "no time"))._tag, "MemoryStoreError", "no time")
   }),
+  make("what is taken back ends, its history stays, and nothing else goes", function* (store) {
+    const first = yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
+    yield* tell(store, fact("likes", "tea"))
+    yield* tell(store, fact("likes", "coffee"))
+    yield* tell(store, { ...lives("Paris", 0), subject: "Bob" })
+    const ended = yield* tell(store, lives("paris", 10, { retracted: true, sources: sources("e2") }))
+    equal(ended, { ...first, validTo: epoch + 10 }, "it is given as it ended")
+    yield* tell(store, fact("likes", "tea", { retracted: true, validFrom: epoch + 5 }))
+    yield* tell(store, fact("likes", "milk", { retracted: true, validFrom: epoch + 5 }))
+    const at = { at: epoch + 20 }
+    sameMembers(
+      (yield* store.query("ann", at)).map(({ object, subject }) => `${subject} ${object}`),
+      ["Anna coffee", "Bob Paris"],
+      "what holds"
+    )
+    sameMembers(
+      yield* history(store),
+      ["Paris 0-10", "tea 0-5", "coffee 0-", "Paris 0-", "milk 5-5"],
+      "what held when, and of what nobody said that it ended by then"
+    )
+    equal(
+      objects(yield* store.query("ann", { at: epoch + 4, subject: "Anna", predicate: "lives in" })),
+      ["Paris"],
+      "then"
+    )
+    yield* tell(store, lives("Paris", 15))
+    sameMembers(
+      objects(yield* store.query("ann", { ...at, subject: "Anna" })),
+      ["Paris", "coffee"],
+      "said again later it holds again"
+    )
+  }),
+  make("what is taken back twice, or by the same sources, is taken back once", function* (store) {
+    const gone = lives("Paris", 10, { retracted: true, sources: sources("e2") })
+    yield* store.assert("ann", [lives("Paris", 0, { sources: sources("e1") }), gone])
+    const before = yield* store.query("ann", ever)
+    yield* tell(store, gone)
+    yield* tell(store, lives("Paris", 0, { sources: sources("e1") }))
+    equal(yield* store.query("ann", ever), before, "told again")
+    yield* tell(store, { ...gone, sources: sources("e3") })
+    equal(yield* history(store), ["Paris 0-10"], "told by another one")
+  }),
+  make("what is taken back has the same history in whatever order it is told", function* (store) {
+    const told = [lives("Paris", 0), lives("Paris", 10, { retracted: true }), lives("Rome", 20), lives("Paris", 30)]
+    const expected = ["Paris 0-10", "Rome 20-30 by Paris", "Paris 30-"]
+    for (const [index, order] of permutations(told).entries()) {
+      const ownerId = `owner${index}`
+      if (index % 2 === 0) yield* store.assert(ownerId, order)
+      else for (const one of order) yield* store.assert(ownerId, [one])
+      const names = order.map(({ object, validFrom }) => `${object} ${(validFrom ?? 0) - epoch}`).join(", ")
+      equal(yield* history(store, ownerId), expected, `told in the order ${names}`)
+    }
+  }),
+  make(
+    "what held from when until when is kept so, and takes the place of nothing that holds after it",
+    function* (store) {
+      yield* tell(store, lives("Rome", -50))
+      const past = yield* tell(store, lives("Ghent", -30, { validTo: epoch - 10 }))
+      equal([past.validFrom, past.validTo], [epoch - 30, epoch - 10], "its time")
+      yield* tell(store, lives("Oslo", 0))
+      equal(yield* history(store), ["Rome -50-0 by Oslo", "Ghent -30--10", "Oslo 0-"], "what held when")
+      equal(objects(yield* store.query("ann", { at: epoch })), ["Oslo"], "what holds now")
+      yield* tell(store, { subject: "Anna", predicate: "works at", object: "Acme", validTo: epoch + 40 })
+      equal(objects(yield* store.query("ann", { at: epoch, predicate: "works at" })), ["Acme"], "until then")
+      equal(objects(yield* store.query("ann", { at: epoch + 40, predicate: "works at" })), [], "and no longer")
+      for (const wrong of [
+        lives("Bern", 5, { validTo: epoch + 5 }),
+        lives("Bern", 5, { validTo: epoch + 9, retracted: true })
+      ]) {
+        equal((yield* failure(store.assert("ann", [wrong]), "an end that is none"))._tag, "MemoryStoreError", "refused")
+      }
+    }
+  ),
   make("two who say things at once lose nothing", function* (store) {
     const told = Array.from({ length: 40 }, (_, index) => index)
     yield* Effect.forEach(

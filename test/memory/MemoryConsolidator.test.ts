@@ -623,6 +623,77 @@ describe("owners with more entries than a window", () => {
     )
   )
 
+  /**
+   * Doubles that stand so far apart that each pass brings two of them into one window, and no more: what goes before them moves the
+   * others up.
+   */
+  const shifting = (windows: number, window: number): ReadonlyArray<MemoryEntry> => {
+    const texts = Array.from({ length: (windows + 2) * window }, (_, index) => `says thing number ${index}`)
+    for (let pair = 0; pair < windows; pair++) {
+      const later = (pair + 1) * window - 1 + pair
+      texts[later] = texts[pair * window + pair] as string
+    }
+    return texts.map((text, index) =>
+      entry(`m${String(index).padStart(6, "0")}`, text, { timestamp: now - 9 * DAY + index })
+    )
+  }
+
+  /** Consolidates and gives how many entries were looked at in all passes. */
+  const looks = (entries: ReadonlyArray<MemoryEntry>, window: number) =>
+    Effect.gen(function* () {
+      let looked = 0
+      const watching: MemoryConsolidator.ConsolidationStrategy = {
+        name: "watching",
+        propose: (batch) =>
+          Effect.sync(() => {
+            looked += batch.entries.length
+            return {}
+          })
+      }
+      const left = yield* run(
+        (world) =>
+          Effect.gen(function* () {
+            yield* world.store.storeMany(entries)
+            yield* consolidate(world)
+            const { from } = world.read
+            assert.strictEqual(new Set(from).size, from.length)
+            assert.sameMembers(from, [...idsOf(entries)])
+            return yield* world.store.all("ann")
+          }),
+        { window, strategies: [watching, ConsolidationStrategies.deduplication()] }
+      )
+      return { looked, left }
+    })
+
+  it.effect("cost in proportion to them, however their doubles stand, and every entry's facts are read once", () =>
+    Effect.gen(function* () {
+      const window = 100
+      const some = yield* looks(shifting(40, window), window)
+      const more = yield* looks(shifting(80, window), window)
+      assert.isAtMost(more.looked / some.looked, 2.5)
+      const plain = (count: number) =>
+        day(count).map((one, index) => ({ ...one, content: `likes thing ${index % (count / 2)}` }))
+      const half = yield* looks(plain(2000), window)
+      const whole = yield* looks(plain(4000), window)
+      assert.isAtMost(whole.looked / half.looked, 2.5)
+    })
+  )
+
+  it.effect("go on in later runs where a run has stopped", () =>
+    run(
+      (world) =>
+        Effect.gen(function* () {
+          const entries = shifting(40, 100)
+          yield* world.store.storeMany(entries)
+          let pruned = 0
+          for (let runs = 0; runs < 4; runs++) pruned += (yield* consolidate(world)).entriesPruned
+          assert.strictEqual(pruned, 40)
+          assert.strictEqual((yield* consolidate(world)).entriesPruned, 0)
+        }),
+      { window: 100, facts: "none", strategies: [ConsolidationStrategies.deduplication()] }
+    )
+  )
+
   it.effect("are never in memory as a whole", () =>
     Effect.gen(function* () {
       let largest = 0

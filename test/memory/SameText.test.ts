@@ -52,9 +52,16 @@ const doubles: ReadonlyArray<readonly [string, string]> = [
 
 describe("SameText", () => {
   for (const [a, b] of corrections) {
-    it(`${JSON.stringify(a)} is not ${JSON.stringify(b)}`, () =>
-      assert.notStrictEqual(SameText.key(a), SameText.key(b)))
+    it(`${JSON.stringify(a)} is not ${JSON.stringify(b)}`, () => {
+      assert.notStrictEqual(SameText.key(a), SameText.key(b))
+      assert.notStrictEqual(SameText.gist(a), SameText.gist(b))
+    })
   }
+
+  it("small words are no part of what is said, unless there are no others", () => {
+    assert.strictEqual(SameText.gist("Hello, the tea is really good!"), SameText.gist("tea is good"))
+    assert.notStrictEqual(SameText.gist("hello"), SameText.gist("thanks"))
+  })
 
   for (const [a, b] of doubles) {
     it(`${JSON.stringify(a)} is ${JSON.stringify(b)}`, () => assert.strictEqual(SameText.key(a), SameText.key(b)))

@@ -416,8 +416,20 @@ const layers: ReadonlyArray<readonly [string, Layer.Layer<MemoryStore.MemoryStor
     })),
     [
       "diversity brings up what is different",
-      "of results with the same words only the best stays when doubles are suppressed"
+      "of results that say the same only the best stays when doubles are suppressed"
     ]
+  ],
+  [
+    "that corrections are no doubles",
+    broken((store) => ({
+      retrieve: (query) =>
+        Effect.map(store.retrieve(query), (results) => {
+          if (query.suppressDuplicates === undefined) return results
+          const texts = results.map(({ entry }) => entry.content.replace(/\d+|not /g, ""))
+          return results.filter((_, at) => texts.indexOf(texts[at] as string) === at)
+        })
+    })),
+    ["results that differ in a number, a date, a denial or a name are no doubles, whatever is suppressed"]
   ],
   ["no health", broken(() => ({ health: Effect.fail(refusal) })), ["it answers when it is asked whether it is well"]]
 ]
