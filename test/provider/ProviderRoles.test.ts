@@ -5,15 +5,15 @@ import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as CallGate from "../../src/llm/CallGate.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as ProviderRoles from "../../src/provider/ProviderRoles.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
-const standard = Scripted.make((_, __, options) => Scripted.answer("standard", options), {
-  provider: "standard",
-  model: "small"
-})
+const standard = CallGate.wrap(
+  Scripted.make((_, __, options) => Scripted.answer("standard", options), { provider: "standard", model: "small" })
+)
 const Standard = LlmClient.layer(standard)
 
 /** Answers nothing, and notes what was sent where with which key. */
