@@ -23,14 +23,21 @@ export interface Target {
   readonly model?: string | undefined
 }
 
-export type Gate = (
+/** What a call passes. */
+export type Pass = (
   request: LlmClient.LlmRequest,
   next: Call,
   target: Target
 ) => Effect.Effect<LlmClient.LlmResponse, LlmError>
 
+export interface Gate {
+  readonly pass: Pass
+  /** The gate that was passed: nothing stands before this call any more. */
+  readonly passed?: Gate | undefined
+}
+
 /** Tells the run it stands in what a call used. */
-export const counted: Gate = (request, next, target) =>
+export const counted: Pass = (request, next, target) =>
   Effect.withFiberRuntime((fiber) => {
     const run = Context.get(fiber.currentContext, Run.Run)
     if (!Run.isCurrent(run)) return next(request)
@@ -47,14 +54,23 @@ export const counted: Gate = (request, next, target) =>
     )
   })
 
-const open: Gate = (request, next) => next(request)
-
-/** Calls that belong to no run but still tell of themselves where one reads them. */
+/** Without limits and governance around it a call is counted alone. */
 export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
-  defaultValue: (): Gate => counted
+  defaultValue: (): Gate => ({ pass: counted })
 }) {}
 
-/** What the call is made by has passed: nothing stands before it any more. Whoever gets its parts stands where the caller does. */
+const behind = new WeakMap<Gate, Gate>()
+
+const open = (gate: Gate): Gate => {
+  let opened = behind.get(gate)
+  if (opened === undefined) {
+    opened = { pass: (request, next) => next(request), passed: gate }
+    behind.set(gate, opened)
+  }
+  return opened
+}
+
+/** What the call is made by has passed the gate. Whoever gets its parts stands where the caller does. */
 export const passed = (
   client: LlmClient.Service,
   request: LlmClient.LlmRequest,
@@ -67,10 +83,17 @@ export const passed = (
       ? options
       : {
           ...options,
-          onParts: (parts: Parameters<typeof onParts>[0]) => Effect.provideService(onParts(parts), CallGate, gate)
+          onParts: (parts: ReadonlyArray<LlmClient.LlmPart>) => Effect.provideService(onParts(parts), CallGate, gate)
         }
-  return Effect.provideService(client.complete(request, outside), CallGate, open)
+  return Effect.provideService(client.complete(request, outside), CallGate, open(gate))
 }
+
+/** Work of a client that is not the call itself: its own model calls pass the gate as those of anybody. */
+export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const { passed: gate } = Context.get(fiber.currentContext, CallGate)
+    return gate === undefined ? effect : Effect.provideService(effect, CallGate, gate)
+  })
 
 const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 
@@ -83,9 +106,9 @@ export const wrap = (client: LlmClient.Service): LlmClient.Service => {
     complete: (request, options) =>
       Effect.withFiberRuntime((fiber) => {
         const gate = Context.get(fiber.currentContext, CallGate)
-        if (gate === open) return client.complete(request, options)
+        if (gate.passed !== undefined) return client.complete(request, options)
         const model = request.settings?.model ?? client.model
-        return gate(request, (asked) => passed(client, asked, options, gate), { provider: client.provider, model })
+        return gate.pass(request, (asked) => passed(client, asked, options, gate), { provider: client.provider, model })
       })
   }
   wrapped.set(client, gated)

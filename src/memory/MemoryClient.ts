@@ -9,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { EntryId, type SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
+import * as CallGate from "../llm/CallGate.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { MemoryError } from "./MemoryError.js"
@@ -98,7 +99,9 @@ export const withWorkingMemory = (
         if (query === undefined) return yield* client.complete(request, completeOptions)
         const asked = yield* entryOf("user", query)
         const assembled = yield* passedOver(
-          memory.assemble({ query, tokenBudget, ownerId, ...(sessionId === undefined ? {} : { sessionId }) }),
+          CallGate.beside(
+            memory.assemble({ query, tokenBudget, ownerId, ...(sessionId === undefined ? {} : { sessionId }) })
+          ),
           "Recalling"
         )
         const remembered = assembled === undefined ? [] : WorkingMemory.toMessages(assembled)
@@ -109,7 +112,7 @@ export const withWorkingMemory = (
         if (options.remember === false || request.messages.at(-1)?.role !== "user") return response
         const answer = LlmClient.text(response)
         const said = answer === "" ? [asked] : [asked, yield* entryOf("assistant", answer)]
-        yield* passedOver(memory.addAll(said), "Remembering")
+        yield* passedOver(CallGate.beside(memory.addAll(said)), "Remembering")
         return response
       })
   }

@@ -105,19 +105,25 @@ const refused = (error: LlmError | Fatality, { model, provider }: Target): LlmEr
  *
  * @internal
  */
-export const sideCalls: CallGate.Gate = (request, next, target) =>
-  Effect.withFiberRuntime((fiber) => {
-    const context = fiber.currentContext
-    if (Context.get(context, Run.Run).isOver()) return next(request)
-    const interceptors = Context.get(context, ModelCallInterceptors)
-    if (interceptors.length === 0) return CallGate.counted(request, next, target)
-    const targetOf = ({ settings }: LlmClient.LlmRequest): Target => ({
-      ...target,
-      model: settings?.model ?? target.model
+export const sideCalls: CallGate.Gate = {
+  pass: (request, next, target) =>
+    Effect.withFiberRuntime((fiber) => {
+      const context = fiber.currentContext
+      if (Context.get(context, Run.Run).isOver()) return next(request)
+      const interceptors = Context.get(context, ModelCallInterceptors)
+      if (interceptors.length === 0) return CallGate.counted(request, next, target)
+      const targetOf = ({ settings }: LlmClient.LlmRequest): Target => ({
+        ...target,
+        model: settings?.model ?? target.model
+      })
+      const call = intercepted(interceptors, next, targetOf)
+      return CallGate.counted(
+        request,
+        (asked) => Effect.mapError(call(asked), (error) => refused(error, target)),
+        target
+      )
     })
-    const call = intercepted(interceptors, next, targetOf)
-    return CallGate.counted(request, (asked) => Effect.mapError(call(asked), (error) => refused(error, target)), target)
-  })
+}
 
 /**
  * Longest a model call may take unless a strategy says otherwise.

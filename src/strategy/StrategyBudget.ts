@@ -9,6 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
+import * as Ambient from "../internal/Ambient.js"
 import type { Service as CostEstimator } from "../llm/CostEstimator.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -49,12 +50,17 @@ export interface Refusal {
   readonly unpriced?: string | undefined
 }
 
+/** The budgets that a call holds something of: one that is made inside of it cannot wait until it has settled. */
+class Holding extends Ambient.Reference<Holding>()("effect-lexigram/strategy/StrategyBudget/Holding", {
+  defaultValue: (): ReadonlySet<object> => new Set()
+}) {}
+
 class Refused<E> {
   constructor(readonly error: E) {}
 }
 
 interface Waiter<E> {
-  readonly attempt: () => Reserved | Refused<E> | undefined
+  readonly attempt: (waits: boolean) => Reserved | Refused<E> | undefined
   result: Reserved | Refused<E> | undefined
   resume: () => void
 }
@@ -117,10 +123,7 @@ export const make = <E extends object>(
     refuse({ limitType, limit, used })
 
   /** What the call would hold; `undefined` when others are to settle first. */
-  const reservation = (
-    request: LlmClient.LlmRequest,
-    target: ModelCall.Target
-  ): (() => Reserved | Refused<E> | undefined) => {
+  const reservation = (request: LlmClient.LlmRequest, target: ModelCall.Target): Waiter<E>["attempt"] => {
     const input = counts ? inputOf(request) : 0
     const wanted = request.settings?.maxTokens ?? limits.outputTokens ?? defaultOutput
     const priceOf = (outputTokens: number): number | undefined =>
@@ -136,8 +139,8 @@ export const make = <E extends object>(
       if (maxCostUsd !== undefined && over(spent.cost + held.cost + cost, maxCostUsd)) return "cost"
       return undefined
     }
-    return () => {
-      const alone = held.calls === 0
+    return (waits) => {
+      const alone = held.calls === 0 || !waits
       if (maxModelCalls !== undefined && spent.calls + held.calls + 1 > maxModelCalls) {
         return alone || spent.calls >= maxModelCalls ? exceeded("model-calls", maxModelCalls, spent.calls) : undefined
       }
@@ -177,7 +180,7 @@ export const make = <E extends object>(
   const serve = (): void => {
     while (queue.length > 0) {
       const waiter = queue[0] as Waiter<E>
-      const result = waiter.attempt()
+      const result = waiter.attempt(true)
       if (result === undefined) return
       queue.shift()
       waiter.result = result
@@ -213,14 +216,15 @@ export const make = <E extends object>(
 
   const reserve = (
     restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
-    attempt: Waiter<E>["attempt"]
+    attempt: Waiter<E>["attempt"],
+    waits: boolean
   ): Effect.Effect<Reserved, Fatality> =>
     Effect.suspend(() => {
       const decided = (result: Reserved | Refused<E>): Effect.Effect<Reserved, Fatality> =>
         result instanceof Refused
           ? Effect.fail(new Fatality({ error: result.error, toolName: "" }))
           : Effect.succeed(result)
-      const now = queue.length === 0 ? attempt() : undefined
+      const now = queue.length === 0 || !waits ? attempt(waits) : undefined
       if (now !== undefined) {
         if (!(now instanceof Refused)) held = add(held, now.amount, 1)
         return decided(now)
@@ -244,20 +248,26 @@ export const make = <E extends object>(
       })
     })
 
+  const own = {}
   return {
     interceptor: (request, next, target) =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(reserve(restore, reservation(request, target)), (reserved) =>
-          Effect.matchCauseEffect(restore(next(reserved.request)), {
-            onSuccess: (response) => {
-              settle(reserved, response, target)
-              return Effect.succeed(response)
-            },
-            onFailure: (cause) => {
-              refund(reserved)
-              return Effect.failCause(cause)
-            }
-          })
+        Effect.flatMap(Holding, (holding) =>
+          Effect.flatMap(reserve(restore, reservation(request, target), !holding.has(own)), (reserved) =>
+            Effect.matchCauseEffect(
+              restore(Effect.provideService(next(reserved.request), Holding, new Set([...holding, own]))),
+              {
+                onSuccess: (response) => {
+                  settle(reserved, response, target)
+                  return Effect.succeed(response)
+                },
+                onFailure: (cause) => {
+                  refund(reserved)
+                  return Effect.failCause(cause)
+                }
+              }
+            )
+          )
         )
       ),
     see: (event) => {

@@ -27,6 +27,7 @@ import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
 import * as EpisodicCompressor from "../../src/memory/EpisodicCompressor.js"
 import * as HistoryCompactor from "../../src/memory/HistoryCompactor.js"
+import * as MemoryClient from "../../src/memory/MemoryClient.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as CompactedSessionHistory from "../../src/session/CompactedSessionHistory.js"
 import * as GroupSession from "../../src/session/GroupSession.js"
@@ -295,6 +296,56 @@ describe("model calls beside the strategy", () => {
       assert.strictEqual(response.modelCalls, 4)
     }).pipe(Effect.provide(executor({})))
   )
+
+  it.effect("what is asked while an answer arrives does not wait for the call it is part of", () =>
+    Effect.gen(function* () {
+      const errors: Array<string> = []
+      const tool = Tool.make("ask", {
+        description: "Asks a model while it answers",
+        handler: () =>
+          Effect.flatMap(LlmClient.LlmClient, (client) => {
+            const onParts = () =>
+              aside.pipe(
+                Effect.provideService(LlmClient.LlmClient, client),
+                Effect.catchAll(({ _tag }) => Effect.sync(() => errors.push(_tag))),
+                Effect.asVoid
+              )
+            return Effect.map(
+              LlmClient.complete({ messages: [{ role: "user", content: question }] }, { onParts }),
+              LlmClient.text
+            )
+          })
+      })
+      const agent = Agent.make("a", { tools: [tool], limits: { maxModelCalls: 4 } })
+      assert.strictEqual((yield* AgentExecutor.run(agent, "hi")).modelCalls, 4)
+      assert.deepStrictEqual(Array.from(new Set(errors)), [])
+      const least = Agent.make("a", { tools: [tool], limits: { maxModelCalls: 2 } })
+      assert.strictEqual((yield* Effect.flip(AgentExecutor.run(least, "hi")))._tag, "RunLimitExceededError")
+      assert.deepStrictEqual(Array.from(new Set(errors)), ["LlmCallRefusedError"])
+    }).pipe(Effect.provide(executor({})))
+  )
+
+  it.effect("a memory that stands in a client counts for itself, and holds nothing up", () => {
+    const recalling = Layer.effect(
+      WorkingMemory.WorkingMemory,
+      Effect.map(LlmClient.LlmClient, (client) => ({
+        ...WorkingMemory.noop,
+        assemble: () =>
+          Effect.flatMap(Effect.either(Effect.provideService(aside, LlmClient.LlmClient, client)), () =>
+            WorkingMemory.noop.assemble({ query: "", tokenBudget: 1, ownerId: "ada" })
+          )
+      }))
+    )
+    const remembering = MemoryClient.layer({ ownerId: "ada" }).pipe(Layer.provide(recalling))
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* AgentExecutor.run(plain, "hi")).modelCalls, 2)
+      const once = Agent.make("a", { limits: { maxModelCalls: 1 } })
+      assert.strictEqual((yield* AgentExecutor.run(once, "hi")).modelCalls, 1)
+      assert.strictEqual((yield* TestModel.requests).length, 3)
+    }).pipe(
+      Effect.provide(Agents.layerWith({ prices }).pipe(Layer.provide(remembering), Layer.provideMerge(model("ask"))))
+    )
+  })
 
   it.effect("the model that leads a group counts once, beside its members", () =>
     Effect.gen(function* () {
