@@ -210,6 +210,14 @@ export * as CacheBackend from "./llm/CacheBackend.js"
 export * as CacheMemoryStore from "./memory/CacheMemoryStore.js"
 
 /**
+ * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or fails midway costs its
+ * input and what was streamed of its answer, as far as the provider did not say what it used.
+ *
+ * @since 0.1.0
+ */
+export * as CallMeter from "./llm/CallMeter.js"
+
+/**
  * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
  * a skill gets into them.
  *
@@ -2169,7 +2177,7 @@ export * as StormArticle from "./strategy/StormArticle.js"
 export * as StormCitations from "./strategy/StormCitations.js"
 
 /**
- * The outline of an article: sections and what each covers. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
  *
  * @since 0.1.0
  */

@@ -10,7 +10,6 @@ import * as TokenCounter from "../llm/TokenCounter.js"
 import * as ConversationWorkingMemory from "../memory/ConversationWorkingMemory.js"
 import type { MemoryError } from "../memory/MemoryError.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
-import * as StrategyBudget from "../strategy/StrategyBudget.js"
 import type { State } from "./Stage.js"
 
 /** Made once an executor, so that a conversation lasts longer than a run. */
@@ -25,7 +24,7 @@ const conversationOf = (
       Effect.provideService(
         ConversationWorkingMemory.make(conversations),
         TokenCounter.TokenCounter,
-        StrategyBudget.counterOf(context)
+        TokenCounter.inContext(context)
       ),
       (made) => {
         // Another run may have been here meanwhile.

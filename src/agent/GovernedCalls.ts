@@ -1,15 +1,19 @@
 /**
- * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost.
+ * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost, also where it was cut off.
  *
  * @internal
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { RunId } from "../domain/Ids.js"
+import type * as Usage from "../domain/Usage.js"
 import type * as Governance from "../governance/Governance.js"
 import * as Ambient from "../internal/Ambient.js"
-import { CostEstimator } from "../llm/CostEstimator.js"
+import * as CallMeter from "../llm/CallMeter.js"
+import * as CostEstimator from "../llm/CostEstimator.js"
+import type * as LlmClient from "../llm/LlmClient.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import type * as ModelCall from "../strategy/ModelCall.js"
@@ -40,19 +44,52 @@ export const budgetOf = (context: Context.Context<never>, governance: Governance
 
 const fatal = (error: unknown) => new Fatality({ error, toolName: "" })
 
+type Exited = Exit.Exit<LlmClient.LlmResponse, unknown>
+
+/** All that a call used, and what it cost where every price is known; `undefined` where nothing was sent, or all was refused. */
+const usedBy = (
+  reservation: Governance.Reservation,
+  exit: Exited,
+  lost: ReadonlyArray<LlmClient.Spent>,
+  estimator: CostEstimator.Service
+): { readonly usage: Usage.Usage; readonly settlement: Governance.Settlement } | undefined => {
+  const answer = Exit.isSuccess(exit) ? exit.value : undefined
+  if (answer === undefined && lost.length === 0) return undefined
+  const last = answer ?? lost[lost.length - 1]
+  const provider = last?.provider ?? reservation.provider ?? ""
+  const model = last?.model ?? reservation.model
+  // What an answer does not say was as much as was reserved, beside what else was spent.
+  const given = answer === undefined || lost.length === 0 ? answer?.usage : assumed(reservation, answer.usage)
+  const calls = given === undefined ? lost : [...lost, { provider, model, usage: given }]
+  let cost: number | undefined = 0
+  for (const call of calls) {
+    const one = estimator.estimate(call)
+    cost = cost === undefined || one === undefined ? undefined : cost + one
+  }
+  return {
+    usage: calls.length === 1 && given !== undefined ? given : CallMeter.total(calls),
+    settlement: { provider, ...(model === undefined ? {} : { model }), ...(cost === undefined ? {} : { cost }) }
+  }
+}
+
+const assumed = ({ inputTokens, maxOutputTokens }: Governance.Reservation, usage: Usage.Usage): Usage.Usage =>
+  usage.totalTokens !== undefined
+    ? usage
+    : { ...usage, inputTokens: usage.inputTokens ?? inputTokens, outputTokens: usage.outputTokens ?? maxOutputTokens }
+
 export const make = (
   state: State,
   governance: Governance.Service,
   services: { readonly counter: TokenCounter.Service; readonly defaultOutput: number }
 ): ModelCall.ModelCallInterceptor => {
   const inputOf = TokenCounter.forRequests(services.counter)
-  return (request, next, target) =>
+  return (request, next, target, lost) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.contextWithEffect((context: Context.Context<never>) => {
-        const references = context as Context.Context<Governor | Run.Run | CostEstimator>
+        const references = context as Context.Context<Governor | Run.Run | CostEstimator.CostEstimator>
         if (Context.get(references, Governor).innermost?.state !== state) return restore(next(request))
         const run = Context.get(references, Run.Run)
-        const estimator = Context.get(references, CostEstimator)
+        const estimator = Context.get(references, CostEstimator.CostEstimator)
         const reserved = governance.reserve({
           ...requester(state),
           runId: run.runId,
@@ -63,29 +100,14 @@ export const make = (
           maxOutputTokens: request.settings?.maxTokens ?? services.defaultOutput
         })
         return Effect.flatMap(Effect.mapError(reserved, fatal), (reservation) =>
-          Effect.matchCauseEffect(restore(next(request)), {
-            onSuccess: (response) => {
-              const provider = response.provider ?? target.provider
-              const model = response.model ?? target.model
-              const cost = estimator.estimate({ provider, model, usage: response.usage })
-              const settlement = {
-                provider,
-                ...(model === undefined ? {} : { model }),
-                ...(cost === undefined ? {} : { cost })
-              }
-              return Effect.as(
-                conclude(governance.settle(reservation, response.usage, settlement), {
+          Effect.onExit(restore(next(request)), (exit) => {
+            const used = usedBy(reservation, exit, lost(exit), estimator)
+            return used === undefined
+              ? conclude(governance.refund(reservation), { state, stage: "governance refund" })
+              : conclude(governance.settle(reservation, used.usage, used.settlement), {
                   state,
                   stage: "governance settle"
-                }),
-                response
-              )
-            },
-            onFailure: (cause) =>
-              Effect.zipRight(
-                conclude(governance.refund(reservation), { state, stage: "governance refund" }),
-                Effect.failCause(cause)
-              )
+                })
           })
         )
       })

@@ -8,8 +8,8 @@ import * as Context from "effect/Context"
 import * as Attribution from "../governance/Attribution.js"
 import * as CallGate from "../llm/CallGate.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
+import * as TokenCounter from "../llm/TokenCounter.js"
 import * as ModelCall from "../strategy/ModelCall.js"
-import * as StrategyBudget from "../strategy/StrategyBudget.js"
 import * as GovernedCalls from "./GovernedCalls.js"
 import { governanceOf } from "./RunIdentity.js"
 import * as RunInterceptors from "./RunInterceptors.js"
@@ -36,7 +36,7 @@ const limited = (state: State, given: Context.Context<never>): Context.Context<n
   const governed = governance.enabled !== false
   if (!isLimited && !governed) return ungoverned
   const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>
-  const counter = StrategyBudget.counterOf(given)
+  const counter = TokenCounter.inContext(given)
   const budget = {
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(maxModelCalls === undefined ? {} : { maxModelCalls }),

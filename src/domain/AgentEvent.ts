@@ -248,7 +248,8 @@ export const NodeFinished = event("NodeFinished", {
   update: Schema.Unknown
 })
 /**
- * What one model call used. `costUsd` is absent when the price is not known.
+ * What one model call used. `costUsd` is absent when the price is not known. `cutOff`: the request gave no answer, because it was
+ * interrupted, timed out or failed midway; `usage.estimatedTokens` says how much of its usage is an estimate.
  *
  * @since 0.1.0
  * @category schemas
@@ -259,7 +260,8 @@ export const UsageReported = event("UsageReported", {
   provider: Schema.optional(Schema.String),
   role: Schema.optional(Schema.String),
   costUsd: Schema.optional(Schema.Number),
-  finishReason: Schema.optional(Schema.String)
+  finishReason: Schema.optional(Schema.String),
+  cutOff: Schema.optional(Schema.Boolean)
 })
 /**
  * A guard did more than let something pass.

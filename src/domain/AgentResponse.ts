@@ -63,7 +63,8 @@ export interface Metadata {
 
 /**
  * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is absent unless
- * the price of every model call is known.
+ * the price of every model call is known. Both hold what was cut off too (`usage.estimatedTokens`); `modelCalls` counts calls that
+ * answered.
  *
  * @since 0.1.0
  * @category models
@@ -156,6 +157,7 @@ export const fold = (): Fold => {
   let plan: ReadonlyArray<PlanStep> | undefined
   let usage: Usage.Usage = Usage.empty
   let modelCalls = 0
+  let isPriced = false
   let cost: number | undefined = 0
   let durationMs: number | undefined
   let finishReason: FinishReason | undefined
@@ -184,7 +186,8 @@ export const fold = (): Fold => {
     push: (event) => {
       if (event._tag === "UsageReported") {
         usage = Usage.add(usage, event.usage)
-        modelCalls += 1
+        if (event.cutOff !== true) modelCalls += 1
+        isPriced = true
         cost = cost === undefined || event.costUsd === undefined ? undefined : cost + event.costUsd
       }
       if (runId === undefined) {
@@ -300,7 +303,7 @@ export const fold = (): Fold => {
         degraded
       }
       if (plan !== undefined) response.plan = plan
-      if (cost !== undefined && modelCalls > 0) response.costUsd = cost
+      if (cost !== undefined && isPriced) response.costUsd = cost
       if (finishReason !== undefined) response.finishReason = finishReason
       if (error !== undefined) response.error = error
       if (sessionId !== undefined) response.sessionId = sessionId

@@ -164,7 +164,8 @@ const rules: Rules = {
     provider: "hidden",
     role: "hidden",
     costUsd: "hidden",
-    finishReason: "shown"
+    finishReason: "shown",
+    cutOff: "shown"
   },
   GuardTriggered: { stage: "shown", guard: blank, action: "shown", reason: "hidden" },
   MemoryRecalled: { source: "shown", count: "shown", tokens: "hidden" },

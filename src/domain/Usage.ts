@@ -9,7 +9,7 @@ const Tokens = Schema.optional(Schema.Number)
 
 /**
  * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`, `reasoningTokens` part
- * of `outputTokens`.
+ * of `outputTokens`. `estimatedTokens` is the part of the total that was counted here and not by the provider: of calls that were cut off.
  *
  * @since 0.1.0
  * @category schemas
@@ -20,7 +20,8 @@ export const Usage = Schema.Struct({
   totalTokens: Tokens,
   reasoningTokens: Tokens,
   cachedInputTokens: Tokens,
-  cacheWriteTokens: Tokens
+  cacheWriteTokens: Tokens,
+  estimatedTokens: Tokens
 }).annotations({ identifier: "effect-lexigram/domain/Usage" })
 
 /**
@@ -34,6 +35,7 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined
   readonly cachedInputTokens?: number | undefined
   readonly cacheWriteTokens?: number | undefined
+  readonly estimatedTokens?: number | undefined
 }
 
 /**
@@ -75,5 +77,7 @@ export const add = (a: Usage, b: Usage): Usage => {
   if (cachedInputTokens !== undefined) result.cachedInputTokens = cachedInputTokens
   const cacheWriteTokens = sum(a.cacheWriteTokens, b.cacheWriteTokens)
   if (cacheWriteTokens !== undefined) result.cacheWriteTokens = cacheWriteTokens
+  const estimatedTokens = sum(a.estimatedTokens, b.estimatedTokens)
+  if (estimatedTokens !== undefined) result.estimatedTokens = estimatedTokens
   return result
 }

@@ -287,8 +287,9 @@ export interface Service {
   readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
   /**
    * Replaces a reservation by what the call used: tokens that are not reported count as they were reserved, and so does a cost that
-   * cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even past the limit. A reservation
-   * that is settled, refunded or unknown changes nothing.
+   * cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even past the limit, and also where
+   * the run was released before its call ended. A reservation that is settled, refunded or unknown changes nothing. `estimatedTokens` of
+   * the usage are told to the audit.
    */
   readonly settle: (
     reservation: Reservation,
@@ -304,7 +305,10 @@ export interface Service {
    * audit that cannot be written is logged.
    */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void>
-  /** The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back. */
+  /**
+   * The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back. One whose call still
+   * runs is settled all the same when that ends.
+   */
   readonly release: (rootRunId: RunId) => Effect.Effect<void>
   /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
   readonly getBudget: (userId?: UserId | undefined) => Effect.Effect<Budget, GovernancePersistenceError>

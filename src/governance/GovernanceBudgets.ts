@@ -278,6 +278,7 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
       readonly amount: CostLedger.Amount
       readonly cost: number | undefined
       readonly latencyMs?: number | undefined
+      readonly estimatedTokens?: number | undefined
     }
   ): Effect.Effect<void> => {
     GovernanceMetrics.booked(CostLedger.toUsd(call.amount.nanoUsd), call.amount.tokens)
@@ -286,7 +287,8 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
       ...aboutOf(about),
       tokens: call.amount.tokens,
       ...(call.cost === undefined ? {} : { cost: call.cost }),
-      ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs })
+      ...(call.latencyMs === undefined ? {} : { latencyMs: call.latencyMs }),
+      ...(call.estimatedTokens === undefined ? {} : { metadata: { estimatedTokens: call.estimatedTokens } })
     }))
     return Effect.zipRight(Effect.zipRight(written(parts), crossings(bookings, about)), audited)
   }
@@ -307,19 +309,20 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
         }
         const cost = costOf(estimator, answered, reservation, usage, settlement)
         const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
-        const accounts = leases.end(reservation.id)
-        // A hold that could not be renewed in time is lost, and what it was for was used all the same.
+        const ended = leases.end(reservation.id)
+        // A hold that could not be renewed in time, or whose run ended first, is gone; what it was for was used all the same.
         const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
-          bookings === undefined && accounts !== undefined ? ledger.book(accounts, amount) : Effect.succeed(bookings)
+          bookings === undefined && ended !== undefined ? ledger.book(ended.accounts, amount) : Effect.succeed(bookings)
         )
         const bookings = yield* orElse(parts, "settle", settled, undefined)
         if (bookings === undefined) return
-        GovernanceMetrics.reserved(-1)
+        if (ended?.isReleased !== true) GovernanceMetrics.reserved(-1)
         yield* adjustTokens(reservation, amount.tokens)
         yield* correctQuotas(reservation, { tokens: amount.tokens, ...(cost === undefined ? {} : { cost }) })
         const now = audit.enabled === false ? 0 : yield* Clock.currentTimeMillis
         const latencyMs = reservation.at === undefined ? undefined : Math.max(0, now - reservation.at)
-        yield* booked(bookings, answered, { amount, cost, latencyMs })
+        const { estimatedTokens } = usage
+        yield* booked(bookings, answered, { amount, cost, latencyMs, estimatedTokens })
       })
     )
 
@@ -327,10 +330,10 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
     Effect.uninterruptible(
       Effect.gen(function* () {
         if (reservation.id === UNTRACKED) return
-        leases.end(reservation.id)
+        const isReleased = leases.end(reservation.id)?.isReleased === true
         const isOpen = yield* orElse(parts, "refund", ledger.release(reservation.id), false)
-        if (!isOpen) return
-        GovernanceMetrics.reserved(-1)
+        if (!isOpen && !isReleased) return
+        if (isOpen) GovernanceMetrics.reserved(-1)
         yield* adjustTokens(reservation, 0)
         yield* correctQuotas(reservation, { model_calls: 0, tokens: 0, cost: 0 })
         yield* written(parts)

@@ -20,10 +20,21 @@ const LONGEST = Duration.toMillis("1 hour")
 export interface HoldLeases {
   /** A hold of these accounts was made: it is renewed from now on. */
   readonly begin: (id: string, accounts: ReadonlyArray<string>, now: number) => void
-  /** The accounts of a hold that is renewed no more, `undefined` if it was not. */
-  readonly end: (id: string) => ReadonlyArray<string> | undefined
-  /** Ends those that have the account. */
+  /** What stood of a hold that ends now, `undefined` if it was not known. */
+  readonly end: (id: string) => Ended | undefined
+  /** The account is closed. The calls of its holds may still run, and what they use is booked in their other accounts. */
   readonly endAll: (account: string) => void
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Ended {
+  /** Those that are still open. */
+  readonly accounts: ReadonlyArray<string>
+  /** The hold was given back before its call ended: its account was closed. */
+  readonly isReleased: boolean
 }
 
 /**
@@ -36,6 +47,14 @@ export interface HoldLeases {
 export const make = (ledger: CostLedger.Service): Effect.Effect<HoldLeases, never, Scope.Scope> =>
   Effect.gen(function* () {
     const leases = new Map<string, { readonly accounts: ReadonlyArray<string>; readonly until: number }>()
+    // In the order in which they were made, or nearly: what is never ended goes after the same time as a lease.
+    const released = new Map<string, { readonly accounts: ReadonlyArray<string>; readonly until: number }>()
+    const sweep = (now: number): void => {
+      for (const [id, { until }] of released) {
+        if (until > now) return
+        released.delete(id)
+      }
+    }
     const busy = yield* Effect.makeLatch(false)
     const renew = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -62,16 +81,24 @@ export const make = (ledger: CostLedger.Service): Effect.Effect<HoldLeases, neve
     )
     return {
       begin: (id, accounts, now) => {
+        sweep(now)
         leases.set(id, { accounts, until: now + LONGEST })
         busy.unsafeOpen()
       },
       end: (id) => {
         const lease = leases.get(id)
+        const gone = released.get(id)
         leases.delete(id)
-        return lease?.accounts
+        released.delete(id)
+        if (lease !== undefined) return { accounts: lease.accounts, isReleased: false }
+        return gone === undefined ? undefined : { accounts: gone.accounts, isReleased: true }
       },
       endAll: (account) => {
-        for (const [id, { accounts }] of leases) if (accounts.includes(account)) leases.delete(id)
+        for (const [id, { accounts, until }] of leases) {
+          if (!accounts.includes(account)) continue
+          leases.delete(id)
+          released.set(id, { accounts: accounts.filter((one) => one !== account), until })
+        }
       }
     }
   })

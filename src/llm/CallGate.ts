@@ -8,14 +8,20 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
 import * as Ambient from "../internal/Ambient.js"
 import * as Run from "../observability/Run.js"
+import * as CallMeter from "./CallMeter.js"
 import { CostEstimator } from "./CostEstimator.js"
 import type * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
+import * as TokenCounter from "./TokenCounter.js"
 
-/** Makes a call. */
-export type Call<E = LlmError> = (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, E>
+/** Makes a call; the meter hears of the requests that go out. */
+export type Call<E = LlmError> = (
+  request: LlmClient.LlmRequest,
+  meter?: LlmClient.Meter | undefined
+) => Effect.Effect<LlmClient.LlmResponse, E>
 
 /** Whom a call goes to, as far as is known before it answers. */
 export interface Target {
@@ -36,21 +42,31 @@ export interface Gate {
   readonly passed?: Gate | undefined
 }
 
-/** Tells the run it stands in what a call used. */
+/** Tells the run it stands in what a call used, also where it was cut off: at once then, and waited for by nobody. */
 export const counted: Pass = (request, next, target) =>
   Effect.withFiberRuntime((fiber) => {
-    const run = Context.get(fiber.currentContext, Run.Run)
+    const context = fiber.currentContext
+    const run = Context.get(context, Run.Run)
     if (!Run.isCurrent(run)) return next(request)
-    const estimator = Context.get(fiber.currentContext, CostEstimator)
-    return Effect.tap(next(request), ({ finishReason, model = target.model, provider = target.provider, usage }) =>
-      run.emit({
-        _tag: "UsageReported",
-        usage,
-        provider,
-        finishReason,
-        model,
-        costUsd: estimator.estimate({ provider, model, usage })
-      })
+    const meter = CallMeter.make(CallMeter.counts(TokenCounter.inContext(context)))
+    const estimator = Context.get(context, CostEstimator)
+    const lost = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): void => {
+      for (const { model, provider, usage } of meter.spent(exit)) {
+        const costUsd = estimator.estimate({ provider, model, usage })
+        void run.unsafeEmit({ _tag: "UsageReported", usage, provider, model, costUsd, cutOff: true })
+      }
+    }
+    return Effect.tap(
+      Effect.onExit(next(request, meter), (exit) => Effect.sync(() => lost(exit))),
+      ({ finishReason, model = target.model, provider = target.provider, usage }) =>
+        run.emit({
+          _tag: "UsageReported",
+          usage,
+          provider,
+          finishReason,
+          model,
+          costUsd: estimator.estimate({ provider, model, usage })
+        })
     )
   })
 
@@ -64,7 +80,7 @@ const behind = new WeakMap<Gate, Gate>()
 const open = (gate: Gate): Gate => {
   let opened = behind.get(gate)
   if (opened === undefined) {
-    opened = { pass: (request, next) => next(request), passed: gate }
+    opened = { pass: gate.pass, passed: gate }
     behind.set(gate, opened)
   }
   return opened
@@ -101,14 +117,19 @@ const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 export const wrap = (client: LlmClient.Service): LlmClient.Service => {
   const known = wrapped.get(client)
   if (known !== undefined) return known
+  const metered = CallMeter.metered(client)
   const gated: LlmClient.Service = {
-    ...client,
+    ...metered,
     complete: (request, options) =>
       Effect.withFiberRuntime((fiber) => {
         const gate = Context.get(fiber.currentContext, CallGate)
-        if (gate.passed !== undefined) return client.complete(request, options)
+        if (gate.passed !== undefined) return metered.complete(request, options)
         const model = request.settings?.model ?? client.model
-        return gate.pass(request, (asked) => passed(client, asked, options, gate), { provider: client.provider, model })
+        return gate.pass(
+          request,
+          (asked, meter) => passed(metered, asked, { ...options, meter: CallMeter.both(options?.meter, meter) }, gate),
+          { provider: client.provider, model }
+        )
       })
   }
   wrapped.set(client, gated)

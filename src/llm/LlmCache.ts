@@ -32,6 +32,7 @@ import type * as Usage from "../domain/Usage.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import * as Deadline from "../internal/Deadline.js"
 import * as CacheBackend from "./CacheBackend.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as LlmResponseSchema from "./LlmResponseSchema.js"
@@ -118,6 +119,8 @@ class Flight {
   exit: Exit.Exit<{ readonly response: LlmClient.LlmResponse; readonly hit: boolean }, LlmError> | undefined
   fiber: Fiber.RuntimeFiber<unknown, unknown> | undefined
   waiters = 0
+  /** What went out for it. */
+  readonly requests: Array<LlmClient.SentRequest> = []
   private paid = false
   private listeners: Array<() => void> = []
 
@@ -139,24 +142,25 @@ class Flight {
     })
 
   /** True for exactly one waiter: the usage of the call is that one's. */
-  pay(): boolean {
+  pay(meter: LlmClient.Meter | undefined): boolean {
     if (this.paid) return false
     this.paid = true
+    for (const request of this.requests) meter?.sent(request)
     return true
   }
 
-  readonly follow = (onParts: LlmClient.OnParts | undefined): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+  readonly follow = ({ meter, onParts }: LlmClient.CompleteOptions): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
     Effect.suspend(() => {
       let seen = 0
       let payer: boolean | undefined
       const price = (part: LlmClient.LlmPart): LlmClient.LlmPart => {
         if (part.type !== "finish") return part
-        payer ??= this.pay()
+        payer ??= this.pay(meter)
         return payer ? part : { ...part, usage: noUsage }
       }
       const end = (): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
         Effect.flatMap(this.exit!, ({ hit, response }) => {
-          payer ??= !hit && this.pay()
+          payer ??= !hit && this.pay(meter)
           const mine = payer ? response : asCached(response)
           return onParts !== undefined && seen === 0
             ? Effect.as(onParts(LlmClient.partsOf(mine)), mine)
@@ -188,8 +192,9 @@ class Flight {
  */
 export const wrap =
   (options?: Options | undefined) =>
-  (inner: LlmClient.Service): Effect.Effect<LlmClient.Service, never, CacheBackend.CacheBackend> =>
+  (given: LlmClient.Service): Effect.Effect<LlmClient.Service, never, CacheBackend.CacheBackend> =>
     Effect.map(CacheBackend.CacheBackend, (backend) => {
+      const inner = CallMeter.metered(given)
       const namespace = options?.namespace ?? "llm"
       const accepts = options?.onlyWhen ?? (options?.always === true ? () => true : isDeterministic)
       const whole = Duration.toMillis(options?.backendTimeout ?? "2 seconds")
@@ -241,17 +246,19 @@ export const wrap =
       ): Effect.Effect<Flight> => {
         const flight = new Flight()
         flights.set(key, flight)
-        const own: LlmClient.CompleteOptions | undefined =
-          completeOptions?.onParts === undefined
-            ? completeOptions
+        const own: LlmClient.CompleteOptions = {
+          ...completeOptions,
+          meter: { sent: (request) => void flight.requests.push(request) },
+          ...(completeOptions?.onParts === undefined
+            ? {}
             : {
-                ...completeOptions,
-                onParts: (parts) =>
+                onParts: (parts: ReadonlyArray<LlmClient.LlmPart>) =>
                   Effect.sync(() => {
                     for (const part of parts) flight.parts.push(part)
                     flight.notify()
                   })
-              }
+              })
+        }
         const call = Effect.gen(function* () {
           const cached = yield* load(key)
           if (cached !== undefined) {
@@ -277,17 +284,21 @@ export const wrap =
         })
       }
 
-      const leave = (key: string, flight: Flight): Effect.Effect<void> =>
+      /** The last to go pays what nobody has paid: the call was cut off, or failed. */
+      const leave = (key: string, flight: Flight, meter: LlmClient.Meter | undefined): Effect.Effect<void> =>
         Effect.suspend(() => {
           flight.waiters--
-          if (flight.waiters > 0 || flight.exit !== undefined || flight.fiber === undefined) return Effect.void
+          if (flight.waiters > 0) return Effect.void
+          const settle = Effect.sync(() => void flight.pay(meter))
+          if (flight.exit !== undefined || flight.fiber === undefined) return settle
           if (flights.get(key) === flight) flights.delete(key)
-          return Effect.asVoid(Fiber.interrupt(flight.fiber))
+          return Effect.zipRight(Fiber.interrupt(flight.fiber), settle)
         })
 
       return {
         provider: inner.provider,
         model: inner.model,
+        metered: true,
         complete: (request, completeOptions) => {
           if (!accepts(request)) return inner.complete(request, completeOptions)
           return Effect.uninterruptibleMask((restore) =>
@@ -305,7 +316,10 @@ export const wrap =
                   joined === undefined ? start(key.right, request, completeOptions) : Effect.succeed(joined),
                   (flight) => {
                     flight.waiters++
-                    return Effect.ensuring(restore(flight.follow(completeOptions?.onParts)), leave(key.right, flight))
+                    return Effect.ensuring(
+                      restore(flight.follow(completeOptions ?? {})),
+                      leave(key.right, flight, completeOptions?.meter)
+                    )
                   }
                 )
               }

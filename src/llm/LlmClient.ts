@@ -170,11 +170,54 @@ export interface LlmResponse {
 export type OnParts = (parts: ReadonlyArray<LlmPart>) => Effect.Effect<void>
 
 /**
+ * What one request to a model used. `usage.estimatedTokens` says how much of it was counted here, because the provider did not say it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Spent {
+  readonly provider: string
+  readonly model?: string | undefined
+  readonly usage: Usage.Usage
+}
+
+/**
+ * A request that went out to a model.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SentRequest {
+  /**
+   * What it used: by the provider's word as far as that came, else counted. Nothing for one that was refused before the model began, and with
+   * `isAnswered` nothing for one that was answered: the answer of the call says what that used.
+   */
+  readonly spent: (
+    count: { readonly request: (request: LlmRequest) => number; readonly text: (text: string) => number },
+    isAnswered: boolean
+  ) => ReadonlyArray<Spent>
+}
+
+/**
+ * Hears of each request of a call when it goes out: what a call used that is cut off. See `CallMeter`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Meter {
+  readonly sent: (request: SentRequest) => void
+}
+
+/**
  * @since 0.1.0
  * @category models
  */
 export interface CompleteOptions {
   readonly onParts?: OnParts | undefined
+  /** Hears what the provider says of the usage before the answer is whole; what it says later replaces it, field by field. */
+  readonly onUsage?: ((usage: Usage.Usage) => void) | undefined
+  /** Wrappers hand it on; what is asked in the end is wrapped by `CallMeter.metered`. */
+  readonly meter?: Meter | undefined
 }
 
 /**
@@ -186,6 +229,11 @@ export interface Service {
   readonly provider: string
   /** The model used when a request names none, where the client has one. */
   readonly model?: string | undefined
+  /**
+   * True for a client that tells the `meter` of a call itself when a request goes out, or leaves that to the client it wraps. Any other
+   * client is taken to send as soon as it is called.
+   */
+  readonly metered?: boolean | undefined
   /** Succeeds when the model can be asked; absent where asking would cost. */
   readonly health?: Effect.Effect<void, LlmError> | undefined
   /**

@@ -115,7 +115,11 @@ export class LlmTimeoutError extends ErrorCode.TaggedError<LlmTimeoutError>(
  */
 export class LlmConnectionError extends ErrorCode.TaggedError<LlmConnectionError>(
   "effect-lexigram/llm/LlmError/LlmConnectionError"
-)("LlmConnectionError", fields("LEX_ERR_LLM_107")) {
+)("LlmConnectionError", {
+  ...fields("LEX_ERR_LLM_107"),
+  /** True where the request had gone out before the connection broke: the model may have answered. */
+  sent: Schema.optional(Schema.Boolean)
+}) {
   readonly isRetryable = true
 }
 

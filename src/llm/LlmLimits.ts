@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Usage from "../domain/Usage.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import * as TokenCounter from "./TokenCounter.js"
 
@@ -187,8 +188,9 @@ const makeRates = (options: Options) => {
  */
 export const wrap =
   (options: Options) =>
-  (inner: LlmClient.Service): Effect.Effect<LlmClient.Service> =>
+  (given: LlmClient.Service): Effect.Effect<LlmClient.Service> =>
     Effect.sync(() => {
+      const inner = CallMeter.metered(given)
       const concurrency = limitOf(options.concurrency)
       const permits = concurrency === undefined ? undefined : new Permits(Math.floor(concurrency))
       const rates = makeRates(options)
@@ -206,6 +208,7 @@ export const wrap =
       return {
         provider: inner.provider,
         model: inner.model,
+        metered: true,
         complete:
           permits === undefined
             ? rated

@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as SecretText from "../internal/SecretText.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 
 /**
@@ -203,37 +204,41 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
   const outgoing = (request: LlmClient.LlmRequest): LlmClient.LlmRequest =>
     direction === "response" ? request : { ...request, messages: request.messages.map((item) => message(item, text)) }
 
-  return (inner) => ({
-    provider: inner.provider,
-    model: inner.model,
-    complete: (request, completeOptions) =>
-      Effect.suspend(() => {
-        if (direction === "request") return inner.complete(outgoing(request), completeOptions)
-        const onParts = completeOptions?.onParts
-        if (onParts === undefined) {
-          return Effect.map(inner.complete(outgoing(request), completeOptions), (response) => answer(response, text))
-        }
-        const parts = makeParts(redactor)
-        const emit = (out: ReadonlyArray<LlmClient.LlmPart>) => (out.length === 0 ? Effect.void : onParts(out))
-        return Effect.flatMap(
-          inner.complete(outgoing(request), {
-            ...completeOptions,
-            onParts: (chunk) =>
+  return (given) => {
+    const inner = CallMeter.metered(given)
+    return {
+      provider: inner.provider,
+      model: inner.model,
+      metered: true,
+      complete: (request, completeOptions) =>
+        Effect.suspend(() => {
+          if (direction === "request") return inner.complete(outgoing(request), completeOptions)
+          const onParts = completeOptions?.onParts
+          if (onParts === undefined) {
+            return Effect.map(inner.complete(outgoing(request), completeOptions), (response) => answer(response, text))
+          }
+          const parts = makeParts(redactor)
+          const emit = (out: ReadonlyArray<LlmClient.LlmPart>) => (out.length === 0 ? Effect.void : onParts(out))
+          return Effect.flatMap(
+            inner.complete(outgoing(request), {
+              ...completeOptions,
+              onParts: (chunk) =>
+                Effect.suspend(() => {
+                  const out: Array<LlmClient.LlmPart> = []
+                  for (const part of chunk) parts.push(part, out)
+                  return emit(out)
+                })
+            }),
+            (response) =>
               Effect.suspend(() => {
                 const out: Array<LlmClient.LlmPart> = []
-                for (const part of chunk) parts.push(part, out)
-                return emit(out)
+                parts.rest(out)
+                return Effect.as(emit(out), answer(response, text))
               })
-          }),
-          (response) =>
-            Effect.suspend(() => {
-              const out: Array<LlmClient.LlmPart> = []
-              parts.rest(out)
-              return Effect.as(emit(out), answer(response, text))
-            })
-        )
-      })
-  })
+          )
+        })
+    }
+  }
 }
 
 /**

@@ -10,6 +10,7 @@ import * as Random from "effect/Random"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as Handed from "../internal/Handed.js"
 import * as Run from "../observability/Run.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 
@@ -103,27 +104,31 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
     (!honourRetryAfter || retryAfter(error) <= maxRetryAfter) &&
     (accepts === undefined || accepts(error))
 
-  return (inner) => ({
-    provider: inner.provider,
-    model: inner.model,
-    complete: (request, completeOptions) =>
-      Effect.suspend(() => {
-        const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
-        const call = (attempt: number): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
-          Effect.catchAll(inner.complete(request, handed.options), (error) => {
-            if (handed.begun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
-            return Effect.flatMap(delay(error, attempt), (delayMs) => {
-              const retry: Retry = { attempt, delayMs, error }
-              const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))
-              return told.pipe(
-                Effect.zipRight(Effect.sleep(delayMs)),
-                Effect.zipRight(Effect.suspend(() => call(attempt + 1)))
-              )
+  return (given) => {
+    const inner = CallMeter.metered(given)
+    return {
+      provider: inner.provider,
+      model: inner.model,
+      metered: true,
+      complete: (request, completeOptions) =>
+        Effect.suspend(() => {
+          const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
+          const call = (attempt: number): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+            Effect.catchAll(inner.complete(request, handed.options), (error) => {
+              if (handed.begun() || attempt > maxRetries || !mayRetry(error)) return Effect.fail(error)
+              return Effect.flatMap(delay(error, attempt), (delayMs) => {
+                const retry: Retry = { attempt, delayMs, error }
+                const told = onRetry === undefined ? announce(retry) : Effect.zipRight(announce(retry), onRetry(retry))
+                return told.pipe(
+                  Effect.zipRight(Effect.sleep(delayMs)),
+                  Effect.zipRight(Effect.suspend(() => call(attempt + 1)))
+                )
+              })
             })
-          })
-        return call(1)
-      })
-  })
+          return call(1)
+        })
+    }
+  }
 }
 
 /**

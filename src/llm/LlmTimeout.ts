@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Deadline from "../internal/Deadline.js"
 import * as CallGate from "./CallGate.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import { LlmTimeoutError } from "./LlmError.js"
 
@@ -52,37 +53,41 @@ export const wrap = (options?: Options | undefined): ((inner: LlmClient.Service)
   const whole = millis(options?.whole ?? defaultWhole)
   const first = millis(options?.first)
   const gap = millis(options?.gap)
-  const timed = (inner: LlmClient.Service): LlmClient.Service => ({
-    provider: inner.provider,
-    model: inner.model,
-    complete: (request, completeOptions) => {
-      const onTimeout = (phase: Deadline.Phase, limit: number) => {
-        const model = request.settings?.model ?? inner.model
-        return new LlmTimeoutError({
-          message: `${inner.provider} gave ${messages[phase]} within ${limit} ms`,
-          provider: inner.provider,
-          ...(model === undefined ? {} : { model }),
-          phase,
-          timeoutMs: limit
-        })
+  const timed = (given: LlmClient.Service): LlmClient.Service => {
+    const inner = CallMeter.metered(given)
+    return {
+      provider: inner.provider,
+      model: inner.model,
+      metered: true,
+      complete: (request, completeOptions) => {
+        const onTimeout = (phase: Deadline.Phase, limit: number) => {
+          const model = request.settings?.model ?? inner.model
+          return new LlmTimeoutError({
+            message: `${inner.provider} gave ${messages[phase]} within ${limit} ms`,
+            provider: inner.provider,
+            ...(model === undefined ? {} : { model }),
+            phase,
+            timeoutMs: limit
+          })
+        }
+        const onParts = completeOptions?.onParts
+        if (onParts === undefined)
+          return Deadline.run(() => inner.complete(request, completeOptions), { whole, onTimeout })
+        return Deadline.run(
+          (beat) =>
+            inner.complete(request, {
+              ...completeOptions,
+              onParts: (parts) =>
+                Effect.suspend(() => {
+                  beat.hold()
+                  return Effect.map(onParts(parts), beat)
+                })
+            }),
+          { whole, first, gap, onTimeout }
+        )
       }
-      const onParts = completeOptions?.onParts
-      if (onParts === undefined)
-        return Deadline.run(() => inner.complete(request, completeOptions), { whole, onTimeout })
-      return Deadline.run(
-        (beat) =>
-          inner.complete(request, {
-            ...completeOptions,
-            onParts: (parts) =>
-              Effect.suspend(() => {
-                beat.hold()
-                return Effect.map(onParts(parts), beat)
-              })
-          }),
-        { whole, first, gap, onTimeout }
-      )
     }
-  })
+  }
   return (inner) => CallGate.wrap(timed(inner))
 }
 

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Handed from "../internal/Handed.js"
 import * as CallGate from "./CallGate.js"
+import * as CallMeter from "./CallMeter.js"
 import * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as ModelSettings from "./ModelSettings.js"
@@ -118,11 +119,15 @@ export const make = (chain: Chain, options?: Options | undefined): LlmClient.Ser
   return {
     provider: first.client.provider,
     model: first.settings?.model ?? first.client.model,
+    metered: true,
     complete: (request, completeOptions) =>
       Effect.suspend(() => {
         const handed = Handed.watch<LlmClient.LlmPart, LlmClient.CompleteOptions | undefined>(completeOptions)
         const ask = (entry: Entry, index: number): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
-          const call = entry.client.complete(requestFor(entry, first.client.provider, request), handed.options)
+          const call = CallMeter.metered(entry.client).complete(
+            requestFor(entry, first.client.provider, request),
+            handed.options
+          )
           const next = entries[index + 1]
           if (next === undefined) return call
           return Effect.catchAll(call, (error) =>

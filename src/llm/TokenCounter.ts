@@ -408,6 +408,17 @@ export const forModel = (model: string): Effect.Effect<Service> => {
 }
 
 /**
+ * The counter of the context, else the approximation.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const inContext = (context: Context.Context<never>): Service => {
+  const given = Context.getOption(context as Context.Context<TokenCounter>, TokenCounter)
+  return given._tag === "Some" ? given.value : approximate
+}
+
+/**
  * @since 0.1.0
  * @category layers
  */

@@ -6,6 +6,14 @@
 export * as CacheBackend from "./CacheBackend.js"
 
 /**
+ * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or fails midway costs its
+ * input and what was streamed of its answer, as far as the provider did not say what it used.
+ *
+ * @since 0.1.0
+ */
+export * as CallMeter from "./CallMeter.js"
+
+/**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
  *
  * @since 0.1.0

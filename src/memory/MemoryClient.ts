@@ -10,6 +10,7 @@ import * as IdGenerator from "../domain/IdGenerator.js"
 import { EntryId, type SessionId } from "../domain/Ids.js"
 import * as Count from "../internal/Count.js"
 import * as CallGate from "../llm/CallGate.js"
+import * as CallMeter from "../llm/CallMeter.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { MemoryError } from "./MemoryError.js"
@@ -69,10 +70,11 @@ const passedOver = <A>(effect: Effect.Effect<A, MemoryError>, what: string): Eff
  * @category combinators
  */
 export const withWorkingMemory = (
-  client: LlmClient.Service,
+  given: LlmClient.Service,
   memory: WorkingMemory.Service,
   options: Options
 ): LlmClient.Service => {
+  const client = CallMeter.metered(given)
   const { ownerId, sessionId } = options
   const tokenBudget = Count.count(options.tokenBudget, 4096, 0)
   const entryOf = (role: "user" | "assistant", content: string) =>
@@ -92,7 +94,8 @@ export const withWorkingMemory = (
       return entry
     })
   return {
-    ...client,
+    ...given,
+    metered: true,
     complete: (request, completeOptions) =>
       Effect.gen(function* () {
         const query = lastOfUser(request.messages)

@@ -43,7 +43,7 @@ const maxErrors = 64
 const maxLength = 128
 
 /**
- * How a call ended. `usage` is that of an answer, `errorType` there is where there is none.
+ * How a call ended. `usage` is that of an answer, `errorType` there is where there is none, `lost` what requests used that were cut off.
  *
  * @since 0.1.0
  * @category models
@@ -54,6 +54,7 @@ export interface Call {
   readonly responseModel?: string | undefined
   readonly usage?: Usage.Usage | undefined
   readonly errorType?: string | undefined
+  readonly lost?: ReadonlyArray<{ readonly usage: Usage.Usage }> | undefined
 }
 
 /**
@@ -129,14 +130,17 @@ const make = (provider: string, model: string): ModelMetrics => {
   const failing = bounded(maxErrors, (errorType) =>
     durations([...labels, MetricLabel.make(attribute.errorType, errorType)])
   )
+  const used = (usage: Usage.Usage, responseModel: string): void => {
+    const { input, output } = answering(responseModel)
+    if (isCount(usage.inputTokens)) input(usage.inputTokens)
+    if (isCount(usage.outputTokens)) output(usage.outputTokens)
+  }
   return {
-    called: ({ durationMs, errorType, responseModel, usage }) => {
+    called: ({ durationMs, errorType, lost, responseModel, usage }) => {
+      for (const { usage } of lost ?? []) used(usage, "")
       if (errorType !== undefined) return failing(errorType)(durationMs / 1000)
-      const { duration, input, output } = answering(responseModel ?? "")
-      duration(durationMs / 1000)
-      if (usage === undefined) return
-      if (isCount(usage.inputTokens)) input(usage.inputTokens)
-      if (isCount(usage.outputTokens)) output(usage.outputTokens)
+      answering(responseModel ?? "").duration(durationMs / 1000)
+      if (usage !== undefined) used(usage, responseModel ?? "")
     }
   }
 }

@@ -296,12 +296,20 @@ export const llmResponse = (
   set(attribute.genAiFinishReasons, [response.finishReason])
   if (response.model !== undefined) set(attribute.genAiResponseModel, response.model)
   if (response.id !== undefined) set(attribute.genAiResponseId, response.id)
-  if (response.usage.inputTokens !== undefined) set(attribute.genAiInputTokens, response.usage.inputTokens)
-  if (response.usage.outputTokens !== undefined) set(attribute.genAiOutputTokens, response.usage.outputTokens)
-  if (response.usage.cachedInputTokens !== undefined) {
-    set(attribute.genAiCachedInputTokens, response.usage.cachedInputTokens)
-  }
-  if (response.usage.reasoningTokens !== undefined) set(attribute.genAiReasoningTokens, response.usage.reasoningTokens)
+  llmUsage(response.usage, set)
+}
+
+/**
+ * Attributes of what a model call used, whether it was answered or cut off.
+ *
+ * @since 0.1.0
+ * @category attributes
+ */
+export const llmUsage = (usage: Usage.Usage, set: (key: string, value: unknown) => void): void => {
+  if (usage.inputTokens !== undefined) set(attribute.genAiInputTokens, usage.inputTokens)
+  if (usage.outputTokens !== undefined) set(attribute.genAiOutputTokens, usage.outputTokens)
+  if (usage.cachedInputTokens !== undefined) set(attribute.genAiCachedInputTokens, usage.cachedInputTokens)
+  if (usage.reasoningTokens !== undefined) set(attribute.genAiReasoningTokens, usage.reasoningTokens)
 }
 
 /**

@@ -28,7 +28,7 @@ export * as PlanText from "./PlanText.js"
 export * as ReWooPlan from "./ReWooPlan.js"
 
 /**
- * The outline of an article: sections and what each covers. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
  *
  * @since 0.1.0
  */

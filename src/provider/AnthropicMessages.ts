@@ -5,6 +5,7 @@
  * @internal
  * @since 0.1.0
  */
+import type * as Usage from "../domain/Usage.js"
 import type { FinishReason, LlmPart } from "../llm/LlmClient.js"
 import type { Decoded, Json, WireDecoder } from "./WireDecoder.js"
 import * as Wire from "./WireDecoder.js"
@@ -53,6 +54,7 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
   let calls = 0
   let sources = 0
   let finished = false
+  let told: Usage.Usage | undefined
 
   const describe = (message: Json) => {
     const id = Wire.string(message.id)
@@ -85,6 +87,7 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     }
     if (raw.read !== undefined) usage.cachedInputTokens = raw.read
     if (raw.written !== undefined) usage.cacheWriteTokens = raw.written
+    told = { ...usage }
   }
 
   const cite = (value: unknown) => {
@@ -284,9 +287,10 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
   }
 
   const taken = (failure?: string): Decoded => {
-    const result = parts
+    const result: Decoded = told === undefined ? { parts, failure } : { parts, failure, usage: told }
     parts = []
-    return { parts: result, failure }
+    told = undefined
+    return result
   }
 
   const step = (event: Json) => {

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import type * as Redacted from "effect/Redacted"
 import * as SameOriginHttp from "../internal/SameOriginHttp.js"
 import * as CallGate from "../llm/CallGate.js"
-import type { CompleteOptions, LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
+import type { CompleteOptions, LlmRequest, Service } from "../llm/LlmClient.js"
 import { LlmClient } from "../llm/LlmClient.js"
 import { LlmInvalidRequestError } from "../llm/LlmError.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -87,12 +87,12 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
     const exchange = Effect.fnUntraced(function* (
       request: HttpClientRequest.HttpClientRequest,
       call: ChatCompletionsAnswer.Call,
-      onParts: OnParts | undefined
+      handed: CompleteOptions
     ) {
       const response = yield* Effect.mapError(http(request), (error) =>
         LlmErrorClassifier.fromTransport({ provider, model: call.model, error, redact })
       )
-      return yield* ChatCompletionsAnswer.read({ response, call, onParts })
+      return yield* ChatCompletionsAnswer.read({ response, call, handed })
     }, Effect.scoped)
 
     const complete = Effect.fnUntraced(function* (request: LlmRequest, completeOptions?: CompleteOptions | undefined) {
@@ -133,7 +133,7 @@ export const make = (options: Options): Effect.Effect<Service, never, HttpClient
         maxEventLength: options.maxEventLength ?? defaultMaxEventLength
       }
       const withBody = HttpClientRequest.setBody(prepared, HttpBody.text(body, "application/json"))
-      return yield* exchange(withBody, call, onParts)
+      return yield* exchange(withBody, call, completeOptions ?? {})
     })
 
     return { provider, ...(defaultModel === undefined ? {} : { model: defaultModel }), complete }

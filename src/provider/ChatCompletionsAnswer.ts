@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import * as SecretText from "../internal/SecretText.js"
-import type { LlmPart, LlmResponse, OnParts } from "../llm/LlmClient.js"
+import type { CompleteOptions, LlmPart, LlmResponse } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import { LlmMalformedResponseError } from "../llm/LlmError.js"
 import * as PartAssembler from "../llm/PartAssembler.js"
@@ -40,6 +40,9 @@ export interface Call {
   readonly maxResponseBytes: number
   readonly maxEventLength: number
 }
+
+/** Who hears of the answer while it comes. */
+type Handed = Pick<CompleteOptions, "onParts" | "onUsage">
 
 interface Answer {
   readonly call: Call
@@ -138,17 +141,22 @@ const parse = (text: string): Option.Option<unknown> => {
 type Refusal = { readonly body: string } | LlmMalformedResponseError
 
 /** Collects parts, hands them over and assembles the answer. All but the handing over is synchronous. */
-const makeSink = (answer: Answer, onParts: OnParts | undefined) => {
+const makeSink = (answer: Answer, { onParts, onUsage }: Handed) => {
   const decoder = ChatCompletionsResponse.make({ provider: answer.call.provider })
   const assembler = PartAssembler.make({ provider: answer.call.provider, model: answer.call.model })
   let parts: Array<LlmPart> = []
   let seed: string | undefined
+  let told = decoder.usage()
   const flush = Effect.suspend(() => {
-    if (parts.length === 0) return Effect.void
     const ready = parts
     parts = []
     for (const part of ready) assembler.push(part)
-    return onParts === undefined ? Effect.void : onParts(ready)
+    const handed = onParts === undefined || ready.length === 0 ? Effect.void : onParts(ready)
+    // After the parts that it speaks of, and before the wait for their reader.
+    const usage = decoder.usage()
+    if (usage !== told) onUsage?.(usage)
+    told = usage
+    return handed
   })
   const push = (value: unknown): Refusal | undefined => {
     try {
@@ -184,13 +192,13 @@ const makeSink = (answer: Answer, onParts: OnParts | undefined) => {
   }
 }
 
-const readWhole = Effect.fnUntraced(function* (answer: Answer, onParts: OnParts | undefined) {
+const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
   const { cut, text } = yield* readText(answer, answer.call.maxResponseBytes)
   if (cut) return yield* tooLong(answer)
   const value = parse(text)
   if (Option.isNone(value))
     return yield* malformed(answer, "The answer is not JSON", text.trim() === "" ? "(empty)" : text)
-  const sink = makeSink(answer, onParts)
+  const sink = makeSink(answer, handed)
   yield* sink.take(value.value) ?? Effect.void
   yield* sink.end
   return sink.response()
@@ -218,10 +226,10 @@ const drain = Effect.fnUntraced(function* (answer: Answer, max: number) {
   }
 })
 
-const readEvents = Effect.fnUntraced(function* (answer: Answer, onParts: OnParts | undefined) {
+const readEvents = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
   const { maxEventLength, maxResponseBytes } = answer.call
   const lines = SseLines.make({ maxEventLength })
-  const sink = makeSink(answer, onParts)
+  const sink = makeSink(answer, handed)
   // Once the answer is finished only its usage can be lost.
   const pull = Effect.catchAll(answer.pull, (error) =>
     sink.finished() ? Effect.succeed(undefined) : Effect.fail(error)
@@ -280,11 +288,11 @@ const readEvents = Effect.fnUntraced(function* (answer: Answer, onParts: OnParts
 export const read: (options: {
   readonly response: HttpClientResponse.HttpClientResponse
   readonly call: Call
-  readonly onParts: OnParts | undefined
-}) => Effect.Effect<LlmResponse, LlmError, Scope.Scope> = Effect.fnUntraced(function* ({ call, onParts, response }) {
+  readonly handed: Handed
+}) => Effect.Effect<LlmResponse, LlmError, Scope.Scope> = Effect.fnUntraced(function* ({ call, handed, response }) {
   const answer = yield* open(response, call)
   if (answer.status < 200 || answer.status >= 300) return yield* readRefusal(answer)
   const type = (answer.headers["content-type"] ?? "").toLowerCase()
-  const streamed = type.includes("event-stream") || (onParts !== undefined && !type.includes("json"))
-  return yield* streamed ? readEvents(answer, onParts) : readWhole(answer, onParts)
+  const streamed = type.includes("event-stream") || (handed.onParts !== undefined && !type.includes("json"))
+  return yield* streamed ? readEvents(answer, handed) : readWhole(answer, handed)
 })

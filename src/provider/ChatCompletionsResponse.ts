@@ -26,6 +26,8 @@ export interface Decoder {
   readonly push: (value: unknown, seed: string, into: Array<LlmPart>) => unknown
   /** True once a finish reason came. */
   readonly finished: () => boolean
+  /** What was told of the usage so far; another value whenever more was told. */
+  readonly usage: () => Usage.Usage
   /** True if neither content nor a finish reason came. */
   readonly empty: () => boolean
   /** Ends what is open and appends the `finish` part. */
@@ -250,6 +252,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
       return undefined
     },
     finished: () => reason !== undefined,
+    usage: () => usage,
     empty: () => reason === undefined && !content && calls.size() === 0,
     end: (into) => {
       if (details.length > 0 && block !== "reasoning") open("reasoning", into)

@@ -301,6 +301,9 @@ const causeTexts: { readonly [code: string]: (host: string) => string } = {
   ENETUNREACH: unreachable
 }
 
+/** The connection was there: what broke it came after the request went out. */
+const broken = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
+
 /** Host and port of the request that failed; never its path, its query or its credentials. */
 const hostOf = (error: unknown): string => {
   const url = HttpClientError.isHttpClientError(error) ? error.request.url : ""
@@ -395,6 +398,7 @@ export const fromTransport = (options: {
   return new LlmError.LlmConnectionError({
     ...fields,
     message: text,
+    ...(options.status !== undefined || (code !== undefined && broken.has(code)) ? { sent: true } : {}),
     ...(code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN"
       ? { hint: "Check the base URL, and that the server runs." }
       : {})

@@ -18,7 +18,7 @@ import * as Stream from "effect/Stream"
 import * as Ambient from "../internal/Ambient.js"
 import type { SameOriginHttp } from "../internal/SameOriginHttp.js"
 import * as SecretText from "../internal/SecretText.js"
-import type { LlmRequest, OnParts, Service } from "../llm/LlmClient.js"
+import type { CompleteOptions, LlmPart, LlmRequest, Service } from "../llm/LlmClient.js"
 import type { LlmError } from "../llm/LlmError.js"
 import { LlmConfigurationError, LlmInvalidRequestError, LlmMalformedResponseError } from "../llm/LlmError.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -179,7 +179,9 @@ export const json = (
 export const make = (options: Options): Service => {
   const { http, provider, redact } = options
 
-  const exchange = Effect.fnUntraced(function* (request: LlmRequest, onParts: OnParts | undefined) {
+  const exchange = Effect.fnUntraced(function* (request: LlmRequest, completeOptions: CompleteOptions | undefined) {
+    const onParts = completeOptions?.onParts
+    const onUsage = completeOptions?.onUsage
     const merged = ModelSettings.merge(options.settings ?? ModelSettings.empty, request.settings)
     const model = merged.model ?? options.model
     const outgoing = yield* options.encode({ ...request, settings: { ...merged, model } }, onParts !== undefined)
@@ -194,7 +196,16 @@ export const make = (options: Options): Service => {
       const decoded = yield* Effect.try({ try: decode, catch: () => malformed("The answer cannot be taken apart") })
       const parts = decoded.flatMap((piece) => piece.parts.map(ids))
       for (const part of parts) assembler.push(part)
-      if (onParts !== undefined && parts.length > 0) yield* onParts(parts)
+      // What is told of the usage before anything is written speaks of nothing that comes with it.
+      const early = onUsage === undefined ? undefined : decoded.findIndex((piece) => piece.parts.some(isWritten))
+      const tell = (pieces: ReadonlyArray<Decoded>) => {
+        for (const { usage } of pieces) if (usage !== undefined) onUsage?.(usage)
+      }
+      if (early !== undefined) tell(decoded.slice(0, early < 0 ? 0 : early))
+      const handed = onParts !== undefined && parts.length > 0 ? onParts(parts) : undefined
+      // Before the wait for the reader, and after the parts that it speaks of.
+      if (early !== undefined) tell(decoded.slice(early < 0 ? 0 : early))
+      if (handed !== undefined) yield* handed
       const failure = decoded.find((piece) => piece.failure !== undefined)?.failure
       if (failure !== undefined) return yield* classify(failure)
     })
@@ -233,9 +244,11 @@ export const make = (options: Options): Service => {
   return {
     provider,
     model: options.settings?.model ?? options.model,
-    complete: (request, complete) => exchange(request, complete?.onParts)
+    complete: (request, complete) => exchange(request, complete)
   }
 }
+
+const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" && type !== "finish"
 
 /** Events up to the first failure. What is no JSON (`[DONE]`, heartbeats) says nothing: an answer that lacks it has no finish. */
 const readEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecoder): ReadonlyArray<Decoded> => {

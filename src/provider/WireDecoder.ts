@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import type * as Usage from "../domain/Usage.js"
 import type { LlmPart } from "../llm/LlmClient.js"
 
 /**
@@ -15,6 +16,8 @@ import type { LlmPart } from "../llm/LlmClient.js"
 export interface Decoded {
   readonly parts: ReadonlyArray<LlmPart>
   readonly failure?: string | undefined
+  /** What was told of the usage so far, where something was told of it now. */
+  readonly usage?: Usage.Usage | undefined
 }
 
 /**

@@ -17,12 +17,14 @@ import * as JsonText from "../internal/JsonText.js"
 import * as Spanned from "../internal/Spanned.js"
 import * as Stepwise from "../internal/Stepwise.js"
 import * as CallGate from "../llm/CallGate.js"
+import * as CallMeter from "../llm/CallMeter.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as LlmClient from "../llm/LlmClient.js"
 import { LlmCallRefusedError, type LlmError, LlmTimeoutError } from "../llm/LlmError.js"
 import { ModelRouter } from "../llm/ModelRouter.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as RecalledCalls from "../llm/RecalledCalls.js"
+import * as TokenCounter from "../llm/TokenCounter.js"
 import * as ModelMetrics from "../observability/ModelMetrics.js"
 import * as Run from "../observability/Run.js"
 import * as SpanMessages from "../observability/SpanMessages.js"
@@ -42,7 +44,8 @@ import { OutputValidationError } from "./StrategyError.js"
 export interface Target extends CallGate.Target {}
 
 /**
- * A wrapper around model calls of a run: how limits and budgets see calls before and after.
+ * A wrapper around model calls of a run: how limits and budgets see calls before and after. `spent` says what requests used that went out
+ * from here, besides an answer (`CallMeter.spent`): to be asked when the call has ended, however it did.
  *
  * @since 0.1.0
  * @category models
@@ -50,7 +53,8 @@ export interface Target extends CallGate.Target {}
 export type ModelCallInterceptor = (
   request: LlmClient.LlmRequest,
   next: (request: LlmClient.LlmRequest) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>,
-  target: Target
+  target: Target,
+  spent: CallMeter.CallMeter["spent"]
 ) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
 
 /**
@@ -76,13 +80,23 @@ export class ConversationInterceptors extends Ambient.Reference<ConversationInte
   { defaultValue: (): ReadonlyArray<ModelCallInterceptor> => [] }
 ) {}
 
-const intercepted = (
-  interceptors: ReadonlyArray<ModelCallInterceptor>,
-  call: CallGate.Call<LlmError | Fatality>,
-  target: (request: LlmClient.LlmRequest) => Target
-): CallGate.Call<LlmError | Fatality> =>
+/** The call behind the wrappers, each of which hears what goes out from it. */
+const intercepted = ({
+  call,
+  counts,
+  interceptors,
+  target
+}: {
+  readonly interceptors: ReadonlyArray<ModelCallInterceptor>
+  readonly call: CallGate.Call<LlmError | Fatality>
+  readonly target: (request: LlmClient.LlmRequest) => Target
+  readonly counts: CallMeter.Counts
+}): CallGate.Call<LlmError | Fatality> =>
   interceptors.reduceRight<CallGate.Call<LlmError | Fatality>>(
-    (next, interceptor) => (request) => interceptor(request, next, target(request)),
+    (next, interceptor) => (request, outer) => {
+      const meter = CallMeter.make(counts, outer)
+      return interceptor(request, (request) => next(request, meter), target(request), meter.spent)
+    },
     call
   )
 
@@ -116,10 +130,11 @@ export const sideCalls: CallGate.Gate = {
         ...target,
         model: settings?.model ?? target.model
       })
-      const call = intercepted(interceptors, next, targetOf)
+      const counts = CallMeter.counts(TokenCounter.inContext(context))
+      const call = intercepted({ interceptors, call: next, target: targetOf, counts })
       return CallGate.counted(
         request,
-        (asked) => Effect.mapError(call(asked), (error) => refused(error, target)),
+        (asked, meter) => Effect.mapError(call(asked, meter), (error) => refused(error, target)),
         target
       )
     })
@@ -276,10 +291,12 @@ const ready = (
 
   const deadline: Deadline.Options<LlmError> = { whole, pausable: true, onTimeout }
   const recalls = RecalledCalls.isIn(task.history)
-  const send = (request: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) =>
-    CallGate.passed(client, request, onParts === undefined ? undefined : { onParts }, gate)
-  const complete = (given: LlmClient.LlmRequest, onParts: LlmClient.OnParts | undefined) => {
-    if (!recalls) return send(given, onParts)
+  const metered = CallMeter.metered(client)
+  const counts = CallMeter.counts(TokenCounter.inContext(context))
+  const send = (request: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) =>
+    CallGate.passed(metered, request, options, gate)
+  const complete = (given: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) => {
+    if (!recalls) return send(given, options)
     const offered = new Set(given.tools?.map(({ name }) => name))
     const native = withoutCalls.has(client) ? undefined : (name: string) => (offered.has(name) ? name : undefined)
     const request = {
@@ -287,9 +304,9 @@ const ready = (
       messages:
         native === undefined ? RecalledCalls.asText(given.messages) : RecalledCalls.named(given.messages, native)
     }
-    if (!RecalledCalls.isIn(request.messages)) return send(request, onParts)
-    return Effect.catchTag(send(request, onParts), "LlmInvalidRequestError", (error) => {
-      const again = send({ ...request, messages: RecalledCalls.asText(request.messages) }, onParts)
+    if (!RecalledCalls.isIn(request.messages)) return send(request, options)
+    return Effect.catchTag(send(request, options), "LlmInvalidRequestError", (error) => {
+      const again = send({ ...request, messages: RecalledCalls.asText(request.messages) }, options)
       return Effect.mapBoth(again, {
         onSuccess: (response) => {
           withoutCalls.add(client)
@@ -309,14 +326,14 @@ const ready = (
   const isPlain = interceptors.length === 0 && !recorded
   const begin = (
     request: LlmClient.LlmRequest,
-    onParts: LlmClient.OnParts | undefined
+    onParts: LlmClient.OnParts | undefined,
+    meter: LlmClient.Meter
   ): ReturnType<Spanned.Call<LlmClient.LlmResponse, LlmError | Fatality, any, any, never>["begin"]> => {
-    if (isPlain) return { effect: complete(request, onParts), deadline }
-    const work = intercepted(
-      interceptors,
-      (request) => Deadline.run(() => complete(request, onParts), deadline),
-      target
-    )(request)
+    const options = onParts === undefined ? { meter } : { meter, onParts }
+    if (isPlain) return { effect: complete(request, options), deadline }
+    const call: CallGate.Call<LlmError | Fatality> = (request, meter) =>
+      Deadline.run(() => complete(request, { ...options, meter }), deadline)
+    const work = intercepted({ interceptors, call, target, counts })(request, meter)
     return {
       effect: recorded ? step.run({ kind: "llm", hash: () => JSON.stringify(request) }, work) : work,
       deadline: undefined
@@ -343,6 +360,14 @@ const ready = (
     return wait === undefined ? Exit.succeed(response) : Effect.as(wait, response)
   }
 
+  /** Told at once and waited for by nobody: the run may be ending. */
+  const reportLost = (spent: ReadonlyArray<LlmClient.Spent>): void => {
+    for (const { model, provider, usage } of spent) {
+      const costUsd = estimator.estimate({ provider, model, usage })
+      void run.unsafeEmit({ _tag: "UsageReported", usage, provider, model, role, costUsd, cutOff: true })
+    }
+  }
+
   const { content, metrics, tracing } = run.telemetry
   const provider = Telemetry.providerName(client.provider)
   const redactor = content
@@ -352,15 +377,24 @@ const ready = (
   const record = (
     exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>,
     model: string | undefined,
-    durationMs: number
+    durationMs: number,
+    lost: ReadonlyArray<LlmClient.Spent>
   ) => {
     const { called } = ModelMetrics.forModel(client.provider, model)
-    if (Exit.isFailure(exit)) called({ durationMs, errorType: Telemetry.errorType(exit.cause) })
-    else called({ durationMs, responseModel: exit.value.model, usage: exit.value.usage })
+    if (Exit.isFailure(exit)) called({ durationMs, errorType: Telemetry.errorType(exit.cause), lost })
+    else called({ durationMs, responseModel: exit.value.model, usage: exit.value.usage, lost })
   }
 
-  const annotate = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>, span: Tracer.Span) => {
-    if (Exit.isFailure(exit)) return span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
+  const annotate = (
+    exit: Exit.Exit<LlmClient.LlmResponse, LlmError | Fatality>,
+    span: Tracer.Span,
+    lost: ReadonlyArray<LlmClient.Spent>
+  ) => {
+    if (Exit.isFailure(exit)) {
+      span.attribute(Telemetry.attribute.errorType, Telemetry.errorType(exit.cause))
+      if (lost.length > 0) Telemetry.llmUsage(CallMeter.total(lost), (key, value) => span.attribute(key, value))
+      return
+    }
     const response = exit.value
     Telemetry.llmResponse(response, (key, value) => span.attribute(key, value))
     if (redactor !== undefined) {
@@ -404,18 +438,23 @@ const ready = (
       (fiber) => {
         const clock = Context.get(fiber.currentDefaultServices, Clock.Clock)
         const startedAt = clock.unsafeCurrentTimeMillis()
+        const meter = CallMeter.make(counts)
+        let lost: ReadonlyArray<LlmClient.Spent> = []
         return {
           span: tracing ? spanOf(request, model, callOptions.step, onParts !== undefined) : undefined,
-          begin: () => begin(request, onParts),
+          begin: () => begin(request, onParts, meter),
           settle: (exit) => {
+            lost = meter.spent(exit)
+            if (!step.isSuspended()) reportLost(lost)
             if (Exit.isFailure(exit)) return exit
-            if (screened === undefined) return report(exit.value, model, callOptions)
-            return Effect.flatMap(run.emitAll(screened.rest()), () => report(exit.value, model, callOptions))
+            // In one step with the report, which waits for the reader of both: an interruption may not come between.
+            if (screened !== undefined) for (const body of screened.rest()) void run.unsafeEmit(body)
+            return report(exit.value, model, callOptions)
           },
           onExit: (exit, span) => {
             if (step.isSuspended()) return
-            if (metrics) record(exit, model, clock.unsafeCurrentTimeMillis() - startedAt)
-            if (span !== undefined) annotate(exit, span)
+            if (metrics) record(exit, model, clock.unsafeCurrentTimeMillis() - startedAt, lost)
+            if (span !== undefined) annotate(exit, span, lost)
           }
         }
       }

@@ -1,12 +1,12 @@
 /**
- * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, what it did use is booked when
- * it has answered, and a call that failed gives everything back. What is booked and reserved never passes a limit.
+ * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, and what it did use is booked when
+ * it has ended, also where it was cut off. A call that was refused or never sent gives everything back.
  *
  * @internal
  * @since 0.1.0
  */
-import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
 import * as Ambient from "../internal/Ambient.js"
@@ -79,10 +79,9 @@ const keyOf = (call: {
   readonly model?: string | undefined
   readonly usage: Usage.Usage
 }): string => {
-  const { cacheWriteTokens, cachedInputTokens, inputTokens, outputTokens, totalTokens } = call.usage
-  return [call.provider, call.model, inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens].join(
-    "\u0000"
-  )
+  const { cacheWriteTokens, cachedInputTokens, estimatedTokens, inputTokens, outputTokens, totalTokens } = call.usage
+  const tokens = [inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, estimatedTokens]
+  return [call.provider, call.model, ...tokens].join("\u0000")
 }
 
 const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
@@ -194,23 +193,31 @@ export const make = <E extends object>(
     serve()
   }
 
-  const settle = (reserved: Reserved, response: LlmClient.LlmResponse, target: ModelCall.Target): void => {
-    held = add(held, reserved.amount, -1)
+  const book = (call: Parameters<typeof keyOf>[0] & { readonly provider: string }, otherwise: Amount): void => {
     // What was not reported counts as all that was reserved: not known is not nothing.
-    const tokens = Usage.total(response.usage)
-    const call = {
-      provider: response.provider ?? target.provider,
-      model: response.model ?? target.model,
-      usage: response.usage
-    }
+    const tokens = Usage.total(call.usage)
     const cost = maxCostUsd === undefined ? 0 : estimator.estimate(call)
     spent = add(
       spent,
-      { calls: 1, tokens: tokens === 0 ? reserved.amount.tokens : tokens, cost: cost ?? reserved.amount.cost },
+      { calls: otherwise.calls, tokens: tokens === 0 ? otherwise.tokens : tokens, cost: cost ?? otherwise.cost },
       1
     )
     const key = keyOf(call)
     booked.set(key, (booked.get(key) ?? 0) + 1)
+  }
+
+  const settle = (
+    reserved: Reserved,
+    exit: Exit.Exit<LlmClient.LlmResponse, unknown>,
+    target: ModelCall.Target,
+    lost: ReadonlyArray<LlmClient.Spent>
+  ): void => {
+    held = add(held, reserved.amount, -1)
+    for (const call of lost) book(call, { ...reserved.amount, calls: 0 })
+    if (Exit.isSuccess(exit)) {
+      const { model, provider, usage } = exit.value
+      book({ provider: provider ?? target.provider, model: model ?? target.model, usage }, reserved.amount)
+    }
     serve()
   }
 
@@ -250,22 +257,13 @@ export const make = <E extends object>(
 
   const own = {}
   return {
-    interceptor: (request, next, target) =>
+    interceptor: (request, next, target, lost) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(Holding, (holding) =>
           Effect.flatMap(reserve(restore, reservation(request, target), !holding.has(own)), (reserved) =>
-            Effect.matchCauseEffect(
+            Effect.onExit(
               restore(Effect.provideService(next(reserved.request), Holding, new Set([...holding, own]))),
-              {
-                onSuccess: (response) => {
-                  settle(reserved, response, target)
-                  return Effect.succeed(response)
-                },
-                onFailure: (cause) => {
-                  refund(reserved)
-                  return Effect.failCause(cause)
-                }
-              }
+              (exit) => Effect.sync(() => settle(reserved, exit, target, lost(exit)))
             )
           )
         )
@@ -279,14 +277,9 @@ export const make = <E extends object>(
         else booked.set(key, before - 1)
         return
       }
-      spent = add(spent, { calls: 1, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
+      const calls = event.cutOff === true ? 0 : 1
+      spent = add(spent, { calls, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
     },
     refused: (error): error is E => typeof error === "object" && error !== null && refusals.has(error)
   }
-}
-
-/** The counter of the context, else the approximation. */
-export const counterOf = (context: Context.Context<never>): TokenCounter.Service => {
-  const given = Context.getOption(context as Context.Context<TokenCounter.TokenCounter>, TokenCounter.TokenCounter)
-  return given._tag === "Some" ? given.value : TokenCounter.approximate
 }

@@ -20,6 +20,7 @@ import * as Deadline from "../internal/Deadline.js"
 import * as CallGate from "../llm/CallGate.js"
 import { CostEstimator } from "../llm/CostEstimator.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
+import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
@@ -170,7 +171,8 @@ const refusedBy = (strategyName: string, refusal: StrategyBudget.Refusal): Strat
 /**
  * A budget for each run of the strategy, runs of sub-agents included. Before a model call its counted input and the longest answer are
  * reserved; a call that does not fit beside others that are being answered waits for them, one that does not fit alone gets a shorter
- * answer, and where there is no room for any the run fails with `StrategyBudgetError`. A call that failed or was interrupted costs nothing.
+ * answer, and where there is no room for any the run fails with `StrategyBudgetError`. A call that was cut off (interrupted, out of time,
+ * broken midway) costs its input and what was streamed, or what the provider said; one that was refused or never sent costs nothing.
  *
  * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does.
  *
@@ -188,7 +190,7 @@ export const withBudget: {
     Effect.contextWithEffect((context: Context.Context<never>) => {
       const references = context as Context.Context<Run.Run | CostEstimator | ModelCall.ModelCallInterceptors>
       const budget = StrategyBudget.make(options, {
-        counter: StrategyBudget.counterOf(context),
+        counter: TokenCounter.inContext(context),
         estimator: Context.get(references, CostEstimator),
         fail: (refusal) => refusedBy(strategy.name, refusal)
       })

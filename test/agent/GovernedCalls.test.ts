@@ -67,7 +67,7 @@ describe("GovernedCalls", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("a call that fails or is interrupted is given back, once", () =>
+  it.effect("a call that was refused is given back, one that was cut off is settled with what it used, each once", () =>
     Effect.gen(function* () {
       const failing = given([
         { fail: new LlmUnavailableError({ provider: "test", message: "down", isRetryable: false } as never) }
@@ -78,7 +78,9 @@ describe("GovernedCalls", () => {
       const fiber = yield* Effect.fork(AgentExecutor.run(Agent.make("a"), "hi").pipe(Effect.provide(slow.layer)))
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(fiber)
-      assert.deepStrictEqual(ops(slow.told), ["reserve", "refund r1", "audit", "release"])
+      assert.deepStrictEqual(ops(slow.told), ["reserve", "settle r1", "audit", "release"])
+      const [asked] = reservations(slow.told)
+      assert.deepInclude(slow.told[1], { total: asked?.inputTokens, cost: asked?.inputTokens })
     })
   )
 

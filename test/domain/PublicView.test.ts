@@ -82,7 +82,8 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
     provider: "provider",
     role: "role",
     costUsd: 1,
-    finishReason: "finishReason"
+    finishReason: "finishReason",
+    cutOff: true
   },
   GuardTriggered: { _tag: "GuardTriggered", stage: "input", guard: "guard", action: "block", reason: "reason" },
   MemoryRecalled: { _tag: "MemoryRecalled", source: "session", count: 1, tokens: 2 },
@@ -139,7 +140,7 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   Delegated: { toAgent: "toAgent", childRunId: "childRunId", message: "", handoff: true },
   Critique: undefined,
   NodeFinished: undefined,
-  UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason" },
+  UsageReported: { usage: whole.UsageReported.usage, finishReason: "finishReason", cutOff: true },
   GuardTriggered: { stage: "input", guard: "", action: "block" },
   MemoryRecalled: { source: "session", count: 1 },
   Degraded: undefined,

@@ -9,7 +9,8 @@ const usage: FastCheck.Arbitrary<Usage.Usage> = FastCheck.record(
     outputTokens: FastCheck.nat(1000),
     totalTokens: FastCheck.nat(1000),
     reasoningTokens: FastCheck.nat(1000),
-    cachedInputTokens: FastCheck.nat(1000)
+    cachedInputTokens: FastCheck.nat(1000),
+    estimatedTokens: FastCheck.nat(1000)
   },
   { requiredKeys: [] }
 )

@@ -47,6 +47,7 @@ describe("Telemetry", () => {
         set
       )
     ),
+    llmUsage: collect((set) => Telemetry.llmUsage({ inputTokens: 4, outputTokens: 0 }, set)),
     tool: Telemetry.tool({ agent: "a", tool: "t", callId: "c" })
   }
 
@@ -98,6 +99,7 @@ describe("Telemetry", () => {
         [attribute.genAiCachedInputTokens]: 1,
         [attribute.genAiReasoningTokens]: 3
       },
+      llmUsage: { [attribute.genAiInputTokens]: 4, [attribute.genAiOutputTokens]: 0 },
       tool: {
         [attribute.agentName]: "a",
         [attribute.toolName]: "t",

@@ -430,14 +430,16 @@ describe("metrics of model calls", () => {
     })
   )
 
-  it.effect("count what fails and what is interrupted by its name", () =>
+  it.effect("count what fails and what is interrupted by its name, and what was used until then", () =>
     Effect.gen(function* () {
       const fail = new LlmError.LlmUnavailableError({ message: "down", provider: "test" })
       yield* call("failing", [{ fail }], { metrics: true })
       yield* call("failing", [{ text: "late", delay: "1 hour" }], { metrics: true })
       assert.deepStrictEqual(values("failing"), {
         "gen_ai.client.operation.duration LlmUnavailableError": { count: 1, sum: 0 },
-        "gen_ai.client.operation.duration InterruptedError": { count: 1, sum: 2 }
+        "gen_ai.client.operation.duration InterruptedError": { count: 1, sum: 2 },
+        "gen_ai.client.token.usage input": { count: 1, sum: 12 },
+        "gen_ai.client.token.usage output": { count: 1, sum: 0 }
       })
     })
   )

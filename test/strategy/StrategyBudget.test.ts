@@ -251,6 +251,7 @@ describe("withBudget", () => {
         let open = 0
         let most = 0
         let answered = 0
+        let cut = 0
         const service = TestModel.make(() => ({ text: "x" }))
         const client: LlmClient.Service = {
           ...service,
@@ -260,7 +261,7 @@ describe("withBudget", () => {
             return Effect.acquireUseRelease(
               Effect.sync(() => {
                 open++
-                most = Math.max(most, answered * 110 + open * 150)
+                most = Math.max(most, answered * 110 + cut * 100 + open * 150)
               }),
               () =>
                 Effect.zipRight(
@@ -268,7 +269,10 @@ describe("withBudget", () => {
                   fate < 0.2
                     ? Effect.fail(unavailable)
                     : fate < 0.4
-                      ? Effect.interrupt
+                      ? Effect.zipRight(
+                          Effect.sync(() => void cut++),
+                          Effect.interrupt
+                        )
                       : Effect.map(service.complete(request), (response) => {
                           answered++
                           return { ...response, usage: usage(100, 10) }
@@ -282,6 +286,7 @@ describe("withBudget", () => {
         const run = (options: StrategyCombinators.BudgetOptions) =>
           Effect.gen(function* () {
             answered = 0
+            cut = 0
             most = 0
             const program = withBudget(fanOut(1000), options)
               .program(given)
@@ -299,14 +304,17 @@ describe("withBudget", () => {
         assert.strictEqual((yield* run({ maxModelCalls: 300 })).answered, 300)
         const tokens = yield* run({ maxTokens: 33_040, outputTokens: 50 })
         assert.isAtMost(most, 33_040)
-        // 300 calls use 33,000: for another one there is no room, whatever the others gave back.
-        assert.strictEqual(tokens.answered, 300)
+        // One that was cut off used its input. For another one, with the shortest answer, there is no room, whatever the others gave back.
+        const used = tokens.answered * 110 + cut * 100
+        assert.isAbove(cut, 0)
+        assert.isAtMost(used, 33_040)
+        assert.isAbove(used + 116, 33_040)
         assert.isAbove(tokens.refused, 0)
       }
     })
   )
 
-  it.effect("calls that failed cost nothing", () =>
+  it.effect("calls that were refused cost nothing", () =>
     Effect.gen(function* () {
       const ran = yield* Strategies.run(withBudget(fanOut(5, 1), { maxModelCalls: 2 }), [
         { fail: unavailable },
@@ -315,6 +323,32 @@ describe("withBudget", () => {
         { text: "x" }
       ])
       assert.deepStrictEqual(yield* counts(ran.exit), { answered: 2, refused: 1 })
+    })
+  )
+
+  it.effect("a call that was cut off costs its input, and is no call that answered", () =>
+    Effect.gen(function* () {
+      const late: TestModel.Turn = { text: "x", delay: "1 hour" }
+      const given = withBudget(fanOut(5, 1), { maxTokens: 350, maxModelCalls: 1, outputTokens: 50 })
+      const fiber = yield* Effect.fork(
+        Strategies.run(given, [late, late, { text: "x", usage: usage(100, 10) }], {
+          task: { limits: { llmTimeout: "1 second" } }
+        }).pipe(Effect.provideService(TokenCounter.TokenCounter, hundred))
+      )
+      yield* TestClock.adjust("10 seconds")
+      const ran = yield* Fiber.join(fiber)
+      // Twice 100 for nothing, then an answer of 110: a fourth call does not fit, in tokens or in calls.
+      assert.deepStrictEqual(yield* counts(ran.exit), { answered: 1, refused: 2 })
+      assert.lengthOf(ran.requests, 3)
+      const reports = ran.events.flatMap((event) => (event._tag === "UsageReported" ? [event] : []))
+      assert.deepStrictEqual(
+        reports.map(({ cutOff, usage }) => [cutOff, usage.totalTokens, usage.estimatedTokens]),
+        [
+          [true, 100, 100],
+          [true, 100, 100],
+          [undefined, 110, undefined]
+        ]
+      )
     })
   )
 
