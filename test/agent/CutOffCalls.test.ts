@@ -15,7 +15,7 @@ import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import * as CostEstimator from "../../src/llm/CostEstimator.js"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
+import * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmRateLimitError, LlmTimeoutError } from "../../src/llm/LlmError.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
@@ -101,6 +101,29 @@ describe("model calls that are cut off", () => {
       yield* cutOff(AgentExecutor.run(agent, "hi"))
       assert.deepInclude(yield* budget, { spent: 100, reserved: 0 })
     }).pipe(Effect.provide(make([late])))
+  )
+
+  it.effect("a tool's own call that is cut off pays its input once, in the budget and in the usage", () =>
+    Effect.gen(function* () {
+      const ask = Tool.make("ask", {
+        description: "Asks a model for a while",
+        handler: () =>
+          Effect.as(
+            Effect.timeoutOption(LlmClient.complete({ messages: [{ role: "user", content: "aside" }] }), "1 second"),
+            "nothing"
+          )
+      })
+      const asking = Agent.make("clerk", {
+        tools: [ask],
+        strategy: FunctionCalling.make(),
+        settings: { maxTokens: 50 }
+      })
+      const fiber = yield* Effect.fork(AgentExecutor.run(asking, "hi"))
+      yield* TestClock.adjust("2 seconds")
+      const { usage: used } = yield* Fiber.join(fiber)
+      assert.deepInclude(yield* budget, { spent: 15 + 100 + 15, reserved: 0 })
+      assert.deepInclude(used, { totalTokens: 130, estimatedTokens: 100 })
+    }).pipe(Effect.provide(make([{ calls: [{ name: "ask" }], usage }, late, { text: "done", usage }])))
   )
 
   it.effect("a call that runs out of time pays its input", () =>
