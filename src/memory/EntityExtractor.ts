@@ -12,6 +12,7 @@ import * as LlmClient from "../llm/LlmClient.js"
 import type * as ModelSettings from "../llm/ModelSettings.js"
 import * as EntityNames from "./EntityNames.js"
 import type { NewFact } from "./Fact.js"
+import * as FactTimes from "./FactTimes.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import type { FactExtractionError } from "./MemoryError.js"
 import * as ModelFacts from "./ModelFacts.js"
@@ -23,7 +24,10 @@ import * as StatedFacts from "./StatedFacts.js"
  * @category models
  */
 export interface Extraction {
-  /** With the entries they were read from as `sources`, valid from the time of these. */
+  /**
+   * With the entries they were read from as `sources`, valid from the time of these, or as these say. What holds since long ago is there twice:
+   * it was so then, and when it was said. What is so no longer is `retracted`.
+   */
   readonly facts: ReadonlyArray<NewFact>
   /** Names of people and things, each once. */
   readonly entities: ReadonlyArray<string>
@@ -109,8 +113,9 @@ const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyAr
 }
 
 /**
- * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office is in Ghent`. What is
- * asked, denied, supposed, reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's.
+ * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office is in Ghent`; `I no
+ * longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to 2022`, `until 2022-05-03` (in UTC, with the whole of the last
+ * year, month or day that is named). What is asked, denied, supposed, reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's.
  * Subjects have up to 60 characters, objects up to 120. It gives no confidence.
  *
  * @since 0.1.0
@@ -122,11 +127,22 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
   const limit = Count.count(options?.maxFactsPerEntry, 20, 0)
   const maxEntities = Count.count(options?.maxEntities, 64, 0)
   const factsIn = (entry: MemoryEntry): ReadonlyArray<NewFact> =>
-    StatedFacts.read(entry.content, { speaker: speakerOf(entry, user), limit }).map((triple) => ({
-      ...triple,
-      sources: [entry.id],
-      validFrom: entry.timestamp
-    }))
+    StatedFacts.read(entry.content, { speaker: speakerOf(entry, user), limit }).flatMap(
+      ({ isPast, object, predicate, retracted, subject, times = {} }) => {
+        const at = entry.timestamp
+        const { from, to = at } = times
+        // What was so has ended when it is said, whatever is left of the year that is named.
+        const ended = { from, to: Math.min(to, at) }
+        if (isPast === true && from !== undefined && from >= ended.to) return []
+        return FactTimes.placed(isPast === true ? ended : times, { at, retracted }).map((placed) => ({
+          subject,
+          predicate,
+          object,
+          sources: [entry.id],
+          ...placed
+        }))
+      }
+    )
   return {
     extract: (entries) =>
       Effect.sync(() => {
@@ -139,7 +155,8 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
 /**
  * Asks a model, in the words of `SemanticPrompts.Extract`. Entries are data in its prompt. Of its answer facts are dropped that break the
  * bounds of a fact or name no entry that was given, and names that stand in none; confidences are brought into their range. An answer that
- * cannot be read is asked for once more. When the model fails, so does the extraction.
+ * cannot be read is asked for once more. It says of facts that are so no longer that they are, and from when until when others hold, if the
+ * text does; a date that is none counts as not said. When the model fails, so does the extraction.
  *
  * @since 0.1.0
  * @category constructors

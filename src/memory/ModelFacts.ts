@@ -23,6 +23,7 @@ import * as SemanticPrompts from "../prompt/SemanticPrompts.js"
 import type { NewFact } from "./Fact.js"
 import * as FactSecrets from "./FactSecrets.js"
 import * as FactText from "./FactText.js"
+import * as FactTimes from "./FactTimes.js"
 import type { MemoryEntry } from "./MemoryEntry.js"
 import { FactExtractionError } from "./MemoryError.js"
 
@@ -47,7 +48,10 @@ const AnsweredFact = Schema.Struct({
   predicate: Schema.String,
   object: Schema.String,
   confidence: Schema.Number,
-  sources: Schema.Array(Schema.String)
+  sources: Schema.Array(Schema.String),
+  retracted: Schema.Boolean,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.NullOr(Schema.String)
 })
 const { jsonSchema } = OutputSchema.make(
   Schema.Struct({ facts: Schema.Array(AnsweredFact), entities: Schema.Array(Schema.String) })
@@ -57,7 +61,13 @@ const responseFormat: LlmClient.ResponseFormat = { type: "json", name: "facts", 
 const List = Schema.Array(Schema.Unknown)
 const decodeAnswer = Schema.decodeUnknownOption(Schema.Struct({ facts: List, entities: Schema.optional(List) }))
 const decodeFact = Schema.decodeUnknownOption(
-  Schema.Struct({ ...AnsweredFact.fields, confidence: Schema.optional(Schema.NullOr(Schema.Number)) })
+  Schema.Struct({
+    ...AnsweredFact.fields,
+    confidence: Schema.optional(Schema.NullOr(Schema.Number)),
+    retracted: Schema.optional(Schema.Unknown),
+    from: Schema.optional(Schema.Unknown),
+    to: Schema.optional(Schema.Unknown)
+  })
 )
 
 interface Answer {
@@ -122,33 +132,43 @@ const within = (text: string, most: number): string | undefined => {
   return plain === "" || plain.length > most ? undefined : plain
 }
 
-const factOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): NewFact | undefined => {
+/** A date that the model read, if it is one. */
+const spanOf = (given: unknown): FactTimes.Span | undefined =>
+  typeof given === "string" ? FactTimes.fromIso(given) : undefined
+
+/** One fact, as often as has to be said when it holds; none if it is out of bounds. */
+const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): ReadonlyArray<NewFact> => {
   const decoded = decodeFact(given)
-  if (decoded._tag === "None") return undefined
+  if (decoded._tag === "None") return []
   const { confidence } = decoded.value
   const subject = within(decoded.value.subject, maxName)
   const predicate = within(decoded.value.predicate, maxName)
   const object = within(decoded.value.object, maxObject)
   const sources = new Set<EntryId>()
-  let validFrom = Number.POSITIVE_INFINITY
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
   for (const alias of decoded.value.sources) {
     const entry = shown.get(alias)
     if (entry === undefined) continue
     sources.add(entry.id)
-    validFrom = Math.min(validFrom, entry.timestamp)
+    first = Math.min(first, entry.timestamp)
+    last = Math.max(last, entry.timestamp)
   }
-  if (subject === undefined || predicate === undefined || object === undefined || sources.size === 0) return undefined
-  if (FactSecrets.isSecret({ subject, predicate, object })) return undefined
-  return {
+  if (subject === undefined || predicate === undefined || object === undefined || sources.size === 0) return []
+  if (FactSecrets.isSecret({ subject, predicate, object })) return []
+  const retracted = decoded.value.retracted === true
+  const times = { from: spanOf(decoded.value.from)?.start, to: spanOf(decoded.value.to)?.end }
+  // Of several entries the last one takes back what the first may have said.
+  return FactTimes.placed(times, { at: retracted ? last : first, retracted }).map((placed) => ({
     subject,
     predicate,
     object,
     sources: [...sources],
-    validFrom,
+    ...placed,
     ...(typeof confidence === "number" && !Number.isNaN(confidence)
       ? { confidence: Math.min(1, Math.max(0, confidence)) }
       : {})
-  }
+  }))
 }
 
 /** Names that stand in what was read, whatever the case. */
@@ -208,9 +228,9 @@ export const make = (given: LlmClient.Service, limits: Limits) => {
       const byAlias = new Map(shown.map(({ alias, entry }) => [alias, entry] as const))
       let room = limits.maxFactsPerCall
       for (const one of answer.facts) {
-        const fact = room > 0 ? factOf(one, byAlias) : undefined
-        if (fact === undefined) continue
-        facts.push(fact)
+        const read = room > 0 ? factsOf(one, byAlias) : []
+        if (read.length === 0) continue
+        facts.push(...read)
         room--
       }
       for (const name of namesOf((answer.entities ?? []).slice(0, 4 * limits.maxEntities), byAlias.values())) {

@@ -2,14 +2,19 @@
  * Facts that a text states in plain English sentences, found by their words alone.
  *
  * What is read: sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs listed here (`lives
- * in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named. What is asked, denied, supposed, wished,
- * reported or quoted states nothing, and neither does code. Passwords, keys and the like are passed over.
+ * in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named. What is so no longer (`no longer`, `not …
+ * anymore`, `used to`, `stopped`, `moved out of`) takes its fact back, and what is said of time (`since May 2021`, `from 2020 to 2022`, `until
+ * 2022`) stands with it. What is asked, denied, supposed, wished, reported or quoted states nothing, and neither does code. Passwords, keys and
+ * the like are passed over.
  *
  * @internal
  * @since 0.1.0
  */
 import type { Triple } from "./Fact.js"
 import * as FactSecrets from "./FactSecrets.js"
+import * as FactTense from "./FactTense.js"
+import * as FactTimes from "./FactTimes.js"
+import { firstPerson, type Pattern, thirdPerson, type Word } from "./FactVerbs.js"
 
 /** Characters of a text that are read. */
 const maxChars = 50_000
@@ -62,77 +67,8 @@ const participles = listed(
 )
 const articles = listed("a an the")
 
-/** Words of the verb in the first and in the third person, and the predicate both come to. */
-const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: string]> = [
-  ["live in", "lives in", "lives in"],
-  ["live at", "lives at", "lives in"],
-  ["reside in", "resides in", "lives in"],
-  ["am living in", "is living in", "lives in"],
-  ["moved to", "moved to", "lives in"],
-  ["work at", "works at", "works at"],
-  ["work for", "works for", "works at"],
-  ["am working at", "is working at", "works at"],
-  ["am working for", "is working for", "works at"],
-  ["am employed by", "is employed by", "works at"],
-  ["work as", "works as", "works as"],
-  ["work in", "works in", "works in"],
-  ["am called", "is called", "is called"],
-  ["am named", "is named", "is called"],
-  ["am from", "is from", "is from"],
-  ["come from", "comes from", "is from"],
-  ["am based in", "is based in", "is based in"],
-  ["am located in", "is located in", "is located in"],
-  ["am married to", "is married to", "is married to"],
-  ["am engaged to", "is engaged to", "is engaged to"],
-  ["am allergic to", "is allergic to", "is allergic to"],
-  ["was born in", "was born in", "was born in"],
-  ["was born on", "was born on", "was born on"],
-  ["like", "likes", "likes"],
-  ["love", "loves", "loves"],
-  ["enjoy", "enjoys", "enjoys"],
-  ["prefer", "prefers", "prefers"],
-  ["hate", "hates", "hates"],
-  ["dislike", "dislikes", "dislikes"],
-  ["own", "owns", "owns"],
-  ["speak", "speaks", "speaks"],
-  ["study", "studies", "studies"],
-  ["teach", "teaches", "teaches"],
-  ["play", "plays", "plays"],
-  ["drive", "drives", "drives"],
-  ["use", "uses", "uses"]
-]
-
-interface Pattern {
-  readonly words: ReadonlyArray<string>
-  readonly predicate: string
-}
-
-/** By their first word, the longest first. */
-const patternsOf = (pick: 0 | 1): ReadonlyMap<string, ReadonlyArray<Pattern>> => {
-  const patterns = new Map<string, Array<Pattern>>()
-  for (const verb of verbs) {
-    const words = verb[pick].split(" ")
-    const known = patterns.get(words[0]!)
-    const pattern = { words, predicate: verb[2] }
-    if (known === undefined) patterns.set(words[0]!, [pattern])
-    else known.push(pattern)
-  }
-  for (const known of patterns.values()) known.sort((a, b) => b.words.length - a.words.length)
-  return patterns
-}
-
-const firstPerson = patternsOf(0)
-const thirdPerson = patternsOf(1)
 const being = listed("is are was were")
 const having = listed("has have")
-
-interface Word {
-  /** As it stands there, without what surrounds it. */
-  readonly text: string
-  readonly low: string
-  /** Behind it the sentence is parted. */
-  readonly breaks: boolean
-}
 
 const edges = /^[("'“”‘’«»[*_~-]+|(?<![)"'“”‘’«»\]*_~,:!.?-])[)"'“”‘’«»\]*_~,:!.?-]+$/g
 
@@ -365,13 +301,72 @@ const ofBeing = (
     : triple(subject, verb, rest)
 }
 
-const ofClause = (clause: ReadonlyArray<Word>, speaker: string): Triple | undefined => {
+/**
+ * A fact as a text states it, or takes it back.
+ *
+ * @category models
+ */
+export interface Stated extends Triple {
+  readonly retracted?: true | undefined
+  readonly times?: FactTimes.Times | undefined
+  /** It was so, and is so no longer when it is said. */
+  readonly isPast?: true | undefined
+}
+
+const lowsOf = (words: ReadonlyArray<Word>): ReadonlyArray<string> => words.map(({ low }) => low)
+
+/** `from the first of February 2020 to 2022` is no longer than that. */
+const maxTimes = 10
+
+interface Timed {
+  readonly words: ReadonlyArray<Word>
+  readonly times: FactTimes.Times
+}
+
+/** What the end of a clause says of time, and the rest of it. */
+const timedEnd = (words: ReadonlyArray<Word>): Timed | undefined => {
+  const lows = lowsOf(words)
+  for (let place = words.length - 2; place > 0 && place >= words.length - maxTimes; place--) {
+    const [times, length] = FactTimes.at(lows, place) ?? []
+    if (times !== undefined && place + (length ?? 0) === words.length) return { words: words.slice(0, place), times }
+  }
+  return undefined
+}
+
+const none: FactTimes.Times = {}
+
+const ofClause = (clause: ReadonlyArray<Word>, speaker: string, leading: FactTimes.Times): Stated | undefined => {
   let from = 0
   while (from < clause.length - 1 && opening.has(clause[from]!.low)) from++
-  const words = clause.slice(from)
+  const whole = clause.slice(from)
+  let timed = timedEnd(whole) ?? { words: whole, times: leading }
+  let tensed = FactTense.read(timed.words, timed.times)
+  // `I like the music from 1980 to 1990`
+  if (timed.times.from !== undefined && timed.times.to !== undefined && !tensed.isPast) {
+    timed = { words: whole, times: none }
+    tensed = FactTense.read(whole, none)
+  }
+  const { isPast, retracted, words } = tensed
   if (words.length < 3 || isDenied(words) || asking.has(words[0]!.low)) return undefined
-  if (words[0]!.low === "call" && words[1]!.low === "me") return triple(speaker, "is called", words.slice(2))
-  return words[0]!.low === "i" ? ofSpeaker(words, speaker) : ofOthers(words, speaker)
+  const named = words[0]!.low === "call" && words[1]!.low === "me"
+  const fact = named
+    ? triple(speaker, "is called", words.slice(2))
+    : words[0]!.low === "i"
+      ? ofSpeaker(words, speaker)
+      : ofOthers(words, speaker)
+  if (fact === undefined) return undefined
+  return {
+    ...fact,
+    ...(retracted ? { retracted: true } : {}),
+    ...(timed.times === none ? {} : { times: timed.times }),
+    ...(isPast ? { isPast: true } : {})
+  }
+}
+
+/** What a sentence says of time before anything else. */
+const timedBeginning = (words: ReadonlyArray<Word>): Timed => {
+  const [times, length = 0] = FactTimes.at(lowsOf(words.slice(0, maxTimes)), 0) ?? []
+  return times === undefined || length === words.length ? { words, times: none } : { words: words.slice(length), times }
 }
 
 /**
@@ -382,18 +377,19 @@ const ofClause = (clause: ReadonlyArray<Word>, speaker: string): Triple | undefi
 export const read = (
   text: string,
   options: { readonly speaker: string; readonly limit: number }
-): ReadonlyArray<Triple> => {
-  const found = new Map<string, Triple>()
+): ReadonlyArray<Stated> => {
+  const found = new Map<string, Stated>()
   for (const line of linesOf(text.slice(0, maxChars))) {
     for (const sentence of sentencesOf(line)) {
       if (!isPlain(sentence)) continue
-      const words = wordsOf(sentence.text)
+      const { times, words } = timedBeginning(wordsOf(sentence.text))
       if (words.some(isDoubtful)) continue
-      for (const clause of clausesOf(words)) {
-        const fact = ofClause(clause, options.speaker)
+      for (const [index, clause] of clausesOf(words).entries()) {
+        const fact = ofClause(clause, options.speaker, index === 0 ? times : none)
         if (fact === undefined || FactSecrets.isSecret(fact)) continue
         if (found.size >= options.limit) return [...found.values()]
-        found.set(JSON.stringify([fact.subject, fact.predicate, fact.object]).toLowerCase(), fact)
+        const { object, predicate, subject, ...rest } = fact
+        found.set(JSON.stringify([subject, predicate, object, rest]).toLowerCase(), fact)
       }
     }
   }

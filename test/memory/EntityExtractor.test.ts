@@ -8,6 +8,7 @@ import { EntryId } from "../../src/domain/Ids.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import * as EntityExtractor from "../../src/memory/EntityExtractor.js"
+import type { NewFact } from "../../src/memory/Fact.js"
 import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
 import type { MemoryRole } from "../../src/memory/Selection.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -85,6 +86,66 @@ describe("EntityExtractor.layerHeuristic", () => {
       assert.deepStrictEqual(entities, ["Anna", "Bob", "Eva"])
     })
   )
+})
+
+describe("what is so no longer, and from when until when", () => {
+  const at = Date.UTC(2026, 5, 1)
+  const times = (facts: ReadonlyArray<NewFact>) =>
+    facts.map(({ object, retracted, validFrom, validTo }) => [object, validFrom, validTo, retracted ?? false])
+
+  it.effect("is read by words", () =>
+    Effect.gen(function* () {
+      const { facts } = yield* EntityExtractor.makeHeuristic().extract([
+        entry(
+          "a",
+          "I no longer live in Ghent. I live in Porto since May 2021. I worked at Acme from 2020 to 2022. " +
+            "I was a nurse until 2018. I work at Bolt until June 2030. I worked as a cook from 2024 to 2026. " +
+            "I drove a bus between 2027 and 2028.",
+          { timestamp: at }
+        )
+      ])
+      assert.deepStrictEqual(times(facts), [
+        ["Ghent", at, undefined, true],
+        ["Porto", at, undefined, false],
+        ["Porto", Date.UTC(2021, 4, 1), undefined, false],
+        ["Acme", Date.UTC(2020, 0, 1), Date.UTC(2023, 0, 1), false],
+        ["a nurse", Date.UTC(2019, 0, 1), undefined, true],
+        ["Bolt", at, Date.UTC(2030, 6, 1), false],
+        ["a cook", Date.UTC(2024, 0, 1), at, false]
+      ])
+    })
+  )
+
+  it.effect("is read by a model, and a date that is none counts as not said", () => {
+    const model = TestModel.make([
+      answer([
+        fact({ object: "Ghent", retracted: true, sources: ["e1", "e2"] }),
+        fact({ object: "Porto", retracted: false, from: "2021-05", to: null }),
+        fact({ object: "Rome", from: "2010", to: "2012-02-29" }),
+        fact({ object: "Bern", retracted: true, from: null, to: "2020" }),
+        fact({ object: "Oslo", from: "2021-13", to: "2021-02-30" }),
+        fact({ object: "Kiel", from: "last year", to: 7, retracted: "true" })
+      ])
+    ])
+    return Effect.gen(function* () {
+      const { facts } = yield* EntityExtractor.makeModel(model).extract([
+        entry("a", "I live in Ghent.", { timestamp: at }),
+        entry("b", "No longer.", { timestamp: at + 5 })
+      ])
+      assert.deepStrictEqual(times(facts), [
+        ["Ghent", at + 5, undefined, true],
+        ["Porto", at, undefined, false],
+        ["Porto", Date.UTC(2021, 4, 1), undefined, false],
+        ["Rome", Date.UTC(2010, 0, 1), Date.UTC(2012, 2, 1), false],
+        ["Bern", Date.UTC(2021, 0, 1), undefined, true],
+        ["Oslo", at, undefined, false],
+        ["Kiel", at, undefined, false]
+      ])
+      const [request] = yield* model.observer.requests
+      assert.include(promptOf(request!), "retracted")
+      assert.include(JSON.stringify(request!.responseFormat), '"retracted"')
+    })
+  })
 })
 
 describe("EntityExtractor.layerNoop", () => {

@@ -237,6 +237,41 @@ describe("SemanticMemory.layer: recall", () => {
 })
 
 describe("SemanticMemory.layer: ingest", () => {
+  const said = [
+    entry("e1", "I live in Ghent. I like tea. I like coffee", 1),
+    entry("e2", "I no longer live in Ghent, and I no longer like tea.", 5),
+    entry("e3", "I used to play chess", 6)
+  ] as const
+  for (const [how, order] of [
+    ["in order", [0, 1, 2]],
+    ["the other way around", [2, 1, 0]]
+  ] as const) {
+    it.effect(`what is so no longer ends, what nobody took back stays, told ${how}`, () =>
+      run((memory) =>
+        Effect.gen(function* () {
+          yield* TestClock.adjust(100)
+          for (const index of order) yield* memory.ingest([said[index]])
+          assert.deepStrictEqual(told(yield* memory.recall("ann", "What do I like, and where do I live?")), [
+            "user likes coffee"
+          ])
+          const all = yield* memory.queryFacts("ann", "user", { includeClosed: true })
+          assert.sameDeepMembers(
+            all.map(({ object, validFrom, validTo }) => [object, validFrom, validTo] as const),
+            [
+              ["Ghent", 1, 5],
+              ["tea", 1, 5],
+              ["coffee", 1, undefined],
+              ["chess", 6, 6]
+            ]
+          )
+          assert.deepStrictEqual(told(yield* memory.queryFacts("ann", "user", { at: 3 })).length, 3)
+          for (const index of order) yield* memory.ingest([said[index]])
+          assert.deepStrictEqual(yield* memory.queryFacts("ann", "user", { includeClosed: true }), all)
+        })
+      )
+    )
+  }
+
   it.effect("what is said is known, and what is said anew replaces it", () =>
     run((memory) =>
       Effect.gen(function* () {

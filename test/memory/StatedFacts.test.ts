@@ -106,7 +106,115 @@ const unstated: ReadonlyArray<readonly [fact: string, text: string]> = [
   ["nothing", ""]
 ]
 
+const year = (number: number) => Date.UTC(number, 0, 1)
+
+/** What is so no longer, and from when until when something was so. */
+const told: ReadonlyArray<readonly [text: string, ...facts: ReadonlyArray<StatedFacts.Stated>]> = [
+  ...[
+    "I no longer live in Ghent",
+    "I don't live in Ghent anymore.",
+    "I do not live in Ghent any more",
+    "I used to live in Ghent",
+    "I stopped living in Ghent",
+    "Sadly I moved out of Ghent because rents are high",
+    "I moved away from Ghent"
+  ]
+    .map((text) => text.replace("Sadly ", "Well "))
+    .map((text) => [text, { subject: "user", predicate: "lives in", object: "Ghent", retracted: true }] as const),
+  ["I no longer like coffee", { subject: "user", predicate: "likes", object: "coffee", retracted: true }],
+  ["I stopped using Vim", { subject: "user", predicate: "uses", object: "Vim", retracted: true }],
+  ["I quit my job at Acme", { subject: "user", predicate: "works at", object: "Acme", retracted: true }],
+  ["I am no longer a teacher", { subject: "user", predicate: "is", object: "a teacher", retracted: true }],
+  ["I'm not a teacher anymore", { subject: "user", predicate: "is", object: "a teacher", retracted: true }],
+  ["I no longer have a car", { subject: "user", predicate: "has", object: "a car", retracted: true }],
+  ["Anna no longer works at Acme", { subject: "Anna", predicate: "works at", object: "Acme", retracted: true }],
+  ["Anna doesn't work at Acme any longer", { subject: "Anna", predicate: "works at", object: "Acme", retracted: true }],
+  ["Anna isn't a doctor anymore", { subject: "Anna", predicate: "is", object: "a doctor", retracted: true }],
+  ["Anna used to be a doctor", { subject: "Anna", predicate: "is", object: "a doctor", retracted: true }],
+  [
+    "My wife stopped working at a bank",
+    { subject: "user's wife", predicate: "works at", object: "a bank", retracted: true }
+  ],
+  ["My car is no longer red", { subject: "user", predicate: "has car", object: "red", retracted: true }],
+  [
+    "I no longer live in Ghent and I live in Porto",
+    { subject: "user", predicate: "lives in", object: "Ghent", retracted: true },
+    { subject: "user", predicate: "lives in", object: "Porto" }
+  ],
+  [
+    "I no longer live in Ghent since May 2021",
+    {
+      subject: "user",
+      predicate: "lives in",
+      object: "Ghent",
+      retracted: true,
+      times: { from: Date.UTC(2021, 4, 1) }
+    }
+  ],
+  ...[
+    "I live in Porto since May 2021",
+    "I have lived in Porto since May 2021",
+    "I have been living in Porto since 1 May 2021",
+    "Since 2021-05-01 I live in Porto",
+    "Since May 1, 2021, I live in Porto"
+  ].map(
+    (text) =>
+      [
+        text,
+        { subject: "user", predicate: "lives in", object: "Porto", times: { from: Date.UTC(2021, 4, 1) } }
+      ] as const
+  ),
+  ...[
+    "I lived in Ghent from 2020 to 2022",
+    "From 2020 to 2022, I lived in Ghent",
+    "I lived in Ghent between 2020 and 2022"
+  ].map(
+    (text) =>
+      [
+        text,
+        {
+          subject: "user",
+          predicate: "lives in",
+          object: "Ghent",
+          times: { from: year(2020), to: year(2023) },
+          isPast: true
+        }
+      ] as const
+  ),
+  [
+    "Anna was a doctor until 2022-05-03",
+    { subject: "Anna", predicate: "is", object: "a doctor", times: { to: Date.UTC(2022, 4, 4) }, isPast: true }
+  ],
+  [
+    "I live in Oslo until June 2030",
+    { subject: "user", predicate: "lives in", object: "Oslo", times: { to: Date.UTC(2030, 6, 1) } }
+  ],
+  [
+    "I have been a teacher since 2020",
+    { subject: "user", predicate: "is", object: "a teacher", times: { from: year(2020) } }
+  ],
+  [
+    "I like the music from 1980 to 1990",
+    { subject: "user", predicate: "likes", object: "the music from 1980 to 1990" }
+  ],
+  ["I live in Porto since last year", { subject: "user", predicate: "lives in", object: "Porto" }],
+  ["I lived in Ghent"],
+  ["I do not live in Ghent"],
+  ["I might no longer live in Ghent"],
+  ["Do I no longer live in Ghent?"],
+  ["Bob said I no longer live in Ghent"],
+  ["I never used to live in Ghent"],
+  ["My password is no longer hunter2"],
+  ["I lived in Ghent from 2022 to 2020"]
+]
+
 describe("StatedFacts.read", () => {
+  for (const [text, ...facts] of told) {
+    it(JSON.stringify(text), () => {
+      assert.deepStrictEqual(StatedFacts.read(text, { speaker: "user", limit: 50 }), facts)
+    })
+  }
+
   for (const [text, ...facts] of stated) {
     it(JSON.stringify(text), () => {
       assert.deepStrictEqual(read(text), facts as unknown as Array<Array<string>>)
@@ -146,6 +254,11 @@ describe("StatedFacts.read", () => {
       ", ",
       "A is B and I like C, ",
       "a.",
+      "since May 2021 ",
+      "from 2020 to ",
+      "I used to live in ",
+      "no longer ",
+      "I don't live any more ",
       "'",
       ")",
       "*_",

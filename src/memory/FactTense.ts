@@ -1,0 +1,143 @@
+/**
+ * Sentences about what was so, or is so no longer, as sentences in the present: `I don't live in Ghent anymore` is `I live in Ghent`, taken back.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as FactTimes from "./FactTimes.js"
+import { present, type Word } from "./FactVerbs.js"
+
+/**
+ * @category models
+ */
+export interface Tensed {
+  readonly words: ReadonlyArray<Word>
+  readonly retracted: boolean
+  /** It was so, and is so no longer when it is said. */
+  readonly isPast: boolean
+}
+
+/** A verb stands behind no more words than a subject may have. */
+const maxPlace = 9
+
+const wordsOf = (text: string): ReadonlyArray<Word> => text.split(" ").map((low) => ({ text: low, low, breaks: false }))
+
+/** `count` words from a place on, replaced. */
+const replaced = (words: ReadonlyArray<Word>, place: number, count: number, text: string): ReadonlyArray<Word> => [
+  ...words.slice(0, place),
+  ...(text === "" ? [] : wordsOf(text)),
+  ...words.slice(place + count)
+]
+
+const says = (words: ReadonlyArray<Word>, place: number, text: string): boolean =>
+  text.split(" ").every((low, index) => words[place + index]?.low === low)
+
+/** What ends a denial that something is so: how many words it is. */
+const endings = ["anymore", "any more", "any longer"].map((text) => [text, text.split(" ").length] as const)
+
+/** Denials before the verb, by what stands there without them; `base` is the verb behind `do`. */
+const denials: ReadonlyArray<readonly [text: string, becomes: string | "base"]> = [
+  ["do not", "base"],
+  ["does not", "base"],
+  ["don't", "base"],
+  ["doesn't", "base"],
+  ["am not", "am"],
+  ["is not", "is"],
+  ["isn't", "is"],
+  ["are not", "are"],
+  ["aren't", "are"]
+]
+
+/** What ends something, as what it ends. */
+const leaving: ReadonlyArray<readonly [text: string, first: string, third: string]> = [
+  ["moved out of", "live in", "lives in"],
+  ["moved away from", "live in", "lives in"],
+  ["quit my job at", "work at", "works at"],
+  ["left my job at", "work at", "works at"],
+  ["quit his job at", "work at", "works at"],
+  ["left his job at", "work at", "works at"],
+  ["quit her job at", "work at", "works at"],
+  ["left her job at", "work at", "works at"]
+]
+
+/** At the first place behind the subject where it can be done. */
+const firstPlace = <A>(words: ReadonlyArray<Word>, change: (place: number) => A | undefined): A | undefined => {
+  for (let place = 1; place < words.length && place <= maxPlace; place++) {
+    const changed = change(place)
+    if (changed !== undefined) return changed
+  }
+  return undefined
+}
+
+/** `no longer`, and `not … anymore`. */
+const undenied = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined => {
+  const plain = firstPlace(words, (place) =>
+    says(words, place, "no longer") ? replaced(words, place, 2, "") : undefined
+  )
+  if (plain !== undefined) return plain
+  const ending = endings.find(([text, count]) => says(words, words.length - count, text))
+  if (ending === undefined) return undefined
+  const before = words.slice(0, words.length - ending[1])
+  return firstPlace(before, (place) => {
+    const denial = denials.find(([text]) => says(before, place, text))
+    if (denial === undefined) return undefined
+    const [text, becomes] = denial
+    const count = text.split(" ").length
+    if (becomes !== "base") return replaced(before, place, count, becomes)
+    const verb = present(before[place + count]?.low ?? "", "base", isSpeaker)
+    return verb === undefined ? undefined : replaced(before, place, count + 1, verb)
+  })
+}
+
+/** `used to live in`, `stopped living in`, `moved out of`. */
+const given = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Word> | undefined =>
+  firstPlace(words, (place) => {
+    const low = words[place]?.low ?? ""
+    if (says(words, place, "used to")) {
+      const verb = present(words[place + 2]?.low ?? "", "base", isSpeaker)
+      return verb === undefined ? undefined : replaced(words, place, 3, verb)
+    }
+    if (low === "stopped" || low === "quit") {
+      const verb = present(words[place + 1]?.low ?? "", "gerund", isSpeaker)
+      if (verb !== undefined) return replaced(words, place, 2, verb)
+    }
+    const left = leaving.find(([text]) => says(words, place, text))
+    return left === undefined
+      ? undefined
+      : replaced(words, place, left[0].split(" ").length, isSpeaker ? left[1] : left[2])
+  })
+
+/** `lived in`, in what has an end; `have lived in` and `have been living in`, in what has a beginning. */
+const earlier = (
+  words: ReadonlyArray<Word>,
+  isSpeaker: boolean,
+  { from, to }: FactTimes.Times
+): ReadonlyArray<Word> | undefined =>
+  firstPlace(words, (place) => {
+    const low = words[place]?.low ?? ""
+    const next = words[place + 1]?.low ?? ""
+    if (to !== undefined) {
+      const verb = low === "were" && !isSpeaker ? "are" : present(low, "past", isSpeaker)
+      return verb === undefined ? undefined : replaced(words, place, 1, verb)
+    }
+    if (from === undefined || (low !== "have" && low !== "has")) return undefined
+    if (next !== "been") {
+      const verb = present(next, "past", isSpeaker)
+      return verb === undefined ? undefined : replaced(words, place, 2, verb)
+    }
+    const verb = present(words[place + 2]?.low ?? "", "gerund", isSpeaker)
+    return verb === undefined ? replaced(words, place, 2, isSpeaker ? "am" : "is") : replaced(words, place, 3, verb)
+  })
+
+/**
+ * @category conversions
+ */
+export const read = (words: ReadonlyArray<Word>, times: FactTimes.Times): Tensed => {
+  const isSpeaker = words[0]?.low === "i"
+  const unsaid = undenied(words, isSpeaker) ?? given(words, isSpeaker)
+  if (unsaid !== undefined) return { words: unsaid, retracted: true, isPast: false }
+  const past = earlier(words, isSpeaker, times)
+  return past === undefined
+    ? { words, retracted: false, isPast: false }
+    : { words: past, retracted: false, isPast: times.to !== undefined }
+}

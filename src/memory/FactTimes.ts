@@ -1,0 +1,147 @@
+/**
+ * From when until when a fact held, as texts say it: `since May 2021`, `from 2020 to 2022`, `until 2021-05-03`.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as DateTime from "effect/DateTime"
+import type { NewFact } from "./Fact.js"
+
+/**
+ * A year, a month or a day: from its first moment to the one behind its last, in UTC. Milliseconds since the epoch.
+ *
+ * @category models
+ */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * @category models
+ */
+export interface Times {
+  readonly from?: number | undefined
+  /** Exclusive. */
+  readonly to?: number | undefined
+}
+
+const months = [
+  ["january", "jan"],
+  ["february", "feb"],
+  ["march", "mar"],
+  ["april", "apr"],
+  ["may"],
+  ["june", "jun"],
+  ["july", "jul"],
+  ["august", "aug"],
+  ["september", "sep", "sept"],
+  ["october", "oct"],
+  ["november", "nov"],
+  ["december", "dec"]
+] as const
+
+const monthOf: ReadonlyMap<string, number> = new Map(
+  months.flatMap((names, index) => names.map((name) => [name, index + 1] as const))
+)
+
+const momentOf = (year: number, month: number, day: number): number =>
+  DateTime.toEpochMillis(DateTime.unsafeMake({ year, month, day }))
+
+const spanOf = (year: number, month?: number | undefined, day?: number | undefined): Span | undefined => {
+  if (month === undefined) return { start: momentOf(year, 1, 1), end: momentOf(year + 1, 1, 1) }
+  if (month < 1 || month > 12) return undefined
+  const next = month === 12 ? momentOf(year + 1, 1, 1) : momentOf(year, month + 1, 1)
+  if (day === undefined) return { start: momentOf(year, month, 1), end: next }
+  const start = momentOf(year, month, day)
+  return day < 1 || start >= next ? undefined : { start, end: start + 86_400_000 }
+}
+
+const yearOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^[12]\d{3}$/.test(text) ? Number(text) : undefined
+
+const dayOf = (text: string | undefined): number | undefined => {
+  const day = /^(\d{1,2})(?:st|nd|rd|th)?$/.exec(text ?? "")?.[1]
+  return day === undefined ? undefined : Number(day)
+}
+
+const iso = /^([12]\d{3})(?:-(\d{2})(?:-(\d{2})(?:[t ][\d:.,]{2,20}(?:z|[+-]\d{2}:?\d{2})?)?)?)?$/i
+
+/**
+ * Of `2021`, `2021-05`, `2021-05-03` and what goes on with a time of the day.
+ *
+ * @category conversions
+ */
+export const fromIso = (text: string): Span | undefined => {
+  const found = iso.exec(text.trim())
+  if (found === null) return undefined
+  const [, year, month, day] = found
+  return spanOf(
+    Number(year),
+    month === undefined ? undefined : Number(month),
+    day === undefined ? undefined : Number(day)
+  )
+}
+
+/** A date in words in small letters, and how many of them it is. */
+const dateAt = (words: ReadonlyArray<string>, at: number): readonly [Span, number] | undefined => {
+  const [first = "", second, third] = words.slice(at, at + 3)
+  const found = (span: Span | undefined, length: number) => (span === undefined ? undefined : ([span, length] as const))
+  const month = monthOf.get(first)
+  if (month !== undefined) {
+    const day = dayOf(second)
+    const year = yearOf(second)
+    if (year !== undefined) return found(spanOf(year, month), 2)
+    const behind = yearOf(third)
+    return day === undefined || behind === undefined ? undefined : found(spanOf(behind, month, day), 3)
+  }
+  const next = monthOf.get(second ?? "")
+  const year = yearOf(third)
+  const day = dayOf(first)
+  if (next !== undefined && year !== undefined && day !== undefined) return found(spanOf(year, next, day), 3)
+  return found(fromIso(first), 1)
+}
+
+const between: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["from", new Set(["to", "until", "till"])],
+  ["between", new Set(["and"])]
+])
+
+/**
+ * What these words, in small letters, say of time at a place, and how many of them do. A year, a month or a day that ends a time counts as a
+ * whole.
+ *
+ * @category conversions
+ */
+export const at = (words: ReadonlyArray<string>, place: number): readonly [Times, number] | undefined => {
+  const word = words[place] ?? ""
+  const first = dateAt(words, place + 1)
+  if (first === undefined) return undefined
+  const [span, length] = first
+  if (word === "since") return [{ from: span.start }, length + 1]
+  if (word === "until" || word === "till") return [{ to: span.end }, length + 1]
+  const joint = place + 1 + length
+  if (between.get(word)?.has(words[joint] ?? "") !== true) return undefined
+  const second = dateAt(words, joint + 1)
+  if (second === undefined || second[0].end <= span.start) return undefined
+  return [{ from: span.start, to: second[0].end }, joint + 1 + second[1] - place]
+}
+
+/**
+ * What is to be asserted of something that was said, or taken back, at a time: when it holds. What holds since long ago was so when it was said
+ * too, whatever is told of the time between.
+ *
+ * @category conversions
+ */
+export const placed = (
+  { from, to }: Times,
+  said: { readonly at: number; readonly retracted?: boolean | undefined }
+): ReadonlyArray<Pick<NewFact, "validFrom" | "validTo" | "retracted">> => {
+  if (said.retracted === true) return [{ validFrom: Math.min(to ?? from ?? said.at, said.at), retracted: true }]
+  if (to === undefined) {
+    if (from === undefined || from === said.at) return [{ validFrom: said.at }]
+    return from > said.at ? [{ validFrom: from }] : [{ validFrom: said.at }, { validFrom: from }]
+  }
+  if (from !== undefined) return to > from ? [{ validFrom: from, validTo: to }] : [{ validFrom: said.at }]
+  return to > said.at ? [{ validFrom: said.at, validTo: to }] : [{ validFrom: to, retracted: true }]
+}
