@@ -468,6 +468,7 @@ const make = (
         blocked: false,
         veiled: undefined,
         guarded: new Map(),
+        handed: [],
         steered: []
       }
     }

@@ -20,6 +20,7 @@ import * as JsonText from "../internal/JsonText.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as Run from "../observability/Run.js"
 import * as StepModule from "../observability/Step.js"
+import type { TurnToolCall } from "../session/Session.js"
 import * as ModelCall from "../strategy/ModelCall.js"
 import type { Answer } from "../strategy/Strategy.js"
 import { MaxIterationsExceededError, OutputValidationError } from "../strategy/StrategyError.js"
@@ -103,14 +104,30 @@ type Route = ReadonlyArray<Station>
 
 const noRoute: Route = []
 
+interface Handing {
+  readonly runId: RunId | undefined
+  readonly handoffs: number
+  readonly route: Route
+  /** Where the run that keeps the conversation finds the calls of those it went to. */
+  readonly calls: Array<TurnToolCall>
+}
+
 /** The run that goes on, how often the conversation was handed over on its way there, and through whom. */
 class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
-  defaultValue: (): { readonly runId: RunId | undefined; readonly handoffs: number; readonly route: Route } => ({
-    runId: undefined,
-    handoffs: 0,
-    route: noRoute
-  })
+  defaultValue: (): Handing => ({ runId: undefined, handoffs: 0, route: noRoute, calls: [] })
 }) {}
+
+/** A run to which a conversation was handed over tells the run that keeps it of its calls, before those of the runs behind it. */
+export const handing = <E, R>(
+  state: State,
+  program: Effect.Effect<Answer, E, R>,
+  callsOf: (state: State) => ReadonlyArray<TurnToolCall>
+): Effect.Effect<Answer, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const { calls, runId } = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
+    if (runId !== state.run.runId) return program
+    return Effect.tap(program, () => Effect.sync(() => calls.unshift(...callsOf(state))))
+  })
 
 /** Back to an agent of the route, or one further. */
 const along = (route: Route, next: Station): Route => {
@@ -277,7 +294,12 @@ export const delegated = (
   })
 
 /** Runs the other agent on the conversation; its answer is the answer. `route` ends with the other agent. */
-const handOver = (state: State, { route, target }: Way, handoffs: number): Effect.Effect<Answer, unknown, any> =>
+const handOver = (
+  state: State,
+  { route, target }: Way,
+  handoffs: number,
+  calls: Array<TurnToolCall>
+): Effect.Effect<Answer, unknown, any> =>
   Effect.gen(function* () {
     const { agent, run } = state
     const { history, input } = target.filter(
@@ -291,7 +313,7 @@ const handOver = (state: State, { route, target }: Way, handoffs: number): Effec
       Effect.provideService(
         target.run({ history, input, runId, userId: state.userId }, output, route.at(-2)),
         HandedTo,
-        { runId, handoffs, route }
+        { runId, handoffs, route, calls }
       )
     )
     const { reason, text } = reached
@@ -348,7 +370,8 @@ export const within = (
     if (found.handoffs.size === 0) return Effect.provideService(program, Conversation.Conversation, conversation)
     const self: Station = { name: state.agent.name, agent: () => state.agent }
     const route = isHanded ? handedTo.route : [self]
-    const onward = (target: Target) => handOver(state, { target, route: along(route, target) }, handoffs + 1)
+    const calls = isHanded ? handedTo.calls : state.notes.handed
+    const onward = (target: Target) => handOver(state, { target, route: along(route, target) }, handoffs + 1, calls)
     const pending = makePending(state, found.handoffs)
     const interceptor: ModelCall.ModelCallInterceptor = (request, next) =>
       Effect.flatMap(Run.Run, (run) =>
@@ -378,7 +401,7 @@ export const within = (
     if (isHanded || state.notes.session === undefined) return reasoned
     return Effect.flatMap(lastAgent(state), (name) => {
       const way = name === null ? undefined : wayTo(found.handoffs, self, name)
-      return way === undefined ? reasoned : handOver(state, way, 0)
+      return way === undefined ? reasoned : handOver(state, way, 0, calls)
     })
   })
 }

@@ -13,7 +13,7 @@ import * as SystemAccess from "../domain/SystemAccess.js"
 import * as Usage from "../domain/Usage.js"
 import * as ProceduralMemory from "../memory/ProceduralMemory.js"
 import * as StepModule from "../observability/Step.js"
-import type { NewTurn, Session } from "../session/Session.js"
+import type { NewTurn, Session, TurnToolCall } from "../session/Session.js"
 import type { SessionCapacityError } from "../session/SessionError.js"
 import type * as SessionManager from "../session/SessionManager.js"
 import * as SessionMemory from "../session/SessionMemory.js"
@@ -22,6 +22,7 @@ import type { Answer } from "../strategy/Strategy.js"
 import * as SecretParams from "../tool/SecretParams.js"
 import * as ToolArguments from "../tool/ToolArguments.js"
 import * as AgentMemory from "./AgentMemory.js"
+import * as HandoffStage from "./HandoffStage.js"
 import { ownerOf } from "./MemoryStage.js"
 import { conclude, degrade, type Stage, type State } from "./Stage.js"
 
@@ -55,6 +56,27 @@ const paramsOf = (state: State, { id, name, params }: AgentResponse.ToolExecutio
   const kept = guarded.has(id) ? guarded.get(id) : params
   if (tool === undefined) return kept
   return SecretParams.hidden(tool, typeof kept === "string" ? ToolArguments.normalise(kept, tool.parameters) : kept)
+}
+
+/** The calls of a run that have come to an end or not, as a turn keeps them. */
+const callsOf = (state: State): ReadonlyArray<TurnToolCall> =>
+  state.progress().toolCalls.map((call) => ({
+    id: call.id,
+    name: call.name,
+    params: paramsOf(state, call),
+    result: call.observation,
+    isFailure: call.isFailure
+  }))
+
+/** Runs number their calls for themselves; in a turn an id stands for one call. */
+const withUniqueIds = (calls: ReadonlyArray<TurnToolCall>): ReadonlyArray<TurnToolCall> => {
+  const seen = new Set<string>()
+  return calls.map((call) => {
+    let { id } = call
+    for (let n = 2; seen.has(id); n++) id = `${call.id}_${n}`
+    seen.add(id)
+    return id === call.id ? call : { ...call, id }
+  })
 }
 
 const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): ReadonlyArray<Said> => {
@@ -95,13 +117,7 @@ const said = (state: State, text: string, exit: Exit.Exit<Answer, unknown>): Rea
       id: TurnId.make(`${run.runId}:assistant`),
       role: "assistant",
       content: exit.value.text,
-      toolCalls: progress.toolCalls.map((call) => ({
-        id: call.id,
-        name: call.name,
-        params: paramsOf(state, call),
-        result: call.observation,
-        isFailure: call.isFailure
-      })),
+      toolCalls: withUniqueIds([...callsOf(state), ...state.notes.handed]),
       ...(model === undefined ? {} : { model }),
       provider: state.uses.client.provider
     }
@@ -184,8 +200,9 @@ const lesson = (
 export const stage: Stage = {
   name: "memorySave",
   wrap: (state, next) => {
-    if (state.sessionId === undefined && ownerOf(state) === undefined) return next(state)
-    return Effect.onExit(next(state), (exit) =>
+    const program = HandoffStage.handing(state, next(state), callsOf)
+    if (state.sessionId === undefined && ownerOf(state) === undefined) return program
+    return Effect.onExit(program, (exit) =>
       Effect.flatMap(StepModule.Step, (step) => {
         const text = state.notes.keep
         if (text === undefined || step.isSuspended()) return Effect.void

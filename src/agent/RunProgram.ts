@@ -73,8 +73,11 @@ const answered = (
   })
 }
 
+/** A conversation as other agents get it: tools of earlier turns have names and forms of their own for each. */
+type Turned = Pick<State, "history" | "input">
+
 /** The run as the agent sees it that the conversation is handed over to. */
-const turned = (state: State, { history, input }: Task): State =>
+const turned = (state: State, { history, input }: Turned): State =>
   input === state.input && history === state.history ? state : { ...state, history, input }
 
 /** Messages that came when the model had nothing more to do are answered before the run ends. */
@@ -82,20 +85,21 @@ const conversed = (
   state: State,
   strategy: Strategy<unknown, unknown>,
   task: Task,
-  put: Array<SteeredCalls.Put>
+  put: Array<SteeredCalls.Put>,
+  given: Turned = state
 ): Effect.Effect<Answer, unknown, any> =>
-  Effect.flatMap(HandoffStage.within(turned(state, task), answered(state, strategy, task)), (answer) =>
+  Effect.flatMap(HandoffStage.within(turned(state, given), answered(state, strategy, task)), (answer) =>
     Effect.flatMap(SteeredCalls.late(state), (messages) => {
       const input = messages.at(-1)
       if (input === undefined) return Effect.succeed(answer)
-      const history: ReadonlyArray<Message> = [
-        ...task.history,
+      const said: ReadonlyArray<Message> = [
         { role: "user", content: task.input },
         ...put.splice(0).map(({ message }) => message),
         ...(answer.text === "" ? [] : [{ role: "assistant" as const, content: answer.text }]),
         ...messages.slice(0, -1).map((content): Message => ({ role: "user", content }))
       ]
-      return conversed(state, strategy, { ...task, history, input }, put)
+      const next = { ...task, history: [...task.history, ...said], input }
+      return conversed(state, strategy, next, put, { history: [...given.history, ...said], input })
     })
   )
 

@@ -19,7 +19,7 @@ import type * as WorkingMemory from "../memory/WorkingMemory.js"
 import type * as EventBus from "../observability/EventBus.js"
 import type * as Hooks from "../observability/Hooks.js"
 import type * as Run from "../observability/Run.js"
-import type { Session } from "../session/Session.js"
+import type { Session, TurnToolCall } from "../session/Session.js"
 import type * as SessionHistory from "../session/SessionHistory.js"
 import type * as SessionManager from "../session/SessionManager.js"
 import type * as CatalogTools from "../skill/CatalogTools.js"
@@ -89,6 +89,8 @@ export interface Notes {
   veiled: Run.Service | undefined
   /** Arguments of calls that guards changed or blocked, as they may be kept. */
   readonly guarded: Map<string, unknown>
+  /** Calls of the runs that the conversation was handed over to, as they may be kept, in their order. */
+  readonly handed: Array<TurnToolCall>
   /** Messages that were put into the run, as they may be kept. */
   readonly steered: Array<string>
 }

@@ -150,3 +150,42 @@ const none = (): undefined => undefined
  * @category conversions
  */
 export const asText = (given: ReadonlyArray<Message>): ReadonlyArray<Message> => named(given, none)
+
+/**
+ * Messages as they are sent, and whether calls of earlier turns are still among them as calls.
+ *
+ * @category models
+ */
+export interface Told {
+  readonly messages: ReadonlyArray<Message>
+  readonly hasCalls: boolean
+}
+
+/**
+ * Converts the requests of a run, whose messages begin with its history: the history is converted once for a set of tools, and what the run adds
+ * is not looked at. Without `names` all is text.
+ *
+ * @category conversions
+ */
+export const within = (
+  history: ReadonlyArray<Message>
+): ((given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined) => Told) => {
+  const [first] = history
+  const last = history.at(-1)
+  let known: (Told & { readonly key: string }) | undefined
+  const convert = (given: ReadonlyArray<Message>, names: ReadonlyArray<string> | undefined): Told => {
+    const offered = new Set(names)
+    const messages = named(given, (name) => (offered.has(name) ? name : undefined))
+    return { messages, hasCalls: isIn(messages) }
+  }
+  return (given, names) => {
+    // A system prompt may stand before.
+    const at = given[0] === first ? 0 : 1
+    const end = at + history.length
+    // Who leaves something out of the history has messages of their own.
+    if (given[at] !== first || given[end - 1] !== last) return convert(given, names)
+    const key = JSON.stringify(names ?? null)
+    if (known?.key !== key) known = { key, ...convert(history, names) }
+    return { messages: [...given.slice(0, at), ...known.messages, ...given.slice(end)], hasCalls: known.hasCalls }
+  }
+}

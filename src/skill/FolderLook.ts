@@ -165,11 +165,13 @@ export const make = (fs: FileSystem.FileSystem, path: Path.Path, root: string): 
           return result
         })
       })
+    const below = (folder: string, name: string): string =>
+      folder.endsWith(path.sep) ? `${folder}${name}` : `${folder}${path.sep}${name}`
     const names = (folder: string): Effect.Effect<ReadonlyArray<string>, PlatformError> =>
       Effect.map(fs.readDirectory(folder), (names) => [...names].sort(byCodePoint))
     const listed = (folder: string, found: ReadonlyArray<NodeFs.Dirent>): ReadonlyArray<string> => {
       for (const entry of found) {
-        const at = path.join(folder, entry.name)
+        const at = below(folder, entry.name)
         const type = entry.isFile() ? "File" : entry.isDirectory() ? "Folder" : undefined
         if (type !== undefined) entries.set(at, Either.right({ target: at, type }))
       }
@@ -185,7 +187,7 @@ export const make = (fs: FileSystem.FileSystem, path: Path.Path, root: string): 
               )
         ),
       kind: (root, folder, name) => {
-        const at = path.join(folder, name)
+        const at = below(folder, name)
         return Effect.map(
           once(entries, at, () => entryOf(fs, at)),
           ({ target, type }): Kind => {
@@ -197,7 +199,7 @@ export const make = (fs: FileSystem.FileSystem, path: Path.Path, root: string): 
           }
         )
       },
-      isKnown: (folder, name) => entries.has(path.join(folder, name)),
+      isKnown: (folder, name) => entries.has(below(folder, name)),
       size: (file) =>
         once(sizes, file, () =>
           // Opening some of what is no file waits for ever: it is too large to be read.

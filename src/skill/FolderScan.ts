@@ -51,7 +51,22 @@ const homeOf = (options: ScanOptions): Effect.Effect<string | undefined> =>
       )
 
 /** Folders and files that are read at a time: while one waits for the disk, another is parsed. */
-const CONCURRENCY = 16
+const CONCURRENCY = 8
+
+/** As `Effect.forEach`, in as many fibers as work at a time: one for each item costs as much as a look at its folder. */
+const each = <A, B, R>(
+  items: ReadonlyArray<A>,
+  f: (item: A) => Effect.Effect<B, never, R>
+): Effect.Effect<ReadonlyArray<B>, never, R> =>
+  Effect.suspend(() => {
+    const results = new Array<B>(items.length)
+    const rest = items.entries()
+    const lane: Effect.Effect<void, never, R> = Effect.gen(function* () {
+      for (const [at, item] of rest) results[at] = yield* f(item)
+    })
+    const lanes = Array.from({ length: Math.min(CONCURRENCY, items.length) }, () => lane)
+    return Effect.as(Effect.all(lanes, { concurrency: "unbounded", discard: true }), results)
+  })
 
 /** What a scan found so far. */
 interface Found {
@@ -83,9 +98,7 @@ interface Listed {
 /** Lists folders, each once, up to the most entries that are looked at. */
 const listed = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArray<Visit>) {
   const { found, look, maxEntries } = scanner
-  const lists = yield* Effect.forEach(visits, (visit) => Effect.either(look.list(visit.at)), {
-    concurrency: CONCURRENCY
-  })
+  const lists = yield* each(visits, (visit) => Effect.either(look.list(visit.at)))
   const all: Array<Listed> = []
   for (const [at, visit] of visits.entries()) {
     const list = lists[at] as (typeof lists)[number]
@@ -108,11 +121,8 @@ const listed = Effect.fnUntraced(function* (scanner: Below, visits: ReadonlyArra
 const below = Effect.fnUntraced(function* (scanner: Below, root: string, lists: ReadonlyArray<Listed>) {
   const { found, look, maxDepth, path } = scanner
   const entries = lists.flatMap(({ isSkill, names, visit }) => names.map((name) => ({ visit, isSkill, name })))
-  yield* Effect.forEach(
-    entries.filter(({ name, visit }) => !look.isKnown(visit.at, name)),
-    ({ name, visit }) => Effect.either(look.kind(root, visit.at, name)),
-    { concurrency: CONCURRENCY, discard: true }
-  )
+  const unknown = entries.filter(({ name, visit }) => !look.isKnown(visit.at, name))
+  yield* each(unknown, ({ name, visit }) => Effect.either(look.kind(root, visit.at, name)))
   const visits: Array<Visit> = []
   const links: Array<Visit> = []
   for (const { isSkill, name, visit } of entries) {
@@ -200,14 +210,11 @@ const skillsOf = Effect.fnUntraced(function* (
       message: `There are more than ${scanner.maxEntries} files and folders; the rest is not looked at`
     })
   }
-  return yield* Effect.forEach(
-    visits,
-    (visit) =>
-      Effect.map(
-        Effect.either(SkillFile.loadSeen(visit.place, options.read, { look, real: visit.at })),
-        (loaded) => [visit, loaded] as const
-      ),
-    { concurrency: CONCURRENCY }
+  return yield* each(visits, (visit) =>
+    Effect.map(
+      Effect.either(SkillFile.loadSeen(visit.place, options.read, { look, real: visit.at })),
+      (loaded) => [visit, loaded] as const
+    )
   )
 })
 

@@ -290,21 +290,17 @@ const ready = (
     })
 
   const deadline: Deadline.Options<LlmError> = { whole, pausable: true, onTimeout }
-  const recalls = RecalledCalls.isIn(task.history)
+  const told = RecalledCalls.isIn(task.history) ? RecalledCalls.within(task.history) : undefined
   const metered = CallMeter.metered(client)
   const counts = CallMeter.counts(TokenCounter.inContext(context))
   const send = (request: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) =>
     CallGate.passed(metered, request, options, gate)
   const complete = (given: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) => {
-    if (!recalls) return send(given, options)
-    const offered = new Set(given.tools?.map(({ name }) => name))
-    const native = withoutCalls.has(client) ? undefined : (name: string) => (offered.has(name) ? name : undefined)
-    const request = {
-      ...given,
-      messages:
-        native === undefined ? RecalledCalls.asText(given.messages) : RecalledCalls.named(given.messages, native)
-    }
-    if (!RecalledCalls.isIn(request.messages)) return send(request, options)
+    if (told === undefined) return send(given, options)
+    const names = withoutCalls.has(client) ? undefined : (given.tools ?? []).map(({ name }) => name)
+    const { hasCalls, messages } = told(given.messages, names)
+    const request = { ...given, messages }
+    if (!hasCalls) return send(request, options)
     return Effect.catchTag(send(request, options), "LlmInvalidRequestError", (error) => {
       const again = send({ ...request, messages: RecalledCalls.asText(request.messages) }, options)
       return Effect.mapBoth(again, {

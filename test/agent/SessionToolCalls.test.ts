@@ -7,7 +7,10 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import { SessionId } from "../../src/domain/Ids.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import { LlmInvalidRequestError } from "../../src/llm/LlmError.js"
+import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as TokenCounter from "../../src/llm/TokenCounter.js"
+import * as HistoryCompactor from "../../src/memory/HistoryCompactor.js"
+import * as CompactedSessionHistory from "../../src/session/CompactedSessionHistory.js"
 import * as PrunedSessionHistory from "../../src/session/PrunedSessionHistory.js"
 import * as RecencyContextPruner from "../../src/session/RecencyContextPruner.js"
 import * as SessionHistory from "../../src/session/SessionHistory.js"
@@ -159,18 +162,18 @@ describe("tool calls of earlier turns", () => {
 const id = SessionId.make("s")
 
 /** A session whose answers hold calls with results of so many characters. */
-const filled = (turns: number, chars: number) =>
+const filled = (turns: number, chars: number, more = "") =>
   Effect.gen(function* () {
     const sessions = yield* SessionManager.SessionManager
     yield* sessions.create({ id })
     for (let n = 1; n <= turns; n++) {
       const turn = { timestamp: n, skillResults: [], metadata: {}, tokensUsed: 0, cost: 0 }
-      yield* sessions.addTurn(id, { ...turn, id: `u${n}` as never, role: "user", content: "q", toolCalls: [] })
+      yield* sessions.addTurn(id, { ...turn, id: `u${n}` as never, role: "user", content: `q${more}`, toolCalls: [] })
       yield* sessions.addTurn(id, {
         ...turn,
         id: `a${n}` as never,
         role: "assistant",
-        content: "a",
+        content: `a${more}`,
         toolCalls: [
           { id: "c", name: "look.up", params: { key: n }, result: "river bank ".repeat(chars / 10), isFailure: false },
           { id: "d", name: "look.up", params: {} }
@@ -187,9 +190,17 @@ const idsOf = (messages: ReadonlyArray<any>, type: "tool-call" | "tool-result"):
 const counted = TokenCounter.layerApproximate()
 const pruned = PrunedSessionHistory.layer().pipe(Layer.provide(RecencyContextPruner.layer), Layer.provide(counted))
 
+const compacted = CompactedSessionHistory.layer().pipe(
+  Layer.provide(HistoryCompactor.layer()),
+  Layer.provide(ModelRouter.layerDefault),
+  Layer.provide(counted),
+  Layer.provide(TestModel.layer(["Long ago something was looked up."]))
+)
+
 for (const [name, history] of [
   ["the window", SessionHistory.layerWindow],
-  ["the pruned history", pruned]
+  ["the pruned history", pruned],
+  ["the compacted history", compacted]
 ] as const) {
   describe(`tool calls in ${name}`, () => {
     const layers = () => Layer.provideMerge(history, Collaborators.sessions().layer).pipe(Layer.provideMerge(counted))
@@ -229,3 +240,50 @@ for (const [name, history] of [
     )
   })
 }
+
+describe("tool calls in a history that was summarised", () => {
+  const layers = Layer.provideMerge(compacted, Collaborators.sessions().layer).pipe(Layer.provideMerge(counted))
+
+  it.effect("are those of the turns that are still shown, none of the summary's", () =>
+    Effect.gen(function* () {
+      yield* filled(10, 20, "x".repeat(100))
+      const read = yield* SessionHistory.SessionHistory
+      const { messages, shown, summarized } = yield* read.read({ session: { id }, query: "q", turns: 6 })
+      assert.isAbove(summarized, 0)
+      assert.include(JSON.stringify(messages[0]), "Long ago something was looked up.")
+      const calls = idsOf(messages, "tool-call")
+      assert.deepStrictEqual(calls, idsOf(messages, "tool-result"))
+      const answers = Array.from({ length: 10 }, (_, n) => n + 1).filter((n) => shown.has(`a${n}` as never))
+      assert.isAbove(answers.length, 0)
+      assert.isBelow(answers.length, 10)
+      assert.deepStrictEqual(
+        calls,
+        answers.map((n) => `t${2 * n}c0`)
+      )
+    }).pipe(Effect.provide(layers))
+  )
+
+  it.effect("reach the model in a run, each with its result", () => {
+    const sessions = Collaborators.sessions().layer
+    return Effect.gen(function* () {
+      yield* filled(10, 20, "x".repeat(100))
+      yield* AgentExecutor.run(agent, ask("and now?"))
+      const { messages } = (yield* TestModel.requests).at(-1)!
+      const calls = idsOf(messages, "tool-call")
+      assert.isAbove(calls.length, 0)
+      assert.deepStrictEqual(calls, idsOf(messages, "tool-result"))
+      assert.include(JSON.stringify(messages), "Long ago something was looked up.")
+    }).pipe(
+      Effect.provide(
+        Layer.provideMerge(
+          Runs.layer(["Long ago something was looked up.", "done"], {
+            sessions,
+            history: compacted,
+            config: { sessionTurns: 6 }
+          }),
+          sessions
+        )
+      )
+    )
+  })
+})

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
@@ -110,6 +111,72 @@ describe("a conversation that was handed over", () => {
       assert.deepStrictEqual([third.agent, third.asked], ["refunds", ["refunds"]])
       assert.deepStrictEqual(lastOf((yield* TestModel.requests).at(-1) as LlmClient.LlmRequest), "and now?")
     }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("keeps the calls of all its agents in one turn, and the next run sees them with their results", () =>
+    Effect.gen(function* () {
+      const nudge = (by: string) =>
+        Tool.make("nudge", {
+          description: "Nudges",
+          parameters: { pin: Schema.optional(Schema.String) },
+          secretParams: ["pin"],
+          handler: () => Effect.succeed(`nudged by ${by}`)
+        })
+      const third: Self = Agent.make("third", { system: "third", tools: [nudge("third")] })
+      const second: Self = Agent.make("second", { system: "second", tools: [nudge("second"), Handoff.to(third)] })
+      const first: Self = Agent.make("first", { system: "first", tools: [Handoff.to(second)] })
+      const next = (request: LlmClient.LlmRequest): TestModel.Turn => {
+        const self = systemOf(request)
+        const since = request.messages.slice(request.messages.findLastIndex(({ role }) => role === "user"))
+        const nudged = JSON.stringify(since).includes(`nudged by ${self}`)
+        if (lastOf(request) !== "go") return { text: `I am ${self}.` }
+        if (self === "first") return { calls: [{ id: "x", name: "transfer_to_second" }] }
+        if (!nudged) return { calls: [{ id: "x", name: "nudge", params: { pin: "1234" } }] }
+        return self === "second" ? { calls: [{ id: "x", name: "transfer_to_third" }] } : { text: "I am third." }
+      }
+      yield* Effect.gen(function* () {
+        const { message, path } = yield* ask("go", {}, first)
+        assert.deepStrictEqual([message, path], ["I am third.", ["first", "second", "third"]])
+        const sessions = yield* SessionManager.SessionManager
+        const [, answer] = yield* sessions.turns(id, { userId, last: 10 })
+        assert.deepStrictEqual(
+          answer?.toolCalls.map(({ name, result }) => [name, result]),
+          [
+            ["transfer_to_second", 'The conversation goes on with "second"'],
+            ["nudge", "nudged by second"],
+            ["transfer_to_third", 'The conversation goes on with "third"'],
+            ["nudge", "nudged by third"]
+          ]
+        )
+        assert.strictEqual(new Set(answer?.toolCalls.map(({ id }) => id)).size, 4)
+        assert.notInclude(JSON.stringify(answer), "1234")
+        assert.strictEqual((yield* ask("and now?", {}, first)).message, "I am third.")
+        const { messages } = (yield* TestModel.requests).at(-1)!
+        const parts = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content)) as Array<any>
+        // Those of tools it has are calls, and the way back is one of them; what it lacks is text.
+        const calls = parts.filter(({ type }) => type === "tool-call")
+        const results = parts.filter(({ type }) => type === "tool-result")
+        assert.deepStrictEqual(
+          calls.map(({ name }) => name),
+          ["transfer_to_second", "nudge", "nudge"]
+        )
+        assert.deepStrictEqual(
+          results.map(({ id, result }) => [id, result]),
+          [
+            [calls[0].id, 'The conversation goes on with "second"'],
+            [calls[1].id, "nudged by second"],
+            [calls[2].id, "nudged by third"]
+          ]
+        )
+        assert.include(JSON.stringify(messages), "transfer_to_third({")
+      }).pipe(
+        Effect.provide(
+          Agents.layerWith({ sessions: KeptSessions.layer }).pipe(
+            Layer.provideMerge(Layer.merge(KeptSessions.layer, TestModel.layer(next)))
+          )
+        )
+      )
+    })
   )
 
   it.effect("begins with the called agent where the request says so", () =>
