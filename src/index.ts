@@ -1878,6 +1878,13 @@ export * as SessionStateMachine from "./session/SessionStateMachine.js"
 export * as SessionStore from "./session/SessionStore.js"
 
 /**
+ * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is consolidated.
+ *
+ * @since 0.1.0
+ */
+export * as SessionTaskError from "./session/SessionTaskError.js"
+
+/**
  * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
  *
  * @since 0.1.0

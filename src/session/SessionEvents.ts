@@ -48,3 +48,21 @@ export const SessionChangedEvent = DomainEvent.define("SessionChangedEvent", {
     status: Schema.String
   }
 })
+
+/**
+ * Work for memory that followed a write of the session failed (`SessionTaskError`). What was written stays.
+ *
+ * @since 0.1.0
+ * @category events
+ */
+export const SessionTaskFailedEvent = DomainEvent.define("SessionTaskFailedEvent", {
+  ...NAME,
+  fields: {
+    sessionId: Schema.String,
+    task: Schema.Literal("add", "flush", "consolidate"),
+    /** The tag of the error. */
+    error: Schema.String,
+    code: Schema.String,
+    message: Schema.String
+  }
+})

@@ -24,6 +24,7 @@ import type { Session, SessionCheckpoint, SessionTurn } from "./Session.js"
 import * as SessionMemory from "./SessionMemory.js"
 import * as SessionMetrics from "./SessionMetrics.js"
 import * as SessionNotices from "./SessionNotices.js"
+import * as SessionTaskError from "./SessionTaskError.js"
 
 /**
  * Memory has the turns when this ends, or did not take them in time.
@@ -58,18 +59,8 @@ const patience = 5000
 /** Flushes and consolidations: many sessions may expire together, and models are asked for each. */
 const maxAtOnce = 4
 
-/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
-const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
-  Option.match(Cause.failureOption(cause), {
-    onNone: () => (Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"),
-    onSome: (error) => `${error._tag}: ${SecretText.excerpt(error.message, { maxLength: 200 })}`
-  })
-
-const warn = (message: string, sessionId?: string): Effect.Effect<void> =>
-  Effect.annotateLogs(Effect.logWarning(message), {
-    module: "SessionManager",
-    ...(sessionId === undefined ? {} : { sessionId })
-  })
+const warn = (message: string, annotations?: Record<string, string>): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning(message), { module: "SessionManager", ...annotations })
 
 const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string } = {
   add: "A turn could not be remembered",
@@ -77,17 +68,48 @@ const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string }
   consolidate: "Memory could not be consolidated after a session"
 }
 
-/** Work for memory, which may fail as it likes. */
+/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
+const errorOf = (
+  task: SessionTaskError.Task,
+  { id: sessionId }: Session,
+  cause: Cause.Cause<MemoryError | Cause.TimeoutException>
+): SessionTaskError.SessionTaskError => {
+  const given = (reason: string) => ({ sessionId, task, message: `${failed[task]}: ${reason}` })
+  const failure = Option.getOrUndefined(Cause.failureOption(cause))
+  if (failure === undefined) {
+    return Cause.isInterruptedOnly(cause)
+      ? new SessionTaskError.TaskCancelledError({
+          ...given("interrupted"),
+          hint: "Keep the layer of sessions until what follows has ended"
+        })
+      : new SessionTaskError.TaskError(given("defect"))
+  }
+  const reason = `${failure._tag}: ${SecretText.excerpt(failure.message, { maxLength: 200 })}`
+  if (failure._tag === "TimeoutException")
+    return new SessionTaskError.TaskTimeoutError({ ...given(reason), timeoutMs: patience, hint: "Use a faster memory" })
+  return failure._tag === "MemoryCapacityError"
+    ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise what the memory may hold" })
+    : new SessionTaskError.TaskError({ ...given(reason), hint: "See whether the store of the memory can be reached" })
+}
+
+/** Work for memory, which may fail as it likes: the failure is counted, logged and published, and fails nobody. */
 const passedOver = (
-  operation: SessionMetrics.MemoryOperation,
+  notices: SessionNotices.Notices,
+  task: SessionTaskError.Task,
   session: Session,
   work: () => Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
 ): Effect.Effect<void> =>
-  Effect.flatMap(Effect.exit(Effect.interruptible(Effect.suspend(work))), (exit) => {
-    if (Exit.isSuccess(exit)) return Effect.void
-    SessionMetrics.memoryFailed(operation)
-    return warn(`${failed[operation]}: ${reasonOf(exit.cause)}`, session.id)
-  })
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.exit(Effect.interruptible(Effect.suspend(work))), (exit) => {
+      if (Exit.isSuccess(exit)) return Effect.void
+      SessionMetrics.memoryFailed(task)
+      const error = errorOf(task, session, exit.cause)
+      return Effect.zipRight(
+        warn(error.message, { sessionId: session.id, error: error._tag, code: error.code }),
+        notices.taskFailed(error)
+      )
+    })
+  )
 
 /** When the scope closes, what goes on behind has 5 seconds to end and is interrupted then. */
 const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = Effect.tap(
@@ -114,14 +136,14 @@ const added = (
 
 /** In a fiber of its own: what is kept is remembered, even if nobody waits for it any more. */
 const feeding =
-  (fibers: FiberSet.FiberSet<void>, memory: WorkingMemory.Service): Feed =>
+  (fibers: FiberSet.FiberSet<void>, memory: WorkingMemory.Service, notices: SessionNotices.Notices): Feed =>
   (turns, session, restore) =>
     memory === WorkingMemory.noop || turns.length === 0
       ? Effect.void
       : Effect.flatMap(
           FiberSet.run(
             fibers,
-            passedOver("add", session, () =>
+            passedOver(notices, "add", session, () =>
               Deadline.run(
                 () =>
                   added(
@@ -142,7 +164,7 @@ const feeding =
  * @category constructors
  */
 export const makeFeed: Effect.Effect<Feed, never, WorkingMemory.WorkingMemory | Scope.Scope> = Effect.gen(function* () {
-  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory)
+  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory, yield* SessionNotices.make)
 })
 
 /**
@@ -162,7 +184,7 @@ export const make = (options: {
       FiberSet.runtime(fibers)(),
       (_current: Context.Context<never>) => captured
     )
-    const feed = feeding(fibers, memory)
+    const feed = feeding(fibers, memory, notices)
     const consolidates =
       options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
 
@@ -178,11 +200,11 @@ export const make = (options: {
     const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
       atOnce.withPermits(1)(
         Effect.zipRight(
-          passedOver("flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
+          passedOver(notices, "flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
           Effect.suspend(() =>
             count(ownerId, -1) > 0
               ? Effect.void
-              : passedOver("consolidate", session, () => consolidator.consolidate({ ownerId }))
+              : passedOver(notices, "consolidate", session, () => consolidator.consolidate({ ownerId }))
           )
         )
       )

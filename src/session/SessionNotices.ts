@@ -14,9 +14,15 @@ import * as DomainEvent from "../observability/DomainEvent.js"
 import { attribute } from "../observability/Telemetry.js"
 import * as Told from "../observability/Told.js"
 import type { Session, SessionCheckpoint } from "./Session.js"
-import { SessionChangedEvent, SessionClosedEvent, SessionCreatedEvent } from "./SessionEvents.js"
+import {
+  SessionChangedEvent,
+  SessionClosedEvent,
+  SessionCreatedEvent,
+  SessionTaskFailedEvent
+} from "./SessionEvents.js"
 import { SessionCheckpointCreatedHook, SessionClosedHook, SessionStartedHook } from "./SessionHooks.js"
 import * as SessionMetrics from "./SessionMetrics.js"
+import type { SessionTaskError } from "./SessionTaskError.js"
 
 /**
  * How the waiting for handlers is made interruptible where what comes before must not be.
@@ -76,6 +82,8 @@ export interface Notices {
   readonly changed: (change: "suspended" | "resumed" | "restored" | "merged", session: Session) => Effect.Effect<void>
   /** Closed or expired: `updatedAt` is when. */
   readonly ended: (session: Session, restore?: Restore) => Effect.Effect<void>
+  /** Work for memory failed after a write. */
+  readonly taskFailed: (error: SessionTaskError) => Effect.Effect<void>
 }
 
 const asItIs: Restore = (effect) => effect
@@ -131,6 +139,16 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
         return hooks.has(SessionClosedHook)
           ? restore(hooks.call(SessionClosedHook, { sessionId, userId, status }))
           : Effect.void
+      }),
+    taskFailed: ({ _tag: error, code, message, sessionId, task }) =>
+      told((_, announce) => {
+        announce(() =>
+          DomainEvent.make(SessionTaskFailedEvent, {
+            aggregateId: sessionId,
+            fields: { sessionId, task, error, code, message }
+          })
+        )
+        return Effect.void
       })
   }
 })

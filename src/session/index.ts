@@ -269,6 +269,13 @@ export * as SessionStateMachine from "./SessionStateMachine.js"
 export * as SessionStore from "./SessionStore.js"
 
 /**
+ * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is consolidated.
+ *
+ * @since 0.1.0
+ */
+export * as SessionTaskError from "./SessionTaskError.js"
+
+/**
  * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
  *
  * @since 0.1.0

@@ -12,6 +12,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
+import { MemoryCapacityError } from "../../src/memory/MemoryError.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as SessionHooks from "../../src/session/SessionHooks.js"
@@ -143,6 +144,67 @@ describe("SessionManager and working memory", () => {
       yield* Effect.flip(sessions.addTurn(id, turn(1)))
       assert.deepStrictEqual(told.entries, [])
     }).pipe(Effect.provide(layer({}, { told })))
+  })
+})
+
+describe("tasks of sessions that fail", () => {
+  const failedTasks = (told: InstanceType<typeof Told>) =>
+    told.events
+      .filter(({ eventType }) => eventType === "SessionTaskFailedEvent")
+      .map(({ fields }) => [fields["task"], fields["error"], fields["code"]])
+
+  SystemTest.effect("are published and logged with the error and code of what went wrong", () => {
+    const told = new Told()
+    const { layer: logger, lines } = logged()
+    const full = new MemoryCapacityError({ message: "no room", capacity: 1 })
+    return Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      yield* sessions.create({ id })
+      for (const [n, add] of [refusal, full, Effect.interrupt, Effect.die("hunter2"), Effect.never].entries()) {
+        told.doings.add = () => add
+        const adding = yield* Effect.fork(sessions.addTurn(id, turn(n)))
+        yield* settled
+        yield* TestClock.adjust("5 seconds")
+        yield* Fiber.join(adding)
+      }
+      assert.deepStrictEqual(failedTasks(told), [
+        ["add", "TaskError", "LEX_ERR_SES_003"],
+        ["add", "TaskValidationError", "LEX_ERR_SES_005"],
+        ["add", "TaskCancelledError", "LEX_ERR_SES_002"],
+        ["add", "TaskError", "LEX_ERR_SES_003"],
+        ["add", "TaskTimeoutError", "LEX_ERR_SES_004"]
+      ])
+      const codes = lines.map((line) => /"code":"(\w+)"/.exec(line)?.[1])
+      assert.deepStrictEqual<unknown>(
+        codes,
+        failedTasks(told).map(([, , code]) => code)
+      )
+      assert.lengthOf(yield* sessions.turns(id, { last: 9 }), 5)
+      const said = JSON.stringify([told.events, lines])
+      assert.notInclude(said, "hunter2")
+      assert.include(said, "no answer within 5000 ms")
+    }).pipe(Effect.provide(Layer.merge(layer({}, { told }), logger)))
+  })
+
+  SystemTest.effect("are cancelled when the layer closes, 5 seconds later", () => {
+    const told = new Told()
+    return Effect.gen(function* () {
+      const { run, scope } = yield* opened(told)
+      told.doings.flush = Effect.never
+      yield* run(
+        Effect.gen(function* () {
+          const sessions = yield* SessionManager.SessionManager
+          yield* sessions.create({ id })
+          yield* sessions.close(id)
+        })
+      )
+      const closing = yield* Effect.fork(Scope.close(scope, Exit.void))
+      yield* settled
+      assert.deepStrictEqual(failedTasks(told), [])
+      yield* TestClock.adjust("5 seconds")
+      yield* Fiber.join(closing)
+      assert.deepStrictEqual(failedTasks(told)[0], ["flush", "TaskCancelledError", "LEX_ERR_SES_002"])
+    })
   })
 })
 

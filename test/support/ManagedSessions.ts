@@ -4,7 +4,7 @@ import * as Layer from "effect/Layer"
 import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
 import type { MemoryEntry } from "../../src/memory/MemoryEntry.js"
-import { MemoryStoreError } from "../../src/memory/MemoryError.js"
+import { type MemoryCapacityError, MemoryStoreError } from "../../src/memory/MemoryError.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
@@ -29,7 +29,7 @@ export const refusal = new MemoryStoreError({ message: "memory is out", store: "
 
 /** What memory does when it is asked; default: nothing, and well. */
 export interface Doings {
-  add: (entry: MemoryEntry) => Effect.Effect<void, MemoryStoreError>
+  add: (entry: MemoryEntry) => Effect.Effect<void, MemoryStoreError | MemoryCapacityError>
   flush: Effect.Effect<void, MemoryStoreError>
   consolidate: Effect.Effect<void, MemoryStoreError>
 }
