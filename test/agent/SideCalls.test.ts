@@ -136,7 +136,7 @@ const asking = Agent.make("asking", { tools: [ask] })
 
 const agentJudges = Agent.make("judged", { guards: [JudgeGuard.make({ kind: "jailbreak" })] })
 
-/** Who makes the call, and how many calls the run makes with it. */
+/** Who makes the call, how many calls the run makes with it, and how many of them before it. */
 const callers: ReadonlyArray<{
   readonly name: string
   readonly given: Agents.Replaceable
@@ -146,31 +146,35 @@ const callers: ReadonlyArray<{
     AgentExecutor.AgentExecutor | LlmClient.LlmClient | ModelRouter.ModelRouter
   >
   readonly calls: number
+  readonly before: number
 }> = [
-  { name: "a tool", given: {}, agent: asking, calls: 3 },
-  { name: "a skill", given: { skills }, agent: plain, calls: 3 },
-  { name: "a guard of the executor", given: { guards: judges }, agent: plain, calls: 2 },
-  { name: "a guard of answers", given: { guards: outputJudges }, agent: plain, calls: 2 },
-  { name: "a guard of the agent", given: {}, agent: agentJudges, calls: 2 },
-  { name: "compaction", given: compacted, agent: plain, calls: 2 },
-  { name: "memory", given: { memory: summing }, agent: plain, calls: 2 },
+  { name: "a tool", given: {}, agent: asking, calls: 3, before: 1 },
+  { name: "a skill", given: { skills }, agent: plain, calls: 3, before: 1 },
+  { name: "a guard of the executor", given: { guards: judges }, agent: plain, calls: 2, before: 0 },
+  { name: "a guard of answers", given: { guards: outputJudges }, agent: plain, calls: 2, before: 1 },
+  { name: "a guard of the agent", given: {}, agent: agentJudges, calls: 2, before: 0 },
+  { name: "compaction", given: compacted, agent: plain, calls: 2, before: 0 },
+  { name: "memory", given: { memory: summing }, agent: plain, calls: 2, before: 1 },
   {
     name: "a tool of an agent that is a tool",
     given: {},
     agent: Agent.make("outer", { tools: [AgentTool.make(asking)] }),
-    calls: 5
+    calls: 5,
+    before: 2
   },
   {
     name: "a tool behind a handoff",
     given: {},
     agent: Agent.make("first", { tools: [Handoff.to(asking)] }),
-    calls: 4
+    calls: 4,
+    before: 2
   },
   {
     name: "a guard of an agent that is a tool",
     given: {},
     agent: Agent.make("outer", { tools: [AgentTool.make(agentJudges)] }),
-    calls: 4
+    calls: 4,
+    before: 1
   }
 ]
 
@@ -185,7 +189,7 @@ const watched = Effect.map(WatchedLedger.make, (ledger) => ({
 }))
 
 describe("model calls beside the strategy", () => {
-  for (const { agent, calls, given, name } of callers) {
+  for (const { agent, before, calls, given, name } of callers) {
     it.effect(`count once, in the answer and in the ledger: ${name}`, () =>
       Effect.gen(function* () {
         const { governance, ledger } = yield* watched
@@ -205,13 +209,18 @@ describe("model calls beside the strategy", () => {
     )
 
     it.effect(`are not made when governance refuses: ${name}`, () => {
+      let reserved = 0
       const refusing = Collaborators.governance({
-        reserve: () => new BudgetExceededError({ budgetType: "monthly", limit: 1, used: 1, message: "used up" })
+        reserve: (request) =>
+          ++reserved > before
+            ? new BudgetExceededError({ budgetType: "monthly", limit: 1, used: 1, message: "used up" })
+            : Effect.succeed({ id: `r${reserved}`, ...request })
       })
       const governance = Layer.succeed(Governance.Governance, refusing.service)
       return Effect.gen(function* () {
         yield* Effect.exit(AgentExecutor.run(agent, request))
-        assert.deepStrictEqual(yield* TestModel.requests, [])
+        assert.isAbove(reserved, before)
+        assert.strictEqual((yield* TestModel.requests).length, before)
       }).pipe(Effect.provide(executor({ ...given, governance })))
     })
   }
