@@ -46,7 +46,7 @@ const make = (
     readonly llmTimeout?: "5 seconds" | undefined
     readonly audit?: Layer.Layer<AuditLog.AuditLog> | undefined
   } = {}
-): Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance> => {
+): Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient> => {
   const governance = Governance.layerWith({
     config: { monthlyBudget: 1_000_000, ...options.config },
     ledger: Layer.succeed(CostLedger.CostLedger, options.ledger ?? ledger()),
@@ -60,8 +60,8 @@ const make = (
   }).pipe(
     Layer.provideMerge(governance),
     Layer.provide(options.client ?? Layer.empty),
-    Layer.provide(TestModel.layer(script))
-  ) as Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance>
+    Layer.provideMerge(TestModel.layer(script))
+  ) as Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient>
 }
 
 const agent = Agent.make("clerk", { settings: { maxTokens: 50 } })
