@@ -11,7 +11,9 @@ import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Schema from "effect/Schema"
 import type * as Governance from "../governance/Governance.js"
 import type * as Guard from "../guard/Guard.js"
+import type { Only } from "../internal/Only.js"
 import * as OutputSchema from "../internal/OutputSchema.js"
+import type { ForLimit } from "../llm/CostEstimator.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import type * as ConversationWorkingMemory from "../memory/ConversationWorkingMemory.js"
 import type { MemoryError } from "../memory/MemoryError.js"
@@ -247,7 +249,8 @@ export const make = <
   S extends StrategyLike = never,
   Out extends Schema.Schema<any, any, never> = never,
   const G extends ReadonlyArray<Guard.Any> = readonly [],
-  const P extends ReadonlyArray<Placed<any, any>> = readonly []
+  const P extends ReadonlyArray<Placed<any, any>> = readonly [],
+  const L extends RunLimits = {}
 >(
   name: string,
   options: {
@@ -268,7 +271,8 @@ export const make = <
     readonly role?: string | undefined
     /** The module it belongs to: what `ModuleGraph` decides the visibility of tools by. */
     readonly module?: string | undefined
-    readonly limits?: RunLimits | undefined
+    /** One in dollars requires prices. */
+    readonly limits?: Only<L, RunLimits> | undefined
     /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
     readonly stages?: P | undefined
     /**
@@ -289,7 +293,11 @@ export const make = <
   | Guard.Failure<G[number]>
   | StageErrorOf<P[number]>
   | ([Out] extends [never] ? never : OutputValidationError),
-  ToolsServices<T> | StrategyServicesOf<S> | Guard.Services<G[number]> | StageServicesOf<P[number]>
+  | ToolsServices<T>
+  | StrategyServicesOf<S>
+  | Guard.Services<G[number]>
+  | StageServicesOf<P[number]>
+  | ForLimit<L, "maxCostUsd">
 > =>
   build(name, {
     system: options.system ?? "",
@@ -472,15 +480,23 @@ export const withModule =
     change(self, { module })
 
 /**
- * Limits of a run; fields given here win over those it has.
+ * Limits of a run; fields given here win over those it has. One in dollars requires prices.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const withLimits =
-  (limits: RunLimits) =>
-  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
-    change(self, { limits: { ...self.definition.limits, ...limits } })
+  <const L extends RunLimits>(limits: Only<L, RunLimits>) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R | ForLimit<L, "maxCostUsd">> =>
+    limitedBy(self, limits)
+
+/**
+ * The same for limits whose type says nothing of prices any more.
+ *
+ * @internal
+ */
+export const limitedBy = <O, E, R>(self: Agent<O, E, R>, limits: RunLimits): Agent<O, E, R> =>
+  change(self, { limits: { ...self.definition.limits, ...limits } })
 
 /**
  * Adds stages of its own, at their places among those of the executor. What they fail with and require is the agent's.

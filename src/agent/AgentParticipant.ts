@@ -7,6 +7,8 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as AgentResponse from "../domain/AgentResponse.js"
 import * as DataDocument from "../internal/DataDocument.js"
+import type { Only } from "../internal/Only.js"
+import type { ForLimit } from "../llm/CostEstimator.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as GroupPrompts from "../prompt/GroupPrompts.js"
@@ -31,7 +33,7 @@ export interface Options {
   readonly description?: string | undefined
   /** Default that of the group. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Limits of each of its runs; fields given here win over the agent's own. */
+  /** Limits of each of its runs; fields given here win over the agent's own. One in dollars requires prices. */
   readonly limits?: Agent.RunLimits | undefined
   /**
    * What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. One with an output schema
@@ -115,13 +117,16 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
  * })
  * ```
  */
-export const make = <O, E, R>(
+export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,
-  options: Options = {}
-): GroupParticipant.GroupParticipant<E | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor> => {
+  options: Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined } = {}
+): GroupParticipant.GroupParticipant<
+  E | AgentExecutor.ExecutorError,
+  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor
+> => {
   const silence = (options.silence ?? "[silent]").trim()
   const name = options.name ?? agent.name
-  const limited = options.limits === undefined ? agent : agent.pipe(Agent.withLimits(options.limits))
+  const limited = options.limits === undefined ? agent : Agent.limitedBy(agent, options.limits)
   // Between agents nobody is the user who speaks.
   const own = limited.definition.memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited
   const base: Agent.Agent<O, E, R> = { ...own, name }

@@ -9,6 +9,8 @@ import * as Schema from "effect/Schema"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import { RunId } from "../domain/Ids.js"
+import type { Only } from "../internal/Only.js"
+import type { ForLimit } from "../llm/CostEstimator.js"
 import type { Message } from "../llm/LlmClient.js"
 import * as WorkingMemory from "../memory/WorkingMemory.js"
 import * as Run from "../observability/Run.js"
@@ -43,7 +45,7 @@ export interface Options {
   readonly description?: string | undefined
   /** Time for the whole delegated run, then it is interrupted; default none. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Limits of a delegated run; fields given here win over the agent's own. Those of the runs above hold as well. */
+  /** Limits of a delegated run; fields given here win over the agent's own. Those of the runs above hold as well. One in dollars requires prices. */
   readonly limits?: Agent.RunLimits | undefined
   /** How deep delegations may nest; default 5. A deeper one fails. */
   readonly maxDepth?: number | undefined
@@ -95,14 +97,20 @@ const shownPath = (path: ReadonlyArray<string>): string =>
  * @since 0.1.0
  * @category constructors
  */
-export const make = <O, E, R>(
+export const make = <O, E, R, const L extends Agent.RunLimits = {}>(
   agent: Agent.Agent<O, E, R>,
-  options: Options = {}
-): Tool.Tool<{ readonly message: string }, unknown, never, R | AgentExecutor.AgentExecutor, AgentExecutionError> => {
+  options: Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined } = {}
+): Tool.Tool<
+  { readonly message: string },
+  unknown,
+  never,
+  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor,
+  AgentExecutionError
+> => {
   const maxDepth = options.maxDepth ?? 5
   const maxVisits = options.maxVisits ?? 1
   const { context, limits } = options
-  const limited = limits === undefined ? agent : agent.pipe(Agent.withLimits(limits))
+  const limited = limits === undefined ? agent : Agent.limitedBy(agent, limits)
   const { memory, output } = limited.definition
   // Between agents nobody is the user who speaks.
   const unremembered = memory === undefined ? limited.pipe(Agent.withMemory(WorkingMemory.noop)) : limited

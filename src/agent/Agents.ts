@@ -7,6 +7,7 @@ import type * as ConfigError from "effect/ConfigError"
 import * as Layer from "effect/Layer"
 import * as Governance from "../governance/Governance.js"
 import * as GuardPipeline from "../guard/GuardPipeline.js"
+import type { CostEstimator } from "../llm/CostEstimator.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as ModelPrices from "../llm/ModelPrices.js"
 import * as ModelRouter from "../llm/ModelRouter.js"
@@ -69,8 +70,11 @@ export interface Replaceable {
   readonly hooks?: Layer.Layer<Hooks.Hooks, any, any> | undefined
   /** Who is told of runs. */
   readonly events?: Layer.Layer<EventBus.EventBus, any, any> | undefined
-  /** What model calls cost; without one, that in context when an agent runs, then nothing is known. */
-  readonly prices?: Layer.Layer<never, any, any> | undefined
+  /**
+   * What model calls cost, also for the limits of governance and of agents; without one, that in context when an agent runs, then nothing is
+   * known.
+   */
+  readonly prices?: Layer.Layer<CostEstimator, any, any> | undefined
   /** Counts tokens for budgets; without one, that in context when an agent runs, then an approximation. */
   readonly tokens?: Layer.Layer<TokenCounter.TokenCounter, any, any> | undefined
 }
@@ -102,13 +106,22 @@ type SuccessOfKey<L extends Replaceable, Key extends keyof Replaceable> = [Given
  * @category models
  */
 export type ContextOf<L extends Replaceable> =
-  | ContextOfKey<L, Exclude<keyof Replaceable, "guards" | "history" | "tools">>
+  | ContextOfKey<L, Exclude<keyof Replaceable, "governance" | "guards" | "history" | "tools">>
+  | Exclude<ContextOfKey<L, "governance">, SuccessOfKey<L, "prices">>
   | Exclude<ContextOfKey<L, "tools">, ToolRunner.ToolRunner>
   | Exclude<ContextOfKey<L, "guards">, ModelRouter.ModelRouter>
   | Exclude<
       ContextOfKey<L, "history">,
       ModelRouter.ModelRouter | SessionManager.SessionManager | SuccessOfKey<L, "tokens">
     >
+
+/**
+ * What there is beside the executor: its prices.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type SuccessOf<L extends Replaceable> = AgentExecutor.AgentExecutor | SuccessOfKey<L, "prices">
 
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<L, Known extends string = never> = {
@@ -121,7 +134,7 @@ const collaborators = (given: Replaceable) => {
   return Layer.mergeAll(
     (given.history ?? SessionHistory.layerWindow).pipe(Layer.provideMerge(read)),
     given.strategies ?? StrategyRegistry.layer(),
-    given.governance ?? Governance.layerNoop,
+    (given.governance ?? Governance.layerNoop).pipe(Layer.provide(given.prices ?? Layer.empty)),
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
     given.memory ?? WorkingMemory.layerNoop,
     given.skills ?? Layer.merge(SkillRegistry.layerNoop, SkillExecutor.layerNoop),
@@ -154,11 +167,12 @@ export interface WithStages {
 const compose = (
   settings: Layer.Layer<AgentConfig.Settings, any>,
   given: Replaceable & WithStages
-): Layer.Layer<AgentExecutor.AgentExecutor, any, any> =>
+): Layer.Layer<any, any, any> =>
   AgentExecutor.layer.pipe(
     Layer.provide(collaborators(given)),
     Layer.provide(settings),
-    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(AgentExecutor.Stages, given.stages))
+    Layer.provide(given.stages === undefined ? Layer.empty : Layer.succeed(AgentExecutor.Stages, given.stages)),
+    Layer.merge(given.prices ?? Layer.empty)
   )
 
 /**
@@ -174,7 +188,8 @@ export const layer = (
 
 /**
  * The same with some collaborators in place of the no-ops; their failures and requirements show in the type. A collaborator given here
- * wins inside a run over whatever is in context there.
+ * wins inside a run over whatever is in context there. Prices given here are in the layer, too: limits in dollars of governance and of agents
+ * require them.
  *
  * @since 0.1.0
  * @category layers
@@ -191,7 +206,7 @@ export const layer = (
  */
 export const layerWith = <const L extends Replaceable>(
   options: L & NothingElse<L, "config" | "stages"> & WithStages & { readonly config?: AgentConfig.Options | undefined }
-): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
+): Layer.Layer<SuccessOf<L>, ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
   compose(AgentConfig.layer(options.config), options)
 
 /**
@@ -203,5 +218,8 @@ export const layerWith = <const L extends Replaceable>(
  */
 export const layerConfig = <const L extends Replaceable = {}>(
   options?: (L & NothingElse<L, "stages"> & WithStages) | undefined
-): Layer.Layer<AgentExecutor.AgentExecutor, ErrorOf<L> | ConfigError.ConfigError, LlmClient.LlmClient | ContextOf<L>> =>
-  compose(AgentConfig.layerConfig, { prices: ModelPrices.layer, ...options })
+): Layer.Layer<
+  AgentExecutor.AgentExecutor | CostEstimator,
+  ErrorOf<L> | ConfigError.ConfigError,
+  LlmClient.LlmClient | Exclude<ContextOf<L>, CostEstimator>
+> => compose(AgentConfig.layerConfig, { prices: ModelPrices.layer, ...options })

@@ -13,6 +13,8 @@ import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId } from "../domain/Ids.js"
 import type { ReaderTimeoutError } from "../domain/ReaderTimeout.js"
 import { count } from "../internal/Count.js"
+import type { Only } from "../internal/Only.js"
+import type { ForLimit } from "../llm/CostEstimator.js"
 import * as Strategy from "../strategy/Strategy.js"
 import type { OutputValidationError } from "../strategy/StrategyError.js"
 import type * as Tool from "../tool/Tool.js"
@@ -126,7 +128,8 @@ export const task: typeof CrewTask.make = CrewTask.make
 export const make = <
   const A extends ReadonlyArray<Agent.Any>,
   const T extends ReadonlyArray<CrewTask.Any>,
-  M extends Agent.Any = never
+  M extends Agent.Any = never,
+  const L extends Limits = {}
 >(
   name: string,
   options: {
@@ -136,11 +139,12 @@ export const make = <
     readonly manager?: M | undefined
     readonly failure?: "fail" | "continue" | "skip-dependents" | undefined
     readonly concurrency?: number | undefined
-    readonly limits?: Limits | undefined
+    /** One in dollars requires prices. */
+    readonly limits?: Only<L, Limits> | undefined
   }
 ): Crew<
   Agent.ErrorOf<A[number]> | Agent.ErrorOf<M> | TaskErrorOf<T[number]>,
-  Agent.ServicesOf<A[number]> | Agent.ServicesOf<M> | TaskServicesOf<T[number]>
+  Agent.ServicesOf<A[number]> | Agent.ServicesOf<M> | TaskServicesOf<T[number]> | ForLimit<L, "maxCostUsd">
 > =>
   build(
     {
@@ -229,11 +233,16 @@ export const asAgent = <E, R>(self: Crew<E, R>): Agent.Agent<string, E | Failure
  * @since 0.1.0
  * @category conversions
  */
-export const asTool = <E, R>(
+export const asTool = <E, R, const L extends Agent.RunLimits = {}>(
   self: Crew<E, R>,
-  options?: AgentTool.Options | undefined
-): Tool.Tool<{ readonly message: string }, unknown, never, R | AgentExecutor.AgentExecutor, AgentExecutionError> =>
-  AgentTool.make(asAgent(self), options)
+  options?: (AgentTool.Options & { readonly limits?: Only<L, Agent.RunLimits> | undefined }) | undefined
+): Tool.Tool<
+  { readonly message: string },
+  unknown,
+  never,
+  R | ForLimit<L, "maxCostUsd"> | AgentExecutor.AgentExecutor,
+  AgentExecutionError
+> => AgentTool.make<string, E | Failure, R | AgentExecutor.AgentExecutor, L>(asAgent(self), options)
 
 interface Followed {
   readonly follower: CrewRun.Follower

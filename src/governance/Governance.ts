@@ -13,6 +13,8 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../domain/Ids.js"
 import type { Usage } from "../domain/Usage.js"
+import type { Only } from "../internal/Only.js"
+import type * as CostEstimator from "../llm/CostEstimator.js"
 import * as AuditLog from "./AuditLog.js"
 import * as CostLedger from "./CostLedger.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
@@ -406,6 +408,18 @@ export type ContextOf<L extends Replaceable> = [Given<L, keyof Replaceable>] ext
   ? never
   : Layer.Layer.Context<Given<L, keyof Replaceable>>
 
+/**
+ * What a configuration requires that limits money, in budgets or in quotas of `cost`: prices.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type PricesFor<C> =
+  | CostEstimator.ForLimit<C, "monthlyBudget" | "maxRequestCost">
+  | ([Extract<KindsOf<C>, "cost">] extends [never] ? never : CostEstimator.CostEstimator)
+
+type KindsOf<C> = Extract<C["resourceUnits" & keyof C], ReadonlyArray<{ readonly kind: unknown }>>[number]["kind"]
+
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<L, Known extends string = never> = {
   readonly [K in Exclude<keyof L, keyof Replaceable | Known>]: never
@@ -429,25 +443,24 @@ const compose = (
 
 /**
  * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there are no policies.
+ * Limits of money require prices, which those given to an executor beside it are.
  *
  * @since 0.1.0
  * @category layers
  * @example
  * ```ts
- * import { Agents, Governance } from "effect-lexigram"
+ * import { Agents, Governance, ModelPrices } from "effect-lexigram"
  *
  * const layer = Agents.layerWith({
- *   governance: Governance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 })
+ *   governance: Governance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 }),
+ *   prices: ModelPrices.layer
  * })
  * ```
  */
-export const layer = (
-  config?: GovernanceConfig.Options | undefined
-): Layer.Layer<Governance | GovernanceControl.GovernanceControl, GovernanceConfigurationError> =>
-  compose(GovernanceConfig.make(config), {}) as Layer.Layer<
-    Governance | GovernanceControl.GovernanceControl,
-    GovernanceConfigurationError
-  >
+export const layer = <const C extends GovernanceConfig.Options = {}>(
+  config?: Only<C, GovernanceConfig.Options> | undefined
+): Layer.Layer<Governance | GovernanceControl.GovernanceControl, GovernanceConfigurationError, PricesFor<C>> =>
+  compose(GovernanceConfig.make(config), {})
 
 /**
  * The same with some collaborators in place of those; their failures and requirements show in the type.
@@ -455,21 +468,28 @@ export const layer = (
  * @since 0.1.0
  * @category layers
  */
-export const layerWith = <const L extends Replaceable>(
-  options: L & NothingElse<L, "config"> & { readonly config?: GovernanceConfig.Options | undefined }
+export const layerWith = <
+  const L extends Replaceable & { readonly config?: C | undefined },
+  const C extends GovernanceConfig.Options = {}
+>(
+  options: L & NothingElse<L, "config"> & { readonly config?: Only<C, GovernanceConfig.Options> | undefined }
 ): Layer.Layer<
   Governance | GovernanceControl.GovernanceControl,
   GovernanceConfigurationError | ErrorOf<L>,
-  ContextOf<L>
+  ContextOf<L> | PricesFor<C>
 > => compose(GovernanceConfig.make(options.config), options)
 
 /**
- * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`.
+ * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Where that limits money and no prices are
+ * provided to this layer, it fails with `GovernanceConfigurationError`.
  *
  * @since 0.1.0
  * @category layers
  */
 export const layerConfig = <const L extends Replaceable = {}>(
   options?: (L & NothingElse<L>) | undefined
-): Layer.Layer<Governance | GovernanceControl.GovernanceControl, ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
-  compose(GovernanceConfig.config, options ?? {})
+): Layer.Layer<
+  Governance | GovernanceControl.GovernanceControl,
+  ConfigError.ConfigError | GovernanceConfigurationError | ErrorOf<L>,
+  ContextOf<L>
+> => compose(Effect.tap(GovernanceConfig.config, GovernanceConfig.requirePrices), options ?? {})

@@ -13,6 +13,7 @@ import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import * as Glob from "../internal/Glob.js"
+import { CostEstimator } from "../llm/CostEstimator.js"
 import { GovernanceConfigurationError } from "./GovernanceError.js"
 import * as QuotaUnits from "./QuotaUnits.js"
 import { UnitKind } from "./ResourceQuotas.js"
@@ -234,6 +235,33 @@ export const make = (options?: Options | undefined): Either.Either<GovernanceCon
         message: `Governance cannot be built: ${issues.map(({ field, message }) => `${field} ${message}`).join("; ")}`,
         hint: `Fields: ${Object.keys(defaults).join(", ")}`
       })
+  )
+
+/**
+ * Whether a configuration limits dollars, in budgets or in quotas.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const limitsMoney = ({ maxRequestCost, monthlyBudget, resourceUnits }: GovernanceConfig): boolean =>
+  monthlyBudget !== undefined || maxRequestCost !== undefined || resourceUnits.some(({ kind }) => kind === "cost")
+
+/**
+ * Fails where money is limited and no prices are in context: every model would be refused.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const requirePrices = (config: GovernanceConfig): Effect.Effect<void, GovernanceConfigurationError> =>
+  Effect.flatMap(Effect.context<never>(), (context) =>
+    !config.enabled || !limitsMoney(config) || context.unsafeMap.has(CostEstimator.key)
+      ? Effect.void
+      : Effect.fail(
+          new GovernanceConfigurationError({
+            message: "Governance limits money, and there are no prices",
+            hint: "Provide ModelPrices.layer or CostEstimator.layerPrices to its layer (`prices` of Agents.layerConfig), or limit tokens"
+          })
+        )
   )
 
 const variableOf = EnvironmentFields.variableOf(ENV_PREFIX)

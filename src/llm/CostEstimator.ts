@@ -64,6 +64,19 @@ export class CostEstimator extends Ambient.Reference<CostEstimator>()("effect-le
   defaultValue: (): Service => ({ estimate: () => undefined })
 }) {}
 
+/**
+ * What options require that may limit money: prices, where one of these fields is given; `never` where none is. A limit without prices
+ * would refuse every model.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ForLimit<Options, Fields extends string> = [Extract<Options[Fields & keyof Options], number>] extends [
+  never
+]
+  ? never
+  : CostEstimator
+
 const MILLION = 1_000_000
 
 const isCount = (tokens: number | undefined): tokens is number => tokens !== undefined && tokens >= 0 && tokens < 1 / 0
@@ -165,5 +178,5 @@ export const maxCost = (
  * @since 0.1.0
  * @category layers
  */
-export const layerPrices = (prices: { readonly [model: string]: Price }): Layer.Layer<never> =>
-  Layer.succeed(CostEstimator, fromPrices(prices)) as Layer.Layer<never>
+export const layerPrices = (prices: { readonly [model: string]: Price }): Layer.Layer<CostEstimator> =>
+  Layer.succeed(CostEstimator, fromPrices(prices))

@@ -286,11 +286,11 @@ export const make = (options?: Options | undefined): Effect.Effect<CostEstimator
  * @since 0.1.0
  * @category layers
  */
-export const layer: Layer.Layer<never> = Layer.effect(
+export const layer: Layer.Layer<CostEstimator.CostEstimator> = Layer.effect(
   CostEstimator.CostEstimator,
   // Nothing is configured that could be wrong.
   Effect.orDie(make())
-) as Layer.Layer<never>
+)
 
 /**
  * The published prices, with prices of your own on top.
@@ -298,5 +298,5 @@ export const layer: Layer.Layer<never> = Layer.effect(
  * @since 0.1.0
  * @category layers
  */
-export const layerWith = (options: Options): Layer.Layer<never, LlmConfigurationError> =>
-  Layer.effect(CostEstimator.CostEstimator, make(options)) as Layer.Layer<never, LlmConfigurationError>
+export const layerWith = (options: Options): Layer.Layer<CostEstimator.CostEstimator, LlmConfigurationError> =>
+  Layer.effect(CostEstimator.CostEstimator, make(options))

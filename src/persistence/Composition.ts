@@ -18,6 +18,7 @@ import * as RateLimitStore from "../governance/RateLimitStore.js"
 import * as Checkpointer from "../graph/Checkpointer.js"
 import * as CacheBackend from "../llm/CacheBackend.js"
 import type * as Embedder from "../llm/Embedder.js"
+import * as ModelPrices from "../llm/ModelPrices.js"
 import * as FactStore from "../memory/FactStore.js"
 import * as LastConsolidation from "../memory/LastConsolidation.js"
 import * as Memory from "../memory/Memory.js"
@@ -144,7 +145,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     audit: same(AuditLog.AuditLog),
     policies: given.policies,
     quotas: given.quotas
-  })
+  }).pipe(Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layer : Layer.empty)))
   const stores = Layer.merge(
     backend.facts(defaultBackend) ?? FactStore.layerMemory(),
     backend.sessions(configured.sessions.backend) ?? SessionStore.layerMemory

@@ -12,8 +12,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as AgentConfig from "../agent/AgentConfig.js"
+import type * as Governance from "../governance/Governance.js"
 import * as GovernanceConfig from "../governance/GovernanceConfig.js"
 import type { GovernanceConfigurationError } from "../governance/GovernanceError.js"
+import type * as CostEstimator from "../llm/CostEstimator.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import type * as ModelRouter from "../llm/ModelRouter.js"
 import * as Memory from "../memory/Memory.js"
@@ -102,9 +104,11 @@ export type ErrorOf<L extends Replaceable> = [Given<L>] extends [never] ? never 
  * @since 0.1.0
  * @category models
  */
-export type ContextOf<L extends Replaceable> = [Given<L>] extends [never]
-  ? never
-  : Exclude<Layer.Layer.Context<Given<L>>, Inside>
+export type ContextOf<L extends Replaceable> =
+  | ([Given<L>] extends [never] ? never : Exclude<Layer.Layer.Context<Given<L>>, Inside>)
+  | ([Extract<L["prices" & keyof L], Layer.Layer<any, any, any>>] extends [never]
+      ? Governance.PricesFor<NonNullable<L["governance" & keyof L]>>
+      : never)
 
 /** A name that is misspelt would be passed over in silence. */
 type NothingElse<L, Known extends string> = {
@@ -126,6 +130,18 @@ export type ConfigurationFailure = MemorySystemError | SessionConfigurationError
  * @category models
  */
 export type Out = Lexigram | Composition.Composed | Composition.Ports
+
+/**
+ * The prices that a system was given: limits in dollars of agents require them.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type PricesOf<L extends Replaceable> = [Extract<L["prices" & keyof L], Layer.Layer<any, any, any>>] extends [
+  never
+]
+  ? never
+  : CostEstimator.CostEstimator
 
 /**
  * The parts as code configures them.
@@ -193,7 +209,7 @@ const system = (
   parts: Effect.Effect<Composition.Configured, any>,
   backend: Composition.Backend,
   given: Replaceable
-): Of<Out> =>
+): Of<any> =>
   Layer.unwrapEffect(
     Effect.map(parts, (parts) => told(name).pipe(Layer.provideMerge(Composition.compose(backend, parts, given))))
   )
@@ -203,7 +219,7 @@ const sql = (
   parts: Effect.Effect<Composition.Configured, any>,
   databases: SqlPorts.Databases,
   given: Replaceable
-): Of<Out | OwnerData.OwnerData | SqlClient.SqlClient> =>
+): Of<any> =>
   OwnerData.layer.pipe(
     Layer.provideMerge(system(name, parts, SqlPorts.make(databases, given), given)),
     Layer.provideMerge(SqlPorts.clients(databases))
@@ -224,7 +240,7 @@ const inMemory: Composition.Backend = {
  */
 export const layerMemory = <const L extends Replaceable & Settings = {}>(
   options?: (L & NothingElse<L, never>) | undefined
-): Layer.Layer<Out, ConfigurationFailure | ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
+): Layer.Layer<Out | PricesOf<L>, ConfigurationFailure | ErrorOf<L>, LlmClient.LlmClient | ContextOf<L>> =>
   system("memory", configured(options ?? {}, { memory: "in_memory", sessions: "in_memory" }), inMemory, options ?? {})
 
 /**
@@ -297,7 +313,7 @@ const redisOf = (options: RedisClient.Options | undefined) =>
 export const layerSqlite = <const L extends Replaceable & Settings & SqliteSettings>(
   options: L & NothingElse<L, keyof SqliteSettings>
 ): Layer.Layer<
-  Out | OwnerData.OwnerData | SqlClient.SqlClient | SqliteClient.SqliteClient,
+  Out | PricesOf<L> | OwnerData.OwnerData | SqlClient.SqlClient | SqliteClient.SqliteClient,
   ConfigurationFailure | DatabaseFailure | ErrorOf<L>,
   LlmClient.LlmClient | ContextOf<L>
 > =>
@@ -321,7 +337,7 @@ export const layerSqlite = <const L extends Replaceable & Settings & SqliteSetti
 export const layerPostgres = <const L extends Replaceable & Settings & PostgresSettings>(
   options: L & NothingElse<L, keyof PostgresSettings>
 ): Layer.Layer<
-  Out | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient,
+  Out | PricesOf<L> | OwnerData.OwnerData | SqlClient.SqlClient | PostgresClient.PostgresClient,
   ConfigurationFailure | DatabaseFailure | ErrorOf<L>,
   LlmClient.LlmClient | ContextOf<L>
 > =>
@@ -368,7 +384,7 @@ const named = Effect.gen(function* () {
 export const layerConfig = <const L extends Replaceable = {}>(
   options?: (L & { readonly [K in Exclude<keyof L, keyof Replaceable>]: never }) | undefined
 ): Layer.Layer<
-  Out,
+  Out | CostEstimator.CostEstimator,
   ConfigurationFailure | DatabaseFailure | ConfigError.ConfigError | ErrorOf<L>,
   LlmClient.LlmClient | ContextOf<L>
 > =>

@@ -17,8 +17,9 @@ import { type AgentEvent, type Body, errorInfo } from "../domain/AgentEvent.js"
 import * as CanonicalJson from "../internal/CanonicalJson.js"
 import { count } from "../internal/Count.js"
 import * as Deadline from "../internal/Deadline.js"
+import type { Only } from "../internal/Only.js"
 import * as CallGate from "../llm/CallGate.js"
-import { CostEstimator } from "../llm/CostEstimator.js"
+import { CostEstimator, type ForLimit } from "../llm/CostEstimator.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
 import * as TokenCounter from "../llm/TokenCounter.js"
 import * as Run from "../observability/Run.js"
@@ -174,14 +175,20 @@ const refusedBy = (strategyName: string, refusal: StrategyBudget.Refusal): Strat
  * answer, and where there is no room for any the run fails with `StrategyBudgetError`. A call that was cut off (interrupted, out of time,
  * broken midway) costs its input and what was streamed, or what the provider said; one that was refused or never sent costs nothing.
  *
- * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does.
+ * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does. A budget in dollars
+ * requires prices.
  *
  * @since 0.1.0
  * @category combinators
  */
 export const withBudget: {
-  (options: BudgetOptions): <E, R>(strategy: Strategy<E, R>) => Strategy<E | StrategyBudgetError, R>
-  <E, R>(strategy: Strategy<E, R>, options: BudgetOptions): Strategy<E | StrategyBudgetError, R>
+  <const B extends BudgetOptions>(
+    options: Only<B, BudgetOptions>
+  ): <E, R>(strategy: Strategy<E, R>) => Strategy<E | StrategyBudgetError, R | ForLimit<B, "maxCostUsd">>
+  <E, R, const B extends BudgetOptions>(
+    strategy: Strategy<E, R>,
+    options: Only<B, BudgetOptions>
+  ): Strategy<E | StrategyBudgetError, R | ForLimit<B, "maxCostUsd">>
 } = dual(2, (strategy: Any, options: BudgetOptions): Strategy<any, any> => {
   const { maxCostUsd, maxModelCalls, maxTokens } = options
   const timeout = options.timeout === undefined ? Number.POSITIVE_INFINITY : Duration.toMillis(options.timeout)

@@ -7,10 +7,12 @@ import type * as Stream from "effect/Stream"
 import { expectTypeOf, test } from "vitest"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
+import * as AgentTool from "../../src/agent/AgentTool.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import type { AgentResponse } from "../../src/domain/AgentResponse.js"
 import type { ReaderTimeoutError } from "../../src/domain/ReaderTimeout.js"
 import * as Guard from "../../src/guard/Guard.js"
+import type { CostEstimator } from "../../src/llm/CostEstimator.js"
 import * as Strategy from "../../src/strategy/Strategy.js"
 import type { OutputValidationError } from "../../src/strategy/StrategyError.js"
 import * as Tool from "../../src/tool/Tool.js"
@@ -141,4 +143,23 @@ test("a schema that requires services is refused", () => {
   })
   // @ts-expect-error outputs are decoded without services
   Agent.make("a", { output: effectful })
+})
+
+test("a limit in dollars requires prices", () => {
+  const dear = { maxCostUsd: 1 }
+  expectTypeOf(Agent.make("a", { limits: dear })).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
+  expectTypeOf(Agent.make("a", { limits: { maxTokens: 1 } })).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withLimits(dear))).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
+  const limited = () => AgentTool.make(Agent.make("a"), { limits: dear })
+  expectTypeOf<Tool.ServicesOf<ReturnType<typeof limited>>>().toEqualTypeOf<
+    CostEstimator | AgentExecutor.AgentExecutor
+  >()
+  const plain = () => AgentTool.make(Agent.make("a"), { timeout: "1 second" })
+  expectTypeOf<Tool.ServicesOf<ReturnType<typeof plain>>>().toEqualTypeOf<AgentExecutor.AgentExecutor>()
+  // @ts-expect-error misspelt
+  Agent.make("a", { limits: { maxTokens: 1, maxCostUSD: 1 } })
+  // @ts-expect-error misspelt
+  Agent.withLimits({ maxTokens: 1, maxCostUSD: 1 })
+  // @ts-expect-error misspelt
+  AgentTool.make(Agent.make("a"), { limits: { maxTokens: 1, maxCostUSD: 1 } })
 })

@@ -460,15 +460,16 @@ describe("Agent limits", () => {
     Effect.gen(function* () {
       const prices = CostEstimator.layerPrices({ "test-model": { input: 1000, output: 1000 } })
       const usage = { inputTokens: 300, outputTokens: 100, totalTokens: 400 }
-      const run = (options: Parameters<typeof Runs.layer>[1]) =>
+      const run = (prices: Layer.Layer<CostEstimator.CostEstimator>) =>
         AgentExecutor.run(Agent.make("a", { tools: [echo], limits: { maxCostUsd: 1 } }), "hi").pipe(
-          Effect.provide(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], options))
+          Effect.provide(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], { prices })),
+          Effect.provide(prices)
         )
-      const error = limited(yield* Effect.flip(run({ prices })))
+      const error = limited(yield* Effect.flip(run(prices)))
       assert.deepInclude(error, { limitType: "cost", limit: 1 })
       assert.closeTo(error.used, 0.8, 1e-9)
       assert.closeTo(error.partial?.costUsd ?? 0, 0.8, 1e-9)
-      const unknown = limited(yield* Effect.flip(run({})))
+      const unknown = limited(yield* Effect.flip(run(CostEstimator.layerPrices({}))))
       assert.include(unknown.message, "price of test-model is not known")
       assert.strictEqual(unknown.partial?.modelCalls, 0)
     })

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type * as ConfigError from "effect/ConfigError"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,11 +10,15 @@ import * as Agent from "../../src/agent/Agent.js"
 import type * as AgentConfig from "../../src/agent/AgentConfig.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
+import * as Governance from "../../src/governance/Governance.js"
+import type { GovernanceConfigurationError } from "../../src/governance/GovernanceError.js"
 import * as Guard from "../../src/guard/Guard.js"
 import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import * as JudgeGuard from "../../src/guard/JudgeGuard.js"
 import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { LlmConfigurationError } from "../../src/llm/LlmError.js"
+import * as ModelPrices from "../../src/llm/ModelPrices.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
@@ -52,7 +57,7 @@ test("the plain executor needs a model and cannot fail to be built", () => {
     Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
   >()
   expectTypeOf(Agents.layerConfig()).toEqualTypeOf<
-    Layer.Layer<AgentExecutor.AgentExecutor, ConfigError.ConfigError, LlmClient.LlmClient>
+    Layer.Layer<AgentExecutor.AgentExecutor | CostEstimator.CostEstimator, ConfigError.ConfigError, LlmClient.LlmClient>
   >()
 })
 
@@ -107,9 +112,64 @@ test("what given layers fail with and require shows in the executor's layer", ()
     Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
   >()
   expectTypeOf(Agents.layerConfig({ memory })).toEqualTypeOf<
-    Layer.Layer<AgentExecutor.AgentExecutor, NoRedis | ConfigError.ConfigError, LlmClient.LlmClient | Redis>
+    Layer.Layer<
+      AgentExecutor.AgentExecutor | CostEstimator.CostEstimator,
+      NoRedis | ConfigError.ConfigError,
+      LlmClient.LlmClient | Redis
+    >
   >()
 })
+
+test("limits of money require prices, which an executor is given or that are in context", () => {
+  const governance = Governance.layer({ monthlyBudget: 100 })
+  const prices = ModelPrices.layerWith({})
+  expectTypeOf(Agents.layerWith({ governance })).toEqualTypeOf<
+    Layer.Layer<
+      AgentExecutor.AgentExecutor,
+      GovernanceConfigurationError,
+      LlmClient.LlmClient | CostEstimator.CostEstimator
+    >
+  >()
+  expectTypeOf(Agents.layerWith({ governance, prices })).toEqualTypeOf<
+    Layer.Layer<
+      AgentExecutor.AgentExecutor | CostEstimator.CostEstimator,
+      GovernanceConfigurationError | LlmConfigurationError,
+      LlmClient.LlmClient
+    >
+  >()
+  expectTypeOf(Agents.layerConfig({ governance })).toEqualTypeOf<
+    Layer.Layer<
+      AgentExecutor.AgentExecutor | CostEstimator.CostEstimator,
+      GovernanceConfigurationError | ConfigError.ConfigError,
+      LlmClient.LlmClient
+    >
+  >()
+  const model = TestModel.layer([])
+  const dear = AgentExecutor.run(Agent.make("a", { limits: { maxCostUsd: 1 } }), "hi")
+  const priced = Agents.layerWith({ prices }).pipe(Layer.provide(model))
+  expectTypeOf(Effect.provide(dear, priced)).toMatchTypeOf<Effect.Effect<unknown, unknown, never>>()
+  const unpriced = Agents.layerWith({}).pipe(Layer.provide(model))
+  // @ts-expect-error there are no prices
+  expectTypeOf(() => Effect.runPromise(Effect.provide(dear, unpriced))).toBeFunction()
+})
+
+it.effect(
+  "limits of money from the environment need prices: the layer fails without, and has the published ones in an executor",
+  () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(Governance.layerConfig())))
+      assert.strictEqual(error._tag, "GovernanceConfigurationError")
+      if (error._tag === "GovernanceConfigurationError") assert.include(error.hint, "ModelPrices.layer")
+      const prices = CostEstimator.layerPrices({ "test-model": { input: 1_000_000, output: 1_000_000 } })
+      yield* Effect.scoped(Layer.build(Governance.layerConfig().pipe(Layer.provide(prices))))
+      for (const layer of [
+        Agents.layerConfig({ governance: Governance.layerConfig(), prices }),
+        Agents.layerConfig({ governance: Governance.layerConfig() })
+      ]) {
+        yield* Effect.scoped(Layer.build(Layer.provide(layer, TestModel.layer([]))))
+      }
+    }).pipe(Effect.withConfigProvider(ConfigProvider.fromMap(new Map([["LEX_AI_GOVERNANCE__MONTHLY_BUDGET", "100"]]))))
+)
 
 test("misspelt collaborators and fields of the configuration are refused", () => {
   // @ts-expect-error there is no such collaborator

@@ -46,7 +46,9 @@ const make = (
     readonly llmTimeout?: "5 seconds" | undefined
     readonly audit?: Layer.Layer<AuditLog.AuditLog> | undefined
   } = {}
-): Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient> => {
+): Layer.Layer<
+  AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient | CostEstimator.CostEstimator
+> => {
   const governance = Governance.layerWith({
     config: { monthlyBudget: 1_000_000, ...options.config },
     ledger: Layer.succeed(CostLedger.CostLedger, options.ledger ?? ledger()),
@@ -61,7 +63,9 @@ const make = (
     Layer.provideMerge(governance),
     Layer.provide(options.client ?? Layer.empty),
     Layer.provideMerge(TestModel.layer(script))
-  ) as Layer.Layer<AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient>
+  ) as Layer.Layer<
+    AgentExecutor.AgentExecutor | Governance.Governance | LlmClient.LlmClient | CostEstimator.CostEstimator
+  >
 }
 
 const agent = Agent.make("clerk", { settings: { maxTokens: 50 } })

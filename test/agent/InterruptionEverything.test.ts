@@ -103,7 +103,7 @@ const make = () => {
   const governance = Governance.layerWith({
     config: { monthlyBudget: 1000, maxRequestCost: 100, maxTokensPerRequest: 100_000, rpmLimit: 1000, tpmLimit: 1e9 },
     ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
-  })
+  }).pipe(Layer.provide(prices))
   // Waits in every hook, changes what filters see: each is a place to be interrupted at.
   const hooks = Layer.provideMerge(
     Layer.scopedDiscard(

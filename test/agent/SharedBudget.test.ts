@@ -47,7 +47,7 @@ const given = (config: GovernanceConfig.Options, script: Parameters<typeof TestM
     const governance = Governance.layerWith({
       config,
       ledger: Layer.succeed(CostLedger.CostLedger, ledger.service)
-    })
+    }).pipe(Layer.provide(prices))
     return { ledger, layer: Layer.merge(Runs.layer(script, { governance, prices }), governance) }
   })
 

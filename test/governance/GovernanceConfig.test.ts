@@ -141,7 +141,8 @@ const rows: Row = {
         const spend = Effect.flatMap(Governance.Governance, (governance) =>
           Effect.replicateEffect(governance.trackCost({ cost: 1, usage: {}, userId }), 5)
         )
-        yield* Effect.provide(spend, Governance.layerWith({ audit, config: { ...config, monthlyBudget: 4 } }))
+        const governance = Governance.layerWith({ audit, config: { ...config, monthlyBudget: 4 } })
+        yield* Effect.provide(spend, Layer.provide(governance, CostEstimator.layerPrices({})))
         return told
       }).pipe(Effect.orDie),
     [0.5, [2]],

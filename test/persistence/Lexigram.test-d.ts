@@ -2,6 +2,7 @@ import type * as SqlClient from "@effect/sql/SqlClient"
 import { describe, expectTypeOf, it } from "@effect/vitest"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Layer from "effect/Layer"
+import * as CostEstimator from "../../src/llm/CostEstimator.js"
 import type { LlmClient } from "../../src/llm/LlmClient.js"
 import type { StorageError } from "../../src/memory/MemoryError.js"
 import * as Lexigram from "../../src/persistence/Lexigram.js"
@@ -30,7 +31,7 @@ describe("Lexigram", () => {
     >()
     expectTypeOf(Lexigram.layerConfig()).toEqualTypeOf<
       Layer.Layer<
-        Lexigram.Out,
+        Lexigram.Out | CostEstimator.CostEstimator,
         Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure | ConfigError.ConfigError,
         LlmClient
       >
@@ -47,6 +48,16 @@ describe("Lexigram", () => {
     >()
     expectTypeOf(Lexigram.layerSqlite({ file: "agents.db", approvals: PendingApprovals.layer() })).toEqualTypeOf<
       Layer.Layer<InSqlite, Lexigram.ConfigurationFailure | Lexigram.DatabaseFailure, LlmClient>
+    >()
+  })
+
+  it("requires prices where money is limited, unless it is given some", () => {
+    const governance = { monthlyBudget: 100 }
+    expectTypeOf(Lexigram.layerMemory({ governance })).toEqualTypeOf<
+      Layer.Layer<Lexigram.Out, Lexigram.ConfigurationFailure, LlmClient | CostEstimator.CostEstimator>
+    >()
+    expectTypeOf(Lexigram.layerMemory({ governance, prices: CostEstimator.layerPrices({}) })).toEqualTypeOf<
+      Layer.Layer<Lexigram.Out | CostEstimator.CostEstimator, Lexigram.ConfigurationFailure, LlmClient>
     >()
   })
 

@@ -4,6 +4,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
+import { CostEstimator } from "../../src/llm/CostEstimator.js"
 import type * as LlmClient from "../../src/llm/LlmClient.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as Run from "../../src/observability/Run.js"
@@ -53,9 +54,9 @@ export interface Ran<E> {
   readonly of: <Tag extends AgentEvent["_tag"]>(tag: Tag) => ReadonlyArray<Extract<AgentEvent, { readonly _tag: Tag }>>
 }
 
-/** The program of a strategy in a run of its own. */
+/** The program of a strategy in a run of its own, with the prices in context. */
 export const run = <E>(
-  strategy: Strategy.Strategy<E, never>,
+  strategy: Strategy.Strategy<E, CostEstimator>,
   script: Script,
   setup: Setup = {}
 ): Effect.Effect<Ran<E | Strategy.StrategyBaseError>> =>
@@ -70,7 +71,12 @@ export const run = <E>(
       telemetry: { tracing: false, metrics: false, content: false, ...setup.telemetry }
     })
     const given = yield* task(setup)
-    const exit = yield* Effect.exit(Effect.provideService(strategy.program(given), Run.Run, current))
+    const prices = yield* CostEstimator
+    const exit = yield* Effect.exit(
+      strategy
+        .program(given)
+        .pipe(Effect.provideService(Run.Run, current), Effect.provideService(CostEstimator, prices))
+    )
     const observer = yield* TestModel.TestModel
     return {
       exit,

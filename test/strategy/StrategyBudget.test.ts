@@ -292,6 +292,7 @@ describe("withBudget", () => {
               .program(given)
               .pipe(
                 Effect.provideService(LlmClient.LlmClient, client),
+                Effect.provideService(CostEstimator, prices),
                 Effect.provideService(TokenCounter.TokenCounter, hundred),
                 Effect.provide(Strategies.layer([]))
               )

@@ -3,6 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { pipe } from "effect/Function"
 import { expectTypeOf } from "vitest"
+import type { CostEstimator } from "../../src/llm/CostEstimator.js"
 import * as Adaptive from "../../src/strategy/Adaptive.js"
 import type * as Strategy from "../../src/strategy/Strategy.js"
 import * as Combinators from "../../src/strategy/StrategyCombinators.js"
@@ -51,8 +52,20 @@ expectTypeOf(Combinators.withBudget(first, { maxTokens: 1 })).toEqualTypeOf<
 expectTypeOf(pipe(plain, Combinators.withBudget({ timeout: "1 second" }))).toEqualTypeOf<
   Strategy.Strategy<StrategyBudgetError>
 >()
+// A budget in dollars requires prices.
+expectTypeOf(Combinators.withBudget(first, { maxCostUsd: 1 })).toEqualTypeOf<
+  Strategy.Strategy<Down | Lost | StrategyBudgetError, Planner | CostEstimator>
+>()
+expectTypeOf(pipe(plain, Combinators.withBudget({ maxCostUsd: 1 }))).toEqualTypeOf<
+  Strategy.Strategy<StrategyBudgetError, CostEstimator>
+>()
+expectTypeOf(Combinators.withBudget(plain, {} as Combinators.BudgetOptions)).toEqualTypeOf<
+  Strategy.Strategy<StrategyBudgetError, CostEstimator>
+>()
 // @ts-expect-error an option that does not exist
 Combinators.withBudget(plain, { maxCalls: 1 })
+// @ts-expect-error an option that does not exist
+Combinators.withBudget(plain, { maxTokens: 1, maxCalls: 1 })
 
 // A budget within a fallback is made good by it.
 expectTypeOf(
