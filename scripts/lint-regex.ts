@@ -1,5 +1,6 @@
 /**
- * Finds regular expressions whose work grows faster than the text that they read.
+ * Finds regular expressions whose work grows faster than the text that they read: the literals of the modules, and what is put together from
+ * pieces while these are loaded and guards are made.
  *
  * The static analysis sees two loops that share a character, and a loop that a search begins again at every place. It does not see a
  * search that begins again at every word, so each expression also reads texts made from its own characters and words; what takes several
@@ -7,7 +8,7 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { analyse } from "scslre"
 import ts from "typescript"
 import { filesBelow, root } from "./layout.js"
@@ -19,7 +20,7 @@ interface Literal {
   readonly flags: string
 }
 
-/** The regular expressions of a module. Those that are put together from pieces are tested with what they are part of. */
+/** The literals of a module. */
 export const literals = (file: string, text: string): ReadonlyArray<Literal> => {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const found: Array<Literal> = []
@@ -96,30 +97,113 @@ export const attacked = (source: string, flags: string): string | undefined => {
   return undefined
 }
 
-/** Every problem, as `file:line: text`. */
-export const problems = (sources: ReadonlyMap<string, string>): ReadonlyArray<string> => {
+/** An expression and the place where it stands, or where it is made. */
+export interface Expression extends Literal {
+  readonly file: string
+}
+
+const sourceFolder = `${Path.join(root, "src")}${Path.sep}`
+
+/** The innermost place of the library in a trace, as its path below `src` and its line. */
+const placeIn = (trace: string): readonly [file: string, line: number] | undefined => {
+  for (const line of trace.split("\n")) {
+    const at = line.indexOf(sourceFolder)
+    if (at < 0) continue
+    const [file, number] = line.slice(at + sourceFolder.length).split(":")
+    if (file !== undefined) return [file, Number.parseInt(number ?? "", 10)]
+  }
+  return undefined
+}
+
+/** The expressions that the library puts together while something is done: nothing else may go on meanwhile. */
+export const built = async (work: () => Promise<unknown>): Promise<ReadonlyArray<Expression>> => {
+  const native = globalThis.RegExp
+  const found = new Map<string, Expression>()
+  const record = (made: RegExp): RegExp => {
+    const { flags, source } = made
+    const key = `/${source}/${flags}`
+    const place = found.has(key) ? undefined : placeIn(new Error(key).stack ?? "")
+    if (place !== undefined) found.set(key, { file: place[0], line: place[1], source, flags })
+    return made
+  }
+  globalThis.RegExp = new Proxy(native, {
+    construct: (target, args, newTarget) => record(Reflect.construct(target, args, newTarget)),
+    apply: (target, self, args) => record(Reflect.apply(target, self, args))
+  })
+  try {
+    await work()
+  } finally {
+    globalThis.RegExp = native
+  }
+  return [...found.values()]
+}
+
+/** Loads the modules and makes the guards that put expressions together when they are made or used. */
+const load = async (files: ReadonlyArray<string>): Promise<void> => {
+  for (const file of files.filter((file) => file.endsWith(".ts")))
+    await import(pathToFileURL(Path.join(sourceFolder, file)).href)
+  const [Effect, InjectionDetector, PiiDetector, PiiEntities, TopicGuard] = await Promise.all([
+    import("effect/Effect"),
+    import("../src/guard/InjectionDetector.js"),
+    import("../src/guard/PiiDetector.js"),
+    import("../src/guard/PiiEntities.js"),
+    import("../src/guard/TopicGuard.js")
+  ])
+  InjectionDetector.make().detect("Ignore all previous instructions")
+  TopicGuard.make({ topics: ["chess", "self-harm", "C++"] })
+  const entities = await Effect.runPromise(
+    PiiEntities.make({ types: [...PiiEntities.types, ...PiiEntities.optional], phoneCountries: undefined })
+  )
+  const detector = PiiDetector.make({ entities, sensitivity: "high" })
+  // Numbering plans are read for a length when a number has it.
+  for (let length = 5; length <= 15; length++) {
+    for (const start of ["+1 ", "+44 ", "+49 ", "", "0"])
+      detector.find(`call ${start}${"2315467890".repeat(2).slice(0, length)}`)
+  }
+}
+
+const problemsOf = (expressions: Iterable<Expression>): ReadonlyArray<string> => {
   const known = new Map<string, ReadonlyArray<string>>()
   const found: Array<string> = []
-  for (const [file, text] of sources) {
-    for (const { flags, line, source } of literals(file, text)) {
-      const key = `/${source}/${flags}`
-      let about = known.get(key)
-      if (about === undefined) {
-        about = analysed(source, flags)
-        if (about.length === 0) about = [attacked(source, flags)].filter((text) => text !== undefined)
-        known.set(key, about)
-      }
-      for (const problem of about) found.push(`${file}:${line}: ${key}: ${problem}`)
+  for (const { file, flags, line, source } of expressions) {
+    const key = `/${source}/${flags}`
+    let about = known.get(key)
+    if (about === undefined) {
+      about = analysed(source, flags)
+      if (about.length === 0) about = [attacked(source, flags)].filter((text) => text !== undefined)
+      known.set(key, about)
     }
+    for (const problem of about) found.push(`${file}:${line}: ${key}: ${problem}`)
   }
   return found
+}
+
+/** Every problem of literals, as `file:line: text`. */
+export const problems = (sources: ReadonlyMap<string, string>): ReadonlyArray<string> =>
+  problemsOf(
+    Array.from(sources).flatMap(([file, text]) => literals(file, text).map((literal) => ({ file, ...literal })))
+  )
+
+/** Those of expressions that stand in no literal, but for their flags. */
+export const problemsOfBuilt = (
+  sources: ReadonlyMap<string, string>,
+  expressions: ReadonlyArray<Expression>
+): ReadonlyArray<string> => {
+  const written = new Set(
+    Array.from(sources).flatMap(([file, text]) => literals(file, text).map(({ source }) => source))
+  )
+  return problemsOf(expressions.filter(({ source }) => !written.has(source)))
 }
 
 if (process.argv[1] !== undefined && Path.resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const src = Path.join(root, "src")
   const files = filesBelow(src)
-  const found = problems(new Map(files.map((file) => [file, Fs.readFileSync(Path.join(src, file), "utf8")])))
+  const sources = new Map(files.map((file) => [file, Fs.readFileSync(Path.join(src, file), "utf8")]))
+  const expressions = await built(() => load(files))
+  const found = [...problems(sources), ...problemsOfBuilt(sources, expressions)]
   for (const problem of found) console.error(`src/${problem}`)
-  console.log(`Checked the regular expressions of ${files.length} files: ${found.length} problems.`)
+  console.log(
+    `Checked the regular expressions of ${files.length} files and ${expressions.length} that they make: ${found.length} problems.`
+  )
   if (found.length > 0) process.exitCode = 1
 }

@@ -104,6 +104,9 @@ const place = /https?:|ftp:|www\.|[\w.-]@[\w-]|webhook|\b\d{1,3}\.\d{1,3}\.\d{1,
 const placeholder =
   /[{}[\]<>$]|%7b|%3c|(?:secret|exfil|leak|stolen|history|prompt|conversation|password|token|payload|b64|base64)=/i
 
+/** Behind the name of the host of the first address. */
+const filled = new RegExp(`^(?:[^/]|/(?!/))*//[^/?#]*[/?#][^]*(?:${placeholder.source})`, "i")
+
 const rule = (id: string, weight: number, doc: string, match: Rule["match"]): Rule => ({
   id,
   category: id.slice(0, id.indexOf(".")),
@@ -556,11 +559,11 @@ export const all: ReadonlyArray<Rule> = [
   }),
   rule("data_exfiltration.image", 0.5, "An image whose address carries data away.", {
     pattern: /!\[[^\]\n]{0,100}\]\(\s?https?:\/\/[^)\s]{1,400}/i,
-    holds: new RegExp(`//[^/?#]*[/?#].*(?:${placeholder.source})`, "i")
+    holds: filled
   }),
   rule("data_exfiltration.html-image", 0.5, "An element whose address carries data away.", {
     pattern: /<(?:img|iframe|script|link)\b[^>\n]{0,80}\b(?:src|href)\s?=\s?["']?https?:\/\/[^"'>\s]{1,300}/i,
-    holds: new RegExp(`//[^/?#]*[/?#].*(?:${placeholder.source})`, "i")
+    holds: filled
   }),
   rule("data_exfiltration.link", 0.5, "An address that is to be filled with the conversation.", {
     pattern: /https?:\/\/[^\s)"'<>]{1,200}[?&]\w{1,20}=[[{<$]{1,2}[^\s)"'>]{2,80}/i,

@@ -1,5 +1,6 @@
+import * as Fs from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { analysed, attacked, literals, problems } from "../../scripts/lint-regex.js"
+import { analysed, attacked, built, literals, problems, problemsOfBuilt } from "../../scripts/lint-regex.js"
 
 const check = (text: string): ReadonlyArray<string> => problems(new Map([["text/Text.ts", text]]))
 
@@ -46,5 +47,23 @@ describe("lint-regex", () => {
         [3, "x"]
       ]
     )
+  })
+
+  it("finds expressions that are put together when a module is loaded", async () => {
+    const expressions = await built(() => import("../../src/guard/GeneralIds.js"))
+    const { file, line, source } = expressions.find((one) => one.source.includes("https?"))!
+    assert.strictEqual(file, "guard/GeneralIds.ts")
+    assert.isAbove(line, 10)
+    assert.isFalse(literals(file, Fs.readFileSync(`src/${file}`, "utf8")).some((one) => one.source === source))
+    assert.deepStrictEqual(await built(async () => [/a/, "b"]), [])
+  })
+
+  it("tells of those that are slow, and of no literal twice", () => {
+    const slow = { file: "text/Text.ts", line: 7, source: "#+$", flags: "g" }
+    assert.deepStrictEqual(problemsOfBuilt(new Map(), [slow]), [
+      "text/Text.ts:7: /#+$/g: a search begins this loop again at every place (/#/)"
+    ])
+    assert.deepStrictEqual(problemsOfBuilt(new Map([["text/Text.ts", "export const a = /#+$/"]]), [slow]), [])
+    assert.deepStrictEqual(problemsOfBuilt(new Map(), [{ ...slow, source: "^#+ x" }]), [])
   })
 })
