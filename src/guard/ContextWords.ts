@@ -1,73 +1,141 @@
 /**
- * Finds where words stand in a text, piece by piece and each piece once: many places of a text may ask for the words around them.
+ * Finds where the words stand that many recognisers look for around their findings: one scan of a text, whatever their number.
  *
  * @internal
  * @since 0.1.0
  */
 
 /** A start and an end. */
-type Place = readonly [number, number]
+export type Place = readonly [number, number]
 
-const pieceLength = 128
-/** What a word may reach into the next piece, the character behind it included. */
+/** No word is longer in a text. */
 const longest = 96
-/** The character before a word, be it of two units. */
-const before = 2
 
+const wordCharacter = /^[\p{L}\p{N}]$/u
+const spaced = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u
+const wideGap = /[\s_-]/
+
+const isAsciiWord = (code: number): boolean =>
+  (code >= 97 && code <= 122) || (code >= 48 && code <= 57) || (code >= 65 && code <= 90)
+
+/** Whether a letter or a digit begins at a place. */
+const isWordAt = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code < 128
+    ? isAsciiWord(code)
+    : at < text.length && wordCharacter.test(String.fromCodePoint(text.codePointAt(at)!))
+}
+
+const isWordBefore = (text: string, at: number): boolean => {
+  if (at === 0) return false
+  const code = text.charCodeAt(at - 1)
+  const isLow = code >= 0xdc00 && code <= 0xdfff
+  return isWordAt(text, isLow && at > 1 ? at - 2 : at - 1)
+}
+
+/** A space of a word stands for up to two of these. */
+const isGap = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code < 128
+    ? code === 32 || code === 45 || code === 95 || (code >= 9 && code <= 13)
+    : wideGap.test(text[at] ?? "")
+}
+
+interface Node {
+  readonly next: Map<number, Node>
+  gap: Node | undefined
+  /** Whose words end here, where a word of the text must end, or where it may go on. */
+  readonly whole: Array<number>
+  readonly open: Array<number>
+}
+
+const node = (): Node => ({ next: new Map(), gap: undefined, whole: [], open: [] })
+
+const add = (root: Node, word: string, isOpen: boolean, owner: number): void => {
+  let at = root
+  for (let index = 0; index < word.length; index++) {
+    const code = word.charCodeAt(index)
+    let next = code === 32 ? at.gap : at.next.get(code)
+    if (next === undefined) {
+      next = node()
+      if (code === 32) at.gap = next
+      else at.next.set(code, next)
+    }
+    at = next
+  }
+  const owners = isOpen ? at.open : at.whole
+  if (!owners.includes(owner)) owners.push(owner)
+}
+
+/** The last place to end in a part of a text that it also begins in. */
+export const last = (places: ReadonlyArray<Place>, from: number, to: number): Place | undefined => {
+  let low = 0
+  let high = places.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (places[middle]![0] < to) low = middle + 1
+    else high = middle
+  }
+  let best: Place | undefined
+  for (let at = low - 1; at >= 0; at--) {
+    const place = places[at]!
+    if (place[0] < from || (best !== undefined && best[1] >= place[0] + longest)) break
+    if (place[1] <= to && (best === undefined || place[1] > best[1])) best = place
+  }
+  return best
+}
+
+const none: ReadonlyArray<Place> = []
+
+/** What stands where, for each owner of words: by start. */
+export type Found = (owner: number) => ReadonlyArray<Place>
+
+/** Words by how they begin and end: `tele*`, `*nummer`; scripts without spaces have no boundaries to look for. */
 export class ContextWords {
-  private readonly pieces = new Map<number, ReadonlyArray<Place>>()
+  /** Of words that begin where a word of the text begins, and of those that may begin within one. */
+  private readonly whole = node()
+  private readonly within = node()
 
-  /** The expression is global and finds no empty word; its words are shorter than 95 characters. */
-  constructor(
-    private readonly words: RegExp,
-    private readonly text: string
-  ) {}
-
-  /** Every word that begins in a piece, those within others too. */
-  private piece(index: number): ReadonlyArray<Place> {
-    const known = this.pieces.get(index)
-    if (known !== undefined) return known
-    const { text, words } = this
-    const start = index * pieceLength
-    const offset = Math.max(0, start - before)
-    const around = text.slice(offset, start + pieceLength + longest)
-    const found: Array<Place> = []
-    words.lastIndex = start - offset
-    for (let match = words.exec(around); match !== null; match = words.exec(around)) {
-      const at = offset + match.index
-      if (at >= start + pieceLength) break
-      if (match[0] !== "") found.push([at, at + match[0].length])
-      words.lastIndex = match.index + 1
+  add(owner: number, words: ReadonlyArray<string>): void {
+    for (const word of words) {
+      const bare = word.replace(/^\*|\*$/g, "").toLowerCase()
+      const isSpaced = spaced.test(bare)
+      const root = !isSpaced || word.startsWith("*") ? this.within : this.whole
+      if (bare !== "") add(root, bare, !isSpaced || word.endsWith("*"), owner)
     }
-    this.pieces.set(index, found)
-    return found
   }
 
-  /** Of words that begin at one place the longest stands in the piece; this is one that ends in time. */
-  private shorter(start: number, to: number): Place | undefined {
-    const offset = Math.max(0, start - before)
-    this.words.lastIndex = start - offset
-    const match = this.words.exec(this.text.slice(offset, to + 1))
-    if (match === null || offset + match.index !== start || start + match[0].length > to) return undefined
-    return [start, start + match[0].length]
-  }
-
-  /** The last word to end in a part of the text that it also begins in. */
-  last(from: number, to: number): Place | undefined {
-    let best: Place | undefined
-    const first = Math.floor(Math.max(0, from) / pieceLength)
-    for (let index = Math.floor(to / pieceLength); index >= first; index--) {
-      const places = this.piece(index)
-      for (let at = places.length - 1; at >= 0; at--) {
-        const found = places[at]!
-        if (found[0] < from) break
-        if (found[0] >= to) continue
-        const place = found[1] <= to ? found : this.shorter(found[0], to)
-        if (place !== undefined && (best === undefined || place[1] > best[1])) best = place
+  /** The text is in lower case. Takes time linear in its length. */
+  find(text: string): Found {
+    const found = new Map<number, Array<Place>>()
+    let start = 0
+    const put = (owners: ReadonlyArray<number>, end: number): void => {
+      const place: Place = [start, end]
+      for (const owner of owners) {
+        const places = found.get(owner)
+        if (places === undefined) found.set(owner, [place])
+        else places.push(place)
       }
-      // What begins before this piece may still end behind the best, but in this piece or the next at most.
-      if (best !== undefined && best[1] > index * pieceLength + longest) break
     }
-    return best
+    const walk = (from: Node, at: number): void => {
+      let current: Node | undefined = from
+      for (; current !== undefined; current = current.next.get(text.charCodeAt(at)), at++) {
+        if (current.open.length > 0) put(current.open, at)
+        if (current.whole.length > 0 && !isWordAt(text, at)) put(current.whole, at)
+        if (current.gap === undefined) continue
+        walk(current.gap, at)
+        if (!isGap(text, at)) continue
+        walk(current.gap, at + 1)
+        if (isGap(text, at + 1)) walk(current.gap, at + 2)
+      }
+    }
+    for (; start < text.length; start++) {
+      const code = text.charCodeAt(start)
+      const within = this.within.next.get(code)
+      if (within !== undefined) walk(within, start + 1)
+      const whole = this.whole.next.get(code)
+      if (whole !== undefined && !isWordBefore(text, start)) walk(whole, start + 1)
+    }
+    return (owner) => found.get(owner) ?? none
   }
 }

@@ -150,6 +150,8 @@ const hasForms = (code: number): boolean =>
   (code >= 0xf900 && code <= 0xffef) ||
   (code >= 0x1d400 && code <= 0x1f2ff)
 
+const longestForm = 4
+
 /** A character without case, accent, width and style; empty for an accent. */
 const formOf = (code: number): string => {
   const lower = String.fromCodePoint(code)
@@ -157,7 +159,8 @@ const formOf = (code: number): string => {
     .toLowerCase()
   let form = ""
   for (const one of lower) if (!isCombining(one.codePointAt(0) as number)) form += variants.get(one) ?? one
-  return form
+  // One character may be written out as a sentence of eighteen.
+  return form.length > longestForm ? String.fromCodePoint(code) : form
 }
 
 /** Forms of the alphabets, which are few and asked for often. */

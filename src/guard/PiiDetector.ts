@@ -7,7 +7,7 @@
  *
  * @since 0.1.0
  */
-import { ContextWords } from "./ContextWords.js"
+import * as ContextWords from "./ContextWords.js"
 import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
@@ -57,72 +57,62 @@ interface Found extends Detection {
   readonly order: number
 }
 
-const escape = (word: string): string =>
-  word
-    .toLowerCase()
-    .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
-    .replace(/ /g, "[\\s_-]{0,2}")
-
-/** Words by how they begin and end: `tele*`, `*nummer`; scripts without spaces have no boundaries to look for. */
-const wordsOf = (words: ReadonlyArray<string> | undefined): RegExp | undefined => {
-  if (words === undefined || words.length === 0) return undefined
-  const groups = new Map<string, Array<string>>()
-  for (const word of words) {
-    const bare = word.replace(/^\*|\*$/g, "")
-    const spaced = /^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{N}]/u.test(bare)
-    const begins = !spaced || word.startsWith("*") ? "" : "(?<![\\p{L}\\p{N}])"
-    const shape = `${begins}|${!spaced || word.endsWith("*") ? "" : "(?![\\p{L}\\p{N}])"}`
-    groups.set(shape, [...(groups.get(shape) ?? []), escape(bare)])
-  }
-  const alternatives = Array.from(groups, ([shape, escaped]) => {
-    const [begins = "", ends = ""] = shape.split("|")
-    return `${begins}(?:${escaped.join("|")})${ends}`
-  })
-  return new RegExp(alternatives.join("|"), "gu")
-}
-
 interface Compiled {
   readonly entity: PiiEntity.PiiEntity
   readonly order: number
-  readonly context: RegExp | undefined
-  readonly against: RegExp | undefined
+  /** Certain enough without a word beside it, and what is only with one. */
+  readonly alone: ReadonlyArray<PiiEntity.Find>
+  readonly beside: ReadonlyArray<PiiEntity.Find>
   readonly before: number
   readonly after: number
   readonly opposing: number
 }
 
-const compile = (entity: PiiEntity.PiiEntity, order: number): Compiled => ({
-  entity,
-  order,
-  context: wordsOf(entity.context),
-  against: wordsOf(entity.against),
-  before: entity.contextBefore ?? PiiEntity.defaults.contextBefore,
-  after: entity.contextAfter ?? PiiEntity.defaults.contextAfter,
-  opposing: entity.againstBefore ?? entity.contextBefore ?? PiiEntity.defaults.contextBefore
-})
+const compile =
+  (threshold: number) =>
+  (entity: PiiEntity.PiiEntity, order: number): Compiled => {
+    const finders = entity.finders ?? [{ confidence: 1, find: entity.find }]
+    const isAlone = ({ confidence }: PiiEntity.Finder): boolean => confidence >= threshold
+    const isBeside = (finder: PiiEntity.Finder): boolean =>
+      !isAlone(finder) && entity.context !== undefined && (finder.inContext ?? 1) >= threshold
+    return {
+      entity,
+      order,
+      alone: finders.filter(isAlone).map(({ find }) => find),
+      beside: finders.filter(isBeside).map(({ find }) => find),
+      before: entity.contextBefore ?? PiiEntity.defaults.contextBefore,
+      after: entity.contextAfter ?? PiiEntity.defaults.contextAfter,
+      opposing: entity.againstBefore ?? entity.contextBefore ?? PiiEntity.defaults.contextBefore
+    }
+  }
 
 const outOfContext = 0.3
 const markStart = "[REDACTED:"
 const mark = /\[REDACTED:[A-Z0-9_]{1,40}\]/g
+const marksIn = (text: string): Places =>
+  Array.from(text.matchAll(mark), ({ 0: { length }, index }) => [index, index + length] as const)
+
 // So much further back is looked, since a mark may be longer than what stood there.
 const marksBefore = 192
 
 /** The character before or behind a word decides whether it is one. */
 const beside = 2
 
-const reachOf = ({ after, against, before, context, entity }: Compiled): number =>
+const reachOf = ({ after, before, entity }: Compiled): number =>
   (entity.decidedBy ?? entity.maxLength) +
   Math.max(
-    context === undefined && against === undefined ? 0 : Math.max(before + marksBefore, after) + beside,
+    entity.context === undefined && entity.against === undefined ? 0 : Math.max(before + marksBefore, after) + beside,
     entity.around * (FoldedText.maxInvisible + 1)
   )
 
+type Places = ReadonlyArray<ContextWords.Place>
+
 /** The words of an entity in one text. */
 interface Surroundings {
-  readonly context: ContextWords | undefined
-  readonly against: ContextWords | undefined
-  /** Absent where nothing was redacted. */
-  readonly marks: ContextWords | undefined
+  readonly context: Places
+  readonly against: Places
+  /** What was redacted. */
+  readonly marks: Places
 }
 
 /** In lower case, each character in its place: of all capitals this one alone becomes two. */
@@ -130,8 +120,8 @@ const lowerCase = (text: string): string => text.replaceAll("\u0130", "i").toLow
 
 /** The last word of `against` before a candidate, what was redacted between them left out, and how far from it. */
 const opposedBy = (
-  against: ContextWords,
-  marks: ContextWords | undefined,
+  against: Places,
+  marks: Places,
   from: number,
   start: number,
   before: number
@@ -139,9 +129,9 @@ const opposedBy = (
   let at = start
   let distance = 0
   for (;;) {
-    const marked = marks?.last(from, at)
+    const marked = ContextWords.last(marks, from, at)
     const least = Math.max(from, marked?.[1] ?? 0, at - (before - distance))
-    const found = against.last(least, at)
+    const found = ContextWords.last(against, least, at)
     if (found !== undefined) return { end: found[1], distance: distance + at - found[1] }
     if (marked === undefined || least > marked[1]) return undefined
     distance += at - marked[1]
@@ -162,11 +152,12 @@ const weigh = (
   end: number
 ): number => {
   const { confidence } = candidate
-  if (context === undefined && against === undefined) return confidence
+  if (context.length === 0 && against.length === 0) return confidence
   const from = folded.locate(Math.max(0, start - before - marksBefore))
-  const marked = marks?.last(from, candidate.start)
-  const supported = context?.last(Math.max(from, marked?.[1] ?? 0, candidate.start - before), candidate.start)
-  const opposed = against === undefined ? undefined : opposedBy(against, marks, from, candidate.start, before)
+  const marked = ContextWords.last(marks, from, candidate.start)
+  const least = Math.max(from, marked?.[1] ?? 0, candidate.start - before)
+  const supported = ContextWords.last(context, least, candidate.start)
+  const opposed = against.length === 0 ? undefined : opposedBy(against, marks, from, candidate.start, before)
   if (
     opposed !== undefined &&
     opposed.distance <= opposing &&
@@ -174,21 +165,47 @@ const weigh = (
   ) {
     return candidate.outOfContext ?? Math.min(confidence, outOfContext)
   }
-  if (context === undefined) return confidence
+  if (context.length === 0) return confidence
   const near =
     supported !== undefined || isFollowed(context, marks, folded.text, candidate.end, folded.locate(end + after))
   return near ? Math.max(confidence, candidate.inContext ?? confidence + (1 - confidence) / 2) : confidence
 }
 
-const isFollowed = (
-  context: ContextWords,
-  marks: ContextWords | undefined,
-  text: string,
-  from: number,
-  to: number
-): boolean => {
-  const marked = marks === undefined ? -1 : text.slice(from, to).indexOf(markStart)
-  return context.last(from, marked < 0 ? to : from + marked) !== undefined
+const isFollowed = (context: Places, marks: Places, text: string, from: number, to: number): boolean => {
+  const marked = marks.length === 0 ? -1 : text.slice(from, to).indexOf(markStart)
+  return ContextWords.last(context, from, marked < 0 ? to : from + marked) !== undefined
+}
+
+/** What is found beside words: the parts of a text around them are read, each once. */
+const findBeside = (
+  { after, before, beside, entity }: Compiled,
+  context: Places,
+  text: string
+): ReadonlyArray<PiiEntity.Candidate> => {
+  const found: Array<PiiEntity.Candidate> = []
+  const readPart = (from: number, to: number): void => {
+    const offset = Math.max(0, from - entity.around)
+    const part = text.slice(offset, to + entity.around)
+    for (const find of beside) {
+      for (const candidate of find(part)) {
+        const start = offset + candidate.start
+        const end = offset + candidate.end
+        if (start >= from && end <= to) found.push({ ...candidate, start, end })
+      }
+    }
+  }
+  let from = -1
+  let to = -1
+  for (const [start, end] of beside.length === 0 ? [] : context) {
+    const begin = Math.max(0, end - after - entity.maxLength)
+    if (from >= 0 && begin > to) {
+      readPart(from, to)
+      from = begin
+    } else if (from < 0) from = begin
+    to = Math.max(to, Math.min(text.length, start + before + entity.maxLength))
+  }
+  if (from >= 0) readPart(from, to)
+  return found
 }
 
 /** The most digits that follow each other with nothing but separators between them. */
@@ -264,7 +281,12 @@ export const make = (options: {
   readonly allow?: ReadonlyArray<string | RegExp> | undefined
 }): PiiDetector => {
   const threshold = options.threshold ?? thresholds[options.sensitivity ?? "medium"]
-  const compiled = options.entities.map(compile)
+  const compiled = options.entities.map(compile(threshold))
+  const words = new ContextWords.ContextWords()
+  for (const { entity, order } of compiled) {
+    words.add(2 * order, entity.context ?? [])
+    words.add(2 * order + 1, entity.against ?? [])
+  }
   const allowed = new Set(options.allow?.filter((value) => typeof value === "string"))
   const allowedPatterns = (options.allow ?? [])
     .filter((value) => typeof value !== "string")
@@ -279,26 +301,26 @@ export const make = (options: {
       const folded = FoldedText.make(text)
       const digits = digitsOf(folded.text)
       const found: Array<Found> = []
-      let lower: string | undefined
-      const wordsIn = (words: RegExp | undefined): ContextWords | undefined => {
-        if (words === undefined) return undefined
-        lower ??= lowerCase(folded.text)
-        return new ContextWords(words, lower)
+      const marks = folded.text.includes(markStart) ? marksIn(folded.text) : []
+      let places: ContextWords.Found | undefined
+      const placesOf = (owner: number): Places => {
+        places ??= words.find(lowerCase(folded.text))
+        return places(owner)
       }
-      const marks = folded.text.includes(markStart) ? new ContextWords(mark, folded.text) : undefined
-      for (const one of compiled) {
+      const add = (one: Compiled, candidates: ReadonlyArray<PiiEntity.Candidate>): void => {
         const { entity, order } = one
-        let surroundings: Surroundings | undefined
-        if (!isAsked(entity.needs, folded.text, digits)) continue
-        for (const candidate of entity.find(folded.text)) {
+        if (candidates.length === 0) return
+        const context = entity.context === undefined ? [] : placesOf(2 * order)
+        const against = entity.against === undefined ? [] : placesOf(2 * order + 1)
+        const surroundings: Surroundings = { context, against, marks }
+        for (const candidate of candidates) {
+          if (Math.max(candidate.confidence, candidate.inContext ?? 1) < threshold) continue
           const start = folded.origin(candidate.start)
           let end = folded.origin(candidate.end - 1) + 1
           if (end - start > entity.maxLength) {
             if (entity.decidedBy === undefined) continue
             end = start + entity.maxLength
           }
-          if (Math.max(candidate.confidence, candidate.inContext ?? 1) < threshold) continue
-          surroundings ??= { context: wordsIn(one.context), against: wordsIn(one.against), marks }
           const confidence = weigh(one, surroundings, candidate, folded, start, end)
           if (confidence < threshold) continue
           if (
@@ -309,6 +331,12 @@ export const make = (options: {
           }
           found.push({ type: entity.type, start, end, confidence, validated: candidate.validated ?? false, order })
         }
+      }
+      for (const one of compiled) {
+        const { alone, beside, entity, order } = one
+        if (!isAsked(entity.needs, folded.text, digits)) continue
+        for (const find of alone) add(one, find(folded.text))
+        if (beside.length > 0) add(one, findBeside(one, placesOf(2 * order), folded.text))
       }
       return found.length === 0 ? [] : resolve(found)
     }

@@ -69,7 +69,31 @@ export interface PiiEntity {
    * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a candidate depends only on
    * its own characters and `around` of them on both sides, never on other candidates: these may overlap. Time linear in the text.
    */
-  readonly find: (text: string) => ReadonlyArray<Candidate>
+  readonly find: Find
+  /**
+   * What `find` is made of, where its candidates differ in confidence: what is not certain enough by itself is looked for only beside words
+   * of `context`. It saves time and decides nothing. Default: `find`, everywhere.
+   */
+  readonly finders?: ReadonlyArray<Finder> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Find = (text: string) => ReadonlyArray<Candidate>
+
+/**
+ * Some of the candidates of a recogniser: none has a higher confidence than these, without a word beside it and with one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Finder {
+  readonly confidence: number
+  /** Default 1. */
+  readonly inContext?: number | undefined
+  readonly find: Find
 }
 
 /**
@@ -162,17 +186,13 @@ export interface PatternOptions {
  * ```
  */
 export const fromPatterns = (options: PatternOptions): PiiEntity => {
-  const patterns = options.patterns.map((pattern) => ({
-    each: everywhere(pattern.pattern),
-    validate: pattern.validate,
-    more: pattern.more === undefined ? undefined : new RegExp(`(?:${pattern.more.source})*`, "y"),
-    found: {
+  const finders = options.patterns.map(
+    (pattern): Finder => ({
       confidence: pattern.confidence,
       inContext: pattern.inContext,
-      outOfContext: pattern.outOfContext,
-      validated: pattern.validated ?? pattern.validate !== undefined
-    }
-  }))
+      find: finderOf(pattern, options.maxLength)
+    })
+  )
   return {
     type: options.type,
     category: options.category ?? "personal",
@@ -185,25 +205,32 @@ export const fromPatterns = (options: PatternOptions): PiiEntity => {
     contextBefore: options.contextBefore,
     contextAfter: options.contextAfter,
     againstBefore: options.againstBefore,
-    find: (text) => {
-      const candidates: Array<Candidate> = []
-      for (const { each, found, more, validate } of patterns) {
-        each.lastIndex = 0
-        for (let match = each.exec(text); match !== null; match = each.exec(text)) {
-          each.lastIndex = match.index + 1
-          const value = match.groups?.["value"] ?? match[0]
-          if (value === "" || (validate !== undefined && !validate(value))) continue
-          const decided = match.index + match[0].length
-          const start = decided - value.length
-          let end = decided
-          if (more !== undefined) {
-            more.lastIndex = 0
-            end = decided + more.exec(text.slice(decided, start + options.maxLength))![0].length
-          }
-          candidates.push({ ...found, start, end })
-        }
+    find: (text) => finders.flatMap(({ find }) => find(text)),
+    finders
+  }
+}
+
+const finderOf = (pattern: Pattern, maxLength: number): Find => {
+  const { confidence, inContext, outOfContext, validate } = pattern
+  const validated = pattern.validated ?? validate !== undefined
+  const each = everywhere(pattern.pattern)
+  const more = pattern.more === undefined ? undefined : new RegExp(`(?:${pattern.more.source})*`, "y")
+  return (text) => {
+    const candidates: Array<Candidate> = []
+    each.lastIndex = 0
+    for (let match = each.exec(text); match !== null; match = each.exec(text)) {
+      each.lastIndex = match.index + 1
+      const value = match.groups?.["value"] ?? match[0]
+      if (value === "" || (validate !== undefined && !validate(value))) continue
+      const decided = match.index + match[0].length
+      const start = decided - value.length
+      let end = decided
+      if (more !== undefined) {
+        more.lastIndex = 0
+        end = decided + more.exec(text.slice(decided, start + maxLength))![0].length
       }
-      return candidates
+      candidates.push({ start, end, confidence, inContext, outOfContext, validated })
     }
+    return candidates
   }
 }

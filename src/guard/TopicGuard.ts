@@ -114,10 +114,10 @@ const matchAt = (
     const from = places[2 * (first + index) - 1] as number
     const to = places[2 * (first + index)]
     if (to === undefined || to - from > MAX_GAP + (around[index]?.length ?? 0)) return undefined
+    if (word(first + index) !== words[index]) return undefined
     const between = text.slice(from, to)
     const wanted = around[index]
     if (wanted === undefined ? !looseGap.test(between) : between !== wanted) return undefined
-    if (word(first + index) !== words[index]) return undefined
   }
   const before = around[0] ?? ""
   const behind = around[words.length] ?? ""
@@ -163,10 +163,13 @@ export const make = (options: Options): Guard.Guard => {
   const find = (text: string): ReadonlyArray<Guard.Finding> => {
     const findings: Array<Guard.Finding> = []
     const places = byWord.size === 0 ? [] : wordsOf(text)
+    const known: Array<string | undefined> = []
     const word = (index: number): string => {
       const start = places[2 * index] as number
       const end = places[2 * index + 1] as number
-      return end - start > longestWord ? "" : folded(text.slice(start, end))
+      if (end - start > longestWord) return ""
+      known[index] ??= folded(text.slice(start, end))
+      return known[index]
     }
     const firstOf = (topics: ReadonlyArray<Topic> | undefined, index: number): Guard.Finding | undefined => {
       for (const topic of topics ?? []) {
