@@ -92,6 +92,23 @@ const plainOf = (run: string): string => {
   return result
 }
 
+const wide = /[\u0100-\u{10ffff}]/gu
+const isLetter = /[\p{L}\p{N}]/u
+/** Two characters that fold to letters of ASCII. */
+const asciiForms: { readonly [character: string]: string } = { "\u017f": "s", "\u212a": "k" }
+
+const narrowed = (character: string): string =>
+  asciiForms[character] ?? (isLetter.test(character) ? "\u00aa" : "\u0080").repeat(character.length)
+
+/**
+ * The same text in one byte a character, which expressions read many times as fast: letters and digits beyond Latin-1 become one letter,
+ * everything else one character that is none.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const narrow = (text: string): string => Buffer.from(text.replace(wide, narrowed), "latin1").toString("latin1")
+
 const same = (index: number): number => index
 
 /**

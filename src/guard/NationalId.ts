@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
@@ -38,15 +39,42 @@ export interface Options {
 // Room for characters that nobody sees between those that count.
 const invisible = 8
 
+const isBare = /^[0-9A-Z]*$/
+
 /** Letters and digits alone, in capitals. */
-const bare = (value: string): string => value.replace(/[^\p{L}\p{N}]/gu, "").toUpperCase()
+const bare = (value: string): string => {
+  if (isBare.test(value)) return value
+  let result = ""
+  for (let index = 0; index < value.length; index++) {
+    const code = value.charCodeAt(index)
+    if ((code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code >= 192) {
+      result += value[index]
+    }
+  }
+  return result.toUpperCase()
+}
+
+// All recognisers read one text after the other.
+let lastText = ""
+let lastNarrow = ""
+
+/** The shapes have no character beyond Latin-1. */
+const narrowing =
+  (find: PiiEntity.Find): PiiEntity.Find =>
+  (text) => {
+    if (text !== lastText) {
+      lastText = text
+      lastNarrow = FoldedText.narrow(text)
+    }
+    return find(lastNarrow)
+  }
 
 /**
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options): PiiEntity.PiiEntity =>
-  PiiEntity.fromPatterns({
+export const make = (options: Options): PiiEntity.PiiEntity => {
+  const entity = PiiEntity.fromPatterns({
     type: options.type,
     maxLength: options.maxLength + invisible,
     around: 2,
@@ -59,6 +87,12 @@ export const make = (options: Options): PiiEntity.PiiEntity =>
       validate: check === undefined ? undefined : (value) => check(bare(value))
     }))
   })
+  return {
+    ...entity,
+    find: narrowing(entity.find),
+    finders: entity.finders?.map((finder) => ({ ...finder, find: narrowing(finder.find) }))
+  }
+}
 
 /**
  * `0000000000` satisfies most checks and is nobody's.
@@ -66,7 +100,12 @@ export const make = (options: Options): PiiEntity.PiiEntity =>
  * @since 0.1.0
  * @category predicates
  */
-export const isVaried = (digits: string): boolean => /^(.)(?!\1*$)/.test(digits)
+export const isVaried = (digits: string): boolean => {
+  for (let index = 1; index < digits.length; index++) {
+    if (digits.charCodeAt(index) !== digits.charCodeAt(0)) return true
+  }
+  return false
+}
 
 /**
  * The sum of digits, each times the weight at its place; as many digits as weights.

@@ -84,6 +84,7 @@ class Reader {
       if (next < 0 || this.wideGaps > mostWideGaps || this.digits.length >= options.most) break
       at = next
     }
+    if (this.pieces.length === 0) return undefined
     const end = this.wideGaps > mostWideGaps ? Number.POSITIVE_INFINITY : this.last
     const pieces = this.pieces.filter((piece) => piece.end <= end && (!piece.isOpen || piece.end === end))
     return pieces.length === 0 ? undefined : { start: this.start, end, pieces: pieces.reverse() }
@@ -170,12 +171,13 @@ const isHomeEnd = (text: string, at: number): boolean => {
   return !money.includes(text[code === 32 ? at + 1 : at] ?? " ")
 }
 
+const isMark = (code: number): boolean => code === 46 || code === 47 || code === 58 || code === 92
+
 const isHomeStart = (text: string, at: number): boolean => {
   if (at === 0) return true
   const before = text.charCodeAt(at - 1)
   if (isAlphanumeric(before) || notBefore.includes(text[at - 1] as string)) return false
   const earlier = text.charCodeAt(at - 2)
-  const isMark = (code: number): boolean => code === 46 || code === 47 || code === 58 || code === 92
   if (isMark(before) && isMark(earlier)) return false
   if ((before >= 45 && before <= 47) || before === open) return !isAlphanumeric(earlier)
   return (before !== 58 && before !== 32) || !isDigit(earlier)

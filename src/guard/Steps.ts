@@ -50,7 +50,8 @@ export function* find(window: Guard.Window, text: string): Stepwise.Steps<Readon
     }
     for (const finding of findings) {
       const start = from + finding.start
-      if (start >= done && start < cut) found.push({ ...finding, start, end: from + finding.end })
+      if (start >= done && start < cut)
+        found.push(from === 0 ? finding : { ...finding, start, end: from + finding.end })
     }
     done = cut
     ahead = size

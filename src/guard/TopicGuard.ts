@@ -155,7 +155,8 @@ export const make = (options: Options): Guard.Guard => {
     for (const word of topic.words) longestWord = Math.max(longestWord, FORMS * word.length)
   }
   const found = (match: Match, topic: Topic): Guard.Finding => ({
-    ...match,
+    start: match.start,
+    end: match.end,
     label: "TOPIC",
     action,
     reason: topic.reason
