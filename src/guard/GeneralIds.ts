@@ -49,6 +49,12 @@ const url = PiiEntity.fromPatterns({
       validated: false
     },
     {
+      pattern: new RegExp(`${bare}www\\.${named}${whole}`, "iu"),
+      confidence: 0.75,
+      validate: isNamed,
+      validated: false
+    },
+    {
       pattern: new RegExp(`${bare}${named}${whole}`, "iu"),
       confidence: 0.5,
       inContext: 0.9,
@@ -63,6 +69,7 @@ const month = "(?:0?[1-9]|1[0-2])"
 const name =
   "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 const year = "(?:1[6-9]|2[01])\\d{2}"
+const recent = "(?:19|20)\\d{2}"
 const time = "(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:[.,]\\d{1,9})?)?(?: ?Z|[+-](?:0\\d|1[0-4]):?[0-5]\\d)?"
 const apart = (source: string): RegExp => new RegExp(`(?<!\\d[./-])(?:${source})(?![./-]\\d)`)
 
@@ -73,12 +80,14 @@ const date = NationalId.make({
   shapes: [
     { pattern: apart(`${year}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])[T ]${time}`), confidence: 0.8 },
     { pattern: apart(`${year}([./-])${month}\\1${day}`), confidence: 0.7 },
-    { pattern: apart(`(?:${month}([./-])${day}|${day}([./-])${month})(?:\\1|\\2)(?:${year})`), confidence: 0.6 },
+    { pattern: apart(`(?:${month}([./-])${day}|${day}([./-])${month})(?:\\1|\\2)(?:${recent})`), confidence: 0.6 },
+    { pattern: apart(`(?:${month}([./-])${day}|${day}([./-])${month})(?:\\1|\\2)(?:${year})`), confidence: 0.4 },
     { pattern: apart(`${month}([./-])${day}\\1\\d{2}|${day}([./-])${month}\\2\\d{2}`), confidence: 0.4 },
     { pattern: apart(`${day}([ /-])${name}\\1(?:${year}|\\d{2})`), confidence: 0.7 },
     { pattern: apart(`${day}(?:st|nd|rd|th)?(?: of)? ${name},? ${year}`), confidence: 0.7 },
     { pattern: apart(`${name}\\.? ${day}(?:st|nd|rd|th)?,? ${year}`), confidence: 0.7 },
-    { pattern: apart(`${name}[ -]${year}|${day}-${name}|${name}-${day}`), confidence: 0.5 },
+    { pattern: apart(`${name}[ -]${year}`), confidence: 0.6 },
+    { pattern: apart(`${day}-${name}|${name}-${day}`), confidence: 0.5 },
     { pattern: apart(`(?:0?[1-9]|1[0-2])\\/(?:${year}|\\d{2})`), confidence: 0.3, inContext: 0.7 }
   ]
 })

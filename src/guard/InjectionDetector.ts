@@ -159,7 +159,7 @@ function* scan(
 ): Steps.Steps<ReadonlyArray<Match>> {
   const matches: Array<Match> = []
   // Names of fields are no words of a sentence.
-  const record = RecordText.make(source)
+  const record = yield* RecordText.makeInSteps(source)
   yield
   const folded = yield* InjectionText.foldInSteps(record.text)
   yield
@@ -233,13 +233,14 @@ function* findHidden(
     }
   }
   for (const { end, kind, start, text } of InjectionPayload.inSource(source)) yield* look(text, start, end, kind)
-  for (const payload of [
-    ...InjectionPayload.inWords(folded, words),
-    ...InjectionPayload.spelled(folded.text, lexicon())
-  ]) {
+  yield
+  const spelled = InjectionPayload.spelled(folded.text, lexicon())
+  yield
+  for (const payload of [...InjectionPayload.inWords(folded, words), ...spelled]) {
     const { end, start } = originalPlace(payload.start, payload.end)
     yield* look(payload.text, start, end, payload.kind)
   }
+  yield
   const { hidden } = folded
   if (hidden !== undefined) {
     const { end, start } = RecordText.placeOf(record, source, hidden.start, hidden.end)

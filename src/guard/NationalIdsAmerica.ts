@@ -40,7 +40,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["aba", "routing", "rtn", "bank*", "transit", "wire", "ach"],
     shapes: [
       { pattern: /(?:0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)\d{7}/, confidence: 0.4, check: isRouting },
-      { pattern: /(?:0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)\d{2}-\d{4}-\d/, confidence: 0.6, check: isRouting }
+      { pattern: /(?:0\d|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)\d{2}-\d{4}-\d/, confidence: 0.55, check: isRouting }
     ]
   }),
   NationalId.make({
@@ -75,7 +75,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 9 },
     context: ["itin*", "individual taxpayer", "taxpayer", "tax id", "tax payer", "tin", "itins"],
     shapes: [
-      { pattern: /9\d{2}([ -])(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\1\d{4}/, confidence: 0.6 },
+      { pattern: /9\d{2}([ -])(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\1\d{4}/, confidence: 0.55 },
       { pattern: /9\d{2}[ -]?(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])[ -]?\d{4}/, confidence: 0.3 }
     ]
   }),
@@ -87,7 +87,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
       {
         pattern:
           /[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d(-?)[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d\1[AC-HJKMNP-RT-Y]{2}\d{2}/,
-        confidence: 0.7
+        confidence: 0.55
       }
     ]
   }),
@@ -122,7 +122,7 @@ export const unitedStates: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 9 },
     context: ["ssn*", "social security", "social sec", "social", "ss#", "ss no", "tax id", "taxpayer"],
     shapes: [
-      { pattern: /\d{3}([ .-])\d{2}\1\d{4}/, confidence: 0.6, check: isSocialSecurity },
+      { pattern: /\d{3}([ .-])\d{2}\1\d{4}/, confidence: 0.55, check: isSocialSecurity },
       { pattern: /\d{5}-\d{4}|\d{3}-\d{6}|\d{9}/, confidence: 0.3, inContext: 0.8, check: isSocialSecurity }
     ]
   })

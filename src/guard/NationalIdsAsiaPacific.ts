@@ -30,7 +30,7 @@ export const australia: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 14,
     needs: { digits: 11 },
     context: ["abn", "australian business", "business number"],
-    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.6, check: isBusiness }]
+    shapes: [{ pattern: /[1-9]\d(?:\d{9}|(?: \d{3}){3})/, confidence: 0.55, check: isBusiness }]
   }),
   NationalId.make({
     type: "AU_ACN",
@@ -80,14 +80,14 @@ export const india: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 14,
     needs: { digits: 4 },
     context: ["aadhaar*", "aadhar*", "uidai", "uid", "आधार"],
-    shapes: [{ pattern: /[2-9]\d{3}([ :-]?)\d{4}\1\d{4}/, confidence: 0.6, check: isAadhaar }]
+    shapes: [{ pattern: /[2-9]\d{3}([ :-]?)\d{4}\1\d{4}/, confidence: 0.55, check: isAadhaar }]
   }),
   NationalId.make({
     type: "IN_PAN",
     maxLength: 10,
     context: ["pan", "permanent account", "income tax", "pan card", "pan#"],
     shapes: [
-      { pattern: /[A-Z]{3}[ABCEFGHJKLPT][A-Z]\d{4}[A-Z]/, confidence: 0.7 },
+      { pattern: /[A-Z]{3}[ABCEFGHJKLPT][A-Z]\d{4}[A-Z]/, confidence: 0.55 },
       { pattern: /[A-Z]{5}\d{4}[A-Z]/, confidence: 0.3 }
     ]
   }),
@@ -183,7 +183,7 @@ export const korea: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 12 },
     context: ["운전면허*", "면허번호", "driver*", "driving*", "licen*"],
     shapes: [
-      { pattern: /(?:1[1-9]|2[0-68])-\d{2}-\d{6}-\d{2}/, confidence: 0.6 },
+      { pattern: /(?:1[1-9]|2[0-68])-\d{2}-\d{6}-\d{2}/, confidence: 0.55 },
       { pattern: /(?:1[1-9]|2[0-68]) ?\d{2} ?\d{6} ?\d{2}/, confidence: 0.3 }
     ]
   }),
@@ -237,7 +237,12 @@ export const philippines: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 10 },
     context: ["mobile*", "phone*", "cell*", "cp", "text", "call", "contact*", "globe", "smart"],
     shapes: [
-      { pattern: /(?<!\+)09\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.6 },
+      // The beginnings that are given to mobile networks.
+      {
+        pattern: /(?<!\+)09(?:0[5-9]|1[0-24-9]|[235-7]\d|4[2-9]|8[135-9]|9[1-9])[ -]?\d{3}[ -]?\d{4}/,
+        confidence: 0.6
+      },
+      { pattern: /(?<!\+)09\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.4 },
       { pattern: /(?<!\+)639\d{2}[ -]?\d{3}[ -]?\d{4}/, confidence: 0.6 },
       { pattern: /\+63[ -]?(?:\(9\d{2}\)|9\d{2})[ -]?\d{3}[ -]?\d{4}/, confidence: 0.9 }
     ]
@@ -289,7 +294,7 @@ export const singapore: ReadonlyArray<PiiEntity.PiiEntity> = [
     needs: { digits: 4 },
     context: ["uen", "unique entity", "business registration", "acra", "company"],
     shapes: [
-      { pattern: /\d{8}[A-Z]/, confidence: 0.6, check: isUen },
+      { pattern: /\d{8}[A-Z]/, confidence: 0.55, check: isUen },
       { pattern: /(?:19|20)\d{7}[A-Z]/, confidence: 0.7, check: isUen },
       {
         pattern:
@@ -317,7 +322,7 @@ export const thailand: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["thai id", "national id", "tnin", "citizen id", "บัตรประชาชน", "เลขประจำตัวประชาชน", "บัตรประจำตัวประชาชน"],
     shapes: [
       // The office of the second to fifth digit begins with a province, from 10 on.
-      { pattern: /[1-8]([ -]?)[1-9]\d{3}\1\d{5}\1\d{2}\1\d/, confidence: 0.6, check: isThai }
+      { pattern: /[1-8]([ -]?)[1-9]\d{3}\1\d{5}\1\d{2}\1\d/, confidence: 0.55, check: isThai }
     ]
   })
 ]

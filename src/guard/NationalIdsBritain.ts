@@ -36,7 +36,7 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     shapes: [
       {
         pattern: /(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[A-D]/,
-        confidence: 0.7
+        confidence: 0.55
       }
     ]
   }),
@@ -73,10 +73,17 @@ export const unitedKingdom: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 18,
     context: ["driving licen*", "driver licen*", "drivers licen*", "licence*", "dvla"],
     shapes: [
+      // Filled up with nines: a short name, or fewer than two initials.
+      {
+        pattern:
+          /(?:[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4})\d[0156]\d[0-3]\d{2}(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}|[A-Z]{5}\d[0156]\d[0-3]\d{2}(?:[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
+        confidence: 0.8,
+        check: isDriver
+      },
       {
         pattern:
           /(?:[A-Z]{5}|[A-Z]{4}9|[A-Z]{3}9{2}|[A-Z]{2}9{3}|[A-Z]9{4})\d[0156]\d[0-3]\d{2}(?:[A-Z]{2}|[A-Z]9|99)[A-Z0-9][A-Z]{2}/,
-        confidence: 0.8,
+        confidence: 0.55,
         check: isDriver
       }
     ]

@@ -25,7 +25,7 @@ export const spain: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 10,
     needs: { digits: 7 },
     context: ["nif", "dni", "documento nacional", "identificación", "identificacion", "cif"],
-    shapes: [{ pattern: /\d{7,8}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.7, check: isSpanish }]
+    shapes: [{ pattern: /\d{7,8}[ -]?[A-HJ-NP-TV-Z]/, confidence: 0.55, check: isSpanish }]
   }),
   NationalId.make({
     type: "ES_NIE",
@@ -118,7 +118,7 @@ export const italy: ReadonlyArray<PiiEntity.PiiEntity> = [
     context: ["codice fiscale", "cod fiscale", "cf", "fiscal code"],
     shapes: [
       {
-        pattern: /[A-Z]{6}[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]/,
+        pattern: /[A-Z]{6}[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}[A-MZ][0-9LMNP-V]{3}[A-Z]/,
         confidence: 0.95,
         check: isFiscalCode
       }
@@ -193,7 +193,11 @@ export const poland: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 11,
     needs: { digits: 11 },
     context: ["pesel*", "numer ewidencyjny", "ewidencyjny"],
-    shapes: [{ pattern: /\d{11}/, confidence: 0.6, check: isPesel }]
+    shapes: [
+      // Born from 1900 to 2099; other centuries have other months.
+      { pattern: /\d{2}[0-3]\d{8}/, confidence: 0.6, check: isPesel },
+      { pattern: /\d{11}/, confidence: 0.4, check: isPesel }
+    ]
   })
 ]
 

@@ -87,7 +87,13 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 11,
     context: ["*ausweis*", "identity card", "id card", "perso"],
     shapes: [
-      { pattern: /[LMNPRTVWXY][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.6, check: isDocument },
+      // The more letters of these, the fewer others pass.
+      {
+        pattern: /[LMNPRTVWXY](?=(?:[0-9]{0,4}[A-Z]){4})[0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/,
+        confidence: 0.6,
+        check: isDocument
+      },
+      { pattern: /[LMNPRTVWXY][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.55, check: isDocument },
       { pattern: /[LMNPRTVWXY][0-9CFGHJKLMNPRTVWXYZ]{8}/, confidence: 0.3, inContext: 0.85, check: hasDigit }
     ]
   }),
@@ -96,7 +102,12 @@ export const germany: ReadonlyArray<PiiEntity.PiiEntity> = [
     maxLength: 11,
     context: passport,
     shapes: [
-      { pattern: /[CFGHJK][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.6, check: isDocument },
+      {
+        pattern: /[CFGHJK](?=(?:[0-9]{0,6}[A-Z]){2})[0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/,
+        confidence: 0.6,
+        check: isDocument
+      },
+      { pattern: /[CFGHJK][0-9CFGHJKLMNPRTVWXYZ]{8} ?\d/, confidence: 0.55, check: isDocument },
       { pattern: /[CFGHJK][0-9CFGHJKLMNPRTVWXYZ]{8}/, confidence: 0.3, inContext: 0.85, check: hasDigit }
     ]
   }),

@@ -5,6 +5,7 @@
  * @internal
  */
 import { boundary, type Edit, isInstructive } from "./RecordLines.js"
+import * as Steps from "./Steps.js"
 
 /** How much of a value is looked at to tell what a name without quotation marks means. */
 const ownValue = 200
@@ -62,9 +63,14 @@ class Reader {
 
   constructor(private readonly text: string) {}
 
-  read(): void {
+  *read(): Steps.Steps<void> {
     const { text } = this
+    let pause = Steps.perStep
     while (this.at < text.length) {
+      if (this.at >= pause) {
+        yield
+        pause = this.at + Steps.perStep
+      }
       const frame = this.frames[this.frames.length - 1]
       if (frame === undefined) this.outside()
       else {
@@ -211,8 +217,8 @@ class Reader {
 }
 
 /** What is read instead of their frame; `isNested` where a string may hold another one. Takes time linear in the text. */
-export const find = (text: string): { readonly edits: ReadonlyArray<Edit>; readonly isNested: boolean } => {
+export function* find(text: string): Steps.Steps<{ readonly edits: ReadonlyArray<Edit>; readonly isNested: boolean }> {
   const reader = new Reader(text)
-  reader.read()
+  yield* reader.read()
   return { edits: reader.edits.filter(({ frame }) => !reader.broken.has(frame)), isNested: reader.isNested }
 }

@@ -5,8 +5,10 @@
  * @since 0.1.0
  * @internal
  */
+import * as Stepwise from "../internal/Stepwise.js"
 import { bits, lexicon } from "./InjectionLexicon.js"
 import * as InjectionText from "./InjectionText.js"
+import type * as Steps from "./Steps.js"
 
 /** A piece of a text and what is read instead of it. */
 export interface Edit {
@@ -46,12 +48,14 @@ interface Line {
   readonly text: string
 }
 
-const linesOf = (text: string): ReadonlyArray<Line> => {
+function* linesOf(text: string, pace: Stepwise.Pace): Steps.Steps<ReadonlyArray<Line>> {
   const lines: Array<Line> = []
   for (let start = 0; start <= text.length; ) {
     const found = text.indexOf("\n", start)
     const end = found < 0 ? text.length : found
     lines.push({ start, end, text: text.slice(start, end) })
+    // Cheaper than what is done with it.
+    yield* pace.spend((end - start) / 4 + 2)
     start = end + 1
   }
   return lines
@@ -65,12 +69,21 @@ const between = /^(?:[ \t\r]*$|[ \t]*#|---|\.\.\.|[ \t]*- |[ \t]{2})/
 
 const mostShown = 200
 
+/** What a line costs whatever its length, in characters. */
+const perLine = 16
+
 /** Lines that begin with a name and a colon, two or more of them. */
-const settings = (lines: ReadonlyArray<Line>, from: number, edits: Array<Edit>): number => {
+function* settings(
+  lines: ReadonlyArray<Line>,
+  from: number,
+  edits: Array<Edit>,
+  pace: Stepwise.Pace
+): Steps.Steps<number> {
   const found: Array<Edit> = []
   let at = from
   for (; at < lines.length; at++) {
     const line = lines[at]!
+    yield* pace.spend(line.text.length + perLine)
     const groups = keyed.exec(line.text)?.groups
     if (groups === undefined) {
       if (between.test(line.text)) continue
@@ -119,8 +132,14 @@ const isHeading = (cells: ReadonlyArray<Line>, separator: string): boolean => {
 }
 
 /** A line of names and one or more lines of as many values. */
-const table = (lines: ReadonlyArray<Line>, from: number, edits: Array<Edit>): number => {
+function* table(
+  lines: ReadonlyArray<Line>,
+  from: number,
+  edits: Array<Edit>,
+  pace: Stepwise.Pace
+): Steps.Steps<number> {
   const first = lines[from]!
+  yield* pace.spend(first.text.length + perLine)
   for (const separator of separators) {
     if (!first.text.includes(separator)) continue
     const names = cellsOf(first, separator)
@@ -129,6 +148,7 @@ const table = (lines: ReadonlyArray<Line>, from: number, edits: Array<Edit>): nu
     let at = from + 1
     for (; at < lines.length; at++) {
       const line = lines[at]!
+      yield* pace.spend(line.text.length + perLine)
       if (separator === "|" && rule.test(line.text)) continue
       const cells = cellsOf(line, separator)
       if (cells.length !== names.length) break
@@ -143,13 +163,14 @@ const table = (lines: ReadonlyArray<Line>, from: number, edits: Array<Edit>): nu
 }
 
 /** What is read instead of names and borders. Takes time linear in the text. */
-export const find = (text: string): ReadonlyArray<Edit> => {
-  const lines = linesOf(text)
+export function* find(text: string): Steps.Steps<ReadonlyArray<Edit>> {
   const edits: Array<Edit> = []
+  const pace = new Stepwise.Pace()
+  const lines = yield* linesOf(text, pace)
   if (lines.length < 2) return edits
   for (let at = 0; at < lines.length; ) {
     const line = lines[at]!
-    at = keyed.test(line.text) ? settings(lines, at, edits) : table(lines, at, edits)
+    at = yield* (keyed.test(line.text) ? settings : table)(lines, at, edits, pace)
   }
   return edits
 }

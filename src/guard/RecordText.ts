@@ -7,6 +7,7 @@
  */
 import * as RecordContainers from "./RecordContainers.js"
 import * as RecordLines from "./RecordLines.js"
+import * as Steps from "./Steps.js"
 
 /** A text that was made from another. */
 export interface RecordText {
@@ -15,7 +16,7 @@ export interface RecordText {
   readonly map: ReadonlyArray<number> | undefined
 }
 
-const applied = (given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): RecordText => {
+function* applied(given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Steps.Steps<RecordText> {
   if (edits.length === 0) return given
   const { text: source } = given
   const origin = (at: number): number => given.map?.[at] ?? at
@@ -26,8 +27,13 @@ const applied = (given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Rec
     pieces.push(source.slice(done, to))
     for (let i = done; i < to; i++) map.push(origin(i))
   }
+  let pause = Steps.perStep
   for (const { end, start, text } of edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
     if (start < done) continue
+    if (start >= pause) {
+      yield
+      pause = start + Steps.perStep
+    }
     keep(start)
     pieces.push(text)
     for (let i = 0; i < text.length; i++) map.push(origin(start))
@@ -41,14 +47,16 @@ const applied = (given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Rec
 const nestings = 4
 
 /** Takes time linear in the text; gives the text itself where there is no record in it. */
-export const make = (source: string): RecordText => {
+export const make = (source: string): RecordText => Steps.finish(makeInSteps(source))
+
+export function* makeInSteps(source: string): Steps.Steps<RecordText> {
   let read: RecordText = { text: source, map: undefined }
   for (let depth = 0; depth < nestings; depth++) {
-    const { edits, isNested } = RecordContainers.find(read.text)
-    read = applied(read, edits)
+    const { edits, isNested } = yield* RecordContainers.find(read.text)
+    read = yield* applied(read, edits)
     if (!isNested) break
   }
-  return applied(read, RecordLines.find(read.text))
+  return yield* applied(read, yield* RecordLines.find(read.text))
 }
 
 /** A place of the text that was made, in the one it was made from. */

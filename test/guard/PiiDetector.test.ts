@@ -114,4 +114,51 @@ describe("PiiDetector", () => {
     assert.deepStrictEqual(shown(detector, "__proto__ constructor toString"), [])
     assert.deepStrictEqual(shown(detector, "__proto__@example.com"), ["EMAIL __proto__@example.com"])
   })
+
+  it("looks beside words alone for what counts only there", () => {
+    let read = 0
+    const counting = (confidence: number): PiiEntity.Finder => ({
+      confidence,
+      inContext: 0.9,
+      find: (text) => {
+        read += text.length
+        return Array.from(text.matchAll(/(?<![0-9])[0-9]{9}(?![0-9])/g), ({ index }) => ({
+          start: index,
+          end: index + 9,
+          confidence,
+          inContext: 0.9
+        }))
+      }
+    })
+    const detector = (confidence: number, sensitivity: PiiDetector.Sensitivity) =>
+      PiiDetector.make({
+        entities: [
+          {
+            type: "NINE",
+            category: "personal",
+            maxLength: 9,
+            around: 2,
+            context: ["tax"],
+            find: () => [],
+            finders: [counting(confidence)]
+          }
+        ],
+        sensitivity
+      })
+    const fill = "219099999 and more. ".repeat(500)
+    const text = `${fill}tax 123456789 ${fill}987654321 is tax, ${fill}`
+    const found = detector(0.4, "medium")
+      .find(text)
+      .map(({ end, start }) => text.slice(start, end))
+    assert.includeMembers(found, ["123456789", "987654321"])
+    assert.isBelow(found.length, 16)
+    assert.isBelow(read, 1000)
+    // As certain without the word as with it, it is looked for everywhere.
+    read = 0
+    assert.lengthOf(detector(0.4, "high").find(text), 1502)
+    assert.strictEqual(read, text.length)
+    read = 0
+    assert.lengthOf(detector(0.4, "medium").find(fill), 0)
+    assert.strictEqual(read, 0)
+  })
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
 import * as InjectionDetector from "../../src/guard/InjectionDetector.js"
 import * as RecordText from "../../src/guard/RecordText.js"
+import * as Steps from "../../src/guard/Steps.js"
 import { attacks } from "./corpus/attacks.js"
 
 const detector = InjectionDetector.make()
@@ -132,5 +133,17 @@ describe("RecordText", () => {
       }),
       { numRuns: 2000 }
     )
+  })
+
+  it("reads long records in steps, and finds the same", () => {
+    for (const unit of ['{"a": "b", "c": [1, 2]},\n', "{", "name: value\n", "a,b\n1,2\n", "\n"]) {
+      const text = unit.repeat(Math.ceil((40 * Steps.perStep) / unit.length))
+      const paused = RecordText.makeInSteps(text)
+      let steps = 0
+      let next = paused.next()
+      for (; next.done !== true; next = paused.next()) steps++
+      assert.isAtLeast(steps, 30, unit)
+      assert.deepStrictEqual(next.value, RecordText.make(text))
+    }
   })
 })
