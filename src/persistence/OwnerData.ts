@@ -190,8 +190,10 @@ const over = ({ client, database, facts, kept, memory, redis, sessions }: Parts)
           first: page(""),
           next: page(` AND ${place}`),
           count: dialect.sql(`SELECT COUNT(*) AS count FROM ${table} WHERE ${condition.text}`),
+          // A run of the system in a session of the user is no other user's.
           own: dialect.sql(
-            `SELECT COUNT(*) AS count FROM ${table} WHERE ${condition.text} AND (user_id IS NULL OR user_id = ?)`
+            `SELECT COUNT(*) AS count FROM ${table}
+            WHERE ${condition.text} AND (user_id IS NULL OR user_id IN (?, '${IndexKey.everybody}'))`
           ),
           erase: dialect.sql(`DELETE FROM ${table} WHERE ${condition.text}`),
           insert: Database.insertInto(table, [...columns, ...(fixed ?? []).map(([column]) => column)])

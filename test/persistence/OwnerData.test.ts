@@ -53,6 +53,7 @@ const live = (userId: UserId) =>
     yield* sessions.restore(checkpoint.id, { userId })
     const branch = yield* branches.fork(id, { userId })
     yield* AgentExecutor.run(agent, { input: "and on a branch?", sessionId: branch.id, userId })
+    yield* SystemAccess.grant(AgentExecutor.run(agent, { input: "the system asks", sessionId: branch.id }))
     yield* sessions.create({ id: SessionId.make(`gone of ${userId}`), userId })
     const gone = yield* branches.fork(id, { userId })
     yield* AgentExecutor.run(agent, { input: "and what is gone?", sessionId: gone.id, userId })

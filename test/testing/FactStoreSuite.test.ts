@@ -70,6 +70,20 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
     }))
   ],
   [
+    "passes over what is taken back",
+    "what is taken back ends, its history stays, and nothing else goes",
+    Layer.map(FactStore.layerMemory(), (context) => {
+      const store = Context.get(context, FactStore.FactStore)
+      const assert: FactStore.Service["assert"] = (ownerId, facts, options) =>
+        store.assert(
+          ownerId,
+          facts.map((fact) => ({ ...fact, retracted: false })),
+          options
+        )
+      return Context.make(FactStore.FactStore, { ...store, assert })
+    })
+  ],
+  [
     "keeps the same twice",
     "the same triple in another case and with other spaces stays one fact",
     over(() => ({ near: () => Effect.succeed([]) }))
