@@ -131,14 +131,29 @@ const choose = (lines: ReadonlyArray<Line>): Chosen | undefined => {
   return { marker, indent, level: outer.find((line) => line.marker === marker)?.level ?? 0 }
 }
 
+/** Whether a list is announced as what is known rather than as what is to be done. */
+const isGiven = (lines: ReadonlyArray<Line>, at: number): boolean => {
+  let before = at - 1
+  while (before >= 0 && lines[before]!.text === "") before--
+  return before >= 0 && PlanBounds.announcesFacts(withoutEmphasis(lines[before]!))
+}
+
+/** The last line outside that is labelled as a step, or -1. */
+const lastLabel = (lines: ReadonlyArray<Line>): number =>
+  lines.findLastIndex(({ indent, marker }) => marker === "label" && indent < 2)
+
 /**
- * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a title stands between;
- * of another kind only behind a `PLAN:`. `lines.length` where there is none.
+ * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a title stands between.
+ * Work in steps (`Step 1:`) ends a numbered plan, unless its list is announced as something else; work in numbers ends a plan in steps that
+ * have no lists. `lines.length` where there is none.
  */
 const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>, start: Beginning): number => {
   let first = start.first
   let last = first?.number === undefined ? 0 : Number.parseInt(first.number, 10)
   let titled = false
+  let given = false
+  let hasLists = false
+  const label = lastLabel(lines)
   for (let i = start.marker + 1; i < lines.length; i++) {
     const line = lines[i]!
     if (inside[i] !== -1) continue
@@ -149,12 +164,25 @@ const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>, star
       if (line.level > 0) titled = true
       continue
     }
-    if (line.indent >= (first?.indent ?? line.indent) + 2) continue
-    first ??= line
-    const isKin = line.marker === first.marker || (start.marker >= 0 && line.marker === "label")
-    if (!isKin || line.number === undefined || line.number.includes(".")) continue
-    const number = Number.parseInt(line.number, 10)
-    if (number === 1 && last > 1 && !titled) return i
+    if (line.indent >= (first?.indent ?? line.indent) + 2) {
+      hasLists = true
+      continue
+    }
+    if (first === undefined) {
+      first = line
+      given = start.marker < 0 && isGiven(lines, i)
+    }
+    const number = line.number === undefined || line.number.includes(".") ? 0 : Number.parseInt(line.number, 10)
+    const again = number === 1 && last > 1 && !titled
+    if (first.marker === "label" && line.marker !== "label") {
+      // Numbers from 1 behind a blank line and the last step.
+      if (again && !hasLists && i > label && line.marker === "number" && lines[i - 1]!.text === "") return i
+      hasLists = true
+      continue
+    }
+    const isWork = line.marker === "label" && (start.marker >= 0 || (first.marker === "number" && !given))
+    if ((line.marker !== first.marker && !isWork) || number === 0) continue
+    if (again) return i
     last = number
     titled = false
   }
@@ -312,7 +340,7 @@ const withoutFirstFence = (text: string): string => {
  * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings, numbers, bullets,
  * bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`) belongs to the step above it. Where
  * a text has a `PLAN:` that steps follow, the plan begins at the last one. It ends where the work begins: at `Calculations:`, `Solution:`,
- * `Let's carry out the plan` and their like, or where the numbers begin again. Prose behind a `PLAN:` is a step a sentence. Fenced text is part of its step; where all steps are fenced,
+ * `Let's carry out the plan` and their like, or where the numbers begin again; a numbered plan ends at the `Step 1:` of its work. Prose behind a `PLAN:` is a step a sentence. Fenced text is part of its step; where all steps are fenced,
  * the fence is taken off. Without a step that says something: a `PlanError` (its `strategyName` empty).
  *
  * @since 0.1.0

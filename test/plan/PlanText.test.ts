@@ -3,6 +3,7 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as PlanText from "../../src/plan/PlanText.js"
 import * as Growth from "../support/Growth.js"
+import * as PlanCorpus from "./PlanCorpus.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")
 
@@ -173,6 +174,46 @@ describe("PlanText.parse", () => {
     assert.lengthOf(described(lines("Step 1: one", "1. a", "2. b", "Step 2: two", "1. c")), 2)
   })
 
+  it("a numbered plan ends at the first step of its work, and a plan in steps at numbers behind it", () => {
+    const two = ["one", "two"]
+    const done = parsed(lines("1. one", "2. two", "", "Step 1: 3 + 4", "Step 2: 7", "", "Answer: 7"))
+    assert.deepStrictEqual(
+      done.steps.map(({ description }) => description),
+      two
+    )
+    assert.strictEqual(done.epilogue, lines("Step 1: 3 + 4", "Step 2: 7", "", "Answer: 7"))
+    assert.deepStrictEqual(described(lines("Step 1: one", "Step 2: two", "", "1. 3 + 4", "2. 7")), two)
+    // Lists of steps are theirs, and what is known is no plan.
+    assert.deepStrictEqual(described(lines("Step 1: one", "- a", "Step 2: two", "", "1. b", "2. c")), [
+      lines("one", "- a"),
+      lines("two", "1. b", "2. c")
+    ])
+    assert.deepStrictEqual(described(lines("Step 1: one", "", "1. a", "2. b", "", "Step 2: two")), [
+      lines("one", "1. a", "2. b"),
+      "two"
+    ])
+    for (const facts of ["Given:", "We know the following facts:", "**Required information:**"]) {
+      assert.deepStrictEqual(described(lines(facts, "1. a price", "2. a tax", "", "Step 1: one", "Step 2: two")), two)
+    }
+  })
+
+  it("reads every output of a made-up corpus of plans with work behind them", () => {
+    const outputs = PlanCorpus.outputs()
+    const wrong = outputs.filter(({ steps, text }) => {
+      const result = PlanText.parse(text)
+      return (
+        Either.isLeft(result) ||
+        JSON.stringify(result.right.steps.map(({ description }) => description)) !== JSON.stringify(steps)
+      )
+    })
+    assert.isAbove(outputs.length, 5000)
+    assert.deepStrictEqual(
+      wrong.slice(0, 3).map(({ text }) => text),
+      [],
+      `${wrong.length} of ${outputs.length}`
+    )
+  })
+
   it("prose behind its marker is a step a sentence", () => {
     const found = ["Find the price, e.g. 3.50 euros.", "Then add the tax."]
     for (const text of [
@@ -282,7 +323,10 @@ describe("PlanText.parse", () => {
     ["marker words", (n) => `plan${" ".repeat(n)}`],
     ["labels", (n) => "Step ".repeat(n)],
     ["tabs", (n) => "\t".repeat(n)],
-    ["one line", (n) => `1. ${"word ".repeat(n)}`]
+    ["one line", (n) => `1. ${"word ".repeat(n)}`],
+    ["numbers behind steps", (n) => `Step 1: x\nStep 2: y\n${"\n1. z\n".repeat(n)}`],
+    ["steps behind numbers", (n) => `1. x\n2. y\n# T\n${"Step 1: z\n".repeat(n)}`],
+    ["what is given", (n) => `${"\n".repeat(n)}Given ${"given ".repeat(n)}:\n1. x`]
   ]
 
   it.each(hostile)("%s take time linear in the text", (_name, make) => {
