@@ -6,6 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { UserId } from "../domain/Ids.js"
+import { Requester } from "../domain/Requester.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 import * as SessionContext from "../session/SessionContext.js"
 import type {
@@ -78,14 +79,19 @@ export const stage: Stage<
           return { session, messages }
         })
       ),
-      ({ messages, session }) =>
-        SessionContext.bind(session)(
+      ({ messages, session }) => {
+        const bound = SessionContext.bind(session)(
           next({
             ...state,
             system: session.systemPrompt ?? state.system,
             history: [...messages, ...state.history]
           })
         )
+        // A run of the system works for whoever the session belongs to: approvals, results of skills and threads are that user's.
+        return userId === undefined && session.userId !== undefined
+          ? Effect.provideService(bound, Requester, { userId: session.userId, sessionId })
+          : bound
+      }
     )
   }
 }

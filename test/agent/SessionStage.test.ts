@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Agent from "../../src/agent/Agent.js"
 import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
+import { Requester } from "../../src/domain/Requester.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import * as SessionContext from "../../src/session/SessionContext.js"
 import { SessionStorageError } from "../../src/session/SessionError.js"
@@ -98,12 +99,22 @@ describe("SessionStage", () => {
     })
   )
 
-  it.effect("a run of the system in somebody's session says so, and what it remembers is that user's", () => {
+  it.effect("a run of the system in somebody's session says so, and works and remembers for that user", () => {
     const memory = Collaborators.memory()
+    const works: Array<string | undefined> = []
+    const look = Tool.make("look", {
+      description: "Looks",
+      handler: () =>
+        Effect.map(Requester, ({ sessionId, userId }) => {
+          works.push(userId, sessionId)
+          return "ok"
+        })
+    })
+    const looking = Agent.make("looking", { tools: [look] })
     return Effect.gen(function* () {
       const sessions = yield* SessionManager.SessionManager
       yield* sessions.create({ id: SessionId.make("s"), userId: UserId.make("ada") })
-      const stream = AgentExecutor.stream(agent, { input: "for her", sessionId: "s" })
+      const stream = AgentExecutor.stream(looking, { input: "for her", sessionId: "s" })
       const { events } = yield* SystemAccess.grant(Runs.record(stream))
       assert.deepStrictEqual(
         Runs.of(events, "Started").map(({ system, userId }) => [system, userId]),
@@ -113,13 +124,14 @@ describe("SessionStage", () => {
         memory.entries().map(({ ownerId }) => ownerId),
         ["ada", "ada"]
       )
+      assert.deepStrictEqual(works, ["ada", "s"])
       const { events: hers } = yield* SystemAccess.grant(
         Runs.record(AgentExecutor.stream(agent, { input: "mine", sessionId: "s", userId: "ada" }))
       )
       assert.notProperty(Runs.of(hers, "Started")[0], "system")
     }).pipe((program) => {
       const sessions = KeptSessions.layer
-      const layer = Runs.layer(["done", "done"], { sessions, memory: memory.layer })
+      const layer = Runs.layer([{ calls: [{ name: "look" }] }, "done", "done"], { sessions, memory: memory.layer })
       return Effect.provide(program, Layer.provideMerge(layer, sessions))
     })
   })
