@@ -93,9 +93,10 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
 
   /** What cannot be priced is limited by its tokens alone, or not at all, when money is limited. */
   const unpriced = (request: ReserveRequest): Effect.Effect<void, BudgetExceededError> => {
-    const { config } = rules()
-    const limit = config.maxRequestCost ?? config.monthlyBudget
-    if (limit === undefined || !config.enforceBudget) return Effect.void
+    const { config, units } = rules()
+    const budget = config.enforceBudget ? (config.maxRequestCost ?? config.monthlyBudget) : undefined
+    const limit = budget ?? GovernanceConfig.costQuotaOf(units, tenantOf(request))
+    if (limit === undefined) return Effect.void
     const model = `${request.provider ?? "?"}/${request.model ?? "?"}`.slice(0, 256)
     if (config.unknownPrice === "deny") {
       return Effect.fail(

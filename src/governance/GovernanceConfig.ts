@@ -247,6 +247,22 @@ export const limitsMoney = ({ maxRequestCost, monthlyBudget, resourceUnits }: Go
   monthlyBudget !== undefined || maxRequestCost !== undefined || resourceUnits.some(({ kind }) => kind === "cost")
 
 /**
+ * What a tenant may spend by the quotas of units, in US dollars: the least of them; `undefined` where none limits it.
+ *
+ * @since 0.1.0
+ * @category accessors
+ */
+export const costQuotaOf = (units: GovernanceConfig["resourceUnits"], tenantId: string): number | undefined => {
+  let least: number | undefined
+  for (const { kind, quotas } of units) {
+    if (kind !== "cost") continue
+    const quota = Object.hasOwn(quotas, tenantId) ? quotas[tenantId] : quotas["*"]
+    if (quota !== undefined) least = Math.min(least ?? quota.limit, quota.limit)
+  }
+  return least
+}
+
+/**
  * Fails where money is limited and no prices are in context: every model would be refused.
  *
  * @since 0.1.0

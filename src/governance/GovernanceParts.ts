@@ -28,6 +28,8 @@ export interface Rules {
   readonly config: GovernanceConfig
   readonly access: ModelAccess
   readonly quotas: ResourceQuotas.Service
+  /** The units of the configuration, where they are what is counted. */
+  readonly units: GovernanceConfig["resourceUnits"]
 }
 
 /**

@@ -104,11 +104,11 @@ export const layer = <E>(
             if (config.resourceUnits.length > 0) {
               yield* warn("resourceUnits are not used: governance was given other quotas", {})
             }
-            return { config, access, quotas: given } satisfies Rules
+            return { config, access, quotas: given, units: [] } satisfies Rules
           }
           // What a configuration says of units was checked with it.
           const quotas = yield* Effect.orDie(ResourceQuotas.make(QuotaUnits.fromConfig(config.resourceUnits)))
-          return { config, access, quotas } satisfies Rules
+          return { config, access, quotas, units: config.resourceUnits } satisfies Rules
         },
         Effect.provideService(RateLimitStore, rates)
       )

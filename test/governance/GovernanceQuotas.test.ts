@@ -414,6 +414,37 @@ describe("quotas of the configuration", () => {
   )
 })
 
+describe("a quota of dollars", () => {
+  const refused = (governance: Governance.Service, model: string, tenantId?: string) =>
+    Effect.map(
+      Effect.flip(governance.reserve({ ...call, model, ...(tenantId === undefined ? {} : { tenantId }) })),
+      (error) => (error._tag === "BudgetExceededError" ? [error.budgetType, error.limit] : error._tag)
+    )
+
+  test("refuses a model without a price, as a budget does", configured(counting("cost", 5)), (governance) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* refused(governance, "new"), ["unknown_price", 5])
+      yield* governance.reserve(call)
+    })
+  )
+
+  test(
+    "refuses it to those whom it limits",
+    configured(counting("cost", 5, { quotas: { acme: { limit: 5 } } })),
+    (governance) =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* refused(governance, "new", "acme"), ["unknown_price", 5])
+        yield* governance.reserve({ ...call, model: "new" })
+      })
+  )
+
+  test(
+    "lets it pass where a price may be unknown",
+    { ...configured(), config: { resourceUnits: [counting("cost", 5)], unknownPrice: "allow" } },
+    (governance) => Effect.asVoid(governance.reserve({ ...call, model: "new" }))
+  )
+})
+
 describe("a quota that cannot be read", () => {
   const failing = new GovernancePersistenceError({ message: "the disk is full" })
   const rates = Layer.succeed(RateLimitStore.RateLimitStore, {
