@@ -111,7 +111,7 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
     redacting.push({ guard, result })
     const own = editsOf(result, content)
     if (own === undefined) opaque ??= result
-    else edits.push(...own)
+    else for (const edit of own) edits.push(edit)
   })
   if (opaque === undefined) return { ...total, finalContent: Findings.applied(content, Findings.merged(edits)) }
   // Where a guard does not say what it changed, nothing else can be put into its text but by asking the others about it.

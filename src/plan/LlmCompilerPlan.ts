@@ -237,17 +237,23 @@ export const makeParser = (options: Options = {}): Parser => {
   const reading = read(cursor, plan)
   let isDone = false
   let pending: Array<string> = []
+  let waiting = 0
+  let isDue = false
   const advance = () => {
-    // Small pieces are put together only when they may complete something.
     cursor.text += pending.join("")
     pending = []
+    waiting = 0
+    isDue = false
     isDone = reading.next().done === true
   }
   return {
     push: (text) => {
       if (isDone) return []
       pending.push(text)
-      if (!/[\n}]/.test(text)) return []
+      waiting += text.length
+      // Small pieces are put together only when they may complete something, and to a long text only when they are a part of it worth while.
+      isDue ||= /[\n}]/.test(text)
+      if (!isDue || (cursor.text.length > 2 * KEEP && waiting < cursor.text.length / 16)) return []
       advance()
       return plan.takeFresh()
     },

@@ -95,7 +95,7 @@ const numbersOf = (list: string): ReadonlyArray<number> => {
     const [from, to] = given
     const isRange = given.length === 2 && /[–-]/.test(part) && to! > from! && to! - from! <= RANGE_MAX
     if (isRange) for (let n = from!; n <= to!; n++) numbers.push(n)
-    else numbers.push(...given)
+    else for (const number of given) numbers.push(number)
   }
   return numbers
 }

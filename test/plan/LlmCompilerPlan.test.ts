@@ -440,4 +440,15 @@ describe("what is wrong with a plan", () => {
       assert.deepStrictEqual(pieces(text(32_000)), read(text(32_000)))
     })
   }
+
+  it("takes linear time for a long line that comes in small pieces, each of which may end something", () => {
+    const pieces = (given: string) => {
+      const parser = LlmCompilerPlan.makeParser()
+      for (let i = 0; i < given.length; i += 4) parser.push(given.slice(i, i + 4))
+      return parser.end()
+    }
+    const args = (n: number) => `1. f({"a": "${"x}".repeat(n / 2)}"})\n2. join()\n`
+    Growth.assertLinearTexts(["}", (n) => `Thought: ${"x} ".repeat(n / 3)}`, args], pieces, 320_000)
+    assert.deepStrictEqual(pieces(args(40_000)), read(args(40_000)))
+  })
 })
