@@ -55,7 +55,7 @@ function* linesOf(text: string, pace: Stepwise.Pace): Steps.Steps<ReadonlyArray<
     const end = found < 0 ? text.length : found
     lines.push({ start, end, text: text.slice(start, end) })
     // Cheaper than what is done with it.
-    yield* pace.spend((end - start) / 4 + 2)
+    if (pace.isDue((end - start) / 4 + 2)) yield
     start = end + 1
   }
   return lines
@@ -83,7 +83,7 @@ function* settings(
   let at = from
   for (; at < lines.length; at++) {
     const line = lines[at]!
-    yield* pace.spend(line.text.length + perLine)
+    if (pace.isDue(line.text.length + perLine)) yield
     const groups = keyed.exec(line.text)?.groups
     if (groups === undefined) {
       if (between.test(line.text)) continue
@@ -139,7 +139,7 @@ function* table(
   pace: Stepwise.Pace
 ): Steps.Steps<number> {
   const first = lines[from]!
-  yield* pace.spend(first.text.length + perLine)
+  if (pace.isDue(first.text.length + perLine)) yield
   for (const separator of separators) {
     if (!first.text.includes(separator)) continue
     const names = cellsOf(first, separator)
@@ -148,7 +148,7 @@ function* table(
     let at = from + 1
     for (; at < lines.length; at++) {
       const line = lines[at]!
-      yield* pace.spend(line.text.length + perLine)
+      if (pace.isDue(line.text.length + perLine)) yield
       if (separator === "|" && rule.test(line.text)) continue
       const cells = cellsOf(line, separator)
       if (cells.length !== names.length) break

@@ -37,14 +37,15 @@ export const before = <A>(
     : Effect.flatMap(Effect.zipRight(NextTurn.nextTurn, turning(steps)), (value) => next(value) ?? Effect.void)
 }
 
-/** Counts what was looked at, and pauses when it is as much as a step has. */
+/** Counts what was looked at. */
 export class Pace {
   constructor(private spent = 0) {}
 
-  *spend(characters: number): Steps<void> {
+  /** Whether it is as much as a step has: time for a pause. */
+  isDue(characters: number): boolean {
     this.spent += characters
-    if (this.spent < perStep) return
+    if (this.spent < perStep) return false
     this.spent = 0
-    yield
+    return true
   }
 }

@@ -17,7 +17,7 @@ export function* pushed(screened: ScreenedText, piece: string, pace: Stepwise.Pa
   for (let at = 0; at < piece.length; at += Stepwise.perStep) {
     const slice = piece.slice(at, at + Stepwise.perStep)
     shown += screened.push(slice)
-    yield* pace.spend(slice.length)
+    if (pace.isDue(slice.length)) yield
   }
   return shown
 }
