@@ -127,12 +127,20 @@ export const Steered = event("Steered", { text: Schema.String })
  */
 export const StepStarted = event("StepStarted", { step: Schema.Number, name: Schema.optional(Schema.String) })
 /**
- * A piece of the model's text, as it arrives.
+ * A piece of the model's text, as it arrives. `TextRetracted` says when it turned out to be no answer.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const TextDelta = event("TextDelta", { text: Schema.String })
+/**
+ * The text of `TextDelta`s since the last of these, or since the run began, is no part of the answer: the model said it and went on to call
+ * tools, or has not come to its end. What is streamed behind the last of these adds up to the answer.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const TextRetracted = event("TextRetracted", { step: Schema.Number })
 /**
  * A piece of the reasoning the model shows, as it arrives.
  *
@@ -331,6 +339,7 @@ export const AgentEvent = Schema.Union(
   Steered,
   StepStarted,
   TextDelta,
+  TextRetracted,
   ReasoningDelta,
   Thought,
   Plan,

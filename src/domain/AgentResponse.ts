@@ -223,6 +223,10 @@ export const fold = (): Fold => {
           text.push(event.text)
           return
         }
+        case "TextRetracted": {
+          text = []
+          return
+        }
         case "Thought": {
           stepOf(event.step, event.at).thought = event.text
           return

@@ -119,6 +119,7 @@ const rules: Rules = {
   Steered: { text: "shown" },
   StepStarted: { step: "shown", name: "shown" },
   TextDelta: { text: "shown" },
+  TextRetracted: { step: "shown" },
   ReasoningDelta: { text: "shown" },
   Thought: { step: "shown", text: "shown" },
   Plan: {

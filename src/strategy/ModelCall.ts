@@ -187,6 +187,12 @@ const textDeltas = (parts: ReadonlyArray<LlmClient.LlmPart>): ReadonlyArray<Body
   return bodies
 }
 
+const isText = ({ _tag }: Body): boolean => _tag === "TextDelta"
+
+/** The model calls tools, or has not come to its end: what it said is no answer. */
+const goesOn = (response: LlmClient.LlmResponse): boolean =>
+  response.finishReason === "pause" || LlmClient.toolCalls(response).length > 0
+
 /** Texts of one call as far as they may be shown; long ones are judged in steps. */
 const screenedDeltas = (screen: Run.Screen, deltas: NonNullable<CallOptions["deltas"]>) => {
   const texts = { TextDelta: screen.open(), ReasoningDelta: screen.open() }
@@ -419,10 +425,13 @@ const ready = (
     const screened =
       run.live && run.screen !== undefined ? screenedDeltas(run.screen, callOptions.deltas ?? textDeltas) : undefined
     const deltas = callOptions.deltas ?? textDeltas
+    let isTextShown = false
+    const show = (bodies: ReadonlyArray<Body>): Effect.Effect<void> => {
+      isTextShown ||= bodies.some(isText)
+      return run.emitAll(bodies)
+    }
     const emit = (parts: ReadonlyArray<LlmClient.LlmPart>): Effect.Effect<void> =>
-      screened === undefined
-        ? run.emitAll(deltas(parts))
-        : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), run.emitAll)
+      screened === undefined ? show(deltas(parts)) : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), show)
     const seen = callOptions.onParts
     const onParts: LlmClient.OnParts | undefined = !run.live
       ? seen
@@ -444,7 +453,11 @@ const ready = (
             if (!step.isSuspended()) reportLost(lost)
             if (Exit.isFailure(exit)) return exit
             // In one step with the report, which waits for the reader of both: an interruption may not come between.
-            if (screened !== undefined) for (const body of screened.rest()) void run.unsafeEmit(body)
+            const rest = screened?.rest() ?? []
+            for (const body of rest) void run.unsafeEmit(body)
+            if ((isTextShown || rest.some(isText)) && goesOn(exit.value)) {
+              void run.unsafeEmit({ _tag: "TextRetracted", step: callOptions.step })
+            }
             return report(exit.value, model, callOptions)
           },
           onExit: (exit, span) => {

@@ -166,6 +166,7 @@ describe("each kind of event of a veiled run", () => {
     StepStarted: undefined,
     // Screened where they are streamed, part by part.
     TextDelta: undefined,
+    TextRetracted: undefined,
     ReasoningDelta: undefined,
     Thought: { _tag: "Thought", step: 1, text },
     Plan: { _tag: "Plan", steps: [{ id: "1", description: text, status: "pending" }] },

@@ -18,6 +18,7 @@ const bodies: { readonly [T in AgentEvent.Tag]: Omit<AgentEvent.Of<T>, keyof Age
   Steered: { _tag: "Steered", text: "and hurry" },
   StepStarted: { _tag: "StepStarted", step: 1, name: "plan" },
   TextDelta: { _tag: "TextDelta", text: "é👍\u0000" },
+  TextRetracted: { _tag: "TextRetracted", step: 1 },
   ReasoningDelta: { _tag: "ReasoningDelta", text: "r" },
   Thought: { _tag: "Thought", step: 1, text: "t" },
   Plan: {

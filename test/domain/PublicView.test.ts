@@ -29,6 +29,7 @@ const whole: { readonly [T in AgentEvent.Tag]: Required<Omit<AgentEvent.Of<T>, k
   Steered: { _tag: "Steered", text: "text" },
   StepStarted: { _tag: "StepStarted", step: 1, name: "name" },
   TextDelta: { _tag: "TextDelta", text: "text" },
+  TextRetracted: { _tag: "TextRetracted", step: 1 },
   ReasoningDelta: { _tag: "ReasoningDelta", text: "text" },
   Thought: { _tag: "Thought", step: 1, text: "text" },
   Plan: {
@@ -106,6 +107,7 @@ const views: { readonly [T in AgentEvent.Tag]: object | undefined } = {
   Steered: { text: "text" },
   StepStarted: { step: 1, name: "name" },
   TextDelta: { text: "text" },
+  TextRetracted: { step: 1 },
   ReasoningDelta: undefined,
   Thought: undefined,
   Plan: whole.Plan,

@@ -58,6 +58,7 @@ describe("FunctionCalling", () => {
         assert.deepStrictEqual(EventRecorder.tags(ran.events), [
           "StepStarted",
           "TextDelta",
+          "TextRetracted",
           "UsageReported",
           "ToolCall",
           "ToolResult",

@@ -41,9 +41,10 @@ describe("ReAct with native calls", () => {
         [[1, "I add."]]
       )
       assert.strictEqual(content(ran.requests[0], 0), `Be brief.\n\n${ReActPrompts.ThoughtStepNative.system.source}`)
-      assert.deepStrictEqual(EventRecorder.tags(ran.events).slice(0, 8), [
+      assert.deepStrictEqual(EventRecorder.tags(ran.events).slice(0, 9), [
         "StepStarted",
         "TextDelta",
+        "TextRetracted",
         "UsageReported",
         "Thought",
         "NodeFinished",
