@@ -478,6 +478,7 @@ export const make = (
             case "Critique":
             case "ToolCall":
             case "ToolResult":
+            case "TextRetracted":
               return { ...body, step: stepOf(body.step) }
             case "TextDelta":
               return show === "answer" ? body : { _tag: "ReasoningDelta", text: body.text }

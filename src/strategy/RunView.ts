@@ -79,6 +79,7 @@ const stepped = (body: Body, of: (step: number) => number): Body => {
     case "Critique":
     case "ToolCall":
     case "ToolResult":
+    case "TextRetracted":
       return { ...body, step: of(body.step) }
     default:
       return body

@@ -285,7 +285,8 @@ const keyOf = (answer: Answer): string =>
   answer.output === undefined ? answerKey(answer.text) : CanonicalJson.stringify(answer.output)
 
 /** Shown by one answer, not by each of its samples. */
-const isDelta = (body: Body): boolean => body._tag === "TextDelta" || body._tag === "ReasoningDelta"
+const isDelta = ({ _tag }: Body): boolean =>
+  _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "TextRetracted"
 
 /**
  * Several answers to one task, and of them the one that most agree on (Wang et al. 2022, "Self-Consistency Improves Chain of Thought

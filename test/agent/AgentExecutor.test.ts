@@ -55,7 +55,7 @@ const both = <O, E>(agent: Agent.Agent<O, E>, script: Parameters<typeof Runs.lay
   })
 
 const told = (events: ReadonlyArray<AgentEvent.AgentEvent>) =>
-  EventRecorder.tags(events).filter((tag) => tag !== "TextDelta" && tag !== "ReasoningDelta")
+  EventRecorder.tags(events).filter((tag) => !["TextDelta", "TextRetracted", "ReasoningDelta"].includes(tag))
 
 describe("AgentExecutor", () => {
   it.effect("run and stream tell the same events but for the deltas, and fold to the same response", () =>
