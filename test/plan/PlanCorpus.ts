@@ -87,7 +87,7 @@ export const outputs = (): ReadonlyArray<Output> => {
     prose
   })
   const end = "\n\nTherefore, the answer is 67.24."
-  for (const count of [2, 3, 5]) {
+  for (const count of [2, 5]) {
     const steps = plan.slice(0, count)
     const done = work.slice(0, count)
     for (const opening of openings) {
