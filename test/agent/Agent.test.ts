@@ -462,8 +462,9 @@ describe("Agent limits", () => {
       const usage = { inputTokens: 300, outputTokens: 100, totalTokens: 400 }
       const run = (prices: Layer.Layer<CostEstimator.CostEstimator>) =>
         AgentExecutor.run(Agent.make("a", { tools: [echo], limits: { maxCostUsd: 1 } }), "hi").pipe(
-          Effect.provide(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], { prices })),
-          Effect.provide(prices)
+          Effect.provide(
+            Layer.merge(Runs.layer([{ ...calls("1"), usage }, { ...calls("2"), usage }, "never"], { prices }), prices)
+          )
         )
       const error = limited(yield* Effect.flip(run(prices)))
       assert.deepInclude(error, { limitType: "cost", limit: 1 })

@@ -149,8 +149,12 @@ test("limits of money require prices, which an executor is given or that are in 
   const priced = Agents.layerWith({ prices }).pipe(Layer.provide(model))
   expectTypeOf(Effect.provide(dear, priced)).toMatchTypeOf<Effect.Effect<unknown, unknown, never>>()
   const unpriced = Agents.layerWith({}).pipe(Layer.provide(model))
-  // @ts-expect-error there are no prices
-  expectTypeOf(() => Effect.runPromise(Effect.provide(dear, unpriced))).toBeFunction()
+  expectTypeOf(Effect.provide(dear, unpriced)).toMatchTypeOf<
+    Effect.Effect<unknown, unknown, CostEstimator.CostEstimator>
+  >()
+  expectTypeOf<Effect.Effect.Context<typeof dear>>().toEqualTypeOf<
+    AgentExecutor.AgentExecutor | CostEstimator.CostEstimator
+  >()
 })
 
 it.effect(

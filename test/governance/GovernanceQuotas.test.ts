@@ -403,8 +403,7 @@ describe("quotas of the configuration", () => {
       })
       const build = (resourceUnits: ReadonlyArray<GovernanceConfig.QuotaUnit>) =>
         Effect.scoped(Layer.build(Governance.layerWith({ quotas: given, config: { resourceUnits } }))).pipe(
-          Effect.provide(CostEstimator.layerPrices({})),
-          Effect.provide(Logger.replace(Logger.defaultLogger, logger))
+          Effect.provide(Layer.merge(CostEstimator.layerPrices({}), Logger.replace(Logger.defaultLogger, logger)))
         )
       yield* build([])
       assert.deepStrictEqual(warnings, [])

@@ -534,8 +534,11 @@ describe("skills of an application", () => {
       })
       const [names, problems] = yield* Effect.provide(
         Effect.all([namesOf(), problemsOf]),
-        Layer.provide(Skills.layer({ config: { ...bare, ...strange } }), Layer.merge(seen, home))
-      ).pipe(Effect.provide(layer))
+        Skills.layer({ config: { ...bare, ...strange } }).pipe(
+          Layer.provide(Layer.merge(seen, home)),
+          Layer.provideMerge(layer)
+        )
+      )
       assert.deepStrictEqual(names, ["noted"])
       assert.deepStrictEqual(
         problems.map(({ reason, subject }) => [reason, subject]),
