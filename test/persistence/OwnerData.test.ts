@@ -231,7 +231,7 @@ const suite = (name: string, open: Open, other: Open) =>
           const [head = "", ...rest] = lines
           const end = rest.at(-1) as string
           const swapped = (text: string) => text.replaceAll('"ada"', '"eve"')
-          const row = rest.find((line) => line.includes('"lex_runs"')) as string
+          const row = rest.find((line) => line.includes('"lex_runs"') && line.includes('"ada"')) as string
           const stranger = row.replace('"ada"', '"eve"').replace(/"row":\["[^"]*"/, '"row":["of eve"')
           const more = (line: string) => [head, line, ...rest.slice(0, -1), JSON.stringify({ end: rest.length })]
           const refusals: ReadonlyArray<readonly [what: string, lines: ReadonlyArray<string>]> = [
