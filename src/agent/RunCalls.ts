@@ -15,8 +15,6 @@ import { governanceOf } from "./RunIdentity.js"
 import * as RunInterceptors from "./RunInterceptors.js"
 import type { State } from "./Stage.js"
 
-const ungoverned = Context.make(CallGate.CallGate, ModelCall.sideCalls)
-
 /** What the context of a run holds beside what it is given: its limits and its governance, inside of those around it. */
 export const inside = (state: State, given: Context.Context<never>): Context.Context<never> => {
   const { classifications, tenantId } = state
@@ -34,6 +32,8 @@ const limited = (state: State, given: Context.Context<never>): Context.Context<n
   const isLimited = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
   const governance = governanceOf(state)
   const governed = governance.enabled !== false
+  const gate = CallGate.inside(ModelCall.sideCalls, Context.get(given as Context.Context<never>, CallGate.CallGate))
+  const ungoverned = Context.make(CallGate.CallGate, gate)
   if (!isLimited && !governed) return ungoverned
   const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>
   const counter = TokenCounter.inContext(given)

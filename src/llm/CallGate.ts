@@ -17,10 +17,11 @@ import type * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as TokenCounter from "./TokenCounter.js"
 
-/** Makes a call; the meter hears of the requests that go out. */
+/** Makes a call; the meter hears of the requests that go out, and `wrappers` stand around the call until it has ended. */
 export type Call<E = LlmError> = (
   request: LlmClient.LlmRequest,
-  meter?: LlmClient.Meter | undefined
+  meter?: LlmClient.Meter | undefined,
+  wrappers?: ReadonlyArray<unknown> | undefined
 ) => Effect.Effect<LlmClient.LlmResponse, E>
 
 /** Whom a call goes to, as far as is known before it answers. */
@@ -38,8 +39,24 @@ export type Pass = (
 
 export interface Gate {
   readonly pass: Pass
-  /** The gate that was passed: nothing stands before this call any more. */
+  /** Set where a call has passed: nothing stands before it any more. What is made beside the call passes this one. */
   readonly passed?: Gate | undefined
+  /** The wrappers around the calls inside of which this one is made. */
+  readonly within: ReadonlyArray<unknown>
+}
+
+const none: ReadonlyArray<unknown> = []
+
+export const make = (pass: Pass): Gate => ({ pass, within: none })
+
+/** The gate, inside of what stands around the other one. */
+export const inside = (gate: Gate, outer: Gate): Gate =>
+  outer.within.length === 0 ? gate : { pass: gate.pass, within: outer.within }
+
+/** The gate behind a call that has passed it, with these wrappers around it. */
+export const behind = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>): Gate => {
+  const passed = { pass, within: within.length === 0 ? wrappers : [...within, ...wrappers] }
+  return { ...passed, passed }
 }
 
 /** Tells the run it stands in what a call used, also where it was cut off: at once then, and waited for by nobody. */
@@ -72,37 +89,21 @@ export const counted: Pass = (request, next, target) =>
 
 /** Without limits and governance around it a call is counted alone. */
 export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
-  defaultValue: (): Gate => ({ pass: counted })
+  defaultValue: (): Gate => make(counted)
 }) {}
 
-const behind = new WeakMap<Gate, Gate>()
+/** Whoever gets the parts of a call stands beside it. */
+export const heard = (onParts: LlmClient.OnParts, { passed }: Gate): LlmClient.OnParts =>
+  passed === undefined ? onParts : (parts) => Effect.provideService(onParts(parts), CallGate, passed)
 
-const open = (gate: Gate): Gate => {
-  let opened = behind.get(gate)
-  if (opened === undefined) {
-    opened = { pass: gate.pass, passed: gate }
-    behind.set(gate, opened)
-  }
-  return opened
-}
-
-/** What the call is made by has passed the gate. Whoever gets its parts stands where the caller does. */
+/** The call behind a gate that it has passed. */
 export const passed = (
   client: LlmClient.Service,
   request: LlmClient.LlmRequest,
   options: LlmClient.CompleteOptions | undefined,
-  gate: Gate
-): Effect.Effect<LlmClient.LlmResponse, LlmError> => {
-  const onParts = options?.onParts
-  const outside =
-    onParts === undefined
-      ? options
-      : {
-          ...options,
-          onParts: (parts: ReadonlyArray<LlmClient.LlmPart>) => Effect.provideService(onParts(parts), CallGate, gate)
-        }
-  return Effect.provideService(client.complete(request, outside), CallGate, open(gate))
-}
+  behind: Gate
+): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+  Effect.provideService(client.complete(request, options), CallGate, behind)
 
 /** Work of a client that is not the call itself: its own model calls pass the gate as those of anybody. */
 export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -125,9 +126,14 @@ export const wrap = (client: LlmClient.Service): LlmClient.Service => {
         const gate = Context.get(fiber.currentContext, CallGate)
         if (gate.passed !== undefined) return metered.complete(request, options)
         const model = request.settings?.model ?? client.model
+        const { onParts, ...rest } = options ?? {}
         return gate.pass(
           request,
-          (asked, meter) => passed(metered, asked, { ...options, meter: CallMeter.both(options?.meter, meter) }, gate),
+          (asked, meter, wrappers) => {
+            const own = behind(gate, wrappers ?? none)
+            const heardBy = onParts === undefined ? {} : { onParts: heard(onParts, own) }
+            return passed(metered, asked, { ...rest, ...heardBy, meter: CallMeter.both(rest.meter, meter) }, own)
+          },
           { provider: client.provider, model }
         )
       })

@@ -119,26 +119,30 @@ const refused = (error: LlmError | Fatality, { model, provider }: Target): LlmEr
  *
  * @internal
  */
-export const sideCalls: CallGate.Gate = {
-  pass: (request, next, target) =>
-    Effect.withFiberRuntime((fiber) => {
-      const context = fiber.currentContext
-      if (Context.get(context, Run.Run).isOver()) return next(request)
-      const interceptors = Context.get(context, ModelCallInterceptors)
-      if (interceptors.length === 0) return CallGate.counted(request, next, target)
-      const targetOf = ({ settings }: LlmClient.LlmRequest): Target => ({
-        ...target,
-        model: settings?.model ?? target.model
-      })
-      const counts = CallMeter.counts(TokenCounter.inContext(context))
-      const call = intercepted({ interceptors, call: next, target: targetOf, counts })
-      return CallGate.counted(
-        request,
-        (asked, meter) => Effect.mapError(call(asked, meter), (error) => refused(error, target)),
-        target
-      )
+export const sideCalls: CallGate.Gate = CallGate.make((request, next, target) =>
+  Effect.withFiberRuntime((fiber) => {
+    const context = fiber.currentContext
+    if (Context.get(context, Run.Run).isOver()) return next(request)
+    const interceptors = Context.get(context, ModelCallInterceptors)
+    if (interceptors.length === 0) return CallGate.counted(request, next, target)
+    const targetOf = ({ settings }: LlmClient.LlmRequest): Target => ({
+      ...target,
+      model: settings?.model ?? target.model
     })
-}
+    const counts = CallMeter.counts(TokenCounter.inContext(context))
+    const call = intercepted({
+      interceptors,
+      call: (request, meter) => next(request, meter, interceptors),
+      target: targetOf,
+      counts
+    })
+    return CallGate.counted(
+      request,
+      (asked, meter) => Effect.mapError(call(asked, meter), (error) => refused(error, target)),
+      target
+    )
+  })
+)
 
 /**
  * Longest a model call may take unless a strategy says otherwise.
@@ -280,6 +284,7 @@ const ready = (
   ]
   const estimator = Context.get(context as Context.Context<CostEstimator>, CostEstimator)
   const gate = Context.get(context as Context.Context<CallGate.CallGate>, CallGate.CallGate)
+  const behind = CallGate.behind(gate, interceptors)
   const step = Context.get(context as Context.Context<Step.Step>, Step.Step)
   const recorded = Step.isRecording(step)
   const spanName = `${Telemetry.SPAN_AGENT_LLM}.${run.agent}`
@@ -300,7 +305,7 @@ const ready = (
   const metered = CallMeter.metered(client)
   const counts = CallMeter.counts(TokenCounter.inContext(context))
   const send = (request: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) =>
-    CallGate.passed(metered, request, options, gate)
+    CallGate.passed(metered, request, options, behind)
   const complete = (given: LlmClient.LlmRequest, options: LlmClient.CompleteOptions) => {
     if (told === undefined) return send(given, options)
     const names = withoutCalls.has(client) ? undefined : (given.tools ?? []).map(({ name }) => name)
@@ -432,7 +437,7 @@ const ready = (
     }
     const emit = (parts: ReadonlyArray<LlmClient.LlmPart>): Effect.Effect<void> =>
       screened === undefined ? show(deltas(parts)) : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), show)
-    const seen = callOptions.onParts
+    const seen = callOptions.onParts === undefined ? undefined : CallGate.heard(callOptions.onParts, behind)
     const onParts: LlmClient.OnParts | undefined = !run.live
       ? seen
       : seen === undefined

@@ -5,11 +5,12 @@
  * @internal
  * @since 0.1.0
  */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import * as Usage from "../domain/Usage.js"
-import * as Ambient from "../internal/Ambient.js"
+import * as CallGate from "../llm/CallGate.js"
 import type { Service as CostEstimator } from "../llm/CostEstimator.js"
 import type * as LlmClient from "../llm/LlmClient.js"
 import * as ModelSettings from "../llm/ModelSettings.js"
@@ -49,11 +50,6 @@ export interface Refusal {
   /** The model whose price is not known, where that is why. */
   readonly unpriced?: string | undefined
 }
-
-/** The budgets that a call holds something of: one that is made inside of it cannot wait until it has settled. */
-class Holding extends Ambient.Reference<Holding>()("effect-lexigram/strategy/StrategyBudget/Holding", {
-  defaultValue: (): ReadonlySet<object> => new Set()
-}) {}
 
 class Refused<E> {
   constructor(readonly error: E) {}
@@ -255,19 +251,23 @@ export const make = <E extends object>(
       })
     })
 
-  const own = {}
-  return {
-    interceptor: (request, next, target, lost) =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Holding, (holding) =>
-          Effect.flatMap(reserve(restore, reservation(request, target), !holding.has(own)), (reserved) =>
-            Effect.onExit(
-              restore(Effect.provideService(next(reserved.request), Holding, new Set([...holding, own]))),
-              (exit) => Effect.sync(() => settle(reserved, exit, target, lost(exit)))
-            )
+  // A call that is made inside of one that holds something cannot wait until that has ended.
+  const interceptor: ModelCall.ModelCallInterceptor = (request, next, target, lost) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.withFiberRuntime((fiber) => {
+        const waits = !Context.get(fiber.currentContext as Context.Context<never>, CallGate.CallGate).within.includes(
+          interceptor
+        )
+        return Effect.flatMap(reserve(restore, reservation(request, target), waits), (reserved) =>
+          Effect.onExit(restore(next(reserved.request)), (exit) =>
+            Effect.sync(() => settle(reserved, exit, target, lost(exit)))
           )
         )
-      ),
+      })
+    )
+
+  return {
+    interceptor,
     see: (event) => {
       if (event._tag !== "UsageReported") return
       const key = keyOf(event)

@@ -214,7 +214,10 @@ export const withBudget: {
             ...Context.get(references, ModelCall.ModelCallInterceptors),
             budget.interceptor
           ]),
-          Context.add(CallGate.CallGate, ModelCall.sideCalls),
+          Context.add(
+            CallGate.CallGate,
+            CallGate.inside(ModelCall.sideCalls, Context.get(references, CallGate.CallGate))
+          ),
           Context.add(Run.Run, run)
         )
       ).pipe(
