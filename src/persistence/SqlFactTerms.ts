@@ -161,8 +161,3 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
     })
   }
 }
-
-/**
- * @category models
- */
-export type Terms = ReturnType<typeof make>
