@@ -23,7 +23,7 @@ import * as Immediate from "./Immediate.js"
 import * as Leases from "./Leases.js"
 import { type DatabaseError, PersistenceConfigurationError } from "./PersistenceError.js"
 import * as SqlFailure from "./SqlFailure.js"
-import { Synchronous } from "./SqlitePool.js"
+import { Synchronous } from "./Synchronous.js"
 
 /**
  * @category models

@@ -34,8 +34,8 @@ import * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteExtensions from "./SqliteExtensions.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import * as SqlitePool from "./SqlitePool.js"
-import type { Level } from "./SqliteSession.js"
 import * as SqliteTransaction from "./SqliteTransaction.js"
+import * as Synchronized from "./Synchronous.js"
 
 /**
  * @since 0.1.0
@@ -50,7 +50,7 @@ export type Driver = SqliteDriver.Name
  * @since 0.1.0
  * @category models
  */
-export type SynchronousLevel = Level
+export type SynchronousLevel = Synchronized.Level
 
 /**
  * @since 0.1.0
@@ -111,7 +111,7 @@ export class SqliteClient extends Context.Tag("effect-lexigram/persistence/Sqlit
  * @since 0.1.0
  * @category references
  */
-export const Synchronous: typeof SqlitePool.Synchronous = SqlitePool.Synchronous
+export const Synchronous: typeof Synchronized.Synchronous = Synchronized.Synchronous
 
 const toDatabaseError = SqlFailure.toDatabaseError("sqlite")
 

@@ -15,27 +15,15 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import * as Ambient from "../internal/Ambient.js"
 import * as Immediate from "./Immediate.js"
 import * as SqliteBusy from "./SqliteBusy.js"
 import type * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteFailure from "./SqliteFailure.js"
-import { type Level, Session, type Shared } from "./SqliteSession.js"
+import { Session, type Shared } from "./SqliteSession.js"
 import * as SqliteStretch from "./SqliteStretch.js"
 import * as SqliteText from "./SqliteText.js"
 import * as SqliteTurns from "./SqliteTurns.js"
-
-/**
- * How safe what is written is: read when a transaction begins, or a statement that writes by itself.
- *
- * @category references
- */
-export class Synchronous extends Ambient.Reference<Synchronous>()(
-  "effect-lexigram/persistence/SqliteClient/Synchronous",
-  {
-    defaultValue: (): Level | undefined => undefined
-  }
-) {}
+import { type Level, Synchronous } from "./Synchronous.js"
 
 type Transform = (<A extends object>(row: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
 type Operation<A> = (session: Session, level: Level | undefined) => A

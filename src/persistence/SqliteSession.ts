@@ -9,11 +9,7 @@ import type * as SqliteDriver from "./SqliteDriver.js"
 import * as SqliteFailure from "./SqliteFailure.js"
 import * as SqliteText from "./SqliteText.js"
 import * as SqliteValues from "./SqliteValues.js"
-
-/**
- * @category models
- */
-export type Level = "normal" | "full"
+import type { Level } from "./Synchronous.js"
 
 /**
  * What connections to one file have in common.
