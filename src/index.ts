@@ -41,7 +41,8 @@ export * as AgentConfig from "./agent/AgentConfig.js"
 export * as AgentError from "./agent/AgentError.js"
 
 /**
- * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from it.
+ * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from
+ * it.
  *
  * @since 0.1.0
  */
@@ -118,8 +119,8 @@ export * as AiToolkit from "./tool/AiToolkit.js"
 export * as AllowedTools from "./skill/AllowedTools.js"
 
 /**
- * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it gives what is known
- * of both, so that a conversation of any length is read by pages, from either end.
+ * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
+ * gives what is known of both, so that a conversation of any length is read by pages, from either end.
  *
  * @since 0.1.0
  */
@@ -210,24 +211,24 @@ export * as CacheBackend from "./llm/CacheBackend.js"
 export * as CacheMemoryStore from "./memory/CacheMemoryStore.js"
 
 /**
- * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or fails midway costs its
- * input and what was streamed of its answer, as far as the provider did not say what it used.
+ * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or
+ * fails midway costs its input and what was streamed of its answer, as far as the provider did not say what it used.
  *
  * @since 0.1.0
  */
 export * as CallMeter from "./llm/CallMeter.js"
 
 /**
- * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
- * a skill gets into them.
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
+ * nothing that stands in a skill gets into them.
  *
  * @since 0.1.0
  */
 export * as CatalogTools from "./skill/CatalogTools.js"
 
 /**
- * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
- * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
+ * vLLM, llama.cpp, LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
  *
  * @since 0.1.0
  */
@@ -269,7 +270,8 @@ export * as ConditionalSkill from "./skill/ConditionalSkill.js"
 export * as ConsolidationScheduler from "./memory/ConsolidationScheduler.js"
 
 /**
- * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
+ * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
+ * much that is old.
  *
  * @since 0.1.0
  */
@@ -423,15 +425,16 @@ export * as EmbeddingContextPruner from "./session/EmbeddingContextPruner.js"
 export * as EmbeddingModelClient from "./provider/EmbeddingModelClient.js"
 
 /**
- * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its siblings).
+ * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
+ * siblings).
  *
  * @since 0.1.0
  */
 export * as EmbeddingProviders from "./provider/EmbeddingProviders.js"
 
 /**
- * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter, Ollama, vLLM,
- * llama.cpp, LM Studio and their like.
+ * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
+ * OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and their like.
  *
  * @since 0.1.0
  */
@@ -480,22 +483,24 @@ export * as EpisodicMemory from "./memory/EpisodicMemory.js"
 export * as EpisodicPrompts from "./prompt/EpisodicPrompts.js"
 
 /**
- * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names
+ * the family.
  *
  * @since 0.1.0
  */
 export * as ErrorCode from "./domain/ErrorCode.js"
 
 /**
- * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value, never a guess from
- * the words of a text.
+ * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value,
+ * never a guess from the words of a text.
  *
  * @since 0.1.0
  */
 export * as Evaluator from "./strategy/Evaluator.js"
 
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener never holds one up.
+ * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
+ * never holds one up.
  *
  * @since 0.1.0
  */
@@ -516,8 +521,8 @@ export * as EventsStage from "./agent/EventsStage.js"
 export * as Fact from "./memory/Fact.js"
 
 /**
- * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a fact was closed by
- * is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
+ * fact was closed by is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
  *
  * @since 0.1.0
  */
@@ -615,8 +620,8 @@ export * as GroupError from "./session/GroupError.js"
 export * as GroupOutcome from "./session/GroupOutcome.js"
 
 /**
- * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the conversation and answers,
- * or says nothing.
+ * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
+ * conversation and answers, or says nothing.
  *
  * @since 0.1.0
  */
@@ -630,16 +635,16 @@ export * as GroupParticipant from "./session/GroupParticipant.js"
 export * as GroupPrompts from "./prompt/GroupPrompts.js"
 
 /**
- * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each of them sees that of
- * its isolation.
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
+ * of them sees that of its isolation.
  *
  * @since 0.1.0
  */
 export * as GroupSession from "./session/GroupSession.js"
 
 /**
- * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns: what is in progress is
- * never cut off by them.
+ * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
+ * what is in progress is never cut off by them.
  *
  * @since 0.1.0
  */
@@ -653,7 +658,8 @@ export * as GroupTermination from "./session/GroupTermination.js"
 export * as Guard from "./guard/Guard.js"
 
 /**
- * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they did.
+ * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
+ * did.
  *
  * @since 0.1.0
  */
@@ -709,9 +715,9 @@ export * as GuardPresets from "./guard/GuardPresets.js"
 export * as Handoff from "./agent/Handoff.js"
 
 /**
- * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
- * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
- * loaded, and a text has the same vector on every machine.
+ * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not
+ * what they mean: typing errors, inflections and shared words are close, synonyms are as far from each other as
+ * anything else. Nothing is learned or loaded, and a text has the same vector on every machine.
  *
  * @since 0.1.0
  */
@@ -725,7 +731,8 @@ export * as HashingEmbedder from "./llm/HashingEmbedder.js"
 export * as Health from "./observability/Health.js"
 
 /**
- * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a summary.
+ * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a
+ * summary.
  *
  * @since 0.1.0
  */
@@ -760,37 +767,40 @@ export * as Hooks from "./observability/Hooks.js"
 export * as HumanParticipant from "./session/HumanParticipant.js"
 
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
- * seeded `Random` makes the same ids on every run.
+ * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` makes the same ids on every run.
  *
  * @since 0.1.0
  */
 export * as IdGenerator from "./domain/IdGenerator.js"
 
 /**
- * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control characters.
+ * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control
+ * characters.
  *
  * @since 0.1.0
  */
 export * as Ids from "./domain/Ids.js"
 
 /**
- * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.
+ * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
+ * leaves the process.
  *
  * @since 0.1.0
  */
 export * as InjectionDetector from "./guard/InjectionDetector.js"
 
 /**
- * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a model.
+ * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
+ * model.
  *
  * @since 0.1.0
  */
 export * as InjectionGuard from "./guard/InjectionGuard.js"
 
 /**
- * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves anything alone; what
- * they say together is summed up by the detector.
+ * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
+ * anything alone; what they say together is summed up by the detector.
  *
  * @since 0.1.0
  */
@@ -825,7 +835,8 @@ export * as JsonShapeGuard from "./guard/JsonShapeGuard.js"
 export * as JudgeGuard from "./guard/JudgeGuard.js"
 
 /**
- * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else there is one for.
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
+ * there is one for.
  *
  * @since 0.1.0
  */
@@ -846,8 +857,9 @@ export * as LanguageModelClient from "./provider/LanguageModelClient.js"
 export * as LastConsolidation from "./memory/LastConsolidation.js"
 
 /**
- * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies Reasoning, Acting and
- * Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that really run.
+ * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies
+ * Reasoning, Acting and Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that
+ * really run.
  *
  * @since 0.1.0
  */
@@ -868,24 +880,26 @@ export * as LatsPrompts from "./prompt/LatsPrompts.js"
 export * as LengthGuard from "./guard/LengthGuard.js"
 
 /**
- * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
+ * call.
  *
  * @since 0.1.0
  */
 export * as LlmCache from "./llm/LlmCache.js"
 
 /**
- * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt messages, response
- * parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback, recording) is one Effect combinator.
+ * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt
+ * messages, response parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback,
+ * recording) is one Effect combinator.
  *
  * @since 0.1.0
  */
 export * as LlmClient from "./llm/LlmClient.js"
 
 /**
- * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a planner writes which
- * calls a task takes and which of them need results of which others, a task fetching unit makes each as soon as it can, also while the
- * plan is still being written, and a joiner answers or asks for another plan.
+ * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
+ * planner writes which calls a task takes and which of them need results of which others, a task fetching unit makes
+ * each as soon as it can, also while the plan is still being written, and a joiner answers or asks for another plan.
  *
  * @since 0.1.0
  */
@@ -906,16 +920,16 @@ export * as LlmCompilerPlan from "./plan/LlmCompilerPlan.js"
 export * as LlmCompilerPrompts from "./prompt/LlmCompilerPrompts.js"
 
 /**
- * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
- * id. None ever holds a key or a header.
+ * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
+ * provider's request id. None ever holds a key or a header.
  *
  * @since 0.1.0
  */
 export * as LlmError from "./llm/LlmError.js"
 
 /**
- * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every client, so that
- * the same failure has the same class whoever served it.
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
+ * client, so that the same failure has the same class whoever served it.
  *
  * @since 0.1.0
  */
@@ -951,7 +965,8 @@ export * as LlmResilience from "./llm/LlmResilience.js"
 export * as LlmResponseSchema from "./llm/LlmResponseSchema.js"
 
 /**
- * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
+ * `Retry-After`.
  *
  * @since 0.1.0
  */
@@ -965,7 +980,8 @@ export * as LlmRetry from "./llm/LlmRetry.js"
 export * as LlmTimeout from "./llm/LlmTimeout.js"
 
 /**
- * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients understand.
+ * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
+ * understand.
  *
  * @since 0.1.0
  */
@@ -986,16 +1002,16 @@ export * as McpClient from "./skill/McpClient.js"
 export * as McpMemory from "./skill/McpMemory.js"
 
 /**
- * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them, and what keeps it
- * small, as a configuration wants them.
+ * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
+ * and what keeps it small, as a configuration wants them.
  *
  * @since 0.1.0
  */
 export * as Memory from "./memory/Memory.js"
 
 /**
- * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
- * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
+ * telemetry are written once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -1051,7 +1067,8 @@ export * as MemoryEvents from "./memory/MemoryEvents.js"
 export * as MemoryHooks from "./memory/MemoryHooks.js"
 
 /**
- * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and names of stores.
+ * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
+ * names of stores.
  *
  * @since 0.1.0
  */
@@ -1072,17 +1089,18 @@ export * as MemoryPruner from "./memory/MemoryPruner.js"
 export * as MemoryRerankPrompts from "./prompt/MemoryRerankPrompts.js"
 
 /**
- * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with their numbers.
- * Nothing else it says is read. What stands in an entry can at most move entries among those shown; it adds none, takes none away and
- * changes none.
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
+ * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
+ * adds none, takes none away and changes none.
  *
  * @since 0.1.0
  */
 export * as MemoryReranker from "./memory/MemoryReranker.js"
 
 /**
- * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is left out, and the
- * answer says so. What is found is ranked once, from its relevance, whatever score its source gave it.
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
+ * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
+ * it.
  *
  * @since 0.1.0
  */
@@ -1117,7 +1135,8 @@ export * as MemoryStore from "./memory/MemoryStore.js"
 export * as MemorySummary from "./memory/MemorySummary.js"
 
 /**
- * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state that both have.
+ * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
+ * that both have.
  *
  * @since 0.1.0
  */
@@ -1152,8 +1171,8 @@ export * as ModelCall from "./strategy/ModelCall.js"
 export * as ModelFallback from "./llm/ModelFallback.js"
 
 /**
- * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do no more than choose
- * one of them or give a value in their place.
+ * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
+ * no more than choose one of them or give a value in their place.
  *
  * @since 0.1.0
  */
@@ -1167,9 +1186,9 @@ export * as ModelMergeResolver from "./session/ModelMergeResolver.js"
 export * as ModelMetrics from "./observability/ModelMetrics.js"
 
 /**
- * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
- * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
- * minute.
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it
+ * was installed. Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that
+ * package, is served the new ones within a minute.
  *
  * @since 0.1.0
  */
@@ -1190,8 +1209,8 @@ export * as ModelRouter from "./llm/ModelRouter.js"
 export * as ModelSettings from "./llm/ModelSettings.js"
 
 /**
- * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
- * among the names of the group: nothing else in it counts.
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
+ * it says is looked up among the names of the group: nothing else in it counts.
  *
  * @since 0.1.0
  */
@@ -1212,8 +1231,8 @@ export * as ModuleDiscovery from "./skill/ModuleDiscovery.js"
 export * as ModuleGraph from "./tool/ModuleGraph.js"
 
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by themselves: addresses of the
- * web and dates.
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
+ * themselves: addresses of the web and dates.
  *
  * @since 0.1.0
  */
@@ -1234,10 +1253,10 @@ export * as NodeUpdate from "./strategy/NodeUpdate.js"
 export * as Observation from "./tool/Observation.js"
 
 /**
- * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It reads the
- * conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from the text, calls them, and
- * reports what they return. It invents no facts: what the conversation does not say, it asks for. The same request always gets the
- * same answer.
+ * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It
+ * reads the conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from
+ * the text, calls them, and reports what they return. It invents no facts: what the conversation does not say, it asks
+ * for. The same request always gets the same answer.
  *
  * @since 0.1.0
  */
@@ -1258,7 +1277,8 @@ export * as OpenAi from "./provider/OpenAi.js"
 export * as OutputGuardStage from "./agent/OutputGuardStage.js"
 
 /**
- * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own in every store.
+ * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
+ * in every store.
  *
  * @since 0.1.0
  */
@@ -1272,7 +1292,8 @@ export * as OwnerNamespace from "./memory/OwnerNamespace.js"
 export * as ParallelSkills from "./skill/ParallelSkills.js"
 
 /**
- * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
+ * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
+ * durability keep.
  *
  * @since 0.1.0
  */
@@ -1321,15 +1342,16 @@ export * as Permissions from "./skill/Permissions.js"
 export * as PersonalEntities from "./guard/PersonalEntities.js"
 
 /**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at home.
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at
+ * home.
  *
  * @since 0.1.0
  */
 export * as PhoneEntity from "./guard/PhoneEntity.js"
 
 /**
- * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
- * overlap.
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * that do not overlap.
  *
  * @since 0.1.0
  */
@@ -1357,8 +1379,9 @@ export * as PiiEntity from "./guard/PiiEntity.js"
 export * as PiiGuard from "./guard/PiiGuard.js"
 
 /**
- * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
- * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
+ * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
+ * Lan et al. 2023). Takes two model calls and one for each step; a step that uses tools takes one more for each turn of
+ * them.
  *
  * @since 0.1.0
  */
@@ -1379,8 +1402,8 @@ export * as PlanAndSolvePrompts from "./prompt/PlanAndSolvePrompts.js"
 export * as PlanError from "./plan/PlanError.js"
 
 /**
- * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that fails leads to a new
- * plan from there on.
+ * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that
+ * fails leads to a new plan from there on.
  *
  * @since 0.1.0
  */
@@ -1394,8 +1417,8 @@ export * as PlanExecute from "./strategy/PlanExecute.js"
 export * as PlanExecutePrompts from "./prompt/PlanExecutePrompts.js"
 
 /**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
- * line by line, in time linear in the text.
+ * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
+ * around them. Read line by line, in time linear in the text.
  *
  * @since 0.1.0
  */
@@ -1437,7 +1460,8 @@ export * as ProceduralMemory from "./memory/ProceduralMemory.js"
 export * as Procedure from "./memory/Procedure.js"
 
 /**
- * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the other.
+ * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
+ * other.
  *
  * @since 0.1.0
  */
@@ -1451,25 +1475,26 @@ export * as Progress from "./strategy/Progress.js"
 export * as PromptError from "./prompt/PromptError.js"
 
 /**
- * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the step, the files of
- * a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom instructions are appended to every system
- * half, whichever layer it comes from, under a heading of their own.
+ * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
+ * step, the files of a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom
+ * instructions are appended to every system half, whichever layer it comes from, under a heading of their own.
  *
  * @since 0.1.0
  */
 export * as PromptLibrary from "./prompt/PromptLibrary.js"
 
 /**
- * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand
+ * (the user half).
  *
  * @since 0.1.0
  */
 export * as PromptStep from "./prompt/PromptStep.js"
 
 /**
- * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
- * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
- * are, and places inside values stay text.
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
+ * Every other brace is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing
+ * is ever evaluated: values go in as they are, and places inside values stay text.
  *
  * @since 0.1.0
  */
@@ -1490,23 +1515,24 @@ export * as ProviderRoles from "./provider/ProviderRoles.js"
 export * as Providers from "./provider/Providers.js"
 
 /**
- * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner keeps.
+ * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
+ * keeps.
  *
  * @since 0.1.0
  */
 export * as PrunedSessionHistory from "./session/PrunedSessionHistory.js"
 
 /**
- * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
- * of minutes included.
+ * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
+ * the limit, borders of minutes included.
  *
  * @since 0.1.0
  */
 export * as RateLimitStore from "./governance/RateLimitStore.js"
 
 /**
- * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action,
- * observation, until a final answer.
+ * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
+ * thought, action, observation, until a final answer.
  *
  * @since 0.1.0
  */
@@ -1520,18 +1546,18 @@ export * as ReAct from "./strategy/ReAct.js"
 export * as ReActPrompts from "./prompt/ReActPrompts.js"
 
 /**
- * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
- * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does; one that the completion begins with is passed over.
+ * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
+ * the model's own completion is ever parsed, only markers at the start of a line count, and nothing behind the first
+ * observation that the model invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */
 export * as ReActText from "./strategy/ReActText.js"
 
 /**
- * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented Language Models"):
- * a planner writes once which evidence a task needs, workers collect it, and a solver answers from all of it. Two model calls, however
- * many tools there are.
+ * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
+ * Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver answers from
+ * all of it. Two model calls, however many tools there are.
  *
  * @since 0.1.0
  */
@@ -1559,16 +1585,16 @@ export * as ReWooPrompts from "./prompt/ReWooPrompts.js"
 export * as ReaderTimeout from "./domain/ReaderTimeout.js"
 
 /**
- * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
- * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read,
+ * tools run, the answer put into its shape. A service, so that a graph is made once and its nodes still know their run.
  *
  * @since 0.1.0
  */
 export * as Reasoning from "./strategy/Reasoning.js"
 
 /**
- * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv 2402.03620) in words
- * of this library, and further ones.
+ * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
+ * 2402.03620) in words of this library, and further ones.
  *
  * @since 0.1.0
  */
@@ -1603,8 +1629,9 @@ export * as Reflection from "./strategy/Reflection.js"
 export * as ReflectionPrompts from "./prompt/ReflectionPrompts.js"
 
 /**
- * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try, judge, and after a
- * failure put into words what to do differently; the words are there in the next trial. Another form criticises and refines one text.
+ * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try,
+ * judge, and after a failure put into words what to do differently; the words are there in the next trial. Another form
+ * criticises and refines one text.
  *
  * @since 0.1.0
  */
@@ -1625,15 +1652,17 @@ export * as ReflexionCritique from "./strategy/ReflexionCritique.js"
 export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
 
 /**
- * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the older.
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
+ * older.
  *
  * @since 0.1.0
  */
 export * as RelevanceContextPruner from "./session/RelevanceContextPruner.js"
 
 /**
- * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
- * relevance, its importance and its age. A score that a result had before counts for nothing, so that nothing counts twice.
+ * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
+ * entry is: its relevance, its importance and its age. A score that a result had before counts for nothing, so that
+ * nothing counts twice.
  *
  * @since 0.1.0
  */
@@ -1661,8 +1690,9 @@ export * as Requester from "./domain/Requester.js"
 export * as ResourceQuotas from "./governance/ResourceQuotas.js"
 
 /**
- * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
- * `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen where both allow it.
+ * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
+ * wins over `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen
+ * where both allow it.
  *
  * @since 0.1.0
  */
@@ -1690,8 +1720,8 @@ export * as Run from "./observability/Run.js"
 export * as RunLog from "./observability/RunLog.js"
 
 /**
- * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results
- * that say the same give way to others. Pure functions.
+ * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
+ * make one; results that say the same give way to others. Pure functions.
  *
  * @since 0.1.0
  */
@@ -1705,7 +1735,8 @@ export * as Scoring from "./memory/Scoring.js"
 export * as ScriptRunner from "./skill/ScriptRunner.js"
 
 /**
- * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than the way to the root.
+ * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
+ * the way to the root.
  *
  * @since 0.1.0
  */
@@ -1726,8 +1757,8 @@ export * as SecretGuard from "./guard/SecretGuard.js"
 export * as Selection from "./memory/Selection.js"
 
 /**
- * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then
- * solve the task by following it. The structure serves every task of its kind.
+ * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
+ * of them, then solve the task by following it. The structure serves every task of its kind.
  *
  * @since 0.1.0
  */
@@ -1755,23 +1786,25 @@ export * as SemanticMemory from "./memory/SemanticMemory.js"
 export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
 
 /**
- * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
- * session. Times are milliseconds since the epoch, costs US dollars.
+ * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a
+ * session its newest turn (its head), a checkpoint a head and the small state of the session. A branch is a session
+ * whose first turn has its parent in another session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
 export * as Session from "./session/Session.js"
 
 /**
- * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many there are.
+ * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
+ * there are.
  *
  * @since 0.1.0
  */
 export * as SessionAnalytics from "./session/SessionAnalytics.js"
 
 /**
- * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can still be read.
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
+ * still be read.
  *
  * @since 0.1.0
  */
@@ -1785,8 +1818,8 @@ export * as SessionCleanup from "./session/SessionCleanup.js"
 export * as SessionConfig from "./session/SessionConfig.js"
 
 /**
- * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers that are forked there
- * inherit it; others never see it.
+ * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers
+ * that are forked there inherit it; others never see it.
  *
  * @since 0.1.0
  */
@@ -1870,29 +1903,32 @@ export * as SessionStage from "./agent/SessionStage.js"
 export * as SessionStateMachine from "./session/SessionStateMachine.js"
 
 /**
- * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
- * is given, all or nothing, and never lets one writer pass over another.
+ * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
+ * a store keeps what it is given, all or nothing, and never lets one writer pass over another.
  *
  * @since 0.1.0
  */
 export * as SessionStore from "./session/SessionStore.js"
 
 /**
- * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is consolidated.
+ * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
+ * consolidated.
  *
  * @since 0.1.0
  */
 export * as SessionTaskError from "./session/SessionTaskError.js"
 
 /**
- * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
+ * configuration wants them.
  *
  * @since 0.1.0
  */
 export * as Sessions from "./session/Sessions.js"
 
 /**
- * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
+ * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are
+ * typed.
  *
  * @since 0.1.0
  */
@@ -1920,8 +1956,9 @@ export * as SkillActivation from "./skill/SkillActivation.js"
 export * as SkillArguments from "./skill/SkillArguments.js"
 
 /**
- * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of those that are
- * activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped or fenced, and bounded.
+ * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
+ * those that are activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped
+ * or fenced, and bounded.
  *
  * @since 0.1.0
  */
@@ -1998,8 +2035,8 @@ export * as SkillHooks from "./skill/SkillHooks.js"
 export * as SkillListing from "./skill/SkillListing.js"
 
 /**
- * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about before anything of it is
- * used.
+ * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
+ * before anything of it is used.
  *
  * @since 0.1.0
  */
@@ -2013,7 +2050,8 @@ export * as SkillLock from "./skill/SkillLock.js"
 export * as SkillLockFile from "./skill/SkillLockFile.js"
 
 /**
- * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes from a fixed list.
+ * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
+ * from a fixed list.
  *
  * @since 0.1.0
  */
@@ -2097,7 +2135,8 @@ export * as SkillToolkit from "./skill/SkillToolkit.js"
 export * as SkillTrust from "./skill/SkillTrust.js"
 
 /**
- * Skills as an application has them: a registry that is filled from several sources, and an executor, as a configuration wants them.
+ * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
+ * configuration wants them.
  *
  * @since 0.1.0
  */
@@ -2111,7 +2150,8 @@ export * as Skills from "./skill/Skills.js"
 export * as SkillsConfig from "./skill/SkillsConfig.js"
 
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
+ * its failures.
  *
  * @since 0.1.0
  */
@@ -2146,8 +2186,9 @@ export * as Steering from "./agent/Steering.js"
 export * as SteeringStage from "./agent/SteeringStage.js"
 
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in
- * the run, the same on every replay. Without a durable layer a step is the effect itself and costs one look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
+ * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
+ * look-up.
  *
  * @since 0.1.0
  */
@@ -2161,16 +2202,18 @@ export * as Step from "./observability/Step.js"
 export * as StopCondition from "./strategy/StopCondition.js"
 
 /**
- * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with Large Language
- * Models"): perspectives from what is written about related topics, conversations of a writer and an expert who looks everything up, an
- * outline from those, sections from the sources that bear on them, a lead, and the whole polished.
+ * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
+ * Large Language Models"): perspectives from what is written about related topics, conversations of a writer and an
+ * expert who looks everything up, an outline from those, sections from the sources that bear on them, a lead, and the
+ * whole polished.
  *
  * @since 0.1.0
  */
 export * as Storm from "./strategy/Storm.js"
 
 /**
- * The article that `storm` writes: sections put together, citations numbered in the order in which they appear, Markdown in and out.
+ * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
+ * Markdown in and out.
  *
  * @since 0.1.0
  */
@@ -2184,7 +2227,8 @@ export * as StormArticle from "./strategy/StormArticle.js"
 export * as StormCitations from "./strategy/StormCitations.js"
 
 /**
- * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
+ * one in.
  *
  * @since 0.1.0
  */
@@ -2198,8 +2242,8 @@ export * as StormOutline from "./plan/StormOutline.js"
 export * as StormPrompts from "./prompt/StormPrompts.js"
 
 /**
- * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they share with a
- * question.
+ * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
+ * share with a question.
  *
  * @since 0.1.0
  */
@@ -2213,8 +2257,8 @@ export * as StormSources from "./strategy/StormSources.js"
 export * as Strategy from "./strategy/Strategy.js"
 
 /**
- * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts and settings of
- * its own.
+ * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
+ * and settings of its own.
  *
  * @since 0.1.0
  */
@@ -2228,7 +2272,8 @@ export * as StrategyCombinators from "./strategy/StrategyCombinators.js"
 export * as StrategyError from "./strategy/StrategyError.js"
 
 /**
- * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it finds them by name.
+ * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
+ * finds them by name.
  *
  * @since 0.1.0
  */
@@ -2256,8 +2301,8 @@ export * as SummarizeStrategy from "./memory/SummarizeStrategy.js"
 export * as SummaryMemoryStore from "./memory/SummaryMemoryStore.js"
 
 /**
- * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their
- * names; other tools stay at hand for the supervisor itself.
+ * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task
+ * (`AgentTool.make`), known by their names; other tools stay at hand for the supervisor itself.
  *
  * @since 0.1.0
  */
@@ -2271,15 +2316,17 @@ export * as Supervisor from "./strategy/Supervisor.js"
 export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
 
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
- * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
+ * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
+ * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
+ * and only while it names no user.
  *
  * @since 0.1.0
  */
 export * as SystemAccess from "./domain/SystemAccess.js"
 
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
+ * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * generative AI.
  *
  * @since 0.1.0
  */
@@ -2300,14 +2347,16 @@ export * as TextAnalyzer from "./memory/TextAnalyzer.js"
 export * as TokenBudgetAllocator from "./memory/TokenBudgetAllocator.js"
 
 /**
- * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
+ * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
+ * others.
  *
  * @since 0.1.0
  */
 export * as TokenCounter from "./llm/TokenCounter.js"
 
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.
+ * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
+ * requirements.
  *
  * @since 0.1.0
  */
@@ -2349,7 +2398,8 @@ export * as ToolLoop from "./strategy/ToolLoop.js"
 export * as ToolNames from "./tool/ToolNames.js"
 
 /**
- * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
+ * it.
  *
  * @since 0.1.0
  */
@@ -2398,16 +2448,17 @@ export * as TopicGuard from "./guard/TopicGuard.js"
 export * as TopicTurnManager from "./session/TopicTurnManager.js"
 
 /**
- * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each run of a group keeps for
- * itself, so that one manager serves any number of sessions at once.
+ * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
+ * run of a group keeps for itself, so that one manager serves any number of sessions at once.
  *
  * @since 0.1.0
  */
 export * as TurnManager from "./session/TurnManager.js"
 
 /**
- * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
- * Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte for byte.
+ * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
+ * sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte
+ * for byte.
  *
  * @since 0.1.0
  */
@@ -2449,7 +2500,8 @@ export * as VendorEntities from "./guard/VendorEntities.js"
 export * as Version from "./domain/Version.js"
 
 /**
- * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.
+ * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
+ * tokens.
  *
  * @since 0.1.0
  */

@@ -42,11 +42,14 @@ export interface RunLimits {
   /** Wall-clock time, everything included. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are never passed. A call
-   * is asked for a shorter answer when only that fits.
+   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are
+   * never passed. A call is asked for a shorter answer when only that fits.
    */
   readonly maxTokens?: number | undefined
-  /** US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is refused. */
+  /**
+   * US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is
+   * refused.
+   */
   readonly maxCostUsd?: number | undefined
   readonly maxModelCalls?: number | undefined
   readonly maxToolCalls?: number | undefined
@@ -61,7 +64,8 @@ export interface RunLimits {
 export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
 
 /**
- * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or those of which it is true.
+ * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or
+ * those of which it is true.
  *
  * @since 0.1.0
  * @category models
@@ -82,8 +86,8 @@ export interface Output {
 }
 
 /**
- * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures, `R` what they
- * require.
+ * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures,
+ * `R` what they require.
  *
  * @since 0.1.0
  * @category models
@@ -223,9 +227,9 @@ const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retri
 /**
  * An agent from its parts; everything but the name may be left out. Output, failures and requirements are inferred.
  *
- * A strategy named by a string is looked up when the agent runs: an unknown name fails with `AgentConfigurationError` before any model
- * call. `output` is a Schema the answer must fit: an answer that does not goes back to the model, `outputRetries` times (default 2),
- * then the run fails with `OutputValidationError`.
+ * A strategy named by a string is looked up when the agent runs: an unknown name fails with `AgentConfigurationError`
+ * before any model call. `output` is a Schema the answer must fit: an answer that does not goes back to the model,
+ * `outputRetries` times (default 2), then the run fails with `OutputValidationError`.
  *
  * @since 0.1.0
  * @category constructors
@@ -276,13 +280,13 @@ export const make = <
     /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
     readonly stages?: P | undefined
     /**
-     * For debugging: `NodeFinished` events hold whole updates, with the system prompt, memories and history, and grow with the run. Default
-     * false: what the node changed, without messages and bounded.
+     * For debugging: `NodeFinished` events hold whole updates, with the system prompt, memories and history, and grow
+     * with the run. Default false: what the node changed, without messages and bounded.
      */
     readonly debugNodeUpdates?: boolean | undefined
     /**
-     * Which of the executor's skills it is shown; default `"all"`. The others are neither listed nor found, and cannot be activated or called. A
-     * name that no skill has is told of by a `Degraded` event.
+     * Which of the executor's skills it is shown; default `"all"`. The others are neither listed nor found, and cannot
+     * be activated or called. A name that no skill has is told of by a `Degraded` event.
      */
     readonly skills?: Skills | undefined
   } = {}
@@ -402,8 +406,9 @@ export const withGuards =
     change(self, { guards: [...self.definition.guards, ...guards] })
 
 /**
- * Its own memory: a working memory, in place of the executor's; or what makes a plain conversation for each owner and session, which is
- * recalled from where the executor has no working memory or that does not answer, and in which what is said is kept in any case.
+ * Its own memory: a working memory, in place of the executor's; or what makes a plain conversation for each owner and
+ * session, which is recalled from where the executor has no working memory or that does not answer, and in which what
+ * is said is kept in any case.
  *
  * @since 0.1.0
  * @category combinators

@@ -197,8 +197,9 @@ const fields = {
 } satisfies { [K in keyof AgentConfig]: Config.Config<AgentConfig[K] | undefined> }
 
 /**
- * The configuration from variables such as `LEX_AI_AGENTS__MAX_ITERATIONS`; what is unset keeps its default, times are in seconds,
- * `DEFAULT_TEMPERATURE=none` sends none. A value that cannot be read or is out of bounds is a `ConfigError` that names it.
+ * The configuration from variables such as `LEX_AI_AGENTS__MAX_ITERATIONS`; what is unset keeps its default, times are
+ * in seconds, `DEFAULT_TEMPERATURE=none` sends none. A value that cannot be read or is out of bounds is a `ConfigError`
+ * that names it.
  *
  * @since 0.1.0
  * @category constructors

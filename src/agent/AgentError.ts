@@ -36,8 +36,8 @@ export class AgentExecutionError extends ErrorCode.TaggedError<AgentExecutionErr
 )("AgentExecutionError", { ...fields("LEX_ERR_AGT_005"), stepNumber: Schema.optional(Schema.Number) }) {}
 
 /**
- * The run reached a limit it was given: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls. `partial` is what it had
- * reached.
+ * The run reached a limit it was given: wall-clock time in milliseconds, tokens, US dollars, model calls or tool calls.
+ * `partial` is what it had reached.
  *
  * @since 0.1.0
  * @category errors
@@ -53,8 +53,8 @@ export class RunLimitExceededError extends ErrorCode.TaggedError<RunLimitExceede
 }) {}
 
 /**
- * A conversation was not handed over: it was handed over too often already, another agent has taken it, or nobody here can hand it over.
- * The model reads it as an observation; `Tool.failOn("HandoffError")` makes it the run's failure.
+ * A conversation was not handed over: it was handed over too often already, another agent has taken it, or nobody here
+ * can hand it over. The model reads it as an observation; `Tool.failOn("HandoffError")` makes it the run's failure.
  *
  * @since 0.1.0
  * @category errors
@@ -65,8 +65,8 @@ export class HandoffError extends ErrorCode.TaggedError<HandoffError>("effect-le
 ) {}
 
 /**
- * A crew cannot work as it was put together (found before the first model call), its manager gave a task to nobody, or a task's output was
- * not accepted in the attempts there were.
+ * A crew cannot work as it was put together (found before the first model call), its manager gave a task to nobody, or
+ * a task's output was not accepted in the attempts there were.
  *
  * @since 0.1.0
  * @category errors

@@ -159,8 +159,8 @@ export interface AgentRequest {
   /** How the data of the request is classified (`confidential`, `pii`, …), for policies. */
   readonly classifications?: ReadonlyArray<string> | undefined
   /**
-   * Who begins in a session: by default the agent that answered last, if the called one can reach it by handoffs, with the filters of these
-   * handoffs; else the called one.
+   * Who begins in a session: by default the agent that answered last, if the called one can reach it by handoffs, with
+   * the filters of these handoffs; else the called one.
    */
   readonly startWith?: "last" | "called" | undefined
   /** The id of the run, for callers that must know it before it begins; never used twice. Default a new one. */
@@ -178,9 +178,9 @@ export interface Service {
     request: string | AgentRequest
   ) => Effect.Effect<AgentResponse.AgentResponse<O>, E | ExecutorError, R>
   /**
-   * The same run as its events while they happen; the last one is terminal, and after an `Error` the stream fails with the error itself.
-   * Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait, and the time in which the run waits
-   * for its reader counts for no limit but `readerTimeout`.
+   * The same run as its events while they happen; the last one is terminal, and after an `Error` the stream fails with
+   * the error itself. Stopping the stream interrupts the run. A slow reader slows the run down: at most 64 events wait,
+   * and the time in which the run waits for its reader counts for no limit but `readerTimeout`.
    */
   readonly stream: <O, E, R>(
     agent: Agent.Agent<O, E, R>,
@@ -266,7 +266,10 @@ interface Requester {
   readonly sessionId?: SessionId | undefined
 }
 
-/** For whom approvals are asked: a run inside of another one works for the same user and session, unless it is said to work for others. */
+/**
+ * For whom approvals are asked: a run inside of another one works for the same user and session, unless it is said to
+ * work for others.
+ */
 const requesterOf = ({ sessionId, userId }: State, outer: Requester | undefined): Requester => ({
   userId: userId ?? outer?.userId,
   sessionId: sessionId ?? (userId === undefined || userId === outer?.userId ? outer?.sessionId : undefined)
@@ -524,7 +527,8 @@ const make = (
 }
 
 /**
- * Stages that are put into every run of an executor, at their places. What they fail with is among the failures of any run.
+ * Stages that are put into every run of an executor, at their places. What they fail with is among the failures of any
+ * run.
  *
  * @since 0.1.0
  * @category tags
@@ -534,7 +538,8 @@ export class Stages extends Ambient.Reference<Stages>()("effect-lexigram/agent/A
 }) {}
 
 /**
- * An executor over everything it works with, and the tools of a `ToolRegistry` where one is in context. `Agents.layer` and `Agents.layerWith` are the ready compositions.
+ * An executor over everything it works with, and the tools of a `ToolRegistry` where one is in context. `Agents.layer`
+ * and `Agents.layerWith` are the ready compositions.
  *
  * @since 0.1.0
  * @category layers

@@ -36,8 +36,8 @@ const conversationOf = (
   })
 
 /**
- * The memories of a run, the preferred one first: its agent's working memory, else the executor's if it has one, then the agent's plain
- * conversation. Recalled from is the first that answers; what was said is kept in all of them.
+ * The memories of a run, the preferred one first: its agent's working memory, else the executor's if it has one, then
+ * the agent's plain conversation. Recalled from is the first that answers; what was said is kept in all of them.
  *
  * @category getters
  */

@@ -36,8 +36,8 @@ export interface Options {
   /** Limits of each of its runs; fields given here win over the agent's own. One in dollars requires prices. */
   readonly limits?: Agent.RunLimits | undefined
   /**
-   * What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. One with an output schema
-   * always has something to say.
+   * What the agent answers when it has nothing to say, exactly and alone; default `[silent]`. The agent is told. One
+   * with an output schema always has something to say.
    */
   readonly silence?: string | undefined
   /** Who sees an answer; default everybody. */
@@ -96,12 +96,13 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
   }))
 
 /**
- * The agent takes part by its runs, each inside the run of the group: its events travel in the same stream under its name, its usage counts
- * for the group, and interrupting the group interrupts it. It is given what it may see of the conversation: its own answers as its own, words
- * of the user as they are, those of others as data with their names.
+ * The agent takes part by its runs, each inside the run of the group: its events travel in the same stream under its
+ * name, its usage counts for the group, and interrupting the group interrupts it. It is given what it may see of the
+ * conversation: its own answers as its own, words of the user as they are, those of others as data with their names.
  *
- * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself. A memory knows nothing of what
- * is hidden from whom: an agent that has the one in which turns of sessions are remembered recalls all of them.
+ * The turns are the group's to write: a run of it has no session, and no memory but one the agent has itself. A memory
+ * knows nothing of what is hidden from whom: an agent that has the one in which turns of sessions are remembered
+ * recalls all of them.
  *
  * @since 0.1.0
  * @category constructors

@@ -39,21 +39,30 @@ export interface Caller {
  * @category models
  */
 export interface Options {
-  /** Default `delegate_to_` and the agent's name. Models are told it as their providers take names, each tool of a set by one of its own. */
+  /**
+   * Default `delegate_to_` and the agent's name. Models are told it as their providers take names, each tool of a set
+   * by one of its own.
+   */
   readonly name?: string | undefined
   /** Default: whom it delegates to, and the beginning of that agent's system prompt. */
   readonly description?: string | undefined
   /** Time for the whole delegated run, then it is interrupted; default none. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Limits of a delegated run; fields given here win over the agent's own. Those of the runs above hold as well. One in dollars requires prices. */
+  /**
+   * Limits of a delegated run; fields given here win over the agent's own. Those of the runs above hold as well. One in
+   * dollars requires prices.
+   */
   readonly limits?: Agent.RunLimits | undefined
   /** How deep delegations may nest; default 5. A deeper one fails. */
   readonly maxDepth?: number | undefined
-  /** How often the agent may stand in the path of runs from the top, the new run included; default 1: no agent works for itself. */
+  /**
+   * How often the agent may stand in the path of runs from the top, the new run included; default 1: no agent works for
+   * itself.
+   */
   readonly maxVisits?: number | undefined
   /**
-   * What of the caller's conversation the agent gets to see before the message: nothing (default), all of it, or what the function leaves.
-   * System messages and the step that calls it are never part of it.
+   * What of the caller's conversation the agent gets to see before the message: nothing (default), all of it, or what
+   * the function leaves. System messages and the step that calls it are never part of it.
    */
   readonly context?:
     | "message"
@@ -61,13 +70,14 @@ export interface Options {
     | ((messages: ReadonlyArray<Message>) => ReadonlyArray<Message>)
     | undefined
   /**
-   * For whom the agent works. Default the caller's user: for governance, guards and skills; what the agents say to each other goes to no
-   * memory then but one the agent has itself. A user named here is one whose memory is recalled and kept as in any other run.
+   * For whom the agent works. Default the caller's user: for governance, guards and skills; what the agents say to each
+   * other goes to no memory then but one the agent has itself. A user named here is one whose memory is recalled and
+   * kept as in any other run.
    */
   readonly userId?: string | ((caller: Caller) => string | undefined) | undefined
   /**
-   * The session the agent keeps its own turns in; default none: in the caller's they would stand among those of the user, and its system
-   * prompt would replace the agent's.
+   * The session the agent keeps its own turns in; default none: in the caller's they would stand among those of the
+   * user, and its system prompt would replace the agent's.
    */
   readonly sessionId?: string | ((caller: Caller) => string | undefined) | undefined
 }
@@ -89,10 +99,10 @@ const shownPath = (path: ReadonlyArray<string>): string =>
   (path.length > 10 ? ["…", ...path.slice(-10)] : path).map((name) => name.slice(0, 64)).join(" > ")
 
 /**
- * The agent runs inside the run that calls it: its events travel in the same stream under a run id of their own, approvals it asks for
- * among them; its usage counts for the outer run as well, and interrupting the outer run interrupts it. Its answer is the result, that of
- * an agent with an output schema as its encoded value; its failure is an observation (`AgentExecutionError`, with the failure itself as the
- * cause).
+ * The agent runs inside the run that calls it: its events travel in the same stream under a run id of their own,
+ * approvals it asks for among them; its usage counts for the outer run as well, and interrupting the outer run
+ * interrupts it. Its answer is the result, that of an agent with an output schema as its encoded value; its failure is
+ * an observation (`AgentExecutionError`, with the failure itself as the cause).
  *
  * @since 0.1.0
  * @category constructors

@@ -49,16 +49,16 @@ export interface Replaceable {
   readonly memory?: Layer.Layer<WorkingMemory.WorkingMemory, any, any> | undefined
   readonly sessions?: Layer.Layer<SessionManager.SessionManager, any, any> | undefined
   /**
-   * What a run is shown of its session; without one, the last turns. It gets the executor's sessions, router and, if they are given here,
-   * tokens.
+   * What a run is shown of its session; without one, the last turns. It gets the executor's sessions, router and, if
+   * they are given here, tokens.
    */
   readonly history?: Layer.Layer<SessionHistory.SessionHistory, any, any> | undefined
   readonly skills?: Layer.Layer<SkillRegistry.SkillRegistry | SkillExecutor.SkillExecutor, any, any> | undefined
   /** Skills that are folders: told of in a message, activated by a tool. */
   readonly catalog?: Layer.Layer<SkillCatalog.SkillCatalog, any, any> | undefined
   /**
-   * Tools for every agent, beside its own: those that its module may see when a run begins. The registry gets the executor's runner; give it
-   * as a layer that you also provide elsewhere, to register tools while the program runs.
+   * Tools for every agent, beside its own: those that its module may see when a run begins. The registry gets the
+   * executor's runner; give it as a layer that you also provide elsewhere, to register tools while the program runs.
    */
   readonly tools?: Layer.Layer<ToolRegistry.ToolRegistry, any, any> | undefined
   readonly approvals?: Layer.Layer<ApprovalGate.ApprovalGate, any, any> | undefined
@@ -71,8 +71,8 @@ export interface Replaceable {
   /** Who is told of runs. */
   readonly events?: Layer.Layer<EventBus.EventBus, any, any> | undefined
   /**
-   * What model calls cost, also for the limits of governance and of agents; without one, that in context when an agent runs, then nothing is
-   * known.
+   * What model calls cost, also for the limits of governance and of agents; without one, that in context when an agent
+   * runs, then nothing is known.
    */
   readonly prices?: Layer.Layer<CostEstimator, any, any> | undefined
   /** Counts tokens for budgets; without one, that in context when an agent runs, then an approximation. */
@@ -154,8 +154,8 @@ const collaborators = (given: Replaceable) => {
 }
 
 /**
- * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). What they fail with is among the failures of any run; a stage that
- * adds failures or requirements of its own belongs to an agent (`Agent.withStages`).
+ * Stages of every run, at their places (`Stage.outside`, `Stage.inside`). What they fail with is among the failures of
+ * any run; a stage that adds failures or requirements of its own belongs to an agent (`Agent.withStages`).
  *
  * @since 0.1.0
  * @category models
@@ -176,7 +176,8 @@ const compose = (
   )
 
 /**
- * An executor over a model and nothing else: no memory, sessions, guards, governance or skills; tools that need an approval are denied.
+ * An executor over a model and nothing else: no memory, sessions, guards, governance or skills; tools that need an
+ * approval are denied.
  *
  * @since 0.1.0
  * @category layers
@@ -187,9 +188,9 @@ export const layer = (
   compose(AgentConfig.layer(config), {}) as Layer.Layer<AgentExecutor.AgentExecutor, never, LlmClient.LlmClient>
 
 /**
- * The same with some collaborators in place of the no-ops; their failures and requirements show in the type. A collaborator given here
- * wins inside a run over whatever is in context there. Prices given here are in the layer, too: limits in dollars of governance and of agents
- * require them.
+ * The same with some collaborators in place of the no-ops; their failures and requirements show in the type. A
+ * collaborator given here wins inside a run over whatever is in context there. Prices given here are in the layer, too:
+ * limits in dollars of governance and of agents require them.
  *
  * @since 0.1.0
  * @category layers
@@ -210,8 +211,8 @@ export const layerWith = <const L extends Replaceable>(
   compose(AgentConfig.layer(options.config), options)
 
 /**
- * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`. Model calls are priced by what their providers
- * publish (`ModelPrices.layer`), unless other prices are given.
+ * Configured from the environment (`LEX_AI_AGENTS__*`), with collaborators as in `layerWith`. Model calls are priced by
+ * what their providers publish (`ModelPrices.layer`), unless other prices are given.
  *
  * @since 0.1.0
  * @category layers

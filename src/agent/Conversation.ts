@@ -21,8 +21,8 @@ export interface Service {
   readonly userId: UserId | undefined
   readonly sessionId: SessionId | undefined
   /**
-   * The conversation so far: what stood before the run, what it was asked, and its calls of tools, each with its result. No system
-   * messages, no prompts of strategies, no step that has open calls.
+   * The conversation so far: what stood before the run, what it was asked, and its calls of tools, each with its
+   * result. No system messages, no prompts of strategies, no step that has open calls.
    */
   readonly messages: () => ReadonlyArray<Message>
   /** How often the conversation was handed over before it came to this run. */

@@ -32,8 +32,9 @@ const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number
 }
 
 /**
- * Each model call was booked when it answered. At its end a run is written into the audit, and the outermost one under a governance gives
- * up the budget that it and the runs inside of it shared. A governance that fails here is passed over.
+ * Each model call was booked when it answered. At its end a run is written into the audit, and the outermost one under
+ * a governance gives up the budget that it and the runs inside of it shared. A governance that fails here is passed
+ * over.
  *
  * @since 0.1.0
  * @category stages

@@ -92,18 +92,20 @@ const build = (definition: CrewRun.Definition, limits: Limits): any => {
 export const task: typeof CrewTask.make = CrewTask.make
 
 /**
- * A crew from its agents and tasks. What is wrong with it fails its run before any model call; `validate` says so earlier.
+ * A crew from its agents and tasks. What is wrong with it fails its run before any model call; `validate` says so
+ * earlier.
  *
  * - `sequential` (default): tasks in their order, one at a time.
- * - `parallel`: each as soon as the tasks it names as its context are done, at most `concurrency` (default 4) at a time.
- * - `hierarchical`: the manager gives out the tasks with instructions, reviews each output and may send it back, and writes the final answer.
- *   Tasks go in their order.
+ * - `parallel`: each as soon as the tasks it names as its context are done, at most `concurrency` (default 4) at a
+ *   time.
+ * - `hierarchical`: the manager gives out the tasks with instructions, reviews each output and may send it back, and
+ *   writes the final answer. Tasks go in their order.
  *
- * Every agent is told the request itself, its task, what is expected and the outputs of its context. A task that names no agent is given
- * to one by the manager. Without a `manager` one of the crew's own asks the same model.
+ * Every agent is told the request itself, its task, what is expected and the outputs of its context. A task that names
+ * no agent is given to one by the manager. Without a `manager` one of the crew's own asks the same model.
  *
- * `failure` says what a task that failed means for the others: the crew fails with the task's own error (`fail`, the default), they go on
- * and are told (`continue`), or those that need it are skipped (`skip-dependents`).
+ * `failure` says what a task that failed means for the others: the crew fails with the task's own error (`fail`, the
+ * default), they go on and are told (`continue`), or those that need it are skipped (`skip-dependents`).
  *
  * @since 0.1.0
  * @category constructors
@@ -207,7 +209,8 @@ export const validate = (self: Crew<unknown, unknown>): Either.Either<void, Crew
 const agentsOf = new WeakMap<object, Agent.Any>()
 
 /**
- * The crew as an agent, whose answer is the final output: to hand over to, to have in another crew, to run in a session.
+ * The crew as an agent, whose answer is the final output: to hand over to, to have in another crew, to run in a
+ * session.
  *
  * @since 0.1.0
  * @category conversions
@@ -283,7 +286,8 @@ const requestOf = (input: string | AgentExecutor.AgentRequest) =>
   })
 
 /**
- * Has the crew work on a request. It is a run: those of its agents stand below it and share its limits, and interrupting it stops all.
+ * Has the crew work on a request. It is a run: those of its agents stand below it and share its limits, and
+ * interrupting it stops all.
  *
  * @since 0.1.0
  * @category execution
@@ -301,8 +305,9 @@ export const run = <E, R>(
   })
 
 /**
- * The same as its events while they happen: those of the crew among those of its own run and of its agents' runs. `CrewFinished` is the last
- * one; a crew that fails ends with the `Error` of its run, then the stream fails with the error itself.
+ * The same as its events while they happen: those of the crew among those of its own run and of its agents' runs.
+ * `CrewFinished` is the last one; a crew that fails ends with the `Error` of its run, then the stream fails with the
+ * error itself.
  *
  * @since 0.1.0
  * @category execution

@@ -24,9 +24,9 @@ export const Process = Schema.Literal("sequential", "parallel", "hierarchical")
 export type Process = typeof Process.Type
 
 /**
- * One task as it ended. `output` is empty unless it was completed; `value` is the output in encoded form where its task or agent has a
- * schema. Usage and cost are those of all attempts and of their reviews; `costUsd` is absent unless every price is known. A task that was
- * skipped has no agent where it was never given to one, and no attempts.
+ * One task as it ended. `output` is empty unless it was completed; `value` is the output in encoded form where its task
+ * or agent has a schema. Usage and cost are those of all attempts and of their reviews; `costUsd` is absent unless
+ * every price is known. A task that was skipped has no agent where it was never given to one, and no attempts.
  *
  * @since 0.1.0
  * @category schemas
@@ -51,8 +51,8 @@ export const TaskResult = Schema.Struct({
 export interface TaskResult extends Schema.Schema.Type<typeof TaskResult> {}
 
 /**
- * `tasks` stand in the order of the crew. `finalOutput` is the manager's answer in a hierarchical crew, else the output of the last task;
- * absent when that was not completed. Usage and cost are those of everybody, managers included.
+ * `tasks` stand in the order of the crew. `finalOutput` is the manager's answer in a hierarchical crew, else the output
+ * of the last task; absent when that was not completed. Usage and cost are those of everybody, managers included.
  *
  * @since 0.1.0
  * @category schemas

@@ -44,7 +44,10 @@ export type Body =
   | typeof TaskRetried.Type
   | typeof TaskFinished.Type
 
-/** Who follows the work of one crew. Each event stands for one `Plan` of the crew's run, which is emitted in the same step. */
+/**
+ * Who follows the work of one crew. Each event stands for one `Plan` of the crew's run, which is emitted in the same
+ * step.
+ */
 export interface Follower {
   readonly runId: RunId
   readonly push: (event: Body) => void

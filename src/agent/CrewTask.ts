@@ -70,13 +70,13 @@ export interface Options<E = never, R = never> {
   /** The name of the agent that does it; default whom the manager chooses. */
   readonly agent?: string | undefined
   /**
-   * Tasks whose outputs it is given. Default the task before it; in a parallel crew none. In a crew that works in order they stand before
-   * it.
+   * Tasks whose outputs it is given. Default the task before it; in a parallel crew none. In a crew that works in order
+   * they stand before it.
    */
   readonly context?: ReadonlyArray<string> | undefined
   /**
-   * How the output is checked beside its schema: by the manager against what is expected (`judge`: the default where something is expected
-   * in words, and in hierarchical crews), by a function, or not at all.
+   * How the output is checked beside its schema: by the manager against what is expected (`judge`: the default where
+   * something is expected in words, and in hierarchical crews), by a function, or not at all.
    */
   readonly check?: "none" | "judge" | Check<E, R> | undefined
   /** Further attempts after an output that was not accepted, each told why; default 2. Then the task fails. */

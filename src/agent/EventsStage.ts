@@ -90,8 +90,8 @@ const announceEnd = (state: State, exit: Exit.Exit<Answer, unknown>, durationMs:
 }
 
 /**
- * `Started` before anything else, `Message` when there is an answer, and whatever happens exactly one `Finished` or `Error`. A durable run
- * that is put to sleep has not ended.
+ * `Started` before anything else, `Message` when there is an answer, and whatever happens exactly one `Finished` or
+ * `Error`. A durable run that is put to sleep has not ended.
  *
  * @since 0.1.0
  * @category stages

@@ -1,5 +1,6 @@
 /**
- * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost, also where it was cut off.
+ * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost, also
+ * where it was cut off.
  *
  * @internal
  * @since 0.1.0
@@ -46,7 +47,10 @@ const fatal = (error: unknown) => new Fatality({ error, toolName: "" })
 
 type Exited = Exit.Exit<LlmClient.LlmResponse, unknown>
 
-/** All that a call used, and what it cost where every price is known; `undefined` where nothing was sent, or all was refused. */
+/**
+ * All that a call used, and what it cost where every price is known; `undefined` where nothing was sent, or all was
+ * refused.
+ */
 const usedBy = (
   reservation: Governance.Reservation,
   exit: Exited,

@@ -1,5 +1,6 @@
 /**
- * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they did.
+ * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
+ * did.
  *
  * @since 0.1.0
  */
@@ -61,7 +62,10 @@ const ask = (
   }
 }
 
-/** A guard of the agent fails with its own error, which is in the agent's type; one of the executor as the pipeline says. */
+/**
+ * A guard of the agent fails with its own error, which is in the agent's type; one of the executor as the pipeline
+ * says.
+ */
 const ownError = (error: GuardPipelineError): Fatality => new Fatality({ error: error.cause ?? error, toolName: "" })
 
 /** Policies may end a run that a guard would let go on. */

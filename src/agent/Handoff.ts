@@ -18,8 +18,8 @@ import * as Conversation from "./Conversation.js"
 import * as HandoffStage from "./HandoffStage.js"
 
 /**
- * What is handed over: `input` is what the run was asked, `history` all else, in its order: what stood before, and the calls of tools that
- * the run made, each with its result. System messages are never part of it.
+ * What is handed over: `input` is what the run was asked, `history` all else, in its order: what stood before, and the
+ * calls of tools that the run made, each with its result. System messages are never part of it.
  *
  * @since 0.1.0
  * @category models
@@ -34,13 +34,19 @@ export interface Handed {
  * @category models
  */
 export interface Options {
-  /** Default `transfer_to_` and the agent's name. Models are told it as their providers take names, each tool of a set by one of its own. */
+  /**
+   * Default `transfer_to_` and the agent's name. Models are told it as their providers take names, each tool of a set
+   * by one of its own.
+   */
   readonly name?: string | undefined
   /** Default: who takes over, and the beginning of that agent's system prompt. */
   readonly description?: string | undefined
   /** What the other agent gets of what is handed over, `from` which agent; default all of it. */
   readonly input?: ((handed: Handed, from: string) => Handed) | undefined
-  /** How often one conversation may be handed over, in circles too; default 10. Then the call is refused, and the model answers itself. */
+  /**
+   * How often one conversation may be handed over, in circles too; default 10. Then the call is refused, and the model
+   * answers itself.
+   */
   readonly maxHandoffs?: number | undefined
 }
 
@@ -146,17 +152,18 @@ const make = (
 }
 
 /**
- * A tool that ends the reasoning of the agent that calls it: the other agent answers instead, in a run inside the caller's, on the
- * conversation so far, with its own system prompt, tools, strategy, guards and limits; those of the caller hold as well. Its answer is the
- * caller's, its failure fails the caller's run and shows in the caller's `E`.
+ * A tool that ends the reasoning of the agent that calls it: the other agent answers instead, in a run inside the
+ * caller's, on the conversation so far, with its own system prompt, tools, strategy, guards and limits; those of the
+ * caller hold as well. Its answer is the caller's, its failure fails the caller's run and shows in the caller's `E`.
  *
- * Calls beside it in the same turn are made before; of two handoffs in one turn the first holds, the other is refused. Where the caller
- * has an output schema, the answer must fit it; an agent without one of its own is asked for it. The other agent works for the same user;
- * the session and the memory of the conversation are kept by the caller's run alone.
+ * Calls beside it in the same turn are made before; of two handoffs in one turn the first holds, the other is refused.
+ * Where the caller has an output schema, the answer must fit it; an agent without one of its own is asked for it. The
+ * other agent works for the same user; the session and the memory of the conversation are kept by the caller's run
+ * alone.
  *
- * The other agent can always hand back: without a handoff of its own to the one that handed over it is given one. In a session the next run
- * goes on with the agent that answered last, as long as the called agent can reach it by handoffs; `startWith: "called"` of the request begins
- * with the called agent.
+ * The other agent can always hand back: without a handoff of its own to the one that handed over it is given one. In a
+ * session the next run goes on with the agent that answered last, as long as the called agent can reach it by handoffs;
+ * `startWith: "called"` of the request begins with the called agent.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * Around the reasoning of agents that ask others: shows their tools the conversation, and goes on with another agent where it was handed
- * over.
+ * Around the reasoning of agents that ask others: shows their tools the conversation, and goes on with another agent
+ * where it was handed over.
  *
  * @internal
  * @since 0.1.0
@@ -117,7 +117,10 @@ class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/Hand
   defaultValue: (): Handing => ({ runId: undefined, handoffs: 0, route: noRoute, calls: [] })
 }) {}
 
-/** A run to which a conversation was handed over tells the run that keeps it of its calls, before those of the runs behind it. */
+/**
+ * A run to which a conversation was handed over tells the run that keeps it of its calls, before those of the runs
+ * behind it.
+ */
 export const handing = <E, R>(
   state: State,
   program: Effect.Effect<Answer, E, R>,
@@ -222,8 +225,8 @@ const withUniqueIds = (messages: ReadonlyArray<Message>): ReadonlyArray<Message>
 }
 
 /**
- * What the run itself did so far, behind what it was asked: whole steps, so that it does not depend on which of the calls that run side by
- * side ends first.
+ * What the run itself did so far, behind what it was asked: whole steps, so that it does not depend on which of the
+ * calls that run side by side ends first.
  */
 const done = (state: State): ReadonlyArray<Message> => {
   const progress = state.progress()
@@ -352,7 +355,10 @@ const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
   )
 }
 
-/** The reasoning of a run, and of those its conversation is handed over to. A session goes on with the agent that answered last. */
+/**
+ * The reasoning of a run, and of those its conversation is handed over to. A session goes on with the agent that
+ * answered last.
+ */
 export const within = (
   state: State,
   program: Effect.Effect<Answer, unknown, any>

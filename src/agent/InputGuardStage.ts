@@ -12,7 +12,8 @@ import { infoOf } from "./RunIdentity.js"
 import type { Stage, State } from "./Stage.js"
 
 /**
- * A blocked message fails the run with `InputGuardError` and is not kept anywhere; a redacted one goes on as it was left.
+ * A blocked message fails the run with `InputGuardError` and is not kept anywhere; a redacted one goes on as it was
+ * left.
  *
  * @since 0.1.0
  * @category stages

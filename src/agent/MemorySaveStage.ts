@@ -129,8 +129,8 @@ const placeOf = ({ notes, sessionId }: State): SessionMemory.Place | undefined =
   notes.session ?? (sessionId === undefined ? undefined : { id: sessionId })
 
 /**
- * Keeps the user's message in the session before a model is asked. A full session costs the turns and not the answer; all other failures fail
- * the run. A durable run goes on in another process, so it leaves its message to nobody.
+ * Keeps the user's message in the session before a model is asked. A full session costs the turns and not the answer;
+ * all other failures fail the run. A durable run goes on in another process, so it leaves its message to nobody.
  */
 export const begin = (
   state: State,
@@ -191,8 +191,9 @@ const lesson = (
 }
 
 /**
- * The user's message and the answer, as turns with ids of their own run. A run that failed, was interrupted or blocked keeps the message,
- * marked; one that was denied or whose message was blocked keeps nothing. A save that fails is passed over.
+ * The user's message and the answer, as turns with ids of their own run. A run that failed, was interrupted or blocked
+ * keeps the message, marked; one that was denied or whose message was blocked keeps nothing. A save that fails is
+ * passed over.
  *
  * @since 0.1.0
  * @category stages

@@ -37,8 +37,9 @@ const screenOf = (state: State): Run.Screen | undefined => {
 }
 
 /**
- * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. Texts are streamed as the model writes them when every
- * guard can judge them in windows, and then only what passes is shown; while some guard needs the whole answer nothing is streamed.
+ * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. Texts are streamed as the model
+ * writes them when every guard can judge them in windows, and then only what passes is shown; while some guard needs
+ * the whole answer nothing is streamed.
  *
  * @since 0.1.0
  * @category stages

@@ -1,5 +1,6 @@
 /**
- * What a run puts around the model calls of everything that goes on in it: its strategy, tools, skills, guards and memory.
+ * What a run puts around the model calls of everything that goes on in it: its strategy, tools, skills, guards and
+ * memory.
  *
  * @internal
  * @since 0.1.0
@@ -15,7 +16,9 @@ import { governanceOf } from "./RunIdentity.js"
 import * as RunInterceptors from "./RunInterceptors.js"
 import type { State } from "./Stage.js"
 
-/** What the context of a run holds beside what it is given: its limits and its governance, inside of those around it. */
+/**
+ * What the context of a run holds beside what it is given: its limits and its governance, inside of those around it.
+ */
 export const inside = (state: State, given: Context.Context<never>): Context.Context<never> => {
   const { classifications, tenantId } = state
   const calls = limited(state, given)

@@ -53,8 +53,8 @@ export const limitError = (
 const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
 
 /**
- * What a run and the runs it starts may use, as their model calls draw on it: reserved before a call, booked when it has answered. A call is
- * asked for a shorter answer when only that fits.
+ * What a run and the runs it starts may use, as their model calls draw on it: reserved before a call, booked when it
+ * has answered. A call is asked for a shorter answer when only that fits.
  */
 export const modelBudget = (
   state: State,

@@ -49,7 +49,10 @@ const taskOf = (state: State, tools: Task["tools"]): Task => {
   }
 }
 
-/** A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all the same. */
+/**
+ * A strategy that ended without the output it was asked for, at a limit for instance: the type promises the output all
+ * the same.
+ */
 const answered = (
   state: State,
   strategy: Strategy<unknown, unknown>,

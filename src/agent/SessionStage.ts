@@ -31,11 +31,12 @@ const forUser =
     )
 
 /**
- * With a session id the session is resumed, or created when the user has none of that id, and what is shown of it (`SessionHistory`) stands
- * before the message. A session that cannot be had fails the run: without it the conversation would be another one.
+ * With a session id the session is resumed, or created when the user has none of that id, and what is shown of it
+ * (`SessionHistory`) stands before the message. A session that cannot be had fails the run: without it the conversation
+ * would be another one.
  *
- * While the run goes on its session is bound (`SessionContext`). A run without a session sees the one that is bound around it, and writes
- * nothing into it, unless the run is for another user.
+ * While the run goes on its session is bound (`SessionContext`). A run without a session sees the one that is bound
+ * around it, and writes nothing into it, unless the run is for another user.
  *
  * @since 0.1.0
  * @category stages
@@ -87,7 +88,8 @@ export const stage: Stage<
             history: [...messages, ...state.history]
           })
         )
-        // A run of the system works for whoever the session belongs to: approvals, results of skills and threads are that user's.
+        // A run of the system works for whoever the session belongs to: approvals, results of skills and threads are
+        // that user's.
         return userId === undefined && session.userId !== undefined
           ? Effect.provideService(bound, Requester, { userId: session.userId, sessionId })
           : bound

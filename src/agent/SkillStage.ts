@@ -91,7 +91,10 @@ const missing = (state: State, { catalog, names }: SkillChoice.Chosen): Effect.E
 
 const shadowed = (message: string) => Either.left({ _tag: "SkillShadowed", message })
 
-/** Names of registered skills that the catalogue tells of, each in one line: a tool for each of them would tell of it twice. */
+/**
+ * Names of registered skills that the catalogue tells of, each in one line: a tool for each of them would tell of it
+ * twice.
+ */
 const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
   Effect.map(state.uses.skills.list({ category: FOLDER_CATEGORY }), (definitions) => {
     const known = new Set(names)
@@ -99,8 +102,8 @@ const inCatalog = (state: State, names: ReadonlyArray<string>): Effect.Effect<Re
   })
 
 /**
- * Skills that are folders: their names and descriptions come as a message of the user's, what they say as results of tools, and the tools
- * they allow hold from their activation on.
+ * Skills that are folders: their names and descriptions come as a message of the user's, what they say as results of
+ * tools, and the tools they allow hold from their activation on.
  */
 const disclosed = <E, R>(
   state: State,
@@ -154,8 +157,8 @@ const plain = <E, R>(
   Effect.flatMap(registered(state, chosen, none), (added) => next(withTools(state, added)))
 
 /**
- * The skills that the agent is shown (`Agent.Skills`). A skill of a tool's name gives way to the tool; one whose schema does not compile is
- * passed over, and so is a chosen name that no skill has. All of that is visible as events.
+ * The skills that the agent is shown (`Agent.Skills`). A skill of a tool's name gives way to the tool; one whose schema
+ * does not compile is passed over, and so is a chosen name that no skill has. All of that is visible as events.
  *
  * @since 0.1.0
  * @category stages

@@ -1,5 +1,6 @@
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
+ * its failures.
  *
  * @since 0.1.0
  */
@@ -85,7 +86,10 @@ export interface Notes {
   keep: string | undefined
   /** Guards kept the answer back. */
   blocked: boolean
-  /** Where the run failed before guards could judge its answer: the run as it is shown outside. An error may quote what a model wrote. */
+  /**
+   * Where the run failed before guards could judge its answer: the run as it is shown outside. An error may quote what
+   * a model wrote.
+   */
   veiled: Run.Service | undefined
   /** Arguments of calls that guards changed or blocked, as they may be kept. */
   readonly guarded: Map<string, unknown>
@@ -147,8 +151,8 @@ export interface Stage<out E = never, out R = never> {
 }
 
 /**
- * A stage from what it does around everything further in. Failures of what stands further in are not in the type of `next`: they go their way
- * outwards, and `catchAllCause` would see them.
+ * A stage from what it does around everything further in. Failures of what stands further in are not in the type of
+ * `next`: they go their way outwards, and `catchAllCause` would see them.
  *
  * @since 0.1.0
  * @category constructors
@@ -215,8 +219,8 @@ export const outside =
   <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "outside", of })
 
 /**
- * Right inside another stage: sees the run after that one going in, and before it coming out. Inside `skills` nothing stands but the
- * reasoning itself.
+ * Right inside another stage: sees the run after that one going in, and before it coming out. Inside `skills` nothing
+ * stands but the reasoning itself.
  *
  * @since 0.1.0
  * @category constructors
@@ -226,8 +230,8 @@ export const inside =
   <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "inside", of })
 
 /**
- * A list of stages with others put in at their places. Several at one place stand in the order in which they are given, the first one
- * outermost.
+ * A list of stages with others put in at their places. Several at one place stand in the order in which they are given,
+ * the first one outermost.
  *
  * @since 0.1.0
  * @category combinators
@@ -302,8 +306,8 @@ export const degrade = <A, E, R, B>(
 const patience = 5000
 
 /**
- * Work at the end of a run, also of one that is interrupted: it may take 5 s, then it is interrupted itself. What fails or takes longer is
- * passed over.
+ * Work at the end of a run, also of one that is interrupted: it may take 5 s, then it is interrupted itself. What fails
+ * or takes longer is passed over.
  *
  * @since 0.1.0
  * @category combinators

@@ -14,8 +14,8 @@ import type { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as SystemAccess from "../domain/SystemAccess.js"
 
 /**
- * A message could not be put into a run (`not-running`: there is none, or it has its answer already; `full`: too many wait), or a run could
- * not wait for its session (`busy`: too many wait).
+ * A message could not be put into a run (`not-running`: there is none, or it has its answer already; `full`: too many
+ * wait), or a run could not wait for its session (`busy`: too many wait).
  *
  * @since 0.1.0
  * @category errors
@@ -26,8 +26,8 @@ export class SteeringError extends ErrorCode.TaggedError<SteeringError>("effect-
 ) {}
 
 /**
- * A run by its id, or the one that goes on in a session. With `userId`, only a run of that user is found; without one only a run of nobody,
- * unless the caller acts for the system (`SystemAccess`).
+ * A run by its id, or the one that goes on in a session. With `userId`, only a run of that user is found; without one
+ * only a run of nobody, unless the caller acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -58,7 +58,10 @@ export interface Running {
   readonly userId?: UserId | undefined
   /** Absent for runs inside of others: they do not wait for the session their outer run holds. */
   readonly sessionId?: SessionId | undefined
-  /** What the caller of the run holds: a run of the system without a user is reached by the system alone. Default nothing. */
+  /**
+   * What the caller of the run holds: a run of the system without a user is reached by the system alone. Default
+   * nothing.
+   */
   readonly held?: SystemAccess.Held | undefined
 }
 
@@ -70,15 +73,15 @@ export interface Service {
   /** `false`: no run can be reached, and none waits for another. */
   readonly enabled: boolean
   /**
-   * Puts a message into a run that goes on. The model sees it with its next call; a run that would have ended goes on for it. Input guards
-   * judge it like any message of the user.
+   * Puts a message into a run that goes on. The model sees it with its next call; a run that would have ended goes on
+   * for it. Input guards judge it like any message of the user.
    */
   readonly steer: (target: Target, message: string) => Effect.Effect<void, SteeringError>
   /** The run that goes on in a session, by the same rule. */
   readonly running: (sessionId: string, userId?: string | undefined) => Effect.Effect<Option.Option<RunId>>
   /**
-   * What the executor does a run in. Runs of one session and user follow one another in the order in which they came; waiting is
-   * interruptible.
+   * What the executor does a run in. Runs of one session and user follow one another in the order in which they came;
+   * waiting is interruptible.
    */
   readonly within: <A, E, R>(
     run: Running,

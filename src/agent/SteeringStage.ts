@@ -11,8 +11,8 @@ import { degrade, type Stage } from "./Stage.js"
 import { type Inbox, SteeringError } from "./Steering.js"
 
 /**
- * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are told of as
- * `Degraded`; those that a run put to sleep has not seen are logged.
+ * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are
+ * told of as `Degraded`; those that a run put to sleep has not seen are logged.
  *
  * @since 0.1.0
  * @category stages

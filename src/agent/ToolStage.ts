@@ -31,7 +31,8 @@ const shadowed = (state: State, name: string): Effect.Effect<void> =>
   )
 
 /**
- * What the module of the agent may see when the run begins. A tool of the agent's wins over one of its name; that is visible as an event.
+ * What the module of the agent may see when the run begins. A tool of the agent's wins over one of its name; that is
+ * visible as an event.
  *
  * @since 0.1.0
  * @category stages

@@ -97,7 +97,8 @@ export * as EventsStage from "./EventsStage.js"
 export * as GovernanceStage from "./GovernanceStage.js"
 
 /**
- * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they did.
+ * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
+ * did.
  *
  * @since 0.1.0
  */
@@ -160,7 +161,8 @@ export * as SessionStage from "./SessionStage.js"
 export * as SkillStage from "./SkillStage.js"
 
 /**
- * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of its failures.
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
+ * its failures.
  *
  * @since 0.1.0
  */

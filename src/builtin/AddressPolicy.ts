@@ -11,8 +11,8 @@ import IpAddress from "ipaddr.js"
 type Ip = IpAddress.IPv4 | IpAddress.IPv6
 
 /**
- * Where an address lies. `link-local` is where clouds tell machines their credentials, `metadata` the other addresses they use for that;
- * `special` is everything else that is not for hosts on the Internet.
+ * Where an address lies. `link-local` is where clouds tell machines their credentials, `metadata` the other addresses
+ * they use for that; `special` is everything else that is not for hosts on the Internet.
  *
  * @since 0.1.0
  * @category models
@@ -93,7 +93,8 @@ const rangeOfIp = (ip: Ip): Range => {
 }
 
 /**
- * Where an address lies, in whatever form it is written (`0x7f.1`, `::ffff:127.0.0.1`, `64:ff9b::7f00:1`); `undefined` for what is none.
+ * Where an address lies, in whatever form it is written (`0x7f.1`, `::ffff:127.0.0.1`, `64:ff9b::7f00:1`); `undefined`
+ * for what is none.
  *
  * @since 0.1.0
  * @category conversions
@@ -104,8 +105,8 @@ export const rangeOf = (address: string): Range | undefined => {
 }
 
 /**
- * Public addresses alone; with `true` those of the own machine and of private networks, too; with a list (`10.0.0.0/8`, `127.0.0.1`)
- * exactly those in it, too. `Left` is the entry of the list that is neither an address nor a network.
+ * Public addresses alone; with `true` those of the own machine and of private networks, too; with a list (`10.0.0.0/8`,
+ * `127.0.0.1`) exactly those in it, too. `Left` is the entry of the list that is neither an address nor a network.
  *
  * @since 0.1.0
  * @category constructors
@@ -152,8 +153,8 @@ const refused = (what: string): Refusal => ({
 })
 
 /**
- * The addresses a connection to a host may be made to. One that is not permitted among them refuses them all: which of them a connection
- * would take is for others to decide. `host` is as `URL` gives it, addresses of IPv6 in brackets.
+ * The addresses a connection to a host may be made to. One that is not permitted among them refuses them all: which of
+ * them a connection would take is for others to decide. `host` is as `URL` gives it, addresses of IPv6 in brackets.
  *
  * @since 0.1.0
  * @category combinators

@@ -58,7 +58,10 @@ export interface Options {
   readonly summaries?: Parameters<typeof TextSummarizeSkill.withModel>[0] | undefined
   /** `http_request`. Without: with its defaults. */
   readonly http?: HttpRequestSkill.Options | undefined
-  /** `code_execute`. Without: JavaScript with the usual limits. With `python`, Python too, with all that the user of this process may do. */
+  /**
+   * `code_execute`. Without: JavaScript with the usual limits. With `python`, Python too, with all that the user of
+   * this process may do.
+   */
   readonly code?: CodeOptions | undefined
   /** `text_translate`, by a model. */
   readonly translations?: true | NonNullable<Parameters<typeof TextTranslateSkill.make>[0]> | undefined
@@ -68,7 +71,9 @@ export interface Options {
   readonly browse?: true | WebBrowseSkill.Options | undefined
   /** `file_read` and `file_write`, below one directory. */
   readonly files?: FileSkills.WriteOptions | undefined
-  /** `database_query`, on a file of SQLite, a Postgres server, or with `allowBlocking` the database of a `SqlClient`. */
+  /**
+   * `database_query`, on a file of SQLite, a Postgres server, or with `allowBlocking` the database of a `SqlClient`.
+   */
   readonly database?: DatabaseQuerySkill.Options | undefined
 }
 
@@ -108,8 +113,9 @@ const codeOf = (options: CodeOptions | undefined): Skill.Any => {
 }
 
 /**
- * The skills of these options, in the order of `names`. Those that need nothing, `current_datetime`, `math_calculate`, `text_summarize`,
- * `http_request` and `code_execute`, are always there; each of the others comes with its option, and with what it requires.
+ * The skills of these options, in the order of `names`. Those that need nothing, `current_datetime`, `math_calculate`,
+ * `text_summarize`, `http_request` and `code_execute`, are always there; each of the others comes with its option, and
+ * with what it requires.
  *
  * @since 0.1.0
  * @category constructors
@@ -151,7 +157,8 @@ export interface SourceOptions extends Options {
 }
 
 /**
- * Those of the skills that have these names, as a source to register from. A name that none of them has is a problem of the source.
+ * Those of the skills that have these names, as a source to register from. A name that none of them has is a problem of
+ * the source.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,8 +1,8 @@
 /**
  * Arithmetic of text: a parser and an evaluator whose work is bounded. Nothing is ever evaluated as code.
  *
- * Sums, products, quotients and whole powers are exact decimals, so that `0.1 + 0.2` is `0.3` and `2 ** 100` has all its digits; roots,
- * logarithms and the like are those of doubles.
+ * Sums, products, quotients and whole powers are exact decimals, so that `0.1 + 0.2` is `0.3` and `2 ** 100` has all
+ * its digits; roots, logarithms and the like are those of doubles.
  *
  * @internal
  * @since 0.1.0

@@ -1,13 +1,14 @@
 /**
  * Runs the scripts of skills in processes of their own.
  *
- * A script gets a clean environment (`PATH`, `LANG`, `HOME` and `TMPDIR` in a folder that is removed afterwards, `LEX_SKILL_NAME`,
- * `LEX_SKILL_DIR`, `LEX_SCRIPT_NAME`, and what `env` gives), its parameters as JSON on standard input, and its skill's folder as working
- * folder. When it ends, fails, goes beyond a limit or is interrupted, everything it has started is killed.
+ * A script gets a clean environment (`PATH`, `LANG`, `HOME` and `TMPDIR` in a folder that is removed afterwards,
+ * `LEX_SKILL_NAME`, `LEX_SKILL_DIR`, `LEX_SCRIPT_NAME`, and what `env` gives), its parameters as JSON on standard
+ * input, and its skill's folder as working folder. When it ends, fails, goes beyond a limit or is interrupted,
+ * everything it has started is killed.
  *
- * It runs as the user of this process and with that user's rights on files and the network. On Linux, where the kernel allows process
- * namespaces, it sees no other process; elsewhere (`isolation`) it can read what the user can read of other processes, and a script that
- * multiplies is bounded by the kernel only for users other than root.
+ * It runs as the user of this process and with that user's rights on files and the network. On Linux, where the kernel
+ * allows process namespaces, it sees no other process; elsewhere (`isolation`) it can read what the user can read of
+ * other processes, and a script that multiplies is bounded by the kernel only for users other than root.
  *
  * @since 0.1.0
  */
@@ -54,8 +55,8 @@ export interface Options {
   /** Of a script, at one time: 64. Looked at every 50 ms. */
   readonly maxProcesses?: number | undefined
   /**
-   * Absolute paths, or names that are looked for in the folders of the system and then in `PATH`: `python3`, `sh`, and for `js` the
-   * program that runs this process.
+   * Absolute paths, or names that are looked for in the folders of the system and then in `PATH`: `python3`, `sh`, and
+   * for `js` the program that runs this process.
    */
   readonly interpreters?: { readonly [Type in ScriptType]?: string | undefined } | undefined
   /** More variables for all scripts. Redacted ones are taken out of what scripts write to standard error. */
@@ -63,8 +64,8 @@ export interface Options {
   /** Scripts that run at once: 8. Others wait for their turn. */
   readonly concurrency?: number | undefined
   /**
-   * How what a script has started is kept together. `namespace` runs nothing where the system does not allow namespaces, `scan` uses none,
-   * `auto` is `namespace` where it works, else `scan`.
+   * How what a script has started is kept together. `namespace` runs nothing where the system does not allow
+   * namespaces, `scan` uses none, `auto` is `namespace` where it works, else `scan`.
    */
   readonly isolation?: Isolation | undefined
 }
@@ -210,8 +211,8 @@ export const make = (
   })
 
 /**
- * `NodeContext.layer` of `@effect/platform-node` gives what it needs. Nothing is run on Windows: what a script leaves behind could not be
- * killed there.
+ * `NodeContext.layer` of `@effect/platform-node` gives what it needs. Nothing is run on Windows: what a script leaves
+ * behind could not be killed there.
  *
  * @since 0.1.0
  * @category layers

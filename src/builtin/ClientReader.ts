@@ -1,6 +1,6 @@
 /**
- * Statements on a connection of the application's own `SqlClient`: a driver of SQLite blocks this process while a statement runs, and cannot
- * be stopped before it is done.
+ * Statements on a connection of the application's own `SqlClient`: a driver of SQLite blocks this process while a
+ * statement runs, and cannot be stopped before it is done.
  *
  * @internal
  * @since 0.1.0
@@ -61,7 +61,8 @@ const guarded = (connection: Connection, dialect: Dialect, timeoutMs: number): G
 }
 
 /**
- * The names of a statement that the database knows as functions of a row (Postgres): `t.f` is `f(t)` where no column is named so.
+ * The names of a statement that the database knows as functions of a row (Postgres): `t.f` is `f(t)` where no column is
+ * named so.
  *
  * @since 0.1.0
  * @category constants

@@ -170,8 +170,8 @@ const runJavaScript = (
   )
 
 /**
- * `code_execute`: JavaScript (ES2023) in a sandbox of WebAssembly, with a thread and a memory of its own. It needs the package
- * `quickjs-emscripten`. Each execution begins anew; nothing of one is left for the next.
+ * `code_execute`: JavaScript (ES2023) in a sandbox of WebAssembly, with a thread and a memory of its own. It needs the
+ * package `quickjs-emscripten`. Each execution begins anew; nothing of one is left for the next.
  *
  * @since 0.1.0
  * @category constructors
@@ -199,15 +199,17 @@ export const skill: Skill.Skill<Parameters, Output, CodeExecutionError> = make()
  * @category models
  */
 export interface PythonOptions {
-  /** An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. Default `python3`. */
+  /**
+   * An absolute path, or a name that is looked for in the folders of the system and then in `PATH`. Default `python3`.
+   */
   readonly interpreter?: string | undefined
   /** Of all processes of an execution together, the interpreter included. Default 256 MiB. */
   readonly maxMemoryBytes?: number | undefined
   /** Of an execution, at one time. Default 16. */
   readonly maxProcesses?: number | undefined
   /**
-   * How what the code has started is kept together. `namespace` runs nothing where the system does not allow namespaces, `scan` uses none,
-   * `auto` is `namespace` where it works, else `scan`.
+   * How what the code has started is kept together. `namespace` runs nothing where the system does not allow
+   * namespaces, `scan` uses none, `auto` is `namespace` where it works, else `scan`.
    */
   readonly isolation?: Isolation | undefined
 }
@@ -242,12 +244,14 @@ const unavailable = (error: ProcessRun.ProcessError): CodeExecutionError =>
   })
 
 /**
- * `code_execute` for Python as well as for JavaScript. Python is for code that you would run yourself: each execution has a process of its
- * own with a clean environment and a folder that is removed afterwards, is bounded in time, output, memory and processes, and leaves nothing
- * running; but the process has the rights of the user of this one on files and the network. JavaScript stays in its sandbox.
+ * `code_execute` for Python as well as for JavaScript. Python is for code that you would run yourself: each execution
+ * has a process of its own with a clean environment and a folder that is removed afterwards, is bounded in time,
+ * output, memory and processes, and leaves nothing running; but the process has the rights of the user of this one on
+ * files and the network. JavaScript stays in its sandbox.
  *
- * Python has its `input` as a variable, and nothing on standard input. A value that JSON does not have is returned as its `repr`, a whole
- * number beyond 2 ** 53 as text, a set as a list. Python that prints far too much is stopped without what it had printed.
+ * Python has its `input` as a variable, and nothing on standard input. A value that JSON does not have is returned as
+ * its `repr`, a whole number beyond 2 ** 53 as text, a set as a list. Python that prints far too much is stopped
+ * without what it had printed.
  *
  * @since 0.1.0
  * @category constructors

@@ -93,8 +93,8 @@ const placeOf = (base: string, path: string): Confined<Place> =>
   })
 
 /**
- * An open file is asked where it is: a link that was put into its path between the check and the opening shows here. Where the system has no
- * such answer, the file at the path must be the one that is open.
+ * An open file is asked where it is: a link that was put into its path between the check and the opening shows here.
+ * Where the system has no such answer, the file at the path must be the one that is open.
  */
 const confirm = (root: string, path: string, file: FileSystem.File): Confined<void> =>
   Effect.gen(function* () {
@@ -155,8 +155,8 @@ const optional = <A, R>(effect: Effect.Effect<A, PlatformError, R>): Effect.Effe
   )
 
 /**
- * A path to a directory that leads to it whatever is put into its place later: by its descriptor, where the system gives names to these. It
- * holds until the scope ends.
+ * A path to a directory that leads to it whatever is put into its place later: by its descriptor, where the system
+ * gives names to these. It holds until the scope ends.
  */
 const pinned = (root: string, directory: string) =>
   Effect.gen(function* () {
@@ -231,8 +231,8 @@ const replacedBy = (root: string, path: string, overwrite: boolean) =>
   })
 
 /**
- * Writes a file as a whole: others see what was there before or what is there now, and after a crash it is one of the two. Nothing is left
- * of one that could not be written.
+ * Writes a file as a whole: others see what was there before or what is there now, and after a crash it is one of the
+ * two. Nothing is left of one that could not be written.
  *
  * @since 0.1.0
  * @category combinators

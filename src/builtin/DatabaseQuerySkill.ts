@@ -65,17 +65,21 @@ export interface Limits {
   readonly maxChars?: number | undefined
   /** For a statement, the wait for its turn and for a connection included: 15 seconds unless given. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Statements that run at a time; others wait for their turn: 4 unless given. A toolkit has one count for all of its skills. */
+  /**
+   * Statements that run at a time; others wait for their turn: 4 unless given. A toolkit has one count for all of its
+   * skills.
+   */
   readonly maxConcurrent?: number | undefined
   /**
-   * Functions that may be called beside those that only compute: `name` or, on Postgres, `schema.name`, as the database writes it. Whatever such
-   * a function does, a model can have it done.
+   * Functions that may be called beside those that only compute: `name` or, on Postgres, `schema.name`, as the database
+   * writes it. Whatever such a function does, a model can have it done.
    */
   readonly functions?: ReadonlyArray<string> | undefined
 }
 
 /**
- * A file of SQLite. Each statement runs in a process of its own, which opens the file read-only and is killed when its time is up.
+ * A file of SQLite. Each statement runs in a process of its own, which opens the file read-only and is killed when its
+ * time is up.
  *
  * @since 0.1.0
  * @category models
@@ -86,7 +90,8 @@ export interface SqliteOptions extends Limits, SqliteReader.Options {
 }
 
 /**
- * A Postgres server, by a URL or its parts. Each statement has a connection of its own, which is closed after it. Needs the package `pg`.
+ * A Postgres server, by a URL or its parts. Each statement has a connection of its own, which is closed after it. Needs
+ * the package `pg`.
  *
  * @since 0.1.0
  * @category models
@@ -105,9 +110,9 @@ export interface PostgresOptions extends Limits {
  */
 export interface ClientOptions extends Limits {
   /**
-   * A driver of SQLite runs statements in this process: while one runs, nothing else does, no timeout ends it, and one that takes too much memory
-   * takes the process with it. Say so only where nobody untrusted can choose the statement. On Postgres, the statement has one of the client's
-   * connections, in a transaction that only reads.
+   * A driver of SQLite runs statements in this process: while one runs, nothing else does, no timeout ends it, and one
+   * that takes too much memory takes the process with it. Say so only where nobody untrusted can choose the statement.
+   * On Postgres, the statement has one of the client's connections, in a transaction that only reads.
    */
   readonly allowBlocking: true
   readonly sqlite?: undefined
@@ -231,9 +236,10 @@ const traits = (options: Options) => ({
 })
 
 /**
- * The skill `database_query`. A statement is checked token by token, calls only functions that compute, its parameters are bound, and it runs
- * where the database refuses to write: on a file of SQLite that is open read-only in a process of its own, or in a read-only transaction on a
- * connection of its own on Postgres. The database's own rights still count: give it a user that may only read what models may see.
+ * The skill `database_query`. A statement is checked token by token, calls only functions that compute, its parameters
+ * are bound, and it runs where the database refuses to write: on a file of SQLite that is open read-only in a process
+ * of its own, or in a read-only transaction on a connection of its own on Postgres. The database's own rights still
+ * count: give it a user that may only read what models may see.
  *
  * @since 0.1.0
  * @category constructors
@@ -295,7 +301,8 @@ const tablesSql = (dialect: ReadOnlySql.Dialect): string =>
        WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY 1`
 
 /**
- * The skill `sql_list_tables`: the tables and views that the user of the database can see, a thousand unless given otherwise.
+ * The skill `sql_list_tables`: the tables and views that the user of the database can see, a thousand unless given
+ * otherwise.
  *
  * @since 0.1.0
  * @category constructors
@@ -378,8 +385,8 @@ const describing = (
   })
 
 /**
- * The skills to explore a database with, as the toolkit `sql`: `sql_list_tables`, `sql_describe` and `sql_execute`, which is `database_query`
- * under the name that goes with the others.
+ * The skills to explore a database with, as the toolkit `sql`: `sql_list_tables`, `sql_describe` and `sql_execute`,
+ * which is `database_query` under the name that goes with the others.
  *
  * @since 0.1.0
  * @category constructors

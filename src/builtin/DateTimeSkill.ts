@@ -82,7 +82,8 @@ const languageOf = (locale: string): Effect.Effect<string, DateTimeError> =>
   })
 
 /**
- * `current_datetime`: the time by `Clock`, in a zone. Unlike a clock that falls back to UTC, a zone it does not know is a failure.
+ * `current_datetime`: the time by `Clock`, in a zone. Unlike a clock that falls back to UTC, a zone it does not know is
+ * a failure.
  *
  * @since 0.1.0
  * @category skills

@@ -1,10 +1,10 @@
 /**
  * Summaries of sentences that stand in the text.
  *
- * A sentence counts by the words it has in common with the rest of the text: the mean weight of its content words, where the weight of a
- * word is how often the text says it (Luhn, "The Automatic Creation of Literature Abstracts", 1958; the weights of a chosen sentence's words
- * are squared down afterwards, as SumBasic does (Nenkova and Vanderwende, 2005), so that nothing is said twice). Linear in the text but for
- * the sentences that are chosen.
+ * A sentence counts by the words it has in common with the rest of the text: the mean weight of its content words,
+ * where the weight of a word is how often the text says it (Luhn, "The Automatic Creation of Literature Abstracts",
+ * 1958; the weights of a chosen sentence's words are squared down afterwards, as SumBasic does (Nenkova and
+ * Vanderwende, 2005), so that nothing is said twice). Linear in the text but for the sentences that are chosen.
  *
  * @internal
  * @since 0.1.0

@@ -223,8 +223,8 @@ const bytesOf = ({ content, encoding, path }: WriteParams): Either.Either<Uint8A
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
 /**
- * The skill `file_write`: writes a file below the base directory as a whole. What was there is replaced at once, or kept when the writing
- * fails, is interrupted or crashes.
+ * The skill `file_write`: writes a file below the base directory as a whole. What was there is replaced at once, or
+ * kept when the writing fails, is interrupted or crashes.
  *
  * @since 0.1.0
  * @category constructors

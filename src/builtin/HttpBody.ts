@@ -52,8 +52,8 @@ const decoderOf = (charset: string | undefined): TextDecoder => {
 }
 
 /**
- * The text of a body, by its mark, the charset it declares, or UTF-8. One that does not say it is text is text if it is UTF-8 without a zero
- * character; `undefined` where it is not. A character that was cut in two at the end is left out.
+ * The text of a body, by its mark, the charset it declares, or UTF-8. One that does not say it is text is text if it is
+ * UTF-8 without a zero character; `undefined` where it is not. A character that was cut in two at the end is left out.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,6 @@
 /**
- * One request over a connection of its own, to addresses that were checked before, whose answer is bounded while it is read.
+ * One request over a connection of its own, to addresses that were checked before, whose answer is bounded while it is
+ * read.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,6 @@
 /**
- * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they take.
+ * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
+ * take.
  *
  * @since 0.1.0
  */
@@ -17,8 +18,8 @@ import * as HttpExchange from "./HttpExchange.js"
 import * as HttpHeaders from "./HttpHeaders.js"
 
 /**
- * A request was refused or came to nothing. An answer of the server with any status is a result and no failure. `host` is where the request
- * that failed went: the one asked for, or the one a redirect led to.
+ * A request was refused or came to nothing. An answer of the server with any status is a result and no failure. `host`
+ * is where the request that failed went: the one asked for, or the one a redirect led to.
  *
  * - `Configuration`: an option of the skill cannot be used
  * - `InvalidUrl`: not an absolute `http` or `https` URL without credentials
@@ -76,8 +77,9 @@ export interface Options {
   /** `api.example.org`, or `*.example.org` for everything below it. Every host unless given. */
   readonly hosts?: ReadonlyArray<string> | undefined
   /**
-   * `false` unless given: public addresses alone. `true`: those of the own machine and of private networks, too, but not those at which
-   * clouds hand out credentials. A list of addresses and networks (`10.1.0.0/16`): those in it, too, whatever they are.
+   * `false` unless given: public addresses alone. `true`: those of the own machine and of private networks, too, but
+   * not those at which clouds hand out credentials. A list of addresses and networks (`10.1.0.0/16`): those in it, too,
+   * whatever they are.
    */
   readonly allowPrivate?: boolean | ReadonlyArray<string> | undefined
   /** 80 and 443 unless given. */
@@ -418,12 +420,12 @@ export const fetch = (options: Options): ((params: Params) => Effect.Effect<Resu
 }
 
 /**
- * The skill `http_request`. Where a request goes is decided by address, after its name was looked up, again for every redirect, and the
- * connection is made to an address that was checked. Headers that belong to the connection cannot be set, and only harmless ones follow a
- * redirect to another origin.
+ * The skill `http_request`. Where a request goes is decided by address, after its name was looked up, again for every
+ * redirect, and the connection is made to an address that was checked. Headers that belong to the connection cannot be
+ * set, and only harmless ones follow a redirect to another origin.
  *
- * An answer of any status is a result. Its body is read up to a limit that holds for what comes out of a decompression, and is text or, by
- * an option, Base64.
+ * An answer of any status is a result. Its body is read up to a limit that holds for what comes out of a decompression,
+ * and is text or, by an option, Base64.
  *
  * @since 0.1.0
  * @category constructors

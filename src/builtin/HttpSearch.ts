@@ -106,8 +106,8 @@ const resultsOf = (options: Options, text: string): ReadonlyArray<SearchResult> 
 }
 
 /**
- * A provider that asks by one request. Neither the request nor its headers, which carry the key, are in spans and errors, and no redirect takes
- * them elsewhere.
+ * A provider that asks by one request. Neither the request nor its headers, which carry the key, are in spans and
+ * errors, and no redirect takes them elsewhere.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * JavaScript in a sandbox: QuickJS compiled to WebAssembly, in a thread of its own. The code sees the language and nothing of the machine: no
- * files, no network, no timers, no modules, no process.
+ * JavaScript in a sandbox: QuickJS compiled to WebAssembly, in a thread of its own. The code sees the language and
+ * nothing of the machine: no files, no network, no timers, no modules, no process.
  *
  * @internal
  * @since 0.1.0
@@ -135,7 +135,8 @@ const read = (message: Message): Ended => {
 const GRACE_MILLIS = 2000
 
 /**
- * Runs code to its end; the value of its last expression is the result, a promise's when it settles. Interruption ends the thread.
+ * Runs code to its end; the value of its last expression is the result, a promise's when it settles. Interruption ends
+ * the thread.
  *
  * @since 0.1.0
  * @category constructors

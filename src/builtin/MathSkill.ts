@@ -47,9 +47,9 @@ const Calculated = Schema.Struct({
 export interface Calculated extends Schema.Schema.Type<typeof Calculated> {}
 
 /**
- * `math_calculate`: arithmetic with functions. Sums, products and whole powers are exact (`0.1 + 0.2` is `0.3`), quotients have 50 digits,
- * roots and the like those of a double. A value beyond the largest double is a failure. An expression has at most 4,096 characters and its numbers 2,000 digits; no text is evaluated as
- * code.
+ * `math_calculate`: arithmetic with functions. Sums, products and whole powers are exact (`0.1 + 0.2` is `0.3`),
+ * quotients have 50 digits, roots and the like those of a double. A value beyond the largest double is a failure. An
+ * expression has at most 4,096 characters and its numbers 2,000 digits; no text is evaluated as code.
  *
  * @since 0.1.0
  * @category skills

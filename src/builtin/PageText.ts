@@ -1,6 +1,7 @@
 /**
- * What a page says, without what stands around it: by `@mozilla/readability` over the document of `linkedom`, in a thread of its own. Both
- * take a time for some pages that grows with the square of their size, so the thread is ended when its time is up.
+ * What a page says, without what stands around it: by `@mozilla/readability` over the document of `linkedom`, in a
+ * thread of its own. Both take a time for some pages that grows with the square of their size, so the thread is ended
+ * when its time is up.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * The functions and catalogs of Postgres that a statement may use: they compute, and neither write, wait, run SQL from a text, nor tell of the
- * server.
+ * The functions and catalogs of Postgres that a statement may use: they compute, and neither write, wait, run SQL from
+ * a text, nor tell of the server.
  *
  * @internal
  * @since 0.1.0
@@ -77,7 +77,8 @@ export const functions: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What begins with `pg_` and is a table, a view or a schema: that says how the database is built, and not who uses it nor how it is set up.
+ * What begins with `pg_` and is a table, a view or a schema: that says how the database is built, and not who uses it
+ * nor how it is set up.
  *
  * @since 0.1.0
  * @category constants

@@ -1,5 +1,6 @@
 /**
- * Statements on Postgres, each on a connection of its own: what a statement leaves behind in its session, such as an advisory lock, goes with it.
+ * Statements on Postgres, each on a connection of its own: what a statement leaves behind in its session, such as an
+ * advisory lock, goes with it.
  *
  * @internal
  * @since 0.1.0
@@ -81,7 +82,9 @@ const addressOf = (address: Address): Pg.ClientConfig => {
   }
 }
 
-/** Large whole numbers keep their digits, and dates the form of the database: no time zone of this process changes them. */
+/**
+ * Large whole numbers keep their digits, and dates the form of the database: no time zone of this process changes them.
+ */
 const typesOf = (pg: Pick<typeof Pg, "types">): Pg.CustomTypesConfig => ({
   getTypeParser: (oid: number, format?: "text" | "binary"): any => {
     if (oid === 20) return BigInt
@@ -156,7 +159,10 @@ const tooLarge = ({ socket }: Session): Effect.Effect<never, Failure> => {
   )
 }
 
-/** The server looks whether its client is still there: by itself it would finish the statement. Older ones do not know the setting. */
+/**
+ * The server looks whether its client is still there: by itself it would finish the statement. Older ones do not know
+ * the setting.
+ */
 const watched = `SELECT set_config(name, '500', true) FROM pg_catalog.pg_settings WHERE name = 'client_connection_check_interval'`
 
 const begun = (session: Session, timeoutMs: number) =>

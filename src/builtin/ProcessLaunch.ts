@@ -13,8 +13,8 @@ import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 
 /**
- * - `namespace`: in a process namespace of its own (Linux, where the kernel allows it): the kernel kills all that is in it with its first
- *   process, and the command sees no process outside, this one included
+ * - `namespace`: in a process namespace of its own (Linux, where the kernel allows it): the kernel kills all that is in
+ *   it with its first process, and the command sees no process outside, this one included
  * - `scan`: the processes of the machine are searched for those it has started
  * - `auto`: `namespace` where it works, else `scan`
  *
@@ -69,8 +69,8 @@ export const find = (name: string): Effect.Effect<string | undefined, never, Fil
   })
 
 /**
- * Reads one line first, which comes when this process is ready, and answers with one character on standard error. The limit on the
- * processes of the user has two names.
+ * Reads one line first, which comes when this process is ready, and answers with one character on standard error. The
+ * limit on the processes of the user has two names.
  */
 const begin =
   'IFS= read -r _ || exit 125; ulimit -c 0; ulimit -m "$1"; test -z "$2" || ulimit -v "$2"; ' +
@@ -80,8 +80,8 @@ const begin =
 const plain = `{ ${begin}} 2>/dev/null; printf . >&2; exec "$@"`
 
 /**
- * The first process of a namespace stays to collect what others leave behind. What it and `unshare` say of signals is not the
- * command's: standard error is 3 until the command has it.
+ * The first process of a namespace stays to collect what others leave behind. What it and `unshare` say of signals is
+ * not the command's: standard error is 3 until the command has it.
  */
 const keeper = 'exec "$@" 3>&2 2>/dev/null'
 const kept = `${begin}printf . >&3; ( "$@" ) 2>&3 3>&-; exit $?`
@@ -140,7 +140,10 @@ export interface Launch {
 export interface Launcher {
   /** Whether namespaces are in use; `undefined` where they were asked for and do not work. */
   readonly isolation: "namespace" | "scan" | undefined
-  /** The first line of the input and the first character on standard error are not the command's: they start it, and say that it has. */
+  /**
+   * The first line of the input and the first character on standard error are not the command's: they start it, and say
+   * that it has.
+   */
   readonly wrap: (
     command: string,
     args: ReadonlyArray<string>,
@@ -153,8 +156,8 @@ export interface Launcher {
 }
 
 /**
- * The resident set is a limit that Linux keeps, hands on and does not enforce. In kilobytes: above the memory of any machine, and not
- * from the services of a run, since two processes of one seed would kill each other's commands.
+ * The resident set is a limit that Linux keeps, hands on and does not enforce. In kilobytes: above the memory of any
+ * machine, and not from the services of a run, since two processes of one seed would kill each other's commands.
  */
 const makeTag = (): number => {
   const most = hardLimit()
@@ -171,7 +174,10 @@ const hardLimit = (): number => {
   }
 }
 
-/** The kernel counts a user's tasks all over the machine: others of the user may start this many more before it refuses the command's. */
+/**
+ * The kernel counts a user's tasks all over the machine: others of the user may start this many more before it refuses
+ * the command's.
+ */
 const spareTasks = 512
 
 /** Tasks of the user of this process; nobody counts those of root. */

@@ -1,8 +1,9 @@
 /**
- * One command in a process of its own: with a clean environment, a folder that is removed afterwards, limits on time, output, memory and
- * processes, and nothing left running behind it.
+ * One command in a process of its own: with a clean environment, a folder that is removed afterwards, limits on time,
+ * output, memory and processes, and nothing left running behind it.
  *
- * A command runs as the user of this process: where no namespace hides it (`ProcessLaunch`), it can read what that user can read.
+ * A command runs as the user of this process: where no namespace hides it (`ProcessLaunch`), it can read what that user
+ * can read.
  *
  * @internal
  * @since 0.1.0
@@ -45,7 +46,10 @@ export interface Limits {
   readonly maxMemoryBytes?: number | undefined
   /** At one time: 64. */
   readonly maxProcesses?: number | undefined
-  /** Of the address space of each process, kept by the kernel: none. Interpreters that reserve what they never use (V8) do not bear one. */
+  /**
+   * Of the address space of each process, kept by the kernel: none. Interpreters that reserve what they never use (V8)
+   * do not bear one.
+   */
   readonly maxAddressBytes?: number | undefined
 }
 
@@ -61,7 +65,10 @@ export interface Request {
   readonly stdin?: string | undefined
   /** The temporary folder, unless given. */
   readonly cwd?: string | undefined
-  /** On top of `PATH`, `LANG`, and `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are taken out of standard error. */
+  /**
+   * On top of `PATH`, `LANG`, and `HOME` and `TMPDIR`, which are the temporary folder. Redacted values are taken out of
+   * standard error.
+   */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
   readonly limits?: Limits | undefined
 }

@@ -54,13 +54,16 @@ export interface ProcessTable {
   readonly lastReadMillis: () => number
   /** Whether the process of an entry carries the tag of `ProcessLaunch`. */
   readonly isTagged: (entry: Entry, tag: string) => boolean
-  /** The memory that these processes have for themselves: without program files, and shared pages counted once where they matter. */
+  /**
+   * The memory that these processes have for themselves: without program files, and shared pages counted once where
+   * they matter.
+   */
   readonly memory: (entries: ReadonlyArray<Entry>, limit: number) => number
   /** Sends a signal, if the process is still the one of the entry. */
   readonly signal: (entry: Entry, signal: Signal) => void
   /**
-   * Kills the group that the process of the entry leads or led, in one step that no `fork` escapes. A number is not given away while a
-   * group goes by it: unless the process of that number is another one now, it is the same group.
+   * Kills the group that the process of the entry leads or led, in one step that no `fork` escapes. A number is not
+   * given away while a group goes by it: unless the process of that number is another one now, it is the same group.
    */
   readonly killGroup: (leader: Entry) => void
 }
@@ -78,8 +81,9 @@ const machine = Clock.make()
 const buffer = Buffer.allocUnsafe(16 * 1024)
 
 /**
- * Files of `/proc` vanish with their processes, and those of other users may be closed: no answer, either way. Not by `readFileSync`, which
- * costs twice as much, and not asynchronously, which costs ten times as much: the kernel makes these files up without waiting.
+ * Files of `/proc` vanish with their processes, and those of other users may be closed: no answer, either way. Not by
+ * `readFileSync`, which costs twice as much, and not asynchronously, which costs ten times as much: the kernel makes
+ * these files up without waiting.
  */
 const readText = (path: string): string | undefined => {
   let file: number | undefined

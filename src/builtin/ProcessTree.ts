@@ -28,7 +28,10 @@ const keeperPatience = 500
 /** Between two looks. Each look costs a millisecond or two. */
 const pause = Duration.millis(5)
 
-/** A process that forks and ends all the time can be missed by one look: it must be absent in several, unless the kernel saw to it. */
+/**
+ * A process that forks and ends all the time can be missed by one look: it must be absent in several, unless the kernel
+ * saw to it.
+ */
 const quietLooks = 3
 const quietLooksKept = 1
 
@@ -38,8 +41,8 @@ const maxStops = 40
 const machine = Clock.make()
 
 /**
- * `tag` is the one `ProcessLaunch` gave to the command. With `isKept` the first process only waits for a namespace to empty, and ends
- * when it has.
+ * `tag` is the one `ProcessLaunch` gave to the command. With `isKept` the first process only waits for a namespace to
+ * empty, and ends when it has.
  *
  * @since 0.1.0
  * @category constructors
@@ -68,7 +71,8 @@ export const make = (options: {
         if (entry !== undefined && entry.start === start) found.push(entry)
         else known.delete(number)
       }
-      // The number of a group is not given away while the group has members: without the tag this is all that tells orphans.
+      // The number of a group is not given away while the group has members: without the tag this is all that tells
+      // orphans.
       const isOurGroup = root !== undefined && (entries.get(pid)?.start ?? root.start) === root.start
       for (const entry of entries.values()) {
         if (known.has(entry.pid) || entry.pid <= 1 || entry.pid === process.pid) continue

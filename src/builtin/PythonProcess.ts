@@ -1,7 +1,8 @@
 /**
  * Python in a process of its own: what it prints, and the value of its last expression.
  *
- * The process runs as the user of this one, with that user's rights on files and the network: it is bounded, it is no sandbox.
+ * The process runs as the user of this one, with that user's rights on files and the network: it is bounded, it is no
+ * sandbox.
  *
  * @internal
  * @since 0.1.0
@@ -40,8 +41,9 @@ export type Ended =
     }
 
 /**
- * Code and input come as JSON on standard input. How it ended goes behind what was printed, as one line behind a mark that is made for each
- * execution: what the code prints is taken for its end only if it looks for the mark, and then it forges nothing but its own end.
+ * Code and input come as JSON on standard input. How it ended goes behind what was printed, as one line behind a mark
+ * that is made for each execution: what the code prints is taken for its end only if it looks for the mark, and then it
+ * forges nothing but its own end.
  */
 const program = `
 import ast, json, sys, traceback, types

@@ -1,6 +1,7 @@
 /**
- * Whether a text is one SQL statement that reads and calls nothing but functions that compute, decided over its tokens as the database reads
- * them. It says no where databases could read a text in two ways; what the statement runs in forbids writing a second time.
+ * Whether a text is one SQL statement that reads and calls nothing but functions that compute, decided over its tokens
+ * as the database reads them. It says no where databases could read a text in two ways; what the statement runs in
+ * forbids writing a second time.
  *
  * @internal
  * @since 0.1.0
@@ -24,7 +25,10 @@ export interface Statement {
   readonly sql: string
   /** A query can stand in another one, an explanation cannot. */
   readonly kind: "query" | "explain"
-  /** What the database may still find to be a virtual table (SQLite) or a function of one row (Postgres): see `SqlCalls.names`. */
+  /**
+   * What the database may still find to be a virtual table (SQLite) or a function of one row (Postgres): see
+   * `SqlCalls.names`.
+   */
   readonly names: ReadonlyArray<string>
 }
 
@@ -41,7 +45,9 @@ type Token = SqlTokens.Token
 
 const reading: ReadonlySet<string> = new Set(["select", "with", "values"])
 
-/** None of them stands in a statement that only reads, unless as a name: then in quotes, or after the dot of its table. */
+/**
+ * None of them stands in a statement that only reads, unless as a name: then in quotes, or after the dot of its table.
+ */
 const writing: ReadonlySet<string> = new Set(["insert", "update", "delete", "merge", "into"])
 
 const locks: ReadonlySet<string> = new Set(["update", "share", "no", "key"])
@@ -86,7 +92,8 @@ const refused = (reason: Refusal["reason"], message: string): Either.Either<neve
   Either.left({ reason, message })
 
 /**
- * The statement, if it is one and reads; `Left` says why it is not. `allowed` are functions beside the list of the dialect.
+ * The statement, if it is one and reads; `Left` says why it is not. `allowed` are functions beside the list of the
+ * dialect.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * Finds what a statement calls: functions, table-valued functions and, on Postgres, what acts like one without parentheses. What is not on
- * the list of its dialect is refused.
+ * Finds what a statement calls: functions, table-valued functions and, on Postgres, what acts like one without
+ * parentheses. What is not on the list of its dialect is refused.
  *
  * @internal
  * @since 0.1.0
@@ -52,7 +52,10 @@ const endOfNames = (tokens: ReadonlyArray<Token>, open: number): number => {
   return -1
 }
 
-/** Whether `name (a, b) AS (SELECT …)` of a WITH begins at `at`: no list of columns of a function begins as a query does. */
+/**
+ * Whether `name (a, b) AS (SELECT …)` of a WITH begins at `at`: no list of columns of a function begins as a query
+ * does.
+ */
 const isNamedQuery = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   if (!isWord(tokens[at - 1], "with", "recursive") && !isMark(tokens[at - 1], ",")) return false
   let next = endOfNames(tokens, at + 1)
@@ -161,7 +164,8 @@ export const problem = (tokens: ReadonlyArray<Token>, dialect: Dialect, allowed:
 }
 
 /**
- * What could name a virtual table of SQLite, or on Postgres, after a dot, a function of one row (`t.f` is `f(t)`), without doubles.
+ * What could name a virtual table of SQLite, or on Postgres, after a dot, a function of one row (`t.f` is `f(t)`),
+ * without doubles.
  *
  * @since 0.1.0
  * @category accessors

@@ -1,5 +1,6 @@
 /**
- * Splits SQL into tokens as SQLite and Postgres read them. A text that the two could read in another way than this is refused.
+ * Splits SQL into tokens as SQLite and Postgres read them. A text that the two could read in another way than this is
+ * refused.
  *
  * @internal
  * @since 0.1.0
@@ -46,7 +47,9 @@ const number = /^(?:[0-9][0-9_]*(?:e[0-9]*)?|0[box][0-9a-f_]+)$/
 /** As the databases fold names: no letter outside ASCII becomes one of ASCII. */
 const folded = (word: string): string => word.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** Past the quote that ends what begins at `from`; a doubled quote, or a backslash where it escapes, does not end it. */
+/**
+ * Past the quote that ends what begins at `from`; a doubled quote, or a backslash where it escapes, does not end it.
+ */
 const endOfQuoted = (sql: string, from: number, quote: string, backslash: boolean): number => {
   for (let at = from + 1; at < sql.length; at++) {
     if (backslash && sql[at] === "\\") at++

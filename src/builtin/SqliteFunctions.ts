@@ -1,5 +1,6 @@
 /**
- * The functions and table-valued functions of SQLite that a statement may use: they compute, and reach nothing outside the database.
+ * The functions and table-valued functions of SQLite that a statement may use: they compute, and reach nothing outside
+ * the database.
  *
  * @internal
  * @since 0.1.0
@@ -8,7 +9,8 @@
 const names = (text: string): ReadonlyArray<string> => text.trim().split(/\s+/)
 
 /**
- * Scalar functions, aggregates and window functions, of SQLite itself, of its extensions that come with the drivers, and of `libsql`.
+ * Scalar functions, aggregates and window functions, of SQLite itself, of its extensions that come with the drivers,
+ * and of `libsql`.
  *
  * @since 0.1.0
  * @category constants

@@ -1,6 +1,6 @@
 /**
- * Statements on a file of SQLite, each in a process of its own that is killed when its time is up: a statement can neither be stopped in a
- * thread, nor can it be kept from taking the process with it.
+ * Statements on a file of SQLite, each in a process of its own that is killed when its time is up: a statement can
+ * neither be stopped in a thread, nor can it be kept from taking the process with it.
  *
  * @internal
  * @since 0.1.0
@@ -34,8 +34,8 @@ export interface Options {
   /** `node:sqlite` from Node 22 on, else `libsql`, unless given. */
   readonly driver?: Driver | undefined
   /**
-   * What SQLite may take for a statement, its sorting included: 128 MiB unless given. `node:sqlite` does not count it: there the process is ended
-   * when it has taken twice as much and 32 MiB.
+   * What SQLite may take for a statement, its sorting included: 128 MiB unless given. `node:sqlite` does not count it:
+   * there the process is ended when it has taken twice as much and 32 MiB.
    */
   readonly maxMemoryBytes?: number | undefined
 }
@@ -47,7 +47,8 @@ const { failure } = ReadOnlyQuery
 const program = "SqliteProcess.mjs"
 
 /**
- * The program beside a module, or else that of the package as the module finds it: a bundle has the one only where it was copied to.
+ * The program beside a module, or else that of the package as the module finds it: a bundle has the one only where it
+ * was copied to.
  *
  * @since 0.1.0
  * @category constructors
@@ -156,7 +157,9 @@ const tooMuch = failure("TooLarge", "The statement needs more memory than it may
 const ended = (signal: string | null): Failure =>
   failure("Ended", `The process that ran the statement has ended${signal === null ? "" : ` by ${signal}`}`)
 
-/** Every character takes at most six bytes in JSON; the last row and the names of the columns come on top of the limit. */
+/**
+ * Every character takes at most six bytes in JSON; the last row and the names of the columns come on top of the limit.
+ */
 const maxBytesOf = ({ maxCellChars, maxChars }: ReadOnlyRows.Limits): number =>
   6 * (maxChars + 100 * maxCellChars) + 2 ** 20
 

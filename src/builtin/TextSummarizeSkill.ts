@@ -47,8 +47,8 @@ const definition = {
 } as const
 
 /**
- * `text_summarize` without a model: the sentences that carry most of what the text is about, in their order, each as it stands. Only a
- * first sentence that is longer than the summary may be is cut, between words, and ends with `…`.
+ * `text_summarize` without a model: the sentences that carry most of what the text is about, in their order, each as it
+ * stands. Only a first sentence that is longer than the summary may be is cut, between words, and ends with `…`.
  *
  * @since 0.1.0
  * @category skills

@@ -124,11 +124,12 @@ const cutAt = (text: string, end: number): number => {
 }
 
 /**
- * The skill `web_browse`. Where it goes is decided as for `http_request`: by address, again for every redirect. Of a page of HTML it gives the
- * article, without menus and advertisements, and all that the page shows where it has none; any other text as it is. What it gives is text
- * of others: data for the model, bounded in length.
+ * The skill `web_browse`. Where it goes is decided as for `http_request`: by address, again for every redirect. Of a
+ * page of HTML it gives the article, without menus and advertisements, and all that the page shows where it has none;
+ * any other text as it is. What it gives is text of others: data for the model, bounded in length.
  *
- * It needs the packages `linkedom` and `@mozilla/readability`. They read a page in a thread of its own, which is ended at the timeout.
+ * It needs the packages `linkedom` and `@mozilla/readability`. They read a page in a thread of its own, which is ended
+ * at the timeout.
  *
  * @since 0.1.0
  * @category constructors

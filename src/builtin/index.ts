@@ -41,7 +41,8 @@ export * as DateTimeSkill from "./DateTimeSkill.js"
 export * as FileSkills from "./FileSkills.js"
 
 /**
- * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they take.
+ * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
+ * take.
  *
  * @since 0.1.0
  */

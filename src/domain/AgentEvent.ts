@@ -1,5 +1,6 @@
 /**
- * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from it.
+ * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from
+ * it.
  *
  * @since 0.1.0
  */
@@ -13,8 +14,8 @@ import { Usage } from "./Usage.js"
 const NAME = "effect-lexigram/domain/AgentEvent"
 
 /**
- * What every event carries: its run, the run that started that one, the agent, its number in the run (from 0, without gaps) and the
- * time in milliseconds since the epoch.
+ * What every event carries: its run, the run that started that one, the agent, its number in the run (from 0, without
+ * gaps) and the time in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category models
@@ -73,8 +74,8 @@ export const PlanStep = Schema.Struct({
 export interface PlanStep extends Schema.Schema.Type<typeof PlanStep> {}
 
 /**
- * Why a run that succeeded ended: the model was done, its answer was cut by the token limit or a content filter, a stop condition held,
- * or a limit was reached and the best answer so far was asked for.
+ * Why a run that succeeded ended: the model was done, its answer was cut by the token limit or a content filter, a stop
+ * condition held, or a limit was reached and the best answer so far was asked for.
  *
  * @since 0.1.0
  * @category schemas
@@ -90,8 +91,9 @@ const event = <const Tag extends string, Fields extends Schema.Struct.Fields>(ta
   Schema.Struct({ _tag: Schema.Literal(tag), ...fields, ...meta }).annotations({ identifier: `${NAME}/${tag}` })
 
 /**
- * The run began. `input` is empty while input guards have still to judge it: `InputChecked` follows. `strategy` is how it will reason; `provider` and `model` are those of the default client.
- * With `system` it was begun by the system (`SystemAccess`) for no user.
+ * The run began. `input` is empty while input guards have still to judge it: `InputChecked` follows. `strategy` is how
+ * it will reason; `provider` and `model` are those of the default client. With `system` it was begun by the system
+ * (`SystemAccess`) for no user.
  *
  * @since 0.1.0
  * @category schemas
@@ -134,8 +136,9 @@ export const StepStarted = event("StepStarted", { step: Schema.Number, name: Sch
  */
 export const TextDelta = event("TextDelta", { text: Schema.String })
 /**
- * The text of `TextDelta`s since the last of these, or since the run began, is no part of the answer: the model said it and went on to call
- * tools, or has not come to its end. What is streamed behind the last of these adds up to the answer.
+ * The text of `TextDelta`s since the last of these, or since the run began, is no part of the answer: the model said it
+ * and went on to call tools, or has not come to its end. What is streamed behind the last of these adds up to the
+ * answer.
  *
  * @since 0.1.0
  * @category schemas
@@ -163,7 +166,8 @@ export const Thought = event("Thought", { step: Schema.Number, text: Schema.Stri
  */
 export const Plan = event("Plan", { steps: Schema.Array(PlanStep) })
 /**
- * A tool is about to run. `params` are what the model sent, before they are checked; `secret` names those that nobody else may see.
+ * A tool is about to run. `params` are what the model sent, before they are checked; `secret` names those that nobody
+ * else may see.
  *
  * @since 0.1.0
  * @category schemas
@@ -176,7 +180,8 @@ export const ToolCall = event("ToolCall", {
   secret: Schema.optional(Schema.Array(Schema.String))
 })
 /**
- * A tool ended. `observation` is the text the model reads, `result` the encoded value; `error` is there when the call failed.
+ * A tool ended. `observation` is the text the model reads, `result` the encoded value; `error` is there when the call
+ * failed.
  *
  * @since 0.1.0
  * @category schemas
@@ -256,8 +261,9 @@ export const NodeFinished = event("NodeFinished", {
   update: Schema.Unknown
 })
 /**
- * What one model call used. `costUsd` is absent when the price is not known. `cutOff`: the request gave no answer, because it was
- * interrupted, timed out or failed midway; `usage.estimatedTokens` says how much of its usage is an estimate.
+ * What one model call used. `costUsd` is absent when the price is not known. `cutOff`: the request gave no answer,
+ * because it was interrupted, timed out or failed midway; `usage.estimatedTokens` says how much of its usage is an
+ * estimate.
  *
  * @since 0.1.0
  * @category schemas
@@ -295,7 +301,8 @@ export const MemoryRecalled = event("MemoryRecalled", {
   tokens: Schema.optional(Schema.Number)
 })
 /**
- * Something that must not break a run failed and was passed over: a memory that could not be saved, a cost that could not be booked.
+ * Something that must not break a run failed and was passed over: a memory that could not be saved, a cost that could
+ * not be booked.
  *
  * @since 0.1.0
  * @category schemas
@@ -404,8 +411,8 @@ const textOf = (fields: Record<string, unknown>, name: string): string | undefin
 }
 
 /**
- * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with whatever looks like a
- * key taken out; causes and other fields stay behind.
+ * An error value as an event carries it: tag and code, cut to 128 characters, message and hint, cut to 2,000, with
+ * whatever looks like a key taken out; causes and other fields stay behind.
  *
  * @since 0.1.0
  * @category conversions
@@ -436,7 +443,8 @@ export interface PublicViewOptions extends PublicView.Options {}
 export { publicError, publicView } from "./PublicView.js"
 
 /**
- * The events of a stream as `publicView` shows them. The stream fails with the public view of its error: code, class, a fixed sentence.
+ * The events of a stream as `publicView` shows them. The stream fails with the public view of its error: code, class, a
+ * fixed sentence.
  *
  * @since 0.1.0
  * @category combinators

@@ -62,9 +62,9 @@ export interface Metadata {
 }
 
 /**
- * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is absent unless
- * the price of every model call is known. Both hold what was cut off too (`usage.estimatedTokens`); `modelCalls` counts calls that
- * answered.
+ * `usage` and `costUsd` hold the whole run, runs it delegated to included; everything else the run itself. `costUsd` is
+ * absent unless the price of every model call is known. Both hold what was cut off too (`usage.estimatedTokens`);
+ * `modelCalls` counts calls that answered.
  *
  * @since 0.1.0
  * @category models
@@ -114,7 +114,10 @@ interface OpenStep {
   readonly toolCalls: Array<ToolExecutionRecord>
 }
 
-/** Steps came that were not planned before, because others were given up, failed or left out. A plan that only grows is the same plan. */
+/**
+ * Steps came that were not planned before, because others were given up, failed or left out. A plan that only grows is
+ * the same plan.
+ */
 const isReplanned = (before: ReadonlyArray<PlanStep>, after: ReadonlyArray<PlanStep>): boolean => {
   const keyOf = ({ description, id }: PlanStep) => `${id} ${description}`
   const planned = new Set(before.map(keyOf))
@@ -317,7 +320,8 @@ export const fold = (): Fold => {
 }
 
 /**
- * The response of a whole or partial run: the run of the first event. `output` is what the `Message` event carries, still encoded.
+ * The response of a whole or partial run: the run of the first event. `output` is what the `Message` event carries,
+ * still encoded.
  *
  * @since 0.1.0
  * @category constructors
@@ -345,10 +349,12 @@ export const failedToolCalls = (response: AgentResponse<unknown>): ReadonlyArray
   response.toolCalls.filter((call) => call.isFailure !== false)
 
 /**
- * The conversation of a run, to go on with in another one: what the user asked, the thoughts and tool calls of each step with their
- * results, the answer. Calls without a result are left out, as providers refuse them, and so is the text of a run that did not end well.
+ * The conversation of a run, to go on with in another one: what the user asked, the thoughts and tool calls of each
+ * step with their results, the answer. Calls without a result are left out, as providers refuse them, and so is the
+ * text of a run that did not end well.
  *
- * Tools go by their own names; where those hold characters that providers refuse, pass `toolName` (`names.toProvider` of the tool set).
+ * Tools go by their own names; where those hold characters that providers refuse, pass `toolName` (`names.toProvider`
+ * of the tool set).
  *
  * @since 0.1.0
  * @category conversions

@@ -1,13 +1,14 @@
 /**
- * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names
+ * the family.
  *
  * @since 0.1.0
  */
 import * as Schema from "effect/Schema"
 
 /**
- * Code to class name. Codes that were never given out by the original numbering are absent; `reserved` holds the ones that were
- * given twice and are kept free. Errors of our own start at `_100` in their family.
+ * Code to class name. Codes that were never given out by the original numbering are absent; `reserved` holds the ones
+ * that were given twice and are kept free. Errors of our own start at `_100` in their family.
  *
  * @since 0.1.0
  * @category constants
@@ -197,8 +198,8 @@ const withHintInStack = (Base: ErrorClass) =>
   }
 
 /**
- * `Schema.TaggedError` for errors with a `hint`: whatever prints the error with its stack, as `Cause.pretty` and Node do, prints the hint
- * below the message. `message` holds no hint.
+ * `Schema.TaggedError` for errors with a `hint`: whatever prints the error with its stack, as `Cause.pretty` and Node
+ * do, prints the hint below the message. `message` holds no hint.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
- * seeded `Random` makes the same ids on every run.
+ * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` makes the same ids on every run.
  *
  * @since 0.1.0
  */

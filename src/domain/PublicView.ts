@@ -45,7 +45,8 @@ const messages: { readonly [code: string]: string } = {
 }
 
 /**
- * An error without what is internal: a code of this library with its class and a fixed sentence; any other error is one without a name.
+ * An error without what is internal: a code of this library with its class and a fixed sentence; any other error is one
+ * without a name.
  *
  * @since 0.1.0
  * @category conversions
@@ -179,16 +180,19 @@ const rules: Rules = {
 const reasoning: ReadonlySet<Tag> = new Set<Tag>(["ReasoningDelta", "Thought", "Critique"])
 
 /**
- * The event as it may leave the server; `undefined` where none of it may. No prompts, no secret arguments, no internal errors:
+ * The event as it may leave the server; `undefined` where none of it may. No prompts, no secret arguments, no internal
+ * errors:
  *
  * - dropped: `NodeFinished`, `Degraded`; `ReasoningDelta`, `Thought`, `Critique` unless `reasoning`;
  * - `Started`: without `provider`, `model`, `userId`, `system`;
- * - `ToolCall`, `ApprovalRequested`: `params` without those that the tool names as `secret`, without texts under names like `password` or
- *   `token`, and without what looks like a key;
- * - `ToolResult`: `result` and `observation` only with `toolResults`, of calls that succeeded, without what looks like a key;
+ * - `ToolCall`, `ApprovalRequested`: `params` without those that the tool names as `secret`, without texts under names
+ *   like `password` or `token`, and without what looks like a key;
+ * - `ToolResult`: `result` and `observation` only with `toolResults`, of calls that succeeded, without what looks like
+ *   a key;
  * - `Delegated`: without `message`; `GuardTriggered`: without `guard` and `reason`; `MemoryRecalled`: without `tokens`;
  * - `UsageReported`: without `model`, `provider`, `role`, `costUsd`;
- * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; of errors that are not of this library only that there was one;
+ * - errors (`ToolResult`, `Error`): code, class and a fixed sentence; of errors that are not of this library only that
+ *   there was one;
  * - all others as they are, and no field that the event's schema does not name.
  *
  * Numbers (`seq`) have gaps where events were dropped.

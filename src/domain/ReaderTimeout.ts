@@ -11,8 +11,8 @@ import type * as EventSink from "../internal/EventSink.js"
 import * as ErrorCode from "./ErrorCode.js"
 
 /**
- * The reader of a stream took no element for `timeoutMs` while the buffer was full. What the stream was showing (a run, a group, a graph, a
- * model call) was stopped.
+ * The reader of a stream took no element for `timeoutMs` while the buffer was full. What the stream was showing (a run,
+ * a group, a graph, a model call) was stopped.
  *
  * @since 0.1.0
  * @category errors
@@ -22,8 +22,8 @@ export class ReaderTimeoutError extends ErrorCode.TaggedError<ReaderTimeoutError
 )("ReaderTimeoutError", { ...ErrorCode.fields("LEX_ERR_AGT_117"), timeoutMs: Schema.Number }) {}
 
 /**
- * How long streams of groups, graphs, strategies and model calls wait for their reader; default 5 minutes, `Duration.infinity` waits for
- * ever. Streams of an `AgentExecutor` use the `readerTimeout` of its configuration.
+ * How long streams of groups, graphs, strategies and model calls wait for their reader; default 5 minutes,
+ * `Duration.infinity` waits for ever. Streams of an `AgentExecutor` use the `readerTimeout` of its configuration.
  *
  * @since 0.1.0
  * @category tags

@@ -7,8 +7,8 @@ import * as Ambient from "../internal/Ambient.js"
 import type { SessionId, UserId } from "./Ids.js"
 
 /**
- * The user and the session of the current run: what its requests for approval carry, and whose the threads of its graphs are. Nobody unless
- * provided.
+ * The user and the session of the current run: what its requests for approval carry, and whose the threads of its
+ * graphs are. Nobody unless provided.
  *
  * @since 0.1.0
  * @category tags

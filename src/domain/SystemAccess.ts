@@ -1,6 +1,7 @@
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
- * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
+ * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
+ * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
+ * and only while it names no user.
  *
  * @since 0.1.0
  */
@@ -8,7 +9,8 @@ import * as Effect from "effect/Effect"
 import * as SystemGrant from "../internal/SystemGrant.js"
 
 /**
- * Whether the system acts. Opaque: only `grant` makes one that does, and no copy, no JSON and no object of the same shape passes for it.
+ * Whether the system acts. Opaque: only `grant` makes one that does, and no copy, no JSON and no object of the same
+ * shape passes for it.
  *
  * @since 0.1.0
  * @category models
@@ -16,8 +18,8 @@ import * as SystemGrant from "../internal/SystemGrant.js"
 export type Held = SystemGrant.Held
 
 /**
- * What the current effect holds; nothing by default. It is inherited by child fibers like all context, so library code drops it before it
- * calls code of the application (tools, hooks, participants, strategies).
+ * What the current effect holds; nothing by default. It is inherited by child fibers like all context, so library code
+ * drops it before it calls code of the application (tools, hooks, participants, strategies).
  *
  * @since 0.1.0
  * @category tags
@@ -25,8 +27,8 @@ export type Held = SystemGrant.Held
 export const SystemAccess: typeof SystemGrant.SystemAccess = SystemGrant.SystemAccess
 
 /**
- * Lets an effect act for the system: a call in it that names no user reaches what belongs to anybody. A call that names a user reaches only
- * what is that user's, as ever. Wrap single calls, never a server or a layer.
+ * Lets an effect act for the system: a call in it that names no user reaches what belongs to anybody. A call that names
+ * a user reaches only what is that user's, as ever. Wrap single calls, never a server or a layer.
  *
  * @since 0.1.0
  * @category combinators
@@ -75,7 +77,8 @@ export const isGrant: (held: unknown) => boolean = SystemGrant.isGrant
 export const isGranted: Effect.Effect<boolean> = Effect.map(SystemAccess, isGrant)
 
 /**
- * The rule, for a value of `held`: whether somebody (nobody: `undefined` or `null`) may use what belongs to `owner` (nobody likewise).
+ * The rule, for a value of `held`: whether somebody (nobody: `undefined` or `null`) may use what belongs to `owner`
+ * (nobody likewise).
  *
  * @since 0.1.0
  * @category predicates

@@ -8,8 +8,9 @@ import * as Schema from "effect/Schema"
 const Tokens = Schema.optional(Schema.Number)
 
 /**
- * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`, `reasoningTokens` part
- * of `outputTokens`. `estimatedTokens` is the part of the total that was counted here and not by the provider: of calls that were cut off.
+ * `cachedInputTokens` (read from a prompt cache) and `cacheWriteTokens` (written into one) are part of `inputTokens`,
+ * `reasoningTokens` part of `outputTokens`. `estimatedTokens` is the part of the total that was counted here and not by
+ * the provider: of calls that were cut off.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,5 +1,6 @@
 /**
- * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from it.
+ * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from
+ * it.
  *
  * @since 0.1.0
  */
@@ -13,22 +14,24 @@ export * as AgentEvent from "./AgentEvent.js"
 export * as AgentResponse from "./AgentResponse.js"
 
 /**
- * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names the family.
+ * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names
+ * the family.
  *
  * @since 0.1.0
  */
 export * as ErrorCode from "./ErrorCode.js"
 
 /**
- * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under `TestClock` and a
- * seeded `Random` makes the same ids on every run.
+ * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
+ * `TestClock` and a seeded `Random` makes the same ids on every run.
  *
  * @since 0.1.0
  */
 export * as IdGenerator from "./IdGenerator.js"
 
 /**
- * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control characters.
+ * Branded identifiers shared by every subsystem. All are plain strings on the wire, 1 to 256 characters without control
+ * characters.
  *
  * @since 0.1.0
  */
@@ -49,8 +52,9 @@ export * as ReaderTimeout from "./ReaderTimeout.js"
 export * as Requester from "./Requester.js"
 
 /**
- * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that user's; without one, only
- * what belongs to nobody. Only an effect that holds the capability reaches everybody's data, and only while it names no user.
+ * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
+ * user's; without one, only what belongs to nobody. Only an effect that holds the capability reaches everybody's data,
+ * and only while it names no user.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,6 @@
 /**
- * For which tenant work is done and how its data are classified: it holds for everything that is started inside, governed or not.
+ * For which tenant work is done and how its data are classified: it holds for everything that is started inside,
+ * governed or not.
  *
  * @internal
  * @since 0.1.0
@@ -17,7 +18,10 @@ export class Attribution extends Ambient.Reference<Attribution>()("effect-lexigr
   defaultValue: (): Service => nobody
 }) {}
 
-/** Work inside of other work stays its tenant's unless it is said to be for another one; its data are at least what they were outside. */
+/**
+ * Work inside of other work stays its tenant's unless it is said to be for another one; its data are at least what they
+ * were outside.
+ */
 export const inside = (
   outer: Service,
   own: { readonly tenantId?: string | undefined; readonly classifications?: ReadonlyArray<string> | undefined }

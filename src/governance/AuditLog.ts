@@ -59,7 +59,8 @@ export const AuditStatus = Schema.Literal("success", "failure", "interrupted", "
 export type AuditStatus = typeof AuditStatus.Type
 
 /**
- * One entry of the log. `metadata` is as its writer gave it: it belongs to who, what and how much, and never holds what was said.
+ * One entry of the log. `metadata` is as its writer gave it: it belongs to who, what and how much, and never holds what
+ * was said.
  *
  * @since 0.1.0
  * @category schemas
@@ -98,8 +99,8 @@ export interface AuditEntry extends Omit<AuditEvent, "eventId" | "timestamp" | "
 }
 
 /**
- * What to read. Every field that is given must fit. Without `userId` only what is nobody's is read, unless the caller acts for the system
- * (`SystemAccess`).
+ * What to read. Every field that is given must fit. Without `userId` only what is nobody's is read, unless the caller
+ * acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -127,8 +128,9 @@ export interface Service {
   /** `false`: nothing is written, and entries need not be made. Absent means that something is. */
   readonly enabled?: boolean | undefined
   /**
-   * Stamps an entry and writes it down, then tells the hooks `GovernanceAuditRecorded` and, where it outlives the process,
-   * `GovernancePersistenceWritten`, inside a run. Never fails: an entry that cannot be written is logged as such, without what it says.
+   * Stamps an entry and writes it down, then tells the hooks `GovernanceAuditRecorded` and, where it outlives the
+   * process, `GovernancePersistenceWritten`, inside a run. Never fails: an entry that cannot be written is logged as
+   * such, without what it says.
    */
   readonly record: (entry: AuditEntry) => Effect.Effect<void>
   /** The newest first. Empty where nothing that could be read is kept. */
@@ -216,7 +218,8 @@ const told = (store: Store, event: AuditEvent): Effect.Effect<void> =>
 const DEFAULT_LIMIT = 100
 
 /**
- * A log over a store. `patience` is how long a run waits for an entry to be written, 5 seconds unless set; then it is as good as failed.
+ * A log over a store. `patience` is how long a run waits for an entry to be written, 5 seconds unless set; then it is
+ * as good as failed.
  *
  * @since 0.1.0
  * @category constructors
@@ -299,8 +302,8 @@ const loggerStore: Store = {
 }
 
 /**
- * One line of the log for each event, its fields as annotations. Where the lines go, and whether they are kept, is a matter of the `Logger`;
- * nothing can be read back.
+ * One line of the log for each event, its fields as annotations. Where the lines go, and whether they are kept, is a
+ * matter of the `Logger`; nothing can be read back.
  *
  * @since 0.1.0
  * @category layers

@@ -1,8 +1,9 @@
 /**
  * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
  *
- * An account is any string; a hold sets the same amount aside in several accounts at once, or in none. All amounts are whole numbers, so
- * that sums are exact however many calls they are made of: tokens, and billionths of a US dollar (`fromUsd`, `toUsd`).
+ * An account is any string; a hold sets the same amount aside in several accounts at once, or in none. All amounts are
+ * whole numbers, so that sums are exact however many calls they are made of: tokens, and billionths of a US dollar
+ * (`fromUsd`, `toUsd`).
  *
  * @since 0.1.0
  */
@@ -23,7 +24,8 @@ import { GovernancePersistenceError } from "./GovernanceError.js"
 export const SPEND_TTL: Duration.Duration = Duration.days(32)
 
 /**
- * How long a hold stands that is not renewed, because its process died. The clocks of the processes of one book may differ by less.
+ * How long a hold stands that is not renewed, because its process died. The clocks of the processes of one book may
+ * differ by less.
  *
  * @since 0.1.0
  * @category constants
@@ -77,8 +79,8 @@ export interface Hold {
 }
 
 /**
- * `refused` names the first account that has no room, in the order of the hold, and its unit, money before tokens. `used` is what was
- * spent and reserved there.
+ * `refused` names the first account that has no room, in the order of the hold, and its unit, money before tokens.
+ * `used` is what was spent and reserved there.
  *
  * @since 0.1.0
  * @category models
@@ -119,15 +121,16 @@ export interface Service {
   /** How long a hold stands that is not renewed. */
   readonly holdTtl: Duration.Duration
   /**
-   * Sets the amount aside in all accounts, or in none when one of them has no room for it. An account without a limit always has. An
-   * account that was never written is empty. A second hold of an id that is held already changes nothing and is `Held`.
+   * Sets the amount aside in all accounts, or in none when one of them has no room for it. An account without a limit
+   * always has. An account that was never written is empty. A second hold of an id that is held already changes nothing
+   * and is `Held`.
    */
   readonly hold: (hold: Hold) => Effect.Effect<HoldResult, GovernancePersistenceError>
   /** The holds stand for `holdTtl` from now. Ids that are not held are ignored. The number of the others. */
   readonly renew: (ids: ReadonlyArray<string>) => Effect.Effect<number, GovernancePersistenceError>
   /**
-   * Replaces a hold by what was used, past every limit too, and says how its accounts stand then, in the order of the hold. `undefined`
-   * and nothing booked when the id is not held: settled, released, expired or never known.
+   * Replaces a hold by what was used, past every limit too, and says how its accounts stand then, in the order of the
+   * hold. `undefined` and nothing booked when the id is not held: settled, released, expired or never known.
    */
   readonly settle: (
     id: string,
@@ -142,7 +145,9 @@ export interface Service {
   ) => Effect.Effect<ReadonlyArray<Booking>, GovernancePersistenceError>
   /** How an account stands; zeros when it was never written. */
   readonly read: (account: string) => Effect.Effect<Balance, GovernancePersistenceError>
-  /** Gives back, in all their accounts, the holds that are open in this one, and forgets it. The number of those holds. */
+  /**
+   * Gives back, in all their accounts, the holds that are open in this one, and forgets it. The number of those holds.
+   */
   readonly close: (account: string) => Effect.Effect<number, GovernancePersistenceError>
 }
 
@@ -162,8 +167,8 @@ const whole = (value: number, most: number): number =>
   value > 0 ? Math.max(0, Math.min(Math.ceil(value - ROUNDING), most)) : 0
 
 /**
- * An amount of these US dollars and tokens, rounded up, at most a million dollars and 10^12 tokens. What is negative or no number counts as
- * nothing.
+ * An amount of these US dollars and tokens, rounded up, at most a million dollars and 10^12 tokens. What is negative or
+ * no number counts as nothing.
  *
  * @since 0.1.0
  * @category constructors
@@ -196,8 +201,8 @@ export const toUsd = (nanoUsd: number): number => nanoUsd / BILLION
  */
 export interface MemoryOptions {
   /**
-   * Accounts and open holds at most, each; 100,000 unless set. None is forgotten to make room, for a limit would be forgotten with it: a
-   * hold or a booking that needs another one fails.
+   * Accounts and open holds at most, each; 100,000 unless set. None is forgotten to make room, for a limit would be
+   * forgotten with it: a hold or a booking that needs another one fails.
    */
   readonly capacity?: number | undefined
   /** Default `SPEND_TTL`; no shorter than `holdTtl`. */
@@ -232,8 +237,8 @@ const balanceOf = (account: Account): Balance => ({
 const sum = (a: number, b: number): number => Math.min(a + b, Number.MAX_SAFE_INTEGER)
 
 /**
- * The book itself. Each method is one synchronous step, which no other fiber can see half of. Both maps keep the order in which their
- * entries expire, since all of one map live equally long from when they were last put in.
+ * The book itself. Each method is one synchronous step, which no other fiber can see half of. Both maps keep the order
+ * in which their entries expire, since all of one map live equally long from when they were last put in.
  */
 class Book {
   private readonly accounts = new Map<string, Account>()

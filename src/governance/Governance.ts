@@ -1,8 +1,8 @@
 /**
  * Who may ask which model for what, and what it may cost.
  *
- * Around a model call: `reserve` what it may cost at most, call, then `settle` with what it used, or `refund` when it was not made. So
- * spent plus reserved never passes a limit, however many calls run at once.
+ * Around a model call: `reserve` what it may cost at most, call, then `settle` with what it used, or `refund` when it
+ * was not made. So spent plus reserved never passes a limit, however many calls run at once.
  *
  * @since 0.1.0
  */
@@ -267,31 +267,36 @@ export interface Service {
   /** `false`: allows everything and books nothing, so that nobody need ask. Absent means that it is in force. */
   readonly enabled?: boolean | undefined
   /**
-   * Decides about a run before its first model call: model access first, then rates, then budget; the first denial wins. A denial is a
-   * value, never a failure. It counts as one request against the rate, so a second check of the same run counts again.
+   * Decides about a run before its first model call: model access first, then rates, then budget; the first denial
+   * wins. A denial is a value, never a failure. It counts as one request against the rate, so a second check of the
+   * same run counts again.
    */
   readonly checkRequest: (request: CheckRequest) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
-  /** True if the budget covers this cost beside what is spent and reserved. Reserves nothing: the answer may be old at once. */
+  /**
+   * True if the budget covers this cost beside what is spent and reserved. Reserves nothing: the answer may be old at
+   * once.
+   */
   readonly checkBudget: (options: CheckBudget) => Effect.Effect<boolean, GovernancePersistenceError>
   /** Whether a run may go on after what a guard found. */
   readonly checkGuardrail: (request: CheckGuardrail) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * Whether a tool may be called: it uses one of each unit of the kind `tool_calls`. A denial is a value and uses nothing. Each check counts,
-   * also that of a call which is put to sleep and asked for again when its run goes on.
+   * Whether a tool may be called: it uses one of each unit of the kind `tool_calls`. A denial is a value and uses
+   * nothing. Each check counts, also that of a call which is put to sleep and asked for again when its run goes on.
    */
   readonly checkToolCall: (request: CheckToolCall) => Effect.Effect<GovernanceDecision, GovernancePersistenceError>
   /**
-   * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like that of a request.
-   * Checked and reserved in one step; on failure or interruption nothing is reserved. Each reservation must be settled or refunded once,
-   * also when the call failed or was interrupted: reserve where interruption is masked, as `Effect.acquireUseRelease` does. One that was
-   * lost all the same is given back by `release`.
+   * Sets aside what a call may use at most: its input and its longest output. The model of the call is checked like
+   * that of a request. Checked and reserved in one step; on failure or interruption nothing is reserved. Each
+   * reservation must be settled or refunded once, also when the call failed or was interrupted: reserve where
+   * interruption is masked, as `Effect.acquireUseRelease` does. One that was lost all the same is given back by
+   * `release`.
    */
   readonly reserve: (request: ReserveRequest) => Effect.Effect<Reservation, GovernanceError>
   /**
-   * Replaces a reservation by what the call used: tokens that are not reported count as they were reserved, and so does a cost that
-   * cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even past the limit, and also where
-   * the run was released before its call ended. A reservation that is settled, refunded or unknown changes nothing. `estimatedTokens` of
-   * the usage are told to the audit.
+   * Replaces a reservation by what the call used: tokens that are not reported count as they were reserved, and so does
+   * a cost that cannot be computed. Booked in the month of the reservation. Never refuses: what was used is booked even
+   * past the limit, and also where the run was released before its call ended. A reservation that is settled, refunded
+   * or unknown changes nothing. `estimatedTokens` of the usage are told to the audit.
    */
   readonly settle: (
     reservation: Reservation,
@@ -303,13 +308,13 @@ export interface Service {
   /** Books a cost that had no reservation, past the limit too. Each call books again. */
   readonly trackCost: (options: TrackCost) => Effect.Effect<void, GovernancePersistenceError>
   /**
-   * Writes down what happened in a run: tool calls and runs are told by the executor, the rest Governance writes by itself. Never fails: an
-   * audit that cannot be written is logged.
+   * Writes down what happened in a run: tool calls and runs are told by the executor, the rest Governance writes by
+   * itself. Never fails: an audit that cannot be written is logged.
    */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void>
   /**
-   * The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back. One whose call still
-   * runs is settled all the same when that ends.
+   * The outermost run has ended: what was kept for its budget may go, reservations that are still open are given back.
+   * One whose call still runs is settled all the same when that ends.
    */
   readonly release: (rootRunId: RunId) => Effect.Effect<void>
   /** The budget of a user, or the one without a user. Nobody spent anything: zeros. */
@@ -442,8 +447,8 @@ const compose = (
   )
 
 /**
- * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there are no policies.
- * Limits of money require prices, which those given to an executor beside it are.
+ * Limits in this process: what is spent, taken and used of quotas is kept in memory, nothing is written down, and there
+ * are no policies. Limits of money require prices, which those given to an executor beside it are.
  *
  * @since 0.1.0
  * @category layers
@@ -480,8 +485,8 @@ export const layerWith = <
 > => compose(GovernanceConfig.make(options.config), options)
 
 /**
- * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Where that limits money and no prices are
- * provided to this layer, it fails with `GovernanceConfigurationError`.
+ * Configured from the environment (`LEX_AI_GOVERNANCE__*`), with collaborators as in `layerWith`. Where that limits
+ * money and no prices are provided to this layer, it fails with `GovernanceConfigurationError`.
  *
  * @since 0.1.0
  * @category layers

@@ -20,7 +20,10 @@ import { type About, subjectOf } from "./GovernanceParts.js"
  */
 export const runAccount = (rootRunId: RunId): string => `run:${rootRunId}`
 
-/** A limit in the unit of the ledger, rounded down. The part of a billionth is the error of doubles: 0.3 * 1e9 is no less than 300,000,000. */
+/**
+ * A limit in the unit of the ledger, rounded down. The part of a billionth is the error of doubles: 0.3 * 1e9 is no
+ * less than 300,000,000.
+ */
 const nanoUsd = (usd: number | undefined): number | undefined =>
   usd === undefined ? undefined : Math.floor(usd * 1e9 + 1e-3)
 
@@ -115,7 +118,8 @@ export const months = () => {
 }
 
 /**
- * What a call costs at most, however much of its input is cached and of its output reasoning; `undefined` when its price is not known.
+ * What a call costs at most, however much of its input is cached and of its output reasoning; `undefined` when its
+ * price is not known.
  *
  * @since 0.1.0
  * @category accessors

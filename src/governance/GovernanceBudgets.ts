@@ -246,7 +246,9 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
         : Effect.succeed({ id: UNTRACKED, ...request })
     )
 
-  /** Warns when this very booking took a month past its soft limit: bookings are one after another, so one of them does. */
+  /**
+   * Warns when this very booking took a month past its soft limit: bookings are one after another, so one of them does.
+   */
   const crossings = (bookings: ReadonlyArray<CostLedger.Booking>, about: About): Effect.Effect<void> => {
     const { config } = rules()
     const month = bookings[bookings.length - 1]
@@ -311,7 +313,8 @@ export const make = (parts: Parts, leases: HoldLeases.HoldLeases): Budgets => {
         const cost = costOf(estimator, answered, reservation, usage, settlement)
         const amount = CostLedger.amount({ usd: cost, tokens: tokensOf(reservation, usage) })
         const ended = leases.end(reservation.id)
-        // A hold that could not be renewed in time, or whose run ended first, is gone; what it was for was used all the same.
+        // A hold that could not be renewed in time, or whose run ended first, is gone; what it was for was used all the
+        // same.
         const settled = Effect.flatMap(ledger.settle(reservation.id, amount), (bookings) =>
           bookings === undefined && ended !== undefined ? ledger.book(ended.accounts, amount) : Effect.succeed(bookings)
         )

@@ -80,13 +80,17 @@ export const QuotaUnit = Schema.Struct({
   /** 1 to 64 letters, digits, `_`, `.` or `-`; unique. */
   name: Schema.String,
   kind: UnitKind,
-  /** `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in UTC; without `window`. */
+  /**
+   * `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in
+   * UTC; without `window`.
+   */
   windowKind: Schema.optional(Schema.Literal("sliding", "calendar-month")),
   /** `"1 hour"`, or milliseconds. */
   window: Schema.optional(Length),
   /**
-   * By tenant; `"*"` stands for every tenant who has none, each for itself. Without a tenant a user is `user:<id>`, and those without an id are
-   * `shared`; a tenant whose id is `shared` or begins with `user:` or `tenant:` is `tenant:<id>`.
+   * By tenant; `"*"` stands for every tenant who has none, each for itself. Without a tenant a user is `user:<id>`, and
+   * those without an id are `shared`; a tenant whose id is `shared` or begins with `user:` or `tenant:` is
+   * `tenant:<id>`.
    */
   quotas: Schema.Record({
     key: Schema.String,
@@ -132,18 +136,21 @@ export const GovernanceConfig = Schema.Struct({
   modelAllowlist: GlobsByUser,
   /** Models that a user may not use; `"*"` stands for every user who has no list. */
   modelDenylist: GlobsByUser,
-  /** Off: budgets of months and runs are tracked and refuse nothing. Model access, rates, policies and quotas hold all the same. */
+  /**
+   * Off: budgets of months and runs are tracked and refuse nothing. Model access, rates, policies and quotas hold all
+   * the same.
+   */
   enforceBudget: Flag,
   /** The part of a month's budget at which a warning is given, once an account and month; `undefined` for none. */
   softLimitPct: Schema.UndefinedOr(Part),
   /**
-   * What to do about a model without a price where money is limited: `deny` refuses it, `allow` limits its tokens alone and warns once a
-   * model. A price of 0 is a price.
+   * What to do about a model without a price where money is limited: `deny` refuses it, `allow` limits its tokens alone
+   * and warns once a model. A price of 0 is a price.
    */
   unknownPrice: Schema.Literal("allow", "deny").annotations(says('must be "allow" or "deny"')),
   /**
-   * How much of a resource a tenant may use in a window of time: requests, model calls, tool calls, tokens or US dollars. Used where governance
-   * is built without a layer of quotas.
+   * How much of a resource a tenant may use in a window of time: requests, model calls, tool calls, tokens or US
+   * dollars. Used where governance is built without a layer of quotas.
    */
   resourceUnits: Units,
   /** What to do when limits cannot be read or written: go on as if there were none, or fail. */
@@ -331,9 +338,10 @@ const fields = {
 } satisfies { [K in keyof GovernanceConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; what is unset keeps its default. `RESTRICTED_MODELS` is
- * separated by commas, `MODEL_ALLOWLIST`, `MODEL_DENYLIST` and `RESOURCE_UNITS` are JSON, `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be
- * read or is out of bounds is a `ConfigError` that names its variable.
+ * The configuration from variables such as `LEX_AI_GOVERNANCE__MONTHLY_BUDGET`; what is unset keeps its default.
+ * `RESTRICTED_MODELS` is separated by commas, `MODEL_ALLOWLIST`, `MODEL_DENYLIST` and `RESOURCE_UNITS` are JSON,
+ * `SOFT_LIMIT_PCT=none` gives no warning. A value that cannot be read or is out of bounds is a `ConfigError` that names
+ * its variable.
  *
  * @since 0.1.0
  * @category constructors

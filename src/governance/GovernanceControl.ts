@@ -16,9 +16,10 @@ export interface Service {
   /** What is in force now. */
   readonly config: Effect.Effect<GovernanceConfig>
   /**
-   * Puts another configuration in force, for every decision from now on: the defaults with these fields replaced. To change one field
-   * alone spread what `config` gives. What was spent, taken and reserved stands, and so does what was used of units that keep their kind and
-   * window; other units begin anew. A configuration that is wrong changes nothing.
+   * Puts another configuration in force, for every decision from now on: the defaults with these fields replaced. To
+   * change one field alone spread what `config` gives. What was spent, taken and reserved stands, and so does what was
+   * used of units that keep their kind and window; other units begin anew. A configuration that is wrong changes
+   * nothing.
    */
   readonly reload: (options: Options) => Effect.Effect<GovernanceConfig, GovernanceConfigurationError>
 }

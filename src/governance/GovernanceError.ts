@@ -11,9 +11,10 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 const stopped = { partial: Schema.optional(Reached) }
 
 /**
- * A budget does not cover what was asked for. `budgetType` names the budget: `monthly` and `monthly_tokens` of the user's month, `request`
- * and `tokens` of one run with all it starts, `unknown_price` when money is limited and the price is not known. `limit` and `used` are
- * in its unit: US dollars for costs, tokens for tokens. `used` includes what is reserved.
+ * A budget does not cover what was asked for. `budgetType` names the budget: `monthly` and `monthly_tokens` of the
+ * user's month, `request` and `tokens` of one run with all it starts, `unknown_price` when money is limited and the
+ * price is not known. `limit` and `used` are in its unit: US dollars for costs, tokens for tokens. `used` includes what
+ * is reserved.
  *
  * @since 0.1.0
  * @category errors

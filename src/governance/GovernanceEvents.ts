@@ -46,8 +46,8 @@ export const PolicyEvaluatedEvent = DomainEvent.define("PolicyEvaluatedEvent", {
 })
 
 /**
- * So much of a month's budget, or of a quota, is used that it is time to say so. `limit` and `used` are in US dollars for `monthly`, in
- * tokens for `monthly_tokens`, and in units of the quota for `quota`.
+ * So much of a month's budget, or of a quota, is used that it is time to say so. `limit` and `used` are in US dollars
+ * for `monthly`, in tokens for `monthly_tokens`, and in units of the quota for `quota`.
  *
  * @since 0.1.0
  * @category events

@@ -91,8 +91,8 @@ export const subjectOf = (userId: UserId | undefined): string => (userId === und
 const isAmbiguous = /^(?:shared$|user:|tenant:)/
 
 /**
- * Whose quotas count, and which tenant policies see: the tenant by its id, else the user as `user:<id>`, else `shared`. A tenant whose id
- * could be taken for one of these is `tenant:<id>`, so that no two are one.
+ * Whose quotas count, and which tenant policies see: the tenant by its id, else the user as `user:<id>`, else `shared`.
+ * A tenant whose id could be taken for one of these is `tenant:<id>`, so that no two are one.
  *
  * @since 0.1.0
  * @category conversions

@@ -22,7 +22,9 @@ export interface HoldLeases {
   readonly begin: (id: string, accounts: ReadonlyArray<string>, now: number) => void
   /** What stood of a hold that ends now, `undefined` if it was not known. */
   readonly end: (id: string) => Ended | undefined
-  /** The account is closed. The calls of its holds may still run, and what they use is booked in their other accounts. */
+  /**
+   * The account is closed. The calls of its holds may still run, and what they use is booked in their other accounts.
+   */
   readonly endAll: (account: string) => void
 }
 
@@ -38,8 +40,8 @@ export interface Ended {
 }
 
 /**
- * The fiber that renews waits without a timer while there is nothing to renew. A renewal that fails is tried again after a third of the time
- * for which a hold stands.
+ * The fiber that renews waits without a timer while there is nothing to renew. A renewal that fails is tried again
+ * after a third of the time for which a hold stands.
  *
  * @since 0.1.0
  * @category constructors

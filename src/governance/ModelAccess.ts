@@ -1,10 +1,10 @@
 /**
  * Who may use which model, decided by lists of names.
  *
- * A name in a list is a pattern: `*` stands for any text, `?` for one character. It is compared with the whole of `model` and the whole of
- * `provider/model`, without regard to case, since gateways that take a name in any case would otherwise be a way around a list; ids of
- * users are compared exactly. A user who has a list of a kind is judged by it alone, every other one, and whoever has no id, by the list of
- * `"*"`.
+ * A name in a list is a pattern: `*` stands for any text, `?` for one character. It is compared with the whole of
+ * `model` and the whole of `provider/model`, without regard to case, since gateways that take a name in any case would
+ * otherwise be a way around a list; ids of users are compared exactly. A user who has a list of a kind is judged by it
+ * alone, every other one, and whoever has no id, by the list of `"*"`.
  *
  * @since 0.1.0
  */
@@ -31,7 +31,9 @@ export interface Options {
 export interface Request {
   readonly userId?: string | undefined
   readonly provider?: string | undefined
-  /** Not known: every list that refuses is taken to mean it, and an allowlist to mean it by `*` or `provider/*` alone. */
+  /**
+   * Not known: every list that refuses is taken to mean it, and an allowlist to mean it by `*` or `provider/*` alone.
+   */
   readonly model?: string | undefined
 }
 

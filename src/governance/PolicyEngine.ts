@@ -1,10 +1,11 @@
 /**
  * Rules about who may use what, as data or code.
  *
- * Policies are asked by priority, lower numbers first; of equal ones `deny` before `allow`, then as they were given. The first `deny` that
- * holds ends everything: the request is refused. The first `allow` that holds ends the questions of its own scope: later policies of that
- * scope are not asked any more, those of other scopes are. So an `allow` is an exception to what stands behind it and never to what stands
- * before it, and what no policy speaks about is allowed. A closed list is `allow`s before a `deny` without conditions.
+ * Policies are asked by priority, lower numbers first; of equal ones `deny` before `allow`, then as they were given.
+ * The first `deny` that holds ends everything: the request is refused. The first `allow` that holds ends the questions
+ * of its own scope: later policies of that scope are not asked any more, those of other scopes are. So an `allow` is an
+ * exception to what stands behind it and never to what stands before it, and what no policy speaks about is allowed. A
+ * closed list is `allow`s before a `deny` without conditions.
  *
  * @since 0.1.0
  */
@@ -25,8 +26,9 @@ import * as PolicyMatch from "./PolicyMatch.js"
 const NAME = "effect-lexigram/governance/PolicyEngine"
 
 /**
- * What a policy is about, and when it is asked: `model` and `data_classification` before a run and, for `model`, before each model call;
- * `cost` before each model call, when it is known what it costs at most; `guardrail` when a guard found something and the run would go on.
+ * What a policy is about, and when it is asked: `model` and `data_classification` before a run and, for `model`, before
+ * each model call; `cost` before each model call, when it is known what it costs at most; `guardrail` when a guard
+ * found something and the run would go on.
  *
  * @since 0.1.0
  * @category schemas
@@ -47,11 +49,11 @@ const Pattern = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(Glob.MA
 const patterns = list(Pattern)
 
 /**
- * Conditions; all that are given must hold. Patterns know `*` (any text) and `?` (one character); one of a list must fit. A request
- * without a user, tenant, agent or classification fits no pattern of it, `*` neither.
+ * Conditions; all that are given must hold. Patterns know `*` (any text) and `?` (one character); one of a list must
+ * fit. A request without a user, tenant, agent or classification fits no pattern of it, `*` neither.
  *
- * Whether a model that nobody named fits, or a cost that nobody knows reaches `minCost`, cannot be told: then the condition holds in a
- * `deny` and does not in an `allow`.
+ * Whether a model that nobody named fits, or a cost that nobody knows reaches `minCost`, cannot be told: then the
+ * condition holds in a `deny` and does not in an `allow`.
  *
  * @since 0.1.0
  * @category schemas
@@ -104,8 +106,8 @@ export const Policy = Schema.Struct({
 export interface Policy extends Schema.Schema.Type<typeof Policy> {}
 
 /**
- * A policy that asks a program, where its conditions hold. A program that fails or dies cannot tell: then the policy denies, also one that
- * would allow, and the failure is logged.
+ * A policy that asks a program, where its conditions hold. A program that fails or dies cannot tell: then the policy
+ * denies, also one that would allow, and the failure is logged.
  *
  * @since 0.1.0
  * @category models
@@ -161,8 +163,8 @@ export interface Service {
   /** `false`: there are no policies, and nobody need ask. Absent means that there are. */
   readonly enabled?: boolean | undefined
   /**
-   * Never fails: a policy that cannot tell denies. Each policy that decided is told to the hook `GovernancePolicyEvaluated` and as a
-   * `PolicyEvaluatedEvent`, inside a run.
+   * Never fails: a policy that cannot tell denies. Each policy that decided is told to the hook
+   * `GovernancePolicyEvaluated` and as a `PolicyEvaluatedEvent`, inside a run.
    */
   readonly evaluate: (request: PolicyRequest) => Effect.Effect<PolicyDecision>
 }
@@ -207,8 +209,8 @@ const contradictions = (policies: ReadonlyArray<Policy>): ReadonlyArray<string> 
 }
 
 /**
- * Policies from JSON text, or from what was parsed of it: an array. Fails with everything that is wrong: fields that are missing,
- * unknown or of the wrong type, ids that are given twice, conditions that a scope does not have.
+ * Policies from JSON text, or from what was parsed of it: an array. Fails with everything that is wrong: fields that
+ * are missing, unknown or of the wrong type, ids that are given twice, conditions that a scope does not have.
  *
  * @since 0.1.0
  * @category constructors

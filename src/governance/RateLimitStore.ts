@@ -1,6 +1,6 @@
 /**
- * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
- * of minutes included.
+ * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
+ * the limit, borders of minutes included.
  *
  * @since 0.1.0
  */
@@ -20,16 +20,17 @@ export interface Take {
   /** Whole, 0 or more. */
   readonly amount: number
   /**
-   * A take counts from its own millisecond on, for so long. A window longer than a minute may keep it up to 1/3,600 of the window longer, and
-   * never shorter: what stands is never less than was taken, so that no limit is passed. All takes of a key have the same.
+   * A take counts from its own millisecond on, for so long. A window longer than a minute may keep it up to 1/3,600 of
+   * the window longer, and never shorter: what stands is never less than was taken, so that no limit is passed. All
+   * takes of a key have the same.
    */
   readonly windowMs: number
 }
 
 /**
- * `current` is what the window holds: with this take when it is allowed, without it when it is not. `at` says when it leaves the window,
- * `windowMs` later, and names the take for `adjust`. `retryAfterMs` is when there will be room if nothing else is taken; absent when the
- * amount alone is past the limit.
+ * `current` is what the window holds: with this take when it is allowed, without it when it is not. `at` says when it
+ * leaves the window, `windowMs` later, and names the take for `adjust`. `retryAfterMs` is when there will be room if
+ * nothing else is taken; absent when the amount alone is past the limit.
  *
  * @since 0.1.0
  * @category models
@@ -61,7 +62,10 @@ export interface Adjustment {
 export interface Service {
   /** Takes the amount if the window has room for it, in one atomic step. Nothing is taken when it has not. */
   readonly take: (request: Take & { readonly limit: number }) => Effect.Effect<TakeResult, GovernancePersistenceError>
-  /** Replaces what a take came to, past the limit too. It counts when the take did: one that has left the window changes nothing. */
+  /**
+   * Replaces what a take came to, past the limit too. It counts when the take did: one that has left the window changes
+   * nothing.
+   */
   readonly adjust: (adjustment: Adjustment) => Effect.Effect<void, GovernancePersistenceError>
   /** What the window holds. */
   readonly peek: (options: {
@@ -85,8 +89,8 @@ export class RateLimitStore extends Context.Tag("effect-lexigram/governance/Rate
  */
 export interface MemoryOptions {
   /**
-   * Keys at most; 100,000 unless set. A key is kept while its window holds something. None is forgotten to make room, for its limit would be
-   * forgotten with it: a take under another key fails.
+   * Keys at most; 100,000 unless set. A key is kept while its window holds something. None is forgotten to make room,
+   * for its limit would be forgotten with it: a take under another key fails.
    */
   readonly capacity?: number | undefined
 }
@@ -102,8 +106,8 @@ const EXACT_MS = 60_000
 const SLOTS = 3600
 
 /**
- * What one key took, the oldest first: a slot for each millisecond in which it took something, or for each 3,600th of a window that is longer
- * than a minute. So a month under load is no more than 3,601 slots.
+ * What one key took, the oldest first: a slot for each millisecond in which it took something, or for each 3,600th of a
+ * window that is longer than a minute. So a month under load is no more than 3,601 slots.
  */
 class Window {
   private slots: Array<Slot> = []
@@ -182,7 +186,10 @@ class Windows {
 
   constructor(private readonly capacity: number) {}
 
-  /** Looks at the keys that were looked at longest ago: two a take, and as many leave as come, whatever the lengths of their windows. */
+  /**
+   * Looks at the keys that were looked at longest ago: two a take, and as many leave as come, whatever the lengths of
+   * their windows.
+   */
   private sweep(now: number, most: number): void {
     for (let looks = 0; looks < most; looks++) {
       const first = this.windows.entries().next().value
@@ -230,9 +237,9 @@ class Windows {
 }
 
 /**
- * In this process. A take that is allowed costs the same however many there were; a refused one looks at those that must leave first. Windows
- * of up to a minute are exact to the millisecond; a longer one keeps what was taken in at most 3,601 slots, each take up to 1/3,600 of the
- * window longer than it must: 1 second of an hour, 24 of a day.
+ * In this process. A take that is allowed costs the same however many there were; a refused one looks at those that
+ * must leave first. Windows of up to a minute are exact to the millisecond; a longer one keeps what was taken in at
+ * most 3,601 slots, each take up to 1/3,600 of the window longer than it must: 1 second of an hour, 24 of a day.
  *
  * @since 0.1.0
  * @category constructors

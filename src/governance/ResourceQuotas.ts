@@ -58,7 +58,10 @@ export interface ResourceUnit {
   /** 1 to 64 letters, digits, `_`, `.` or `-`; unique. */
   readonly name: string
   readonly kind: UnitKind
-  /** `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in UTC; without `window`. */
+  /**
+   * `sliding` (default): what was used within the last `window`. `calendar-month`: since the first of the month, in
+   * UTC; without `window`.
+   */
   readonly windowKind?: "sliding" | "calendar-month" | undefined
   readonly window?: Duration.DurationInput | undefined
 }
@@ -73,7 +76,10 @@ export interface ResourceQuota {
   readonly unit: string
   /** In what the unit counts; 0 allows nothing. */
   readonly limit: number
-  /** The part of the limit (0.8, say) from which on a use is reported as `soft_threshold_breach`: once, when it is crossed. Default: never. */
+  /**
+   * The part of the limit (0.8, say) from which on a use is reported as `soft_threshold_breach`: once, when it is
+   * crossed. Default: never.
+   */
   readonly softThresholdPct?: number | undefined
 }
 
@@ -91,8 +97,8 @@ export interface Snapshot {
   /** Absent when no quota limits the tenant. */
   readonly limit?: number | undefined
   /**
-   * By when all that is used now has left the window, in milliseconds since the epoch: the end of a calendar month; for a sliding window
-   * the latest time it can be, but for the precision of the store. Absent when nothing is used.
+   * By when all that is used now has left the window, in milliseconds since the epoch: the end of a calendar month; for
+   * a sliding window the latest time it can be, but for the precision of the store. Absent when nothing is used.
    */
   readonly windowResetsAt?: number | undefined
 }
@@ -116,8 +122,9 @@ export const Receipt = Schema.Struct({
 export interface Receipt extends Schema.Schema.Type<typeof Receipt> {}
 
 /**
- * `usage` is how the tenant stands with each unit asked for that a quota limits: after the use, or, when a unit is exhausted, how it stands
- * with that one as it was left. `crossed` are the units whose soft threshold this very use crossed.
+ * `usage` is how the tenant stands with each unit asked for that a quota limits: after the use, or, when a unit is
+ * exhausted, how it stands with that one as it was left. `crossed` are the units whose soft threshold this very use
+ * crossed.
  *
  * @since 0.1.0
  * @category models
@@ -146,7 +153,8 @@ export type QuotaDecision =
 export interface Consume {
   readonly tenantId: string
   /**
-   * US dollars are counted in billionths, everything else in whole numbers, rounded up. What is negative or no number counts as 0.
+   * US dollars are counted in billionths, everything else in whole numbers, rounded up. What is negative or no number
+   * counts as 0.
    */
   readonly amount: number
   /** Who asks on behalf of the tenant. */
@@ -173,8 +181,9 @@ export interface ConsumeKinds {
 }
 
 /**
- * Uses that happen at once never pass a limit together. A use counts in every unit it needs, or in none: what it took of the first units is
- * given back when a later one is not enough. Another use that comes between may be refused for what is about to be given back.
+ * Uses that happen at once never pass a limit together. A use counts in every unit it needs, or in none: what it took
+ * of the first units is given back when a later one is not enough. Another use that comes between may be refused for
+ * what is about to be given back.
  *
  * @since 0.1.0
  * @category models
@@ -191,9 +200,9 @@ export interface Service {
   /** Uses some of every unit of several kinds: all or nothing. */
   readonly consumeKinds: (request: ConsumeKinds) => Effect.Effect<QuotaDecision, GovernancePersistenceError>
   /**
-   * Replaces what was used by what it really came to, at the time of that use; 0 gives it back, kinds that are absent stay as they are. Never
-   * refuses: it counts even past the limit. What has left its window changes nothing, nor does a receipt of a unit that is no more. A receipt
-   * is corrected once.
+   * Replaces what was used by what it really came to, at the time of that use; 0 gives it back, kinds that are absent
+   * stay as they are. Never refuses: it counts even past the limit. What has left its window changes nothing, nor does
+   * a receipt of a unit that is no more. A receipt is corrected once.
    */
   readonly correct: (receipt: Receipt, amounts: Amounts) => Effect.Effect<void, GovernancePersistenceError>
   /** Uses nothing. Fails with `GovernanceConfigurationError` for a unit that is not declared. */
@@ -349,7 +358,8 @@ export interface Options {
 }
 
 /**
- * Quotas over a `RateLimitStore`, which keeps what was used. Fails with everything that is wrong with the units and quotas.
+ * Quotas over a `RateLimitStore`, which keeps what was used. Fails with everything that is wrong with the units and
+ * quotas.
  *
  * @since 0.1.0
  * @category constructors

@@ -69,8 +69,8 @@ export * as ModelAccess from "./ModelAccess.js"
 export * as PolicyEngine from "./PolicyEngine.js"
 
 /**
- * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than the limit, borders
- * of minutes included.
+ * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
+ * the limit, borders of minutes included.
  *
  * @since 0.1.0
  */

@@ -52,7 +52,8 @@ export interface Answer {
 }
 
 /**
- * Where a subgraph stood when the graph around it stopped to wait; `call` counts the subgraphs one run of the node has run.
+ * Where a subgraph stood when the graph around it stopped to wait; `call` counts the subgraphs one run of the node has
+ * run.
  *
  * @since 0.1.0
  * @category models
@@ -145,22 +146,24 @@ export interface ListOptions extends Access {
 }
 
 /**
- * A thread belongs to the user who put its first checkpoint, or to nobody. For anybody else it is not there, and its id is taken.
+ * A thread belongs to the user who put its first checkpoint, or to nobody. For anybody else it is not there, and its id
+ * is taken.
  *
- * Ids and names are compared exactly, whatever they are made of. A checkpoint is never changed: the order in which checkpoints were put is
- * their order.
+ * Ids and names are compared exactly, whatever they are made of. A checkpoint is never changed: the order in which
+ * checkpoints were put is their order.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /**
-   * Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. A thread of somebody else stays as it
-   * is too: that is a `CheckpointerError` (`taken`).
+   * Adds a checkpoint behind those of its thread. One that the thread already has (by id) is left as it is. A thread of
+   * somebody else stays as it is too: that is a `CheckpointerError` (`taken`).
    */
   readonly put: (checkpoint: Checkpoint, access?: Access | undefined) => Effect.Effect<void, CheckpointerError>
   /**
-   * Adds what a node has written to a checkpoint. A node's first writes count. Writes of a checkpoint that is not known are dropped.
+   * Adds what a node has written to a checkpoint. A node's first writes count. Writes of a checkpoint that is not known
+   * are dropped.
    */
   readonly putWrites: (
     threadId: string,

@@ -160,8 +160,8 @@ export class CheckpointerError extends ErrorCode.TaggedError<CheckpointerError>(
 }) {}
 
 /**
- * A bug in a graph or in one of its nodes: an update that is none, two writes of one field at once, a branch to an undeclared target.
- * Never in the error channel: a defect.
+ * A bug in a graph or in one of its nodes: an update that is none, two writes of one field at once, a branch to an
+ * undeclared target. Never in the error channel: a defect.
  *
  * @since 0.1.0
  * @category errors

@@ -34,7 +34,8 @@ interface ResumeOptions extends Options {
 }
 
 /**
- * With the checkpointer as whoever calls uses it. Nodes and observers are code of the application: they hold nothing of the caller's.
+ * With the checkpointer as whoever calls uses it. Nodes and observers are code of the application: they hold nothing of
+ * the caller's.
  */
 const using = <A>(access: Checkpointer.Access | undefined, use: (checkpointer: Service) => Run<A>): Run<A> =>
   Effect.gen(function* () {

@@ -248,7 +248,10 @@ const defect = (tables: Tables, task: Task, message: string): GraphDefectError =
     node: task.name
   })
 
-/** The state with the update of one node, or a defect. `written` holds the fields that other nodes of the step have written. */
+/**
+ * The state with the update of one node, or a defect. `written` holds the fields that other nodes of the step have
+ * written.
+ */
 const mergeOne = (
   tables: Tables,
   task: Task,

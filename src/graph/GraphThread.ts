@@ -1,5 +1,6 @@
 /**
- * Runs the tables of a graph in a thread: where it stands is saved after every super-step, and within one that is parallel or waits.
+ * Runs the tables of a graph in a thread: where it stands is saved after every super-step, and within one that is
+ * parallel or waits.
  *
  * @since 0.1.0
  * @internal
@@ -192,7 +193,10 @@ const kept = ({ answers, pins, waiting }: Checkpoint) => ({ answers, pins, waiti
 export const fork = (tables: Tables, thread: Thread, position: Position): Run<Position> =>
   put(tables, thread, "fork", position.checkpoint, position, kept(position.checkpoint))
 
-/** The same place with another state; nodes that waited run again, their subgraphs from the start, unless they were given a value. */
+/**
+ * The same place with another state; nodes that waited run again, their subgraphs from the start, unless they were
+ * given a value.
+ */
 export const update = (tables: Tables, thread: Thread, position: Position, state: any): Run<Position> => {
   const { answers, pins } = position.checkpoint
   const answered = new Set(answers.map(topOf))
@@ -355,8 +359,8 @@ const payloads = (tables: Tables, thread: Thread, error: GraphWaitingError) => {
 }
 
 /**
- * A subgraph within a node. Its checkpoints have a namespace of their own below the checkpoint its node runs from: the same after a
- * crash, another in every fork.
+ * A subgraph within a node. Its checkpoints have a namespace of their own below the checkpoint its node runs from: the
+ * same after a crash, another in every fork.
  */
 const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>): GraphRunner.Frame["run"] => {
   let calls = 0
@@ -389,7 +393,10 @@ const nested = (thread: Thread, position: Position, task: Task, pins: Array<Pin>
     })
 }
 
-/** Where a subgraph goes on: where it was when the process ended, where it was when the graph around it stopped to wait, or its start. */
+/**
+ * Where a subgraph goes on: where it was when the process ended, where it was when the graph around it stopped to wait,
+ * or its start.
+ */
 const enter = (tables: Tables, thread: Thread, input: any, pin: Pin | undefined): Run<Position> => {
   const { checkpointer, namespace, threadId } = thread
   return Effect.flatMap(checkpointer.get(threadId, { namespace }), (last) => {

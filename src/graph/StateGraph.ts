@@ -1,9 +1,9 @@
 /**
  * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
  *
- * A run goes in super-steps. All nodes that are due run in parallel, each sees the state as it was before the step; their updates are
- * merged in the order in which the nodes are declared, field by field through the reducers; then the edges of the nodes that ran give
- * the nodes of the next step. A run ends when no node is due.
+ * A run goes in super-steps. All nodes that are due run in parallel, each sees the state as it was before the step;
+ * their updates are merged in the order in which the nodes are declared, field by field through the reducers; then the
+ * edges of the nodes that ran give the nodes of the next step. A run ends when no node is due.
  *
  * @since 0.1.0
  */
@@ -64,8 +64,8 @@ export interface NodeContext {
 }
 
 /**
- * What a node does: from the state to the fields that change. The state is never to be mutated; an update is seen from the next
- * super-step on.
+ * What a node does: from the state to the fields that change. The state is never to be mutated; an update is seen from
+ * the next super-step on.
  *
  * @since 0.1.0
  * @category models
@@ -100,8 +100,9 @@ export interface Node<in out S, out E = never, out R = never> {
 }
 
 /**
- * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`. `labels` say in words
- * when each target is next; the diagram shows them at its edges, and the name of `when` where a target has none.
+ * A branch by the state: `when` sees the state after the super-step and names one target or several, all among `to`.
+ * `labels` say in words when each target is next; the diagram shows them at its edges, and the name of `when` where a
+ * target has none.
  *
  * @since 0.1.0
  * @category models
@@ -121,7 +122,8 @@ export interface Branch<in S, out To extends string> {
 export type Edge<S, To extends string> = To | ReadonlyArray<To> | Branch<S, To>
 
 /**
- * How a field takes an update. Without a reducer the update replaces the value, and two parallel updates of one field are a defect.
+ * How a field takes an update. Without a reducer the update replaces the value, and two parallel updates of one field
+ * are a defect.
  *
  * @since 0.1.0
  * @category models
@@ -140,8 +142,8 @@ export const TypeId: unique symbol = Symbol.for("effect-lexigram/graph/StateGrap
 export type TypeId = typeof TypeId
 
 /**
- * An immutable definition. `N` are the names of its nodes, `S` its state and `I` the state's encoded form, `E` and `R` the union of what
- * its nodes fail with and need.
+ * An immutable definition. `N` are the names of its nodes, `S` its state and `I` the state's encoded form, `E` and `R`
+ * the union of what its nodes fail with and need.
  *
  * @since 0.1.0
  * @category models
@@ -195,7 +197,8 @@ export interface NodeStarted extends NodeContext {
 }
 
 /**
- * A node has finished; `update` is what it returned. A node of a subgraph has a `path`, and an update of that graph's state.
+ * A node has finished; `update` is what it returned. A node of a subgraph has a `path`, and an update of that graph's
+ * state.
  *
  * @since 0.1.0
  * @category models
@@ -311,10 +314,11 @@ export interface NodeOptions<in E, out R = never> {
 }
 
 /**
- * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A timeout is retried only
- * where `retry.while` accepts it.
+ * A node with a time limit, retries, or both. Only a node with `timeout` can fail with `GraphNodeTimeoutError`. A
+ * timeout is retried only where `retry.while` accepts it.
  *
- * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is inferred.
+ * The handler's parameter needs its type here; written as `{ run, timeout, retry }` in the record of nodes, it is
+ * inferred.
  *
  * @since 0.1.0
  * @category constructors
@@ -349,8 +353,9 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
 /**
  * A graph of named nodes. Names, targets and updates are checked by type; the rest is checked by `compile`.
  *
- * `joins` declares nodes that wait: such a node runs once after all its sources have finished, however many steps each took. A source
- * that a branch left out is not waited for: when nothing else is left to run, the node runs with what has come.
+ * `joins` declares nodes that wait: such a node runs once after all its sources have finished, however many steps each
+ * took. A source that a branch left out is not waited for: when nothing else is left to run, the node runs with what
+ * has come.
  *
  * ```ts
  * import * as Effect from "effect/Effect"
@@ -415,8 +420,8 @@ const change = <N extends string, S, I, E, R>(
 }
 
 /**
- * The graph with one node wrapped: `wrap` gets its handler and gives the one that takes its place, which may call it with another state,
- * many times or not at all, and change its update.
+ * The graph with one node wrapped: `wrap` gets its handler and gives the one that takes its place, which may call it
+ * with another state, many times or not at all, and change its update.
  *
  * @since 0.1.0
  * @category combinators
@@ -489,8 +494,8 @@ export const unsafeCompile = <N extends string, S, I, E, R>(
 ): Compiled<N, S, I, E, R> => Either.getOrThrowWith(compile(graph), (error) => error)
 
 /**
- * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run. Nodes hold no `SystemAccess`, whatever the
- * caller holds.
+ * Runs a graph to its end and gives its last state. Interrupting it interrupts the nodes that run. Nodes hold no
+ * `SystemAccess`, whatever the caller holds.
  *
  * @since 0.1.0
  * @category execution
@@ -505,8 +510,8 @@ export const invoke = <N extends string, S, I, E, R>(
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream interrupts the run, and so
- * does a reader that takes longer than `ReaderTimeout`.
+ * Runs a graph as the events of its nodes, told while they run; the last one is `Finished`. Stopping the stream
+ * interrupts the run, and so does a reader that takes longer than `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category execution
@@ -529,8 +534,8 @@ export const stream = <N extends string, S, I, E, R>(
   })
 
 /**
- * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the nodes around them; in a
- * thread it is saved and resumed as part of the run. The parameter of `input` needs its type.
+ * A node that runs another graph to its end, with its own limit of steps. Its nodes' events carry the names of the
+ * nodes around them; in a thread it is saved and resumed as part of the run. The parameter of `input` needs its type.
  *
  * @since 0.1.0
  * @category constructors
@@ -561,12 +566,13 @@ export const subgraph = <N extends string, Sub, I, E, R, S>(
 }
 
 /**
- * Waits in a node for a value from outside, under a name that is unique in the node. The node fails with `GraphWaitingError`; in a thread
- * the run stops there once the other nodes of its step have finished, and `resume` gives the value: then the node runs again from its
- * start, and `wait` succeeds. So what a node does before it waits is done again.
+ * Waits in a node for a value from outside, under a name that is unique in the node. The node fails with
+ * `GraphWaitingError`; in a thread the run stops there once the other nodes of its step have finished, and `resume`
+ * gives the value: then the node runs again from its start, and `wait` succeeds. So what a node does before it waits is
+ * done again.
  *
- * The value is given encoded, as JSON, and decoded by the schema; one that does not fit is refused, and the wait goes on with a
- * `problem`. `payload`, JSON too, tells whoever is to answer what it is about.
+ * The value is given encoded, as JSON, and decoded by the schema; one that does not fit is refused, and the wait goes
+ * on with a `problem`. `payload`, JSON too, tells whoever is to answer what it is about.
  *
  * @since 0.1.0
  * @category combinators
@@ -594,9 +600,9 @@ export interface ThreadOptions<S> extends InvokeOptions<S> {
   /** One run of a thread at a time: the checkpoints of two would mix. */
   readonly threadId: string
   /**
-   * Whose the thread is; default the user of the agent's run around it. Only that user finds it again. Without any it is nobody's, and found
-   * without a user; the system reaches every thread (`SystemAccess`). A thread of somebody else is not there to be resumed or read; beginning
-   * one under its id is a `CheckpointerError` (`taken`).
+   * Whose the thread is; default the user of the agent's run around it. Only that user finds it again. Without any it
+   * is nobody's, and found without a user; the system reaches every thread (`SystemAccess`). A thread of somebody else
+   * is not there to be resumed or read; beginning one under its id is a `CheckpointerError` (`taken`).
    */
   readonly userId?: string | undefined
   /** Kept with every checkpoint of this run. */
@@ -615,7 +621,8 @@ export interface ResumeOptions<S> extends ThreadOptions<S> {
   /** Which wait the value is for, where there are several: its name, or `path/node/name`. */
   readonly wait?: string | undefined
   /**
-   * Fields of the state to replace before going on, not through reducers. Nodes that wait run again, subgraphs in them from their start.
+   * Fields of the state to replace before going on, not through reducers. Nodes that wait run again, subgraphs in them
+   * from their start.
    */
   readonly update?: Partial<S> | undefined
 }
@@ -649,8 +656,9 @@ export interface Snapshot<out N extends string, out S> {
 }
 
 /**
- * Runs a graph in a thread: where it stands is saved after every super-step, and after every node of a parallel one, so that `resume`
- * can go on after a crash without running a finished node again. A thread may have had runs before: they stay in its history.
+ * Runs a graph in a thread: where it stands is saved after every super-step, and after every node of a parallel one, so
+ * that `resume` can go on after a crash without running a finished node again. A thread may have had runs before: they
+ * stay in its history.
  *
  * @since 0.1.0
  * @category threads
@@ -662,8 +670,9 @@ export const invokeThread = <N extends string, S, I, E, R>(
   GraphResume.invoke(compiled[CompiledTypeId], options.initial, options)
 
 /**
- * Goes on with a thread: after a crash, with the value it waits for, with another state, or from a checkpoint of its past. A run that has
- * ended gives its last state again. While it waits and gets no value, it fails with the same `GraphWaitingError`.
+ * Goes on with a thread: after a crash, with the value it waits for, with another state, or from a checkpoint of its
+ * past. A run that has ended gives its last state again. While it waits and gets no value, it fails with the same
+ * `GraphWaitingError`.
  *
  * @since 0.1.0
  * @category threads

@@ -1,5 +1,6 @@
 /**
- * Finds where the words stand that many recognisers look for around their findings: one scan of a text, whatever their number.
+ * Finds where the words stand that many recognisers look for around their findings: one scan of a text, whatever their
+ * number.
  *
  * @internal
  * @since 0.1.0

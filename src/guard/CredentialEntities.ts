@@ -50,7 +50,8 @@ const keyBody =
 const keyEnd = /(?:\s|\\[nr]|["']|\+(?=[\s"'])|=[A-Za-z0-9+/]{4}){0,40}-----END [A-Z0-9 ]{1,40}-----/y
 
 /**
- * Private keys in text (PEM, OpenSSH, PGP), lines apart or escaped, complete or cut off. Certificates and public keys are none.
+ * Private keys in text (PEM, OpenSSH, PGP), lines apart or escaped, complete or cut off. Certificates and public keys
+ * are none.
  *
  * @since 0.1.0
  * @category entities

@@ -7,8 +7,9 @@
 import type { Finding } from "./Guard.js"
 
 /**
- * The findings as they are promised: inside the text, by start, not overlapping. Of two that overlap the one that begins first stays, and
- * the other keeps what lies behind it, so that nothing found gets away because a window broke its promise.
+ * The findings as they are promised: inside the text, by start, not overlapping. Of two that overlap the one that
+ * begins first stays, and the other keeps what lies behind it, so that nothing found gets away because a window broke
+ * its promise.
  */
 export const ordered = (findings: ReadonlyArray<Finding>, length: number): ReadonlyArray<Finding> => {
   let last = 0

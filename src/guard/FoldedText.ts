@@ -1,6 +1,7 @@
 /**
- * Text as a reader sees it, for detectors: digits of every script are ASCII digits, full-width forms, hyphens, spaces and quotes are
- * their plain relatives, and invisible characters between others are gone. Places lead back to the original.
+ * Text as a reader sees it, for detectors: digits of every script are ASCII digits, full-width forms, hyphens, spaces
+ * and quotes are their plain relatives, and invisible characters between others are gone. Places lead back to the
+ * original.
  *
  * @internal
  * @since 0.1.0
@@ -19,8 +20,8 @@ export interface FoldedText {
 }
 
 /**
- * As many invisible characters in a row are dropped; a longer run stays, and separates. So a place of the folded text is at most
- * `maxInvisible + 1` times as far from another as it is in the folded text.
+ * As many invisible characters in a row are dropped; a longer run stays, and separates. So a place of the folded text
+ * is at most `maxInvisible + 1` times as far from another as it is in the folded text.
  *
  * @since 0.1.0
  * @category constants
@@ -101,8 +102,8 @@ const narrowed = (character: string): string =>
   asciiForms[character] ?? (isLetter.test(character) ? "\u00aa" : "\u0080").repeat(character.length)
 
 /**
- * The same text in one byte a character, which expressions read many times as fast: letters and digits beyond Latin-1 become one letter,
- * everything else one character that is none.
+ * The same text in one byte a character, which expressions read many times as fast: letters and digits beyond Latin-1
+ * become one letter, everything else one character that is none.
  *
  * @since 0.1.0
  * @category conversions

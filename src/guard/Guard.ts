@@ -180,8 +180,8 @@ export interface Guard<out E = never, out R = never> {
   /** Where it is asked; at other stages it is left out. */
   readonly stages: ReadonlyArray<GuardStage>
   /**
-   * Judges one text. A finding is a value, never a failure; a failure means that the guard could not judge, and the text is held back.
-   * The result must depend on nothing but the text and the context, since a check may be repeated.
+   * Judges one text. A finding is a value, never a failure; a failure means that the guard could not judge, and the
+   * text is held back. The result must depend on nothing but the text and the context, since a check may be repeated.
    */
   readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
 }
@@ -214,18 +214,18 @@ export interface Finding {
  */
 export interface Window {
   /**
-   * How many characters around a place decide whether something is found there. Text that is further than this from the end of what is
-   * written is settled, whatever comes after it.
+   * How many characters around a place decide whether something is found there. Text that is further than this from the
+   * end of what is written is settled, whatever comes after it.
    */
   readonly reach: number
   /**
-   * A finding may grow beyond `reach` up to this length: it is reported as soon as so much of it is there, waits until it has ended, and
-   * is judged whole. Default: `reach`.
+   * A finding may grow beyond `reach` up to this length: it is reported as soon as so much of it is there, waits until
+   * it has ended, and is judged whole. Default: `reach`.
    */
   readonly longest?: number | undefined
   /**
-   * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text. Depends on nothing else;
-   * takes time linear in the length of the text, whatever the text is.
+   * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text.
+   * Depends on nothing else; takes time linear in the length of the text, whatever the text is.
    */
   readonly find: (text: string, from: number) => ReadonlyArray<Finding>
 }
@@ -343,10 +343,10 @@ export const block = (guardName: string, options?: ResultOptions): GuardResult =
 })
 
 /**
- * What findings in a text come to: a block if one of them blocks, else a redaction if one redacts, else a warning, else a pass. The spans
- * are those of all findings, the redacted ones with their replacement; the details count each label in `counts` and hold the highest
- * `confidence`. The reason is that of the findings that decided, or names their labels. `offset` is where the text begins in the one that
- * the spans refer to.
+ * What findings in a text come to: a block if one of them blocks, else a redaction if one redacts, else a warning, else
+ * a pass. The spans are those of all findings, the redacted ones with their replacement; the details count each label
+ * in `counts` and hold the highest `confidence`. The reason is that of the findings that decided, or names their
+ * labels. `offset` is where the text begins in the one that the spans refer to.
  *
  * @since 0.1.0
  * @category constructors
@@ -391,8 +391,8 @@ export const fromFindings = (
 }
 
 /**
- * A guard that finds things at places of a text, and so can also judge a text that is still being written. A long text is judged in
- * slices, between which the event loop turns and the check can be interrupted.
+ * A guard that finds things at places of a text, and so can also judge a text that is still being written. A long text
+ * is judged in slices, between which the event loop turns and the check can be interrupted.
  *
  * @since 0.1.0
  * @category constructors
@@ -441,8 +441,8 @@ export const fromWindow = (options: {
 export const severity: { readonly [Action in GuardAction]: number } = { block: 3, redact: 2, warn: 1, pass: 0 }
 
 /**
- * Sums up the results of guards that ran one after another, each on the text that the one before it left, beginning with `content`. No
- * results: a pass.
+ * Sums up the results of guards that ran one after another, each on the text that the one before it left, beginning
+ * with `content`. No results: a pass.
  *
  * @since 0.1.0
  * @category combining
@@ -488,8 +488,8 @@ export const aggregate = (results: ReadonlyArray<GuardResult>, content: string):
 export const replacementOf = (finding: Finding): string => finding.replacement ?? `[REDACTED:${finding.label}]`
 
 /**
- * A text with every finding that is redacted replaced; the others stay as they are. The findings are those of the whole text, by start,
- * not overlapping.
+ * A text with every finding that is redacted replaced; the others stay as they are. The findings are those of the whole
+ * text, by start, not overlapping.
  *
  * @since 0.1.0
  * @category conversions

@@ -114,7 +114,8 @@ const atOnce = Effect.fnUntraced(function* <R>(guards: Guards<R>, content: strin
     else for (const edit of own) edits.push(edit)
   })
   if (opaque === undefined) return { ...total, finalContent: Findings.applied(content, Findings.merged(edits)) }
-  // Where a guard does not say what it changed, nothing else can be put into its text but by asking the others about it.
+  // Where a guard does not say what it changed, nothing else can be put into its text but by asking the others about
+  // it.
   const [first, ...more] = redacting.sort((a, b) => Number(b.result === opaque) - Number(a.result === opaque))
   let current = first?.result.redactedContent ?? content
   for (const { guard } of more) {

@@ -129,8 +129,8 @@ const check = (options: Options | undefined) => {
 }
 
 /**
- * The defaults with some fields replaced; `Left` names every field that is out of bounds. A field that is `undefined` keeps its default,
- * but for `guardModel`.
+ * The defaults with some fields replaced; `Left` names every field that is out of bounds. A field that is `undefined`
+ * keeps its default, but for `guardModel`.
  *
  * @since 0.1.0
  * @category constructors
@@ -182,8 +182,9 @@ const fields = {
 } satisfies { [K in keyof GuardConfig]: Config.Config<GuardConfig[K]> }
 
 /**
- * The configuration from variables such as `LEX_AI_GUARD__PII_ACTION`; what is unset keeps its default, lists are separated by commas,
- * `GUARD_MODEL=none` takes the model of the router. A value that cannot be read or is out of bounds is a `ConfigError` that names it.
+ * The configuration from variables such as `LEX_AI_GUARD__PII_ACTION`; what is unset keeps its default, lists are
+ * separated by commas, `GUARD_MODEL=none` takes the model of the router. A value that cannot be read or is out of
+ * bounds is a `ConfigError` that names it.
  *
  * @since 0.1.0
  * @category constructors

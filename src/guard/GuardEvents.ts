@@ -10,7 +10,8 @@ import * as Hooks from "../observability/Hooks.js"
 import { GuardAction, GuardStage } from "./Guard.js"
 
 /**
- * One guard judged a text. `stage` tells a message from the parameters of a tool call, and an answer from what a tool gave back.
+ * One guard judged a text. `stage` tells a message from the parameters of a tool call, and an answer from what a tool
+ * gave back.
  *
  * @since 0.1.0
  * @category models
@@ -40,8 +41,8 @@ export const GuardInputChecked: Hooks.Action<GuardChecked> = Hooks.action("Guard
 export const GuardOutputChecked: Hooks.Action<GuardChecked> = Hooks.action("GuardOutputChecked")
 
 /**
- * The guards of a pipeline came to an end with a text. `blocked`: it does not go on, because a guard said so or, with `failedGuard`,
- * because one could not judge.
+ * The guards of a pipeline came to an end with a text. `blocked`: it does not go on, because a guard said so or, with
+ * `failedGuard`, because one could not judge.
  *
  * @since 0.1.0
  * @category models

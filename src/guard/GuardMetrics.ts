@@ -91,7 +91,8 @@ const make = (guard: string, stage: GuardStage): GuardMetrics => {
 const guards = new Map<string, Map<GuardStage, GuardMetrics>>()
 
 /**
- * The metrics of a guard, made once a name and stage. Names come from programs, never from models: the label sets stay bounded.
+ * The metrics of a guard, made once a name and stage. Names come from programs, never from models: the label sets stay
+ * bounded.
  *
  * @since 0.1.0
  * @category constructors

@@ -38,13 +38,17 @@ export interface OutputWindow {
   readonly push: (text: string) => Released
   /** The text is whole: what was held back comes out. Nothing is taken or given after this. */
   readonly end: () => Released
-  /** Calls the hooks of the check, once; to be run when the text has ended or was blocked. Before that, and a second time, it does nothing. */
+  /**
+   * Calls the hooks of the check, once; to be run when the text has ended or was blocked. Before that, and a second
+   * time, it does nothing.
+   */
   readonly report: Effect.Effect<void>
 }
 
 /**
- * Every method gives what the guards of its stage found. A block is a value, never a failure; a failure means that the text could not be
- * judged and must be held back. Without guards everything passes unchanged. A check changes nothing and may be repeated.
+ * Every method gives what the guards of its stage found. A block is a value, never a failure; a failure means that the
+ * text could not be judged and must be held back. Without guards everything passes unchanged. A check changes nothing
+ * and may be repeated.
  *
  * @since 0.1.0
  * @category models
@@ -65,10 +69,10 @@ export interface Service {
     context: Guard.CheckContext
   ) => Effect.Effect<Guard.AggregateGuardResult, GuardPipelineError>
   /**
-   * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then nothing may be shown
-   * before it was judged. What comes out of a window, put together, is what `checkOutput` makes of the whole text. Each guard holds back
-   * at most three times the reach of its window, beside a finding that has not ended. `run` is told what the guards
-   * do; without one, nobody is.
+   * The same while the answer is still being written. Absent when some guard of answers needs the whole text: then
+   * nothing may be shown before it was judged. What comes out of a window, put together, is what `checkOutput` makes of
+   * the whole text. Each guard holds back at most three times the reach of its window, beside a finding that has not
+   * ended. `run` is told what the guards do; without one, nobody is.
    */
   readonly openOutput?: ((context: Guard.CheckContext, run?: Run.Service | undefined) => OutputWindow) | undefined
   /** The parameters of a tool call as JSON text, before the tool runs. */
@@ -90,8 +94,8 @@ export interface Service {
 export class GuardPipeline extends Context.Tag("effect-lexigram/guard/GuardPipeline")<GuardPipeline, Service>() {}
 
 /**
- * `withhold`: the model is told that the tool ran, that its result is withheld and that the call must not be repeated, and the run goes on.
- * `fail`: the run fails with `ToolObservationBlockedError`.
+ * `withhold`: the model is told that the tool ran, that its result is withheld and that the call must not be repeated,
+ * and the run goes on. `fail`: the run fails with `ToolObservationBlockedError`.
  *
  * @since 0.1.0
  * @category models
@@ -106,9 +110,10 @@ export type BlockedObservations = "withhold" | "fail"
  */
 export interface Options {
   /**
-   * Default false: one after another, each on the text that the one before it left, until one blocks. True: all at once on the text as it
-   * came, for guards that take their time; the first block stops those that are still at it. What several of them redact is redacted all
-   * together, at the spans they give; where a guard gives none, its text is taken and the others that redacted are asked again about it.
+   * Default false: one after another, each on the text that the one before it left, until one blocks. True: all at once
+   * on the text as it came, for guards that take their time; the first block stops those that are still at it. What
+   * several of them redact is redacted all together, at the spans they give; where a guard gives none, its text is
+   * taken and the others that redacted are asked again about it.
    */
   readonly parallel?: boolean | undefined
   /** Default `withhold`. The executor's counts for the guards of its agents too. */
@@ -140,8 +145,8 @@ const opener = (guards: ReadonlyArray<Guard.Any>, parallel: boolean): Pick<Servi
 }
 
 /**
- * Windows one behind the other: what one lets through, the next one judges, and a block of any stops them all. None let everything
- * through.
+ * Windows one behind the other: what one lets through, the next one judges, and a block of any stops them all. None let
+ * everything through.
  *
  * @since 0.1.0
  * @category combinators
@@ -149,8 +154,8 @@ const opener = (guards: ReadonlyArray<Guard.Any>, parallel: boolean): Pick<Servi
 export const chain: (windows: ReadonlyArray<OutputWindow>) => OutputWindow = GuardWindow.chain
 
 /**
- * Guards in their order, see `Options`; a guard that fails holds the text back. What the guards require is taken from the context once,
- * here; services that a check finds around it win over those.
+ * Guards in their order, see `Options`; a guard that fails holds the text back. What the guards require is taken from
+ * the context once, here; services that a check finds around it win over those.
  *
  * @since 0.1.0
  * @category constructors

@@ -90,8 +90,8 @@ const judges = (config: GuardConfig.GuardConfig): Array<Guard.Guard<LlmError, Mo
 }
 
 /**
- * The guards of a configuration, in the order in which they are asked: invisible characters, length, topics, injections, secrets,
- * personal data, the length of answers, judges.
+ * The guards of a configuration, in the order in which they are asked: invisible characters, length, topics,
+ * injections, secrets, personal data, the length of answers, judges.
  *
  * @since 0.1.0
  * @category constructors
@@ -113,7 +113,8 @@ const pipeline = (config: GuardConfig.GuardConfig) =>
   )
 
 /**
- * The defaults of `GuardConfig` with some fields replaced. A bad field fails the layer by name. Judges alone need models.
+ * The defaults of `GuardConfig` with some fields replaced. A bad field fails the layer by name. Judges alone need
+ * models.
  *
  * @since 0.1.0
  * @category layers

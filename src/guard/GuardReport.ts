@@ -78,8 +78,8 @@ export const completed = (
     : Effect.void
 
 /**
- * A window that tells what its guards did: each finding batch counts as a violation, the bus hears of each guard and action once, and the
- * checks are counted when the text has come to its end.
+ * A window that tells what its guards did: each finding batch counts as a violation, the bus hears of each guard and
+ * action once, and the checks are counted when the text has come to its end.
  */
 export const watched = (window: OutputWindow, guards: ReadonlyArray<string>, run: Run.Service): OutputWindow => {
   const stage = "output"

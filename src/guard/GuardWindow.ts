@@ -24,7 +24,10 @@ let segmenter: Intl.Segmenter | undefined
 
 const isHighSurrogate = (code: number): boolean => (code & 0xfc00) === 0xd800
 
-/** Where to cut a text between `least` and `at`, so that neither a character of two units nor what reads as one is torn needlessly. */
+/**
+ * Where to cut a text between `least` and `at`, so that neither a character of two units nor what reads as one is torn
+ * needlessly.
+ */
 const boundary = (text: string, least: number, at: number): number => {
   const before = text.charCodeAt(at - 1)
   if (at === text.length) return isHighSurrogate(before) ? at - 1 : at

@@ -1,9 +1,10 @@
 /**
- * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.
+ * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
+ * leaves the process.
  *
- * The text is read without its disguise (case, accents, width, look-alikes, digits for letters, invisible characters, letters set apart),
- * what is encoded in it is decoded once, and the rules that fit are added up to a score. Heuristics see what is known: they are the first
- * line of defence, not the last.
+ * The text is read without its disguise (case, accents, width, look-alikes, digits for letters, invisible characters,
+ * letters set apart), what is encoded in it is decoded once, and the rules that fit are added up to a score. Heuristics
+ * see what is known: they are the first line of defence, not the last.
  *
  * @since 0.1.0
  */
@@ -57,7 +58,10 @@ export interface Match {
   readonly end: number
   /** What it counts here: the weight of the rule, less where the text only talks about injections. */
   readonly weight: number
-  /** Absent where it stands in plain sight; else how it was hidden: `base64`, `hex`, `escaped`, `rot13`, `reversed`, `spelled`, `tags`. */
+  /**
+   * Absent where it stands in plain sight; else how it was hidden: `base64`, `hex`, `escaped`, `rot13`, `reversed`,
+   * `spelled`, `tags`.
+   */
   readonly hidden?: string | undefined
 }
 

@@ -1,5 +1,6 @@
 /**
- * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a model.
+ * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
+ * model.
  *
  * @since 0.1.0
  */
@@ -18,7 +19,8 @@ export interface Options extends InjectionDetector.Options {
   /** Default `input` and `toolOutput`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
   /**
-   * Default `block`. `redact` takes out the places that were found, which is less than a block: what an attacker wrote around them goes on.
+   * Default `block`. `redact` takes out the places that were found, which is less than a block: what an attacker wrote
+   * around them goes on.
    */
   readonly action?: "block" | "warn" | "redact" | undefined
   /** Default `medium`. */
@@ -42,8 +44,8 @@ const merged = (matches: ReadonlyArray<InjectionDetector.Match>): ReadonlyArray<
 }
 
 /**
- * `details` name the `score`, the `threshold`, the `categories` and the `rules` that were found, the strongest first; the spans are
- * places of the text as it was given.
+ * `details` name the `score`, the `threshold`, the `categories` and the `rules` that were found, the strongest first;
+ * the spans are places of the text as it was given.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * The words that injections are made of, by what they mean, in several languages. `word*` stands for all words that begin like this;
- * accents and case do not matter.
+ * The words that injections are made of, by what they mean, in several languages. `word*` stands for all words that
+ * begin like this; accents and case do not matter.
  *
  * @since 0.1.0
  * @internal

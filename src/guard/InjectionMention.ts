@@ -55,7 +55,10 @@ const withoutAddress = (token: string): string => {
   return start < 0 ? token : `${token.slice(0, start)} `
 }
 
-/** Talking about injections is not doing it: what is quoted where attacks, examples or meanings are the subject counts little. */
+/**
+ * Talking about injections is not doing it: what is quoted where attacks, examples or meanings are the subject counts
+ * little.
+ */
 export const damped = (text: string, start: number, end: number): number => {
   const around =
     `${text.slice(Math.max(0, start - surroundings), start)} | ${text.slice(end, end + surroundings)}`.replace(

@@ -68,7 +68,10 @@ const unescaped = (source: string): string =>
 const rotate = (text: string): string =>
   text.replace(/[a-z]/g, (char) => String.fromCharCode(((char.charCodeAt(0) - 97 + 13) % 26) + 97))
 
-/** From the first to the last word that means this, with some of what surrounds them; `undefined` when there are fewer than two. */
+/**
+ * From the first to the last word that means this, with some of what surrounds them; `undefined` when there are fewer
+ * than two.
+ */
 const around = (words: ReadonlyArray<Word>, text: string, mask: number) => {
   const found = words.filter((word) => (word.mask & mask) !== 0)
   if (found.length < 2) return undefined

@@ -1,6 +1,6 @@
 /**
- * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves anything alone; what
- * they say together is summed up by the detector.
+ * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
+ * anything alone; what they say together is summed up by the detector.
  *
  * @since 0.1.0
  */
@@ -67,7 +67,8 @@ export interface Sentence {
 }
 
 /**
- * A pattern in the text as it stands, or (`folded`) in lower case without accents and disguise. It must take linear time.
+ * A pattern in the text as it stands, or (`folded`) in lower case without accents and disguise. It must take linear
+ * time.
  *
  * @since 0.1.0
  * @category models
@@ -116,8 +117,8 @@ const rule = (id: string, weight: number, doc: string, match: Rule["match"]): Ru
 })
 
 /**
- * Every rule of the library, in ten languages and more: English, German, French, Spanish, Italian, Portuguese, Dutch, Russian, Chinese,
- * Japanese; the core of them in Korean, Arabic, Polish, Czech and Turkish too.
+ * Every rule of the library, in ten languages and more: English, German, French, Spanish, Italian, Portuguese, Dutch,
+ * Russian, Chinese, Japanese; the core of them in Korean, Arabic, Polish, Czech and Turkish too.
  *
  * @since 0.1.0
  * @category constants

@@ -1,6 +1,6 @@
 /**
- * Text as those read it who are not fooled by its dress: letters without case, accents, width and disguise, each with its place in the
- * text it came from, cut into words.
+ * Text as those read it who are not fooled by its dress: letters without case, accents, width and disguise, each with
+ * its place in the text it came from, cut into words.
  *
  * @since 0.1.0
  * @internal

@@ -15,11 +15,14 @@ import * as Guard from "./Guard.js"
  * @category models
  */
 export interface Options {
-  /** What the value must be: a Schema whose encoded side it fits, or a function that says whether it does. Default: any JSON. */
+  /**
+   * What the value must be: a Schema whose encoded side it fits, or a function that says whether it does. Default: any
+   * JSON.
+   */
   readonly shape?: Schema.Schema<any, any, never> | ((value: unknown) => boolean) | undefined
   /**
-   * Default true: what is nearly JSON (in a code fence, with single quotes, cut short, …) is repaired, and the repaired text goes on in its
-   * place. False: it is no JSON.
+   * Default true: what is nearly JSON (in a code fence, with single quotes, cut short, …) is repaired, and the repaired
+   * text goes on in its place. False: it is no JSON.
    */
   readonly repair?: boolean | undefined
   /** What is done about a text that is no JSON or does not fit. Default `block`. */

@@ -1,8 +1,9 @@
 /**
  * A model judges a text: what heuristics cannot know, at the price of a call.
  *
- * The judged text is data: it reaches the judge as a JSON string whose quotes it cannot close, in the message of the user, never in the
- * system prompt. What the judge says of it is read as a number and names of categories, nothing else.
+ * The judged text is data: it reaches the judge as a JSON string whose quotes it cannot close, in the message of the
+ * user, never in the system prompt. What the judge says of it is read as a number and names of categories, nothing
+ * else.
  *
  * @since 0.1.0
  */
@@ -91,8 +92,8 @@ export interface Options {
   /** For each call. Default 10 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * What happens when there is no verdict, because the model failed, took too long, or answered twice what cannot be read. Default false:
-   * the guard fails and the text is held back. True: a warning, and the text goes on.
+   * What happens when there is no verdict, because the model failed, took too long, or answered twice what cannot be
+   * read. Default false: the guard fails and the text is held back. True: a warning, and the text goes on.
    */
   readonly failOpen?: boolean | undefined
   /** How many characters of the text the judge sees, and how many of the messages before. Default 4000. */

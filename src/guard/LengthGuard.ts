@@ -12,7 +12,10 @@ import * as Guard from "./Guard.js"
 export interface Options {
   /** Longest text, in UTF-16 code units, as `length` of a string counts. */
   readonly maxChars: number
-  /** Default `block`. `redact` cuts a longer text at the limit, or one unit before it where that would tear a character in two. */
+  /**
+   * Default `block`. `redact` cuts a longer text at the limit, or one unit before it where that would tear a character
+   * in two.
+   */
   readonly action?: "block" | "redact" | "warn" | undefined
   /** Default `input` and `output`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined

@@ -1,12 +1,13 @@
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by themselves: addresses of the
- * web and dates.
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
+ * themselves: addresses of the web and dates.
  *
- * None of them is looked for unless it is named: many are nine or ten digits, so that every long number would be one of somewhere. Name
- * those whose documents you expect. Where a number has a check digit it is honoured. A shape of an identifier is found by itself when fewer
- * than one in a hundred random texts of that shape pass: other digits for its digits, other letters for its letters. What says less, such as
- * nine digits of which every tenth or eleventh passes the check, or a number without one, counts only beside a word that announces it
- * (`US_SSN`, `UK_NINO`, `IN_PAN` and `ES_NIF` too), or at the sensitivity `high`.
+ * None of them is looked for unless it is named: many are nine or ten digits, so that every long number would be one of
+ * somewhere. Name those whose documents you expect. Where a number has a check digit it is honoured. A shape of an
+ * identifier is found by itself when fewer than one in a hundred random texts of that shape pass: other digits for its
+ * digits, other letters for its letters. What says less, such as nine digits of which every tenth or eleventh passes
+ * the check, or a number without one, counts only beside a word that announces it (`US_SSN`, `UK_NINO`, `IN_PAN` and
+ * `ES_NIF` too), or at the sensitivity `high`.
  *
  * @since 0.1.0
  */

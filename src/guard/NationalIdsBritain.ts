@@ -11,7 +11,10 @@ const isHealthService = (digits: string): boolean =>
   NationalId.isVaried(digits) &&
   (11 - (NationalId.weighted(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 11 === Number(digits[9])
 
-/** `MORGA657054SM9IJ`: five of the name, the decade, the month (women's from 51), the day, the year, initials, three to tell apart. */
+/**
+ * `MORGA657054SM9IJ`: five of the name, the decade, the month (women's from 51), the day, the year, initials, three to
+ * tell apart.
+ */
 const isDriver = (value: string): boolean => {
   const month = Number(value.slice(6, 8))
   return NationalId.isDay(month > 50 ? month - 50 : month, Number(value.slice(8, 10)))

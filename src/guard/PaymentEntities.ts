@@ -8,7 +8,8 @@ import * as Keccak from "../internal/Keccak.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
- * The check digit of cards and of many national numbers: doubled from the right, digits summed, a multiple of ten. For ASCII digits.
+ * The check digit of cards and of many national numbers: doubled from the right, digits summed, a multiple of ten. For
+ * ASCII digits.
  *
  * @since 0.1.0
  * @category predicates
@@ -200,7 +201,8 @@ const ibanStart = PiiEntity.matches(/(?<![A-Za-z0-9_])[A-Za-z]{2}[0-9]{2}(?=[ -]
 const ibanRest = /[A-Za-z0-9]/
 
 /**
- * Bank accounts (ISO 13616): a country, its length, and the remainder by 97; in one piece or in groups, in capitals or not.
+ * Bank accounts (ISO 13616): a country, its length, and the remainder by 97; in one piece or in groups, in capitals or
+ * not.
  *
  * @since 0.1.0
  * @category entities
@@ -303,8 +305,8 @@ const isEthereumAddress = (value: string): boolean => {
 }
 
 /**
- * Bitcoin addresses (base58check, bech32 and bech32m with their checksums) and Ethereum addresses (with the checksum of EIP-55 where
- * capitals and small letters are mixed).
+ * Bitcoin addresses (base58check, bech32 and bech32m with their checksums) and Ethereum addresses (with the checksum of
+ * EIP-55 where capitals and small letters are mixed).
  *
  * @since 0.1.0
  * @category entities

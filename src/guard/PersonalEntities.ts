@@ -27,7 +27,8 @@ const generic =
   "bike auto car cars taxi express delivery supply parts shopping sale market marketing expert guru engineer engineering science llc ltd " +
   "gmbh inc ngo ong one plus zone link click help support technology computer codes data ai hosting domains cloud google"
 
-// Names that RFC 2606 and 6761 keep for examples and networks at home count too: people write them, and are meant by them.
+// Names that RFC 2606 and 6761 keep for examples and networks at home count too: people write them, and are meant by
+// them.
 const reserved = "test example invalid local localhost internal lan home corp intranet"
 
 const known = new Set([...generic.split(" "), ...reserved.split(" ")])
@@ -53,7 +54,8 @@ const noCountry = new Set([
 ])
 
 /**
- * Whether a name can end in this label: a country, a top-level domain in wide use, or one that is reserved for examples and for home.
+ * Whether a name can end in this label: a country, a top-level domain in wide use, or one that is reserved for examples
+ * and for home.
  *
  * @since 0.1.0
  * @category predicates
@@ -107,8 +109,8 @@ const localBefore = (text: string, at: number): number | undefined => {
 }
 
 /**
- * E-mail addresses (RFC 5321 lengths, quoted and international ones). What ends in no known top-level domain is found at `high` only.
- * User names of URLs, handles of social networks and paths of `scp` are none.
+ * E-mail addresses (RFC 5321 lengths, quoted and international ones). What ends in no known top-level domain is found
+ * at `high` only. User names of URLs, handles of social networks and paths of `scp` are none.
  *
  * @since 0.1.0
  * @category entities
@@ -150,7 +152,8 @@ const isSocialSecurity = (value: string): boolean => {
 }
 
 /**
- * Social security numbers of the United States: no area 000, 666 or 9xx, no group 00, no serial 0000, none of those known to be invalid.
+ * Social security numbers of the United States: no area 000, 666 or 9xx, no group 00, no serial 0000, none of those
+ * known to be invalid.
  *
  * @since 0.1.0
  * @category entities
@@ -298,8 +301,9 @@ const ipv4Confidence = (value: string): number => {
 }
 
 /**
- * Addresses of version 4 (also with the length of a network) and of version 6 in all its forms (shortened, with version 4 inside, with a
- * zone, with the length of a network). Four small numbers with dots are found where the words around them speak of addresses.
+ * Addresses of version 4 (also with the length of a network) and of version 6 in all its forms (shortened, with version
+ * 4 inside, with a zone, with the length of a network). Four small numbers with dots are found where the words around
+ * them speak of addresses.
  *
  * @since 0.1.0
  * @category entities
@@ -417,7 +421,8 @@ export const ipAddress: PiiEntity.PiiEntity = {
 const isVariedMac = (value: string): boolean => new Set(value.toLowerCase().replace(/[^0-9a-f]/g, "")).size > 1
 
 /**
- * Hardware addresses: pairs with colons or hyphens, fours with dots, and twelve digits in one piece beside a word that announces them.
+ * Hardware addresses: pairs with colons or hyphens, fours with dots, and twelve digits in one piece beside a word that
+ * announces them.
  *
  * @since 0.1.0
  * @category entities

@@ -1,5 +1,6 @@
 /**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at home.
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at
+ * home.
  *
  * @since 0.1.0
  */
@@ -30,7 +31,10 @@ const northAmerican = "(?=(?:[2-9](?!11|9)\\d{2}[2-9](?!11)\\d{6}|555\\d{7})$)"
 // What only looks like a number of North America, and is meant as one where a word says so.
 const isLooselyNorthAmerican = /^(?:(?:1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}|[2-9]\d{2}[.-]\d{4})$/
 
-/** Loaded once, when the first detector of telephone numbers is built: the data are large, the code that reads them elsewhere larger. */
+/**
+ * Loaded once, when the first detector of telephone numbers is built: the data are large, the code that reads them
+ * elsewhere larger.
+ */
 const plans: Effect.Effect<ReadonlyArray<NumberingPlan>> = Effect.map(
   Effect.promise(() => import("libphonenumber-js/metadata.min.json")),
   ({ default: metadata }) =>
@@ -52,7 +56,9 @@ const plans: Effect.Effect<ReadonlyArray<NumberingPlan>> = Effect.map(
 const ofCode = (callingCode: string, numbers: ReadonlyArray<string>): ReadonlyArray<string> =>
   numbers.length === 0 ? [] : [`${callingCode === "1" ? northAmerican : ""}(?:${numbers.join("|")})`]
 
-/** One expression for numbers of a length by all plans that they may follow: it is tried once, however many these are. */
+/**
+ * One expression for numbers of a length by all plans that they may follow: it is tried once, however many these are.
+ */
 const byLength = (numbers: (length: number) => ReadonlyArray<string>): ((digits: string) => boolean) => {
   const known = new Map<number, RegExp | undefined>()
   return (digits) => {
@@ -115,7 +121,8 @@ interface Shape {
   readonly confidence: number
 }
 
-// How numbers are grouped where they are dialled. What has no shape of its own here counts only beside a word that announces it.
+// How numbers are grouped where they are dialled. What has no shape of its own here counts only beside a word that
+// announces it.
 const shapes: ReadonlyArray<Shape> = [
   {
     countries: ["US", "CA"],
@@ -314,8 +321,8 @@ const against = [
 const maxLength = 48
 
 /**
- * Numbers with `+` or `00` and a calling code are found for every country; forms without one for these countries, where the grouping is
- * the customary one or a word beside it announces a number.
+ * Numbers with `+` or `00` and a calling code are found for every country; forms without one for these countries, where
+ * the grouping is the customary one or a word beside it announces a number.
  *
  * @since 0.1.0
  * @category constructors

@@ -34,8 +34,8 @@ interface Options {
 const fewest = 7
 
 /**
- * How many gaps of a number may have a parenthesis or several characters. A number at home begins only behind such a gap, so this bounds
- * in how many rows a digit stands.
+ * How many gaps of a number may have a parenthesis or several characters. A number at home begins only behind such a
+ * gap, so this bounds in how many rows a digit stands.
  */
 const mostWideGaps = 3
 

@@ -1,9 +1,10 @@
 /**
- * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
- * overlap.
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * that do not overlap.
  *
- * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, up to four invisible characters
- * in a row (zero-width, soft hyphens, direction marks) count as none. Letters that look alike in two scripts are not the same.
+ * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, up to four
+ * invisible characters in a row (zero-width, soft hyphens, direction marks) count as none. Letters that look alike in
+ * two scripts are not the same.
  *
  * @since 0.1.0
  */
@@ -12,8 +13,8 @@ import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
- * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`: also shapes that are
- * rarely anything else (0.6). `high`: every shape that can be one (0.3).
+ * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`:
+ * also shapes that are rarely anything else (0.6). `high`: every shape that can be one (0.3).
  *
  * @since 0.1.0
  * @category models
@@ -44,7 +45,10 @@ export interface Detection {
  * @category models
  */
 export interface PiiDetector {
-  /** How many characters around a place decide whether a finding begins there, or goes on there if it began no further away. */
+  /**
+   * How many characters around a place decide whether a finding begins there, or goes on there if it began no further
+   * away.
+   */
   readonly reach: number
   /** No finding is longer. What is longer than `reach` is found as soon as so much of it is there, and grows. */
   readonly longest: number
@@ -140,8 +144,8 @@ const opposedBy = (
 }
 
 /**
- * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate, and what spoke
- * against it still does: so a second look finds nothing that the first did not.
+ * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate,
+ * and what spoke against it still does: so a second look finds nothing that the first did not.
  */
 const weigh = (
   { after, before, opposing }: Compiled,
@@ -237,8 +241,8 @@ const isBetter = (one: Found, other: Found): boolean => {
 }
 
 /**
- * Every character belongs to the best finding that covers it, so nothing that was found is left uncovered, and what is found at a place
- * depends on its own surroundings alone.
+ * Every character belongs to the best finding that covers it, so nothing that was found is left uncovered, and what is
+ * found at a place depends on its own surroundings alone.
  */
 const resolve = (found: Array<Found>): ReadonlyArray<Detection> => {
   found.sort((a, b) => a.start - b.start || b.end - a.end)

@@ -45,8 +45,8 @@ export const types: ReadonlyArray<string> = [...new Set(ready.map(({ type }) => 
 export const optional: ReadonlyArray<string> = NationalEntities.types
 
 /**
- * Personal data and secrets, those of the given types only (of `types` and `optional`; default: all `types`). The numbering plans of
- * telephones are loaded only when wanted.
+ * Personal data and secrets, those of the given types only (of `types` and `optional`; default: all `types`). The
+ * numbering plans of telephones are loaded only when wanted.
  *
  * @since 0.1.0
  * @category constructors

@@ -15,7 +15,10 @@ export interface Candidate {
   readonly end: number
   /** From 0 to 1, without a look at the words around it. */
   readonly confidence: number
-  /** Instead of `confidence` when one of the words of `context` stands near; default: `confidence` and half of what it lacks. */
+  /**
+   * Instead of `confidence` when one of the words of `context` stands near; default: `confidence` and half of what it
+   * lacks.
+   */
   readonly inContext?: number | undefined
   /** Instead of `confidence` when one of the words of `against` stands nearer; default: at most 0.3. */
   readonly outOfContext?: number | undefined
@@ -24,8 +27,8 @@ export interface Candidate {
 }
 
 /**
- * What a text must have for `find` to be asked: `digits` that follow each other with nothing but separators between them, or one of
- * these strings, as they are written. It saves time and decides nothing.
+ * What a text must have for `find` to be asked: `digits` that follow each other with nothing but separators between
+ * them, or one of these strings, as they are written. It saves time and decides nothing.
  *
  * @since 0.1.0
  * @category models
@@ -46,16 +49,16 @@ export interface PiiEntity {
   /** No finding is longer. */
   readonly maxLength: number
   /**
-   * For findings of open length: so many characters from their beginning decide that there is one, and what comes after only how far it
-   * goes. Longer ones than `maxLength` are cut there. Default: `maxLength`, and longer ones are none.
+   * For findings of open length: so many characters from their beginning decide that there is one, and what comes after
+   * only how far it goes. Longer ones than `maxLength` are cut there. Default: `maxLength`, and longer ones are none.
    */
   readonly decidedBy?: number | undefined
   /** How many characters before and after a finding `find` looks at. */
   readonly around: number
   readonly needs?: Needs | undefined
   /**
-   * Whole words that make it likelier up to `contextBefore` characters before and `contextAfter` behind; `tele*` stands for all words
-   * that begin so, `*nummer` for all that end so.
+   * Whole words that make it likelier up to `contextBefore` characters before and `contextAfter` behind; `tele*` stands
+   * for all words that begin so, `*nummer` for all that end so.
    */
   readonly context?: ReadonlyArray<string> | undefined
   /** Words before it that speak against it. The nearer word counts. */
@@ -66,13 +69,14 @@ export interface PiiEntity {
   /** A word of `against` must end at most so far before a finding; default `contextBefore`. */
   readonly againstBefore?: number | undefined
   /**
-   * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a candidate depends only on
-   * its own characters and `around` of them on both sides, never on other candidates: these may overlap. Time linear in the text.
+   * Every place of a folded text (ASCII digits, plain spaces and hyphens) that may be one. Whether a place is a
+   * candidate depends only on its own characters and `around` of them on both sides, never on other candidates: these
+   * may overlap. Time linear in the text.
    */
   readonly find: Find
   /**
-   * What `find` is made of, where its candidates differ in confidence: what is not certain enough by itself is looked for only beside words
-   * of `context`. It saves time and decides nothing. Default: `find`, everywhere.
+   * What `find` is made of, where its candidates differ in confidence: what is not certain enough by itself is looked
+   * for only beside words of `context`. It saves time and decides nothing. Default: `find`, everywhere.
    */
   readonly finders?: ReadonlyArray<Finder> | undefined
 }
@@ -84,7 +88,8 @@ export interface PiiEntity {
 export type Find = (text: string) => ReadonlyArray<Candidate>
 
 /**
- * Some of the candidates of a recogniser: none has a higher confidence than these, without a word beside it and with one.
+ * Some of the candidates of a recogniser: none has a higher confidence than these, without a word beside it and with
+ * one.
  *
  * @since 0.1.0
  * @category models
@@ -102,9 +107,9 @@ export interface Finder {
  */
 export interface Pattern {
   /**
-   * Tried at every place of the text. It begins with what must not stand before a finding and ends with what must not stand behind it, as
-   * lookarounds no longer than `around`; every repetition is bounded. With a group named `value`, the finding is that group, which must
-   * end the match.
+   * Tried at every place of the text. It begins with what must not stand before a finding and ends with what must not
+   * stand behind it, as lookarounds no longer than `around`; every repetition is bounded. With a group named `value`,
+   * the finding is that group, which must end the match.
    */
   readonly pattern: RegExp
   readonly confidence: number

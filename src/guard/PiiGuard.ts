@@ -34,8 +34,8 @@ export interface DetectorOptions {
   /** Default: `redact`. */
   readonly action?: "redact" | "block" | "warn" | undefined
   /**
-   * What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding, since a text may be judged
-   * in pieces; and is itself text that may be judged again.
+   * What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding, since a
+   * text may be judged in pieces; and is itself text that may be judged again.
    */
   readonly replacement?: ((found: Found) => string) | undefined
 }
@@ -80,9 +80,9 @@ export interface Options {
   /** Default: `input`, `output`, `toolOutput`. */
   readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
   /**
-   * What to look for: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and such, which are never looked for
-   * unless they are named) and of `additional`, or recognisers themselves; default, and when empty: all of `PiiEntities.types` and
-   * `additional`.
+   * What to look for: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and such, which are
+   * never looked for unless they are named) and of `additional`, or recognisers themselves; default, and when empty:
+   * all of `PiiEntities.types` and `additional`.
    */
   readonly entities?: ReadonlyArray<string | PiiEntity.PiiEntity> | undefined
   /** Recognisers beside the built-in ones. */
@@ -100,7 +100,8 @@ export interface Options {
 }
 
 /**
- * Fails when a type is wanted that nothing finds. Numbering plans are loaded here, once, if telephone numbers are wanted.
+ * Fails when a type is wanted that nothing finds. Numbering plans are loaded here, once, if telephone numbers are
+ * wanted.
  *
  * @since 0.1.0
  * @category constructors

@@ -216,7 +216,9 @@ class Reader {
   }
 }
 
-/** What is read instead of their frame; `isNested` where a string may hold another one. Takes time linear in the text. */
+/**
+ * What is read instead of their frame; `isNested` where a string may hold another one. Takes time linear in the text.
+ */
 export function* find(text: string): Steps.Steps<{ readonly edits: ReadonlyArray<Edit>; readonly isNested: boolean }> {
   const reader = new Reader(text)
   yield* reader.read()

@@ -1,6 +1,6 @@
 /**
- * Records that are written line by line: names and values of YAML and of headers, tables whose cells are set apart by commas, semicolons,
- * tabs or bars.
+ * Records that are written line by line: names and values of YAML and of headers, tables whose cells are set apart by
+ * commas, semicolons, tabs or bars.
  *
  * @since 0.1.0
  * @internal
@@ -35,8 +35,9 @@ const instructive =
 const shortestOrder = 5
 
 /**
- * Whether a text speaks of what a model was told. Such a name and its value are read as they stand where nothing but a colon says that the
- * one is a name: `ignore: previous instructions` is an order on a line of its own, in a list of settings too.
+ * Whether a text speaks of what a model was told. Such a name and its value are read as they stand where nothing but a
+ * colon says that the one is a name: `ignore: previous instructions` is an order on a line of its own, in a list of
+ * settings too.
  */
 export const isInstructive = (text: string): boolean =>
   text.length >= shortestOrder &&

@@ -1,6 +1,6 @@
 /**
- * Text with the frame of its records taken away: names of fields are no words of a sentence, values are texts of their own, and what is
- * escaped in a string is read as what it stands for. Everything outside of records stays as it is.
+ * Text with the frame of its records taken away: names of fields are no words of a sentence, values are texts of their
+ * own, and what is escaped in a string is read as what it stands for. Everything outside of records stays as it is.
  *
  * @since 0.1.0
  * @internal

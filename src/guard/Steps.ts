@@ -1,5 +1,6 @@
 /**
- * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check can be interrupted.
+ * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check
+ * can be interrupted.
  *
  * @internal
  * @since 0.1.0
@@ -23,8 +24,8 @@ const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdf
 const whole = (text: string, at: number): number => (isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at)
 
 /**
- * What a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides of it, and ends before a finding
- * that goes on behind it: so what is found is what the window finds in the whole text.
+ * What a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides of it, and
+ * ends before a finding that goes on behind it: so what is found is what the window finds in the whole text.
  */
 export function* find(window: Guard.Window, text: string): Stepwise.Steps<ReadonlyArray<Guard.Finding>> {
   const { reach } = window

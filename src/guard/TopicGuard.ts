@@ -129,9 +129,10 @@ const matchAt = (
 }
 
 /**
- * A topic is found as whole words, whatever their case, width or composition, with spaces, hyphens or apostrophes between the words of a
- * phrase. Words end where letters and digits do. Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese set no spaces between words, or
- * endings right behind them: there a topic is found wherever its letters stand. Symbols in a topic (`C++`, an emoji) are taken as they are.
+ * A topic is found as whole words, whatever their case, width or composition, with spaces, hyphens or apostrophes
+ * between the words of a phrase. Words end where letters and digits do. Chinese, Japanese, Korean, Thai, Lao, Khmer and
+ * Burmese set no spaces between words, or endings right behind them: there a topic is found wherever its letters stand.
+ * Symbols in a topic (`C++`, an emoji) are taken as they are.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,7 @@
 /**
- * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
- * Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte for byte.
+ * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
+ * sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte
+ * for byte.
  *
  * @since 0.1.0
  */
@@ -9,8 +10,10 @@ import * as Guard from "./Guard.js"
 /**
  * What is looked for, and the labels of what is found.
  *
- * - `zero_width`: zero-width spaces and joiners, soft hyphens, fillers and other characters without a shape, where no script needs them
- * - `bidi_control`: overrides of the writing direction anywhere, other marks of direction far from any text that runs from right to left
+ * - `zero_width`: zero-width spaces and joiners, soft hyphens, fillers and other characters without a shape, where no
+ *   script needs them
+ * - `bidi_control`: overrides of the writing direction anywhere, other marks of direction far from any text that runs
+ *   from right to left
  * - `hidden_text`: letters of the tag block (U+E0000), which models read and people do not
  * - `tag_characters`: the rest of that block
  * - `variation_selectors`: more than one for a character, or behind one that has no variants
@@ -63,7 +66,10 @@ export interface Options {
   readonly actions?: { readonly [K in Kind]?: Action | undefined } | undefined
   /** Kinds that are not looked for. Default none. */
   readonly allow?: ReadonlyArray<Kind> | undefined
-  /** How many combining marks one letter may carry. Default 4; marks that belong to one script alone (Tibetan, Hebrew): twice that. */
+  /**
+   * How many combining marks one letter may carry. Default 4; marks that belong to one script alone (Tibetan, Hebrew):
+   * twice that.
+   */
   readonly maxMarks?: number | undefined
 }
 
@@ -257,7 +263,8 @@ const reasons: { readonly [K in Kind]: string } = {
 }
 
 /**
- * How such characters are looked for; each decision needs no more than the surroundings, so a text can be judged while it is written.
+ * How such characters are looked for; each decision needs no more than the surroundings, so a text can be judged while
+ * it is written.
  *
  * @since 0.1.0
  * @category constructors

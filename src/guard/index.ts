@@ -55,22 +55,24 @@ export * as GuardPipeline from "./GuardPipeline.js"
 export * as GuardPresets from "./GuardPresets.js"
 
 /**
- * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing leaves the process.
+ * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
+ * leaves the process.
  *
  * @since 0.1.0
  */
 export * as InjectionDetector from "./InjectionDetector.js"
 
 /**
- * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a model.
+ * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
+ * model.
  *
  * @since 0.1.0
  */
 export * as InjectionGuard from "./InjectionGuard.js"
 
 /**
- * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves anything alone; what
- * they say together is summed up by the detector.
+ * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
+ * anything alone; what they say together is summed up by the detector.
  *
  * @since 0.1.0
  */
@@ -98,8 +100,8 @@ export * as JudgeGuard from "./JudgeGuard.js"
 export * as LengthGuard from "./LengthGuard.js"
 
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by themselves: addresses of the
- * web and dates.
+ * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
+ * themselves: addresses of the web and dates.
  *
  * @since 0.1.0
  */
@@ -120,15 +122,16 @@ export * as PaymentEntities from "./PaymentEntities.js"
 export * as PersonalEntities from "./PersonalEntities.js"
 
 /**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at home.
+ * Telephone numbers: international ones of every country, and those written as people of some countries write them at
+ * home.
  *
  * @since 0.1.0
  */
 export * as PhoneEntity from "./PhoneEntity.js"
 
 /**
- * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places that do not
- * overlap.
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * that do not overlap.
  *
  * @since 0.1.0
  */
@@ -170,8 +173,9 @@ export * as SecretGuard from "./SecretGuard.js"
 export * as TopicGuard from "./TopicGuard.js"
 
 /**
- * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji sequences, Persian and
- * Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte for byte.
+ * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
+ * sequences, Persian and Indic joiners, marks of Arabic and Hebrew, word breaks of Thai, flags) is left as it is, byte
+ * for byte.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and binds it to what the
- * application does for the request.
+ * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and
+ * binds it to what the application does for the request.
  *
  * @since 0.1.0
  */
@@ -33,13 +33,19 @@ import * as SessionToken from "./SessionToken.js"
  */
 export interface Options<out R = never> {
   /**
-   * Who the user of the request is, by whatever the application knows users by. Without it: the `sub` of the token, if there is one. A
-   * session of a user is found only for that user, whatever id a request names.
+   * Who the user of the request is, by whatever the application knows users by. Without it: the `sub` of the token, if
+   * there is one. A session of a user is found only for that user, whatever id a request names.
    */
   readonly user?: Effect.Effect<Option.Option<UserId>, never, R> | undefined
-  /** Verifies the token of the header `Authorization: Bearer`, which may name user and session. Unless set it is not looked at. */
+  /**
+   * Verifies the token of the header `Authorization: Bearer`, which may name user and session. Unless set it is not
+   * looked at.
+   */
   readonly token?: SessionToken.Verifier | undefined
-  /** Whether a request without a good token is refused with 401. Default true; false: a token that does not hold counts as none. */
+  /**
+   * Whether a request without a good token is refused with 401. Default true; false: a token that does not hold counts
+   * as none.
+   */
   readonly tokenRequired?: boolean | undefined
   /** The header that may name the session; `X-Session-ID` unless set, `null`: none. */
   readonly headerName?: string | null | undefined
@@ -51,7 +57,9 @@ export interface Options<out R = never> {
   readonly ttl?: Duration.DurationInput | undefined
   /** Whether the cookie is for TLS only. Default `auto`: where the request came by TLS. */
   readonly secure?: boolean | "auto" | undefined
-  /** Believes `X-Forwarded-Proto` on whether the request came by TLS. Only behind a proxy that sets it. Default false. */
+  /**
+   * Believes `X-Forwarded-Proto` on whether the request came by TLS. Only behind a proxy that sets it. Default false.
+   */
   readonly trustProxy?: boolean | undefined
   /** Of the cookie; `lax` unless set. */
   readonly sameSite?: "lax" | "strict" | "none" | undefined
@@ -60,9 +68,9 @@ export interface Options<out R = never> {
   /** Of the cookie; the host alone unless set. */
   readonly domain?: string | undefined
   /**
-   * What becomes of a name for which there is no session of the user: somebody else's, an ended one, none at all. `create`: it is passed
-   * over, so that the request gets a new one if nothing else names one. `reject`: 404, but for cookies, which nobody chooses. Default
-   * `create`.
+   * What becomes of a name for which there is no session of the user: somebody else's, an ended one, none at all.
+   * `create`: it is passed over, so that the request gets a new one if nothing else names one. `reject`: 404, but for
+   * cookies, which nobody chooses. Default `create`.
    */
   readonly onForeign?: "create" | "reject" | undefined
   /** Of new sessions. */
@@ -168,24 +176,25 @@ interface Found {
 }
 
 /**
- * The session a request belongs to is the first that header, query, cookie or token name, in this order, and that there is for its user; if
- * there is none, a new one begins. It is bound with `SessionContext.bind` to what the application does. A suspended session is found as
- * well, and stays suspended.
+ * The session a request belongs to is the first that header, query, cookie or token name, in this order, and that there
+ * is for its user; if there is none, a new one begins. It is bound with `SessionContext.bind` to what the application
+ * does. A suspended session is found as well, and stays suspended.
  *
- * What an id alone is good for: nothing, where a session belongs to a user. A session of nobody is found by its cookie, which scripts cannot
- * read, or by a token, never by header or query; new ids cannot be guessed. No session is ever begun under an id that a client names. When
- * somebody signs in, what was said before stays with nobody: an application that wants it adopted does so itself.
+ * What an id alone is good for: nothing, where a session belongs to a user. A session of nobody is found by its cookie,
+ * which scripts cannot read, or by a token, never by header or query; new ids cannot be guessed. No session is ever
+ * begun under an id that a client names. When somebody signs in, what was said before stays with nobody: an application
+ * that wants it adopted does so itself.
  *
- * The cookie is set with every new session, and again whenever it named the session; not when header, query or token did. A response that
- * sets it is not for caches (`Cache-Control: no-store`, unless the application says something else), and an application that sets a cookie
- * of that name itself, to end the session, has its way.
+ * The cookie is set with every new session, and again whenever it named the session; not when header, query or token
+ * did. A response that sets it is not for caches (`Cache-Control: no-store`, unless the application says something
+ * else), and an application that sets a cookie of that name itself, to end the session, has its way.
  *
- * Refusals are JSON, `{ "error": { "code", "message" } }`: 401 without a good token where one is required, 404 with `onForeign: "reject"`,
- * 429 when the user has too many sessions, 503 when sessions or keys cannot be had.
+ * Refusals are JSON, `{ "error": { "code", "message" } }`: 401 without a good token where one is required, 404 with
+ * `onForeign: "reject"`, 429 when the user has too many sessions, 503 when sessions or keys cannot be had.
  *
- * The id of a session of nobody is its key. Spans of the server do not show it, but spans and events of sessions do, and the platform's
- * request logger writes whole URLs: set `queryName` to `null`, or do not log them. Where neighbouring domains are not trusted, name the
- * cookie `__Host-…`: browsers let nobody else set such a one.
+ * The id of a session of nobody is its key. Spans of the server do not show it, but spans and events of sessions do,
+ * and the platform's request logger writes whole URLs: set `queryName` to `null`, or do not log them. Where
+ * neighbouring domains are not trusted, name the cookie `__Host-…`: browsers let nobody else set such a one.
  *
  * Throws `SessionConfigurationError` for names, path, domain or time to live that no header or cookie can have.
  *
@@ -312,8 +321,9 @@ export const make = <R = never>(options: Options<R> = {}): Middleware<R> => {
 }
 
 /**
- * The middleware with the header, the cookie and the time to live that sessions are configured with, as `Sessions.Sessions` has them; what is
- * given besides wins. The cookie of sessions that never expire is kept for 400 days, as long as browsers do.
+ * The middleware with the header, the cookie and the time to live that sessions are configured with, as
+ * `Sessions.Sessions` has them; what is given besides wins. The cookie of sessions that never expire is kept for 400
+ * days, as long as browsers do.
  *
  * @since 0.1.0
  * @category constructors

@@ -23,7 +23,8 @@ export interface Names {
 }
 
 /**
- * The session that a request names, and where. None: what stands there can be no id, or is said twice in different ways.
+ * The session that a request names, and where. None: what stands there can be no id, or is said twice in different
+ * ways.
  *
  * @category models
  */
@@ -133,7 +134,8 @@ const withoutQuery = (text: string, name: string): string => {
 }
 
 /**
- * Hides the session in what the spans of the server have taken down of the request: its id may be all that is needed to use it.
+ * Hides the session in what the spans of the server have taken down of the request: its id may be all that is needed to
+ * use it.
  *
  * @category combinators
  */

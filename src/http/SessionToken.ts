@@ -1,6 +1,6 @@
 /**
- * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the optional package
- * `jose`, which is loaded when a verifier is made.
+ * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the
+ * optional package `jose`, which is loaded when a verifier is made.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,8 @@ import * as OptionalPackage from "../provider/OptionalPackage.js"
 import { SessionConfigurationError } from "../session/SessionError.js"
 
 /**
- * There is no token, it does not hold, it holds no longer, or the keys to verify it could not be fetched. What the token says is not told.
+ * There is no token, it does not hold, it holds no longer, or the keys to verify it could not be fetched. What the
+ * token says is not told.
  *
  * @since 0.1.0
  * @category errors
@@ -103,8 +104,8 @@ type Keys =
     }
   | {
       /**
-       * Where the keys are fetched from when they are needed, `https` unless on this machine. They are kept for 10 minutes, and fetched anew
-       * for a key that is not among them, at most every 30 seconds.
+       * Where the keys are fetched from when they are needed, `https` unless on this machine. They are kept for 10
+       * minutes, and fetched anew for a key that is not among them, at most every 30 seconds.
        */
       readonly jwksUrl: string
       readonly algorithms: readonly [PublicKeyAlgorithm, ...ReadonlyArray<PublicKeyAlgorithm>]
@@ -260,8 +261,8 @@ const isUserId = Schema.is(UserId)
 const isSessionId = Schema.is(SessionId)
 
 /**
- * A verifier. A token must have a good signature by one of the algorithms, an end that is not over, and a beginning, if it names one, that
- * is; issuer and audience as set; and for `sub` and session, if it names them, what can be an id.
+ * A verifier. A token must have a good signature by one of the algorithms, an end that is not over, and a beginning, if
+ * it names one, that is; issuer and audience as set; and for `sub` and session, if it names them, what can be an id.
  *
  * Fails when the keys do not fit the algorithms, or without the package `jose`.
  *

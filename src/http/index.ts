@@ -1,14 +1,14 @@
 /**
- * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and binds it to what the
- * application does for the request.
+ * Sessions of requests, for `@effect/platform` servers: finds the session a request belongs to, or begins one, and
+ * binds it to what the application does for the request.
  *
  * @since 0.1.0
  */
 export * as SessionMiddleware from "./SessionMiddleware.js"
 
 /**
- * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the optional package
- * `jose`, which is loaded when a verifier is made.
+ * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the
+ * optional package `jose`, which is loaded when a verifier is made.
  *
  * @since 0.1.0
  */

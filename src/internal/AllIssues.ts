@@ -1,6 +1,6 @@
 /**
- * Schemas that name all issues of what does not fit, at the price of those that stop at the first: with parse options each call costs 2 µs more,
- * so only what failed is looked at a second time.
+ * Schemas that name all issues of what does not fit, at the price of those that stop at the first: with parse options
+ * each call costs 2 µs more, so only what failed is looked at a second time.
  */
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"

@@ -1,8 +1,9 @@
 /**
  * Values that are there unless others are given, for one loaded copy of the library alone.
  *
- * Effect keeps the default of a reference in the process, by its key: a second copy of the library (its CommonJS build beside its ES modules,
- * another version in a dependency) would be given objects of the first, whose shape it may not know and whose identity means nothing to it.
+ * Effect keeps the default of a reference in the process, by its key: a second copy of the library (its CommonJS build
+ * beside its ES modules, another version in a dependency) would be given objects of the first, whose shape it may not
+ * know and whose identity means nothing to it.
  */
 import * as Context from "effect/Context"
 import { globalValue } from "effect/GlobalValue"

@@ -1,5 +1,6 @@
 /**
- * A bounded queue: written in plain steps, read by effects. What happens to a value that comes when it is full is its strategy.
+ * A bounded queue: written in plain steps, read by effects. What happens to a value that comes when it is full is its
+ * strategy.
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
@@ -7,7 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 
 /**
- * `backpressure` refuses the value, and the writer may wait for room; `dropping` loses it, `sliding` loses the oldest one instead.
+ * `backpressure` refuses the value, and the writer may wait for room; `dropping` loses it, `sliding` loses the oldest
+ * one instead.
  */
 export type Strategy = "backpressure" | "dropping" | "sliding"
 

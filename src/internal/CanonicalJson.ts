@@ -1,5 +1,6 @@
 /**
- * One text for equal plain data, whatever the order of its keys: what keys of caches and hashes of requests are made of.
+ * One text for equal plain data, whatever the order of its keys: what keys of caches and hashes of requests are made
+ * of.
  *
  * @since 0.1.0
  */
@@ -48,8 +49,8 @@ const write = (value: unknown, out: Array<string>): boolean => {
 }
 
 /**
- * JSON with sorted keys; absent and `undefined` fields are the same, text is taken as it is. Bytes and big integers have forms that no
- * JSON has. Throws a `RangeError` on data that is cyclic or too deep for the stack.
+ * JSON with sorted keys; absent and `undefined` fields are the same, text is taken as it is. Bytes and big integers
+ * have forms that no JSON has. Throws a `RangeError` on data that is cyclic or too deep for the stack.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * What a handler requires, kept from where it was registered for whenever it is called. The capability to act for the system is no part of it,
- * neither of what is captured nor of what a handler is given.
+ * What a handler requires, kept from where it was registered for whenever it is called. The capability to act for the
+ * system is no part of it, neither of what is captured nor of what a handler is given.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,6 @@
 /**
- * One watchdog for model calls and tool calls: a limit on the whole call, on the time to the first part and on the gap between parts,
- * with a single timer on Effect's `Clock`.
+ * One watchdog for model calls and tool calls: a limit on the whole call, on the time to the first part and on the gap
+ * between parts, with a single timer on Effect's `Clock`.
  *
  * @since 0.1.0
  */
@@ -130,11 +130,12 @@ const startTimer = (
 
 /**
  * Runs the effect under the limits. When one passes, the effect is interrupted, its finalizers are awaited, and
- * the result is `onTimeout`'s error, whatever the effect still made of it. Otherwise success, failure, defect and interruption pass
- * through as they are, and so do changes of fiber refs. Interrupting the caller interrupts the effect and waits for it.
+ * the result is `onTimeout`'s error, whatever the effect still made of it. Otherwise success, failure, defect and
+ * interruption pass through as they are, and so do changes of fiber refs. Interrupting the caller interrupts the effect
+ * and waits for it.
  *
- * The limits hold even where the caller is uninterruptible (in a finalizer, say): the effect then sees no other interruption than that
- * of its deadline. Only a region the effect itself makes uninterruptible is waited for.
+ * The limits hold even where the caller is uninterruptible (in a finalizer, say): the effect then sees no other
+ * interruption than that of its deadline. Only a region the effect itself makes uninterruptible is waited for.
  *
  * Without any limit the effect runs inline.
  *
@@ -208,8 +209,8 @@ type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, 
 const now: Promise<void> = Promise.resolve()
 
 /**
- * Calls under one limit run out of time in the order they began: a single timer, for the oldest of them, watches them all. It is set at the
- * end of what runs now, so that a call that ends before costs no timer.
+ * Calls under one limit run out of time in the order they began: a single timer, for the oldest of them, watches them
+ * all. It is set at the end of what runs now, so that a call that ends before costs no timer.
  */
 class Queue {
   private first: Inline<unknown> | undefined
@@ -296,9 +297,10 @@ const queueOf = (clock: Clock.Clock, scheduler: Clock.ClockScheduler, limit: num
 }
 
 /**
- * A deadline in the caller's own fiber, which is a third of the price: the timer interrupts the fiber under a name of its own, and that
- * interruption is taken back at the edge of the mask, before anything else can see it. Nothing can come late: the fiber takes in what was
- * sent to it before every operation, the one that takes back included, and by then nothing waits for the call any more.
+ * A deadline in the caller's own fiber, which is a third of the price: the timer interrupts the fiber under a name of
+ * its own, and that interruption is taken back at the edge of the mask, before anything else can see it. Nothing can
+ * come late: the fiber takes in what was sent to it before every operation, the one that takes back included, and by
+ * then nothing waits for the call any more.
  */
 class Inline<out E2> {
   private by: FiberId.FiberId | undefined
@@ -383,8 +385,8 @@ export interface Armed<E> {
 }
 
 /**
- * The deadline alone, for a caller that has masked interruption around the effect and stands in one step with it. `undefined` where it
- * cannot stand in the caller's own fiber: then `run` has to be used.
+ * The deadline alone, for a caller that has masked interruption around the effect and stands in one step with it.
+ * `undefined` where it cannot stand in the caller's own fiber: then `run` has to be used.
  *
  * @since 0.1.0
  * @category combinators

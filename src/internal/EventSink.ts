@@ -1,6 +1,7 @@
 /**
- * A bounded queue between a producer and one Stream consumer. The consumer is woken once per turn of the event loop, so that what
- * arrives together is read together: a wake per microtask would cut every chunk down to one element (7 µs instead of 0.3).
+ * A bounded queue between a producer and one Stream consumer. The consumer is woken once per turn of the event loop, so
+ * that what arrives together is read together: a wake per microtask would cut every chunk down to one element (7 µs
+ * instead of 0.3).
  */
 import * as Channel from "effect/Channel"
 import * as Chunk from "effect/Chunk"
@@ -23,8 +24,8 @@ export interface EventSink<in A, in out E> {
   /** What a producer waits for while `capacity` values are unread. */
   readonly settle: () => Effect.Effect<void> | undefined
   /**
-   * Ends the effect with the error of a late reader, once a producer has waited for room longer than the reader may take. From then on
-   * nobody waits for the reader.
+   * Ends the effect with the error of a late reader, once a producer has waited for room longer than the reader may
+   * take. From then on nobody waits for the reader.
    */
   readonly attended: <B, E2, R>(effect: Effect.Effect<B, E2, R>) => Effect.Effect<B, E | E2, R>
   /** Ends the stream after what was pushed; the first call counts. */
@@ -142,8 +143,9 @@ interface Options<out E> {
 }
 
 /**
- * What a producer pushes, as a Stream. The producer runs in a fiber of its own from the first pull on, and ends the stream as it ends;
- * stopping the stream interrupts it and waits for it. A plain chain of channels: each stream inside of another costs as much again a chunk.
+ * What a producer pushes, as a Stream. The producer runs in a fiber of its own from the first pull on, and ends the
+ * stream as it ends; stopping the stream interrupts it and waits for it. A plain chain of channels: each stream inside
+ * of another costs as much again a chunk.
  */
 export const stream = <A, E, R>(
   options: Options<E>,

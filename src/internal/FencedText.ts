@@ -7,8 +7,8 @@
 const fence = /^[ \t]{0,8}(`{3}|~{3})/
 
 /**
- * The text with a space for each character of a closed fenced block, so that places in it stay the same. A text that is fenced as a whole
- * is no quote. Linear in the text.
+ * The text with a space for each character of a closed fenced block, so that places in it stay the same. A text that is
+ * fenced as a whole is no quote. Linear in the text.
  *
  * @since 0.1.0
  * @category conversions

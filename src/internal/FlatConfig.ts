@@ -10,7 +10,10 @@ export interface Issue {
   readonly message: string
 }
 
-/** A field that is `undefined` keeps its default; one that is none of the schema is an issue. The schema is compiled once. */
+/**
+ * A field that is `undefined` keeps its default; one that is none of the schema is an issue. The schema is compiled
+ * once.
+ */
 export const checking = <A extends object>(
   schema: Schema.Schema<A>,
   defaults: A

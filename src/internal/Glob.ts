@@ -1,13 +1,14 @@
 /**
- * Patterns of names, as policies and lists of models are written with: `*` stands for any text, also none, `?` for one UTF-16 code unit,
- * everything else for itself.
+ * Patterns of names, as policies and lists of models are written with: `*` stands for any text, also none, `?` for one
+ * UTF-16 code unit, everything else for itself.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * No longer pattern matches anything: with it, matching takes time in the length of the text alone, whatever stands in either.
+ * No longer pattern matches anything: with it, matching takes time in the length of the text alone, whatever stands in
+ * either.
  *
  * @since 0.1.0
  * @category constants
@@ -32,7 +33,10 @@ export interface Options {
 const STAR = 42
 const QUESTION = 63
 
-/** A star that fails is given one more unit, and no star before it is asked again: no more than text times pattern steps. */
+/**
+ * A star that fails is given one more unit, and no star before it is asked again: no more than text times pattern
+ * steps.
+ */
 const matches = (pattern: string, text: string): boolean => {
   let p = 0
   let t = 0

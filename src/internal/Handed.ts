@@ -1,5 +1,6 @@
 /**
- * Whether a streamed answer has begun to be shown: from then on a call may not be made again, or its text would come twice.
+ * Whether a streamed answer has begun to be shown: from then on a call may not be made again, or its text would come
+ * twice.
  */
 import type * as Effect from "effect/Effect"
 

@@ -1,6 +1,6 @@
 /**
- * The least item first; any item can be moved or taken out, each in the logarithm of their number. Items keep their place in the heap
- * themselves, in the field `place` names: -1 while they are in none.
+ * The least item first; any item can be moved or taken out, each in the logarithm of their number. Items keep their
+ * place in the heap themselves, in the field `place` names: -1 while they are in none.
  */
 export class IndexedHeap<Key extends string, A extends { [K in Key]: number }> {
   private readonly items: Array<A> = []

@@ -1,6 +1,6 @@
 /**
- * JSON as models write it: parsed when it is JSON, repaired when it nearly is, bounded in size and work, and free of the keys that
- * poison prototypes.
+ * JSON as models write it: parsed when it is JSON, repaired when it nearly is, bounded in size and work, and free of
+ * the keys that poison prototypes.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,8 @@ import * as Either from "effect/Either"
 import { jsonrepair } from "jsonrepair"
 
 /**
- * Why a text has no value. `message` is made for the model: it names the fault and quotes nothing of the text but single characters.
+ * Why a text has no value. `message` is made for the model: it names the fault and quotes nothing of the text but
+ * single characters.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +47,8 @@ const failure = (reason: Failure["reason"], message: string): Either.Either<neve
 
 const tooDeep = failure("too-deep", `The JSON is nested deeper than ${maxDepth} levels.`)
 
-// `constructor` alone is an ordinary key; only with a `prototype` inside can a careless deep merge reach Object.prototype.
+// `constructor` alone is an ordinary key; only with a `prototype` inside can a careless deep merge reach
+// Object.prototype.
 const isPoison = (key: string, value: unknown): boolean =>
   key === "__proto__" ||
   (key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype"))
@@ -92,8 +94,8 @@ export const decode = (text: string): Either.Either<unknown, Failure> => {
 class OverBudget extends Error {}
 
 /**
- * Text that counts how often it is read. The repairer starts a string over at every doubtful quote, which takes seconds for a few
- * thousand hostile characters, and it cannot be interrupted: so reading itself ends the work.
+ * Text that counts how often it is read. The repairer starts a string over at every doubtful quote, which takes seconds
+ * for a few thousand hostile characters, and it cannot be interrupted: so reading itself ends the work.
  */
 class Metered extends String {
   #left: number
@@ -115,8 +117,9 @@ const readsPerChar = 4
 const readsAtLeast = 20_000
 
 /**
- * The value of a text: strict JSON first, else the repaired text (missing quotes, commas and brackets, single quotes, comments,
- * Python words, code fences, truncation). Takes time linear in the text up to `maxChars`, and refuses to repair beyond.
+ * The value of a text: strict JSON first, else the repaired text (missing quotes, commas and brackets, single quotes,
+ * comments, Python words, code fences, truncation). Takes time linear in the text up to `maxChars`, and refuses to
+ * repair beyond.
  *
  * @since 0.1.0
  * @category conversions

@@ -23,8 +23,8 @@ const letters = (name: string): string =>
     .replace(/[^\p{L}\p{N}]/gu, "")
 
 /**
- * The known name that a given one was probably meant to be: the same letters, one within the other, or close by edits (a third of its
- * length at most, or two). `undefined` when none is near. Looks at the first 64 characters.
+ * The known name that a given one was probably meant to be: the same letters, one within the other, or close by edits
+ * (a third of its length at most, or two). `undefined` when none is near. Looks at the first 64 characters.
  */
 export const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const given = letters(name)

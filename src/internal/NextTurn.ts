@@ -1,5 +1,6 @@
 /**
- * Lets the event loop do everything else that is due before it goes on. `Effect.yieldNow` lets other fibers run, and neither sockets nor timers.
+ * Lets the event loop do everything else that is due before it goes on. `Effect.yieldNow` lets other fibers run, and
+ * neither sockets nor timers.
  */
 import * as Effect from "effect/Effect"
 

@@ -1,8 +1,8 @@
 const CHUNK = 512
 
 /**
- * Items in order, in chunks of a bounded length: adding behind the last one is constant, anywhere else costs the logarithm and one short
- * move. No two items compare as 0.
+ * Items in order, in chunks of a bounded length: adding behind the last one is constant, anywhere else costs the
+ * logarithm and one short move. No two items compare as 0.
  */
 export class OrderedList<A> {
   private readonly chunks: Array<Array<A>> = []
@@ -55,7 +55,8 @@ export class OrderedList<A> {
   }
 
   /**
-   * From the first item on for which `reached` holds; it holds for all behind it too. Nothing may be added or removed meanwhile.
+   * From the first item on for which `reached` holds; it holds for all behind it too. Nothing may be added or removed
+   * meanwhile.
    */
   *ascending(reached: (item: A) => boolean = () => true): Generator<A, void> {
     let at = this.chunkOf(reached)

@@ -30,7 +30,10 @@ export const nameOf = (schema: Schema.Schema<any, any>, fallback: string): strin
   return identifier.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "output"
 }
 
-/** Providers want an object at the top: anything else travels as its only field. References hold from the top, wrapped or not. */
+/**
+ * Providers want an object at the top: anything else travels as its only field. References hold from the top, wrapped
+ * or not.
+ */
 const jsonSchemaOf = (schema: Schema.Schema<any, any, never>) => {
   const definitions: Record<string, JSONSchema.JsonSchema7> = {}
   const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })

@@ -1,9 +1,9 @@
 /**
  * Several effects at once, stopped together.
  *
- * `Effect.forEach` with `concurrency` waits for ever when its fiber is interrupted between being told to start and starting the work
- * (effect 3.22): the workers are then told that nothing is left to do, and nobody says that it is done. A run must end wherever it is
- * interrupted, so this one forks its own workers and waits for them.
+ * `Effect.forEach` with `concurrency` waits for ever when its fiber is interrupted between being told to start and
+ * starting the work (effect 3.22): the workers are then told that nothing is left to do, and nobody says that it is
+ * done. A run must end wherever it is interrupted, so this one forks its own workers and waits for them.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -11,9 +11,9 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 
 /**
- * Results in the order of the items; at most `concurrency` (at least 1) effects at a time, begun in that order. The first failure stops
- * the rest, and so does an interruption of the caller; either way every effect has ended when this one has. Changes of fiber refs by the
- * effects are kept on success.
+ * Results in the order of the items; at most `concurrency` (at least 1) effects at a time, begun in that order. The
+ * first failure stops the rest, and so does an interruption of the caller; either way every effect has ended when this
+ * one has. Changes of fiber refs by the effects are kept on success.
  */
 export const forEach = <A, B, E, R>(
   items: ReadonlyArray<A>,

@@ -1,6 +1,6 @@
 /**
- * Bounds the work of a regular expression from outside before it runs: the engine tries one path after the other, and a pattern of a few
- * characters may have more paths than any machine can try.
+ * Bounds the work of a regular expression from outside before it runs: the engine tries one path after the other, and a
+ * pattern of a few characters may have more paths than any machine can try.
  *
  * @since 0.1.0
  * @internal
@@ -48,7 +48,10 @@ class Reader {
     return match
   }
 
-  /** Alternatives up to a parenthesis or the end. From outside a search begins at each place of the text unless `^` says otherwise. */
+  /**
+   * Alternatives up to a parenthesis or the end. From outside a search begins at each place of the text unless `^` says
+   * otherwise.
+   */
   choice(isSearch: boolean): Cost {
     let paths = 0
     let size = 0
@@ -113,8 +116,8 @@ class Reader {
 }
 
 /**
- * Whether a pattern takes a short time with every text of up to `maxText` characters. Depends on the pattern alone; what cannot be
- * read, and a reference to a group, does not.
+ * Whether a pattern takes a short time with every text of up to `maxText` characters. Depends on the pattern alone;
+ * what cannot be read, and a reference to a group, does not.
  */
 export const isCheap = (pattern: string): boolean => {
   if (pattern.length > maxPattern) return false

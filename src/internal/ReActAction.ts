@@ -51,7 +51,8 @@ export const unwrapName = (name: string): string => {
 const loose = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, "")
 
 /**
- * The tool that is meant: of that very name, else the only one that differs in case, spaces, hyphens or underscores alone.
+ * The tool that is meant: of that very name, else the only one that differs in case, spaces, hyphens or underscores
+ * alone.
  *
  * @since 0.1.0
  * @category getters
@@ -132,7 +133,8 @@ const parenthesesName = /^[*`"']{0,3}([A-Za-z_][\w .:/-]{0,127}?)[*`"']{0,3}([ \
 const closing = /^\s{0,8}\)[*`"'.;\s]{0,8}(?=\n|$)/
 
 /**
- * `name({…})`, `name("text")` or `name (remark)` that begins at `from`. An object may span lines, anything else ends with its line.
+ * `name({…})`, `name("text")` or `name (remark)` that begins at `from`. An object may span lines, anything else ends
+ * with its line.
  *
  * @since 0.1.0
  * @category conversions

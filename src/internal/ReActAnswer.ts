@@ -1,6 +1,7 @@
 /**
- * Where the final answer of a ReAct completion ends: at a whole action, unless a closed fence quotes it. A line that begins like an
- * observation is text of the answer. Read line by line, so that an answer can be handed on while it is written.
+ * Where the final answer of a ReAct completion ends: at a whole action, unless a closed fence quotes it. A line that
+ * begins like an observation is text of the answer. Read line by line, so that an answer can be handed on while it is
+ * written.
  *
  * @since 0.1.0
  */
@@ -13,8 +14,8 @@ import * as ReActMarker from "./ReActMarker.js"
  */
 export interface ReActAnswer {
   /**
-   * Takes the next line behind the first: whole if it is an action, else at least as much of it as `ReActMarker.isDecided` wants. Gives
-   * back where the answer ends once that is sure.
+   * Takes the next line behind the first: whole if it is an action, else at least as much of it as
+   * `ReActMarker.isDecided` wants. Gives back where the answer ends once that is sure.
    */
   readonly push: (line: string, at: number) => number | undefined
   /** Whether later lines may still cut the answer at or before the last line. */

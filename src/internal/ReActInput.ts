@@ -104,8 +104,8 @@ const closesEmphasis = /^\*\*(?=\s|$)/
 export const bare = (raw: string): string => withoutForeignFence(raw.replace(closesEmphasis, "").trim())
 
 /**
- * The value of an input as written: decoded or repaired JSON, `{}` for none, else the text without enclosing quotes. Fenced code
- * stays as it is.
+ * The value of an input as written: decoded or repaired JSON, `{}` for none, else the text without enclosing quotes.
+ * Fenced code stays as it is.
  *
  * @since 0.1.0
  * @category conversions
@@ -146,8 +146,8 @@ const fencedBlockEnd = (text: string, from: number): number | undefined => {
 }
 
 /**
- * The input that begins at `from`. A JSON value and a closed fenced block are data as a whole, markers inside them included;
- * anything else ends at the next marker.
+ * The input that begins at `from`. A JSON value and a closed fenced block are data as a whole, markers inside them
+ * included; anything else ends at the next marker.
  *
  * @since 0.1.0
  * @category conversions

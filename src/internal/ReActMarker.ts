@@ -1,6 +1,6 @@
 /**
- * The markers of the ReAct text protocol: where they stand in a text, and the lines between them. Every function takes time linear in
- * the text it looks at.
+ * The markers of the ReAct text protocol: where they stand in a text, and the lines between them. Every function takes
+ * time linear in the text it looks at.
  *
  * @since 0.1.0
  */
@@ -122,7 +122,8 @@ const beginning = new RegExp(
 )
 
 /**
- * Whether more text can no longer change what `at` says of a line that is still being written, nor whether it is a fence.
+ * Whether more text can no longer change what `at` says of a line that is still being written, nor whether it is a
+ * fence.
  *
  * @since 0.1.0
  * @category getters

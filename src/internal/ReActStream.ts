@@ -1,6 +1,6 @@
 /**
- * A ReAct completion while it is written: what is sure to be thinking, and what is sure to belong to the final answer. Work per piece is
- * bounded by its length and `ReActMarker.window`, however long the completion is.
+ * A ReAct completion while it is written: what is sure to be thinking, and what is sure to belong to the final answer.
+ * Work per piece is bounded by its length and `ReActMarker.window`, however long the completion is.
  *
  * @since 0.1.0
  */
@@ -53,8 +53,8 @@ const makeTail = (emit: (text: string) => void) => {
 }
 
 /**
- * An answer is sure once its marker stands in the completion with no action, orphaned input, observation or `Answer:` before it; what
- * comes to an answer only at the end of the completion is for whoever reads the whole.
+ * An answer is sure once its marker stands in the completion with no action, orphaned input, observation or `Answer:`
+ * before it; what comes to an answer only at the end of the completion is for whoever reads the whole.
  *
  * @since 0.1.0
  * @category constructors

@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 
 /**
- * What has a share of it (0 to 1) more or less, in whole milliseconds: clocks know no others, and would be asked again and again for the
- * rest.
+ * What has a share of it (0 to 1) more or less, in whole milliseconds: clocks know no others, and would be asked again
+ * and again for the rest.
  */
 export const jittered = (millis: number, jitter: number): Effect.Effect<number> =>
   Effect.map(Random.next, (random) =>

@@ -1,6 +1,6 @@
 /**
- * An HTTP client for requests that carry credentials: no redirect takes them to another origin, no span holds them, and the trace stays
- * here.
+ * An HTTP client for requests that carry credentials: no redirect takes them to another origin, no span holds them, and
+ * the trace stays here.
  *
  * @since 0.1.0
  */
@@ -79,9 +79,10 @@ const follow = (
 }
 
 /**
- * Follows up to {@link maxRedirects} redirects within the origin, by the method of the request; any other redirect, and one whose target
- * the platform hides, is a `ResponseError` that names the origin and no more. Options for `fetch` are taken from the context of this
- * constructor and of each call; what only the layer of `FetchHttpClient` was given is not seen.
+ * Follows up to {@link maxRedirects} redirects within the origin, by the method of the request; any other redirect, and
+ * one whose target the platform hides, is a `ResponseError` that names the origin and no more. Options for `fetch` are
+ * taken from the context of this constructor and of each call; what only the layer of `FetchHttpClient` was given is
+ * not seen.
  *
  * @since 0.1.0
  * @category constructors

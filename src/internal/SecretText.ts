@@ -36,8 +36,9 @@ const variants = (secret: string): ReadonlyArray<string> =>
   Array.from(new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(wellFormed(secret))]))
 
 /**
- * Replaces the given secrets (also JSON-escaped and percent-encoded) and everything shaped like a key: prefixed tokens, bearer
- * values, key parameters and user names of URLs, tokens masked with asterisks. Secrets of less than 8 characters stay.
+ * Replaces the given secrets (also JSON-escaped and percent-encoded) and everything shaped like a key: prefixed tokens,
+ * bearer values, key parameters and user names of URLs, tokens masked with asterisks. Secrets of less than 8 characters
+ * stay.
  *
  * @since 0.1.0
  * @category combinators
@@ -57,7 +58,8 @@ const longest = (secrets: ReadonlyArray<Redacted.Redacted<string>>): number =>
   secrets.reduce((most, secret) => Math.max(most, 3 * Redacted.value(secret).length), 256)
 
 /**
- * One line of at most `maxLength` characters without control characters or credentials. Reads only the beginning of a huge text.
+ * One line of at most `maxLength` characters without control characters or credentials. Reads only the beginning of a
+ * huge text.
  *
  * @since 0.1.0
  * @category combinators

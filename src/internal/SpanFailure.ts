@@ -1,6 +1,6 @@
 /**
- * Failures as spans may keep them: what it was and what it says, without the data it carries and without what it quotes. Tracers print
- * whole failures, with every field and every cause below.
+ * Failures as spans may keep them: what it was and what it says, without the data it carries and without what it
+ * quotes. Tracers print whole failures, with every field and every cause below.
  */
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"

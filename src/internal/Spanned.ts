@@ -1,6 +1,6 @@
 /**
- * A span, the context that carries it and a look at the exit, in one: what `withSpan` and `onExit` do together, at a third of their price
- * on the path of every model and tool call.
+ * A span, the context that carries it and a look at the exit, in one: what `withSpan` and `onExit` do together, at a
+ * third of their price on the path of every model and tool call.
  */
 import * as Cause from "effect/Cause"
 import * as Chunk from "effect/Chunk"
@@ -80,7 +80,9 @@ const plainSpan = (
   return span
 }
 
-/** The class of fibers sets their refs at once; their public type only by an effect, which costs as much as the span. */
+/**
+ * The class of fibers sets their refs at once; their public type only by an effect, which costs as much as the span.
+ */
 interface Settable {
   readonly setFiberRef?: (ref: typeof FiberRef.currentContext, value: Context.Context<never>) => void
 }
@@ -141,8 +143,8 @@ const spanned = <A, E, R>(
 }
 
 /**
- * Runs the effect in a span (without a stack trace). `onExit` sees every exit, interruption included, before the span ends; it must not
- * throw. `provide` puts services into the context beside the span.
+ * Runs the effect in a span (without a stack trace). `onExit` sees every exit, interruption included, before the span
+ * ends; it must not throw. `provide` puts services into the context beside the span.
  */
 export const run = <A, E, R>(
   name: string,
@@ -177,7 +179,8 @@ export interface Call<A, E, B, E2, R> {
 }
 
 /**
- * A call in its span and under its deadline, in one uninterruptible region instead of three: what a step of a run is made of.
+ * A call in its span and under its deadline, in one uninterruptible region instead of three: what a step of a run is
+ * made of.
  */
 export const call = <A, E, B, E2, R>(
   make: (fiber: Fiber.RuntimeFiber<any, any>) => Call<A, E, B, E2, R>

@@ -1,6 +1,6 @@
 /**
- * Work that pauses: what takes long for a long text is done step by step, so that the event loop turns in between and the work can be
- * interrupted.
+ * Work that pauses: what takes long for a long text is done step by step, so that the event loop turns in between and
+ * the work can be interrupted.
  */
 import * as Effect from "effect/Effect"
 import * as NextTurn from "./NextTurn.js"

@@ -1,5 +1,6 @@
 /**
- * The capability of `SystemAccess`, for what lies below it: what is captured for later carries none, and what the application wrote is given none.
+ * The capability of `SystemAccess`, for what lies below it: what is captured for later carries none, and what the
+ * application wrote is given none.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

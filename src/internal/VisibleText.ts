@@ -1,11 +1,12 @@
 /**
- * Text from outside for a terminal: nothing in it moves the cursor, hides, or turns the direction of what stands around it.
+ * Text from outside for a terminal: nothing in it moves the cursor, hides, or turns the direction of what stands around
+ * it.
  *
  * @since 0.1.0
  */
 
-// Controls, formats (bidirectional marks, zero-width and tag characters), line ends, private use, unassigned, lone surrogates.
-// \p{Default_Ignorable_Code_Point} adds fillers and variation selectors.
+// Controls, formats (bidirectional marks, zero-width and tag characters), line ends, private use, unassigned, lone
+// surrogates. \p{Default_Ignorable_Code_Point} adds fillers and variation selectors.
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
 const escaped = (character: string): string =>
@@ -20,7 +21,8 @@ const escaped = (character: string): string =>
 export const visible = (text: string): string => text.replace(unseen, escaped)
 
 /**
- * Lines of at most `width` columns, so that no line begins where the text says. A character that is not ASCII counts as two.
+ * Lines of at most `width` columns, so that no line begins where the text says. A character that is not ASCII counts as
+ * two.
  *
  * @since 0.1.0
  * @category conversions

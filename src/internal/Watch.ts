@@ -17,8 +17,8 @@ import * as Ambient from "./Ambient.js"
 export type Phase = "whole" | "first-part" | "gap"
 
 /**
- * Called synchronously for every part that arrives. `hold` stops the time until the next beat: no limit counts while the consumer of the
- * parts works.
+ * Called synchronously for every part that arrives. `hold` stops the time until the next beat: no limit counts while
+ * the consumer of the parts works.
  *
  * @since 0.1.0
  * @category models
@@ -196,8 +196,8 @@ export class Watch {
 }
 
 /**
- * Runs the effect outside all clocks: no pausable limit around it counts its time, up to the watch `border`. For waits that nothing inside
- * those limits can shorten: for a person, or for the reader of a stream.
+ * Runs the effect outside all clocks: no pausable limit around it counts its time, up to the watch `border`. For waits
+ * that nothing inside those limits can shorten: for a person, or for the reader of a stream.
  *
  * @category combinators
  */

@@ -58,7 +58,10 @@ const expiry = (now: number, ttl: Duration.DurationInput | undefined): number =>
 export interface MemoryOptions {
   /** Entries at most; 1,024 unless set. */
   readonly capacity?: number | undefined
-  /** Characters of all keys and values at most; 32 million unless set. A value that is larger than all of it is not kept. */
+  /**
+   * Characters of all keys and values at most; 32 million unless set. A value that is larger than all of it is not
+   * kept.
+   */
   readonly maxCharacters?: number | undefined
 }
 
@@ -125,8 +128,8 @@ const decodeEntry = (text: string): { readonly value: string; readonly expiresAt
 }
 
 /**
- * In a `KeyValueStore` of `@effect/platform`. The time of expiry is kept in the value; an expired entry is removed when it is read. A
- * value that something else wrote under the same key reads as absent.
+ * In a `KeyValueStore` of `@effect/platform`. The time of expiry is kept in the value; an expired entry is removed when
+ * it is read. A value that something else wrote under the same key reads as absent.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * The gate in front of model calls: what a run puts around the calls of its skills, tools, guards and memory, and where each call is counted.
+ * The gate in front of model calls: what a run puts around the calls of its skills, tools, guards and memory, and where
+ * each call is counted.
  *
  * A call passes it once, however many clients stand behind one another, and a strategy passes it itself (`ModelCall`).
  *
@@ -17,7 +18,9 @@ import type * as LlmClient from "./LlmClient.js"
 import type { LlmError } from "./LlmError.js"
 import * as TokenCounter from "./TokenCounter.js"
 
-/** Makes a call; the meter hears of the requests that go out, and `wrappers` stand around the call until it has ended. */
+/**
+ * Makes a call; the meter hears of the requests that go out, and `wrappers` stand around the call until it has ended.
+ */
 export type Call<E = LlmError> = (
   request: LlmClient.LlmRequest,
   meter?: LlmClient.Meter | undefined,

@@ -1,6 +1,6 @@
 /**
- * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or fails midway costs its
- * input and what was streamed of its answer, as far as the provider did not say what it used.
+ * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or
+ * fails midway costs its input and what was streamed of its answer, as far as the provider did not say what it used.
  *
  * @since 0.1.0
  */
@@ -21,8 +21,8 @@ import * as TokenCounter from "./TokenCounter.js"
  */
 export interface CallMeter extends LlmClient.Meter {
   /**
-   * What the call used besides its answer: its requests that gave none, and where the call itself came to no answer those that did too.
-   * Counted when it is asked for, once a request.
+   * What the call used besides its answer: its requests that gave none, and where the call itself came to no answer
+   * those that did too. Counted when it is asked for, once a request.
    */
   readonly spent: (exit: Exit.Exit<unknown, unknown>) => ReadonlyArray<LlmClient.Spent>
 }
@@ -93,8 +93,9 @@ export const both = (
       }
 
 /**
- * Whether a request that failed so costs nothing: it was refused before the model began, or never reached it. As providers bill it, one that
- * ran out of time or into a filter of contents was read, and so was one whose answer cannot be.
+ * Whether a request that failed so costs nothing: it was refused before the model began, or never reached it. As
+ * providers bill it, one that ran out of time or into a filter of contents was read, and so was one whose answer cannot
+ * be.
  *
  * @since 0.1.0
  * @category guards
@@ -248,8 +249,8 @@ const written = (parts: ReadonlyArray<LlmClient.LlmPart>, from = 0): string => {
 const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
 
 /**
- * The client, heard by the meter of each call: a request counts as sent when the client is called, unless it is `metered` itself. A meter
- * further in takes over: no request is counted twice.
+ * The client, heard by the meter of each call: a request counts as sent when the client is called, unless it is
+ * `metered` itself. A meter further in takes over: no request is counted twice.
  *
  * @since 0.1.0
  * @category combinators

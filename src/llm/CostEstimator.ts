@@ -35,8 +35,8 @@ export interface Price extends Rates {
   /** US dollars for a call, whatever its tokens; default none. */
   readonly request?: number | undefined
   /**
-   * Other rates for all tokens of a call whose input, cached input included, is longer than `above`. The longest one passed holds; rates it
-   * leaves out are as below it.
+   * Other rates for all tokens of a call whose input, cached input included, is longer than `above`. The longest one
+   * passed holds; rates it leaves out are as below it.
    */
   readonly tiers?: ReadonlyArray<{ readonly above: number } & { readonly [R in keyof Rates]?: Rates[R] | undefined }>
 }
@@ -46,7 +46,10 @@ export interface Price extends Rates {
  * @category models
  */
 export interface Service {
-  /** US dollars, or `undefined` when the model's price or the usage is not known. The usage is that of one call: rates may depend on its length. */
+  /**
+   * US dollars, or `undefined` when the model's price or the usage is not known. The usage is that of one call: rates
+   * may depend on its length.
+   */
   readonly estimate: (call: {
     readonly provider: string
     readonly model?: string | undefined
@@ -65,8 +68,8 @@ export class CostEstimator extends Ambient.Reference<CostEstimator>()("effect-le
 }) {}
 
 /**
- * What options require that may limit money: prices, where one of these fields is given; `never` where none is. A limit without prices
- * would refuse every model.
+ * What options require that may limit money: prices, where one of these fields is given; `never` where none is. A limit
+ * without prices would refuse every model.
  *
  * @since 0.1.0
  * @category models
@@ -127,8 +130,8 @@ export const costAt = (price: Price): ((usage: Usage.Usage) => number | undefine
 }
 
 /**
- * Prices by model name, or by `provider/model` where providers differ. A model that answers under a longer name (`gpt-4.1-mini-2025-04-14`)
- * has the price of the longest name it begins with, up to a `-`, `:` or `@`.
+ * Prices by model name, or by `provider/model` where providers differ. A model that answers under a longer name
+ * (`gpt-4.1-mini-2025-04-14`) has the price of the longest name it begins with, up to a `-`, `:` or `@`.
  *
  * @since 0.1.0
  * @category constructors
@@ -146,8 +149,9 @@ export const fromPrices = (prices: { readonly [model: string]: Price }): Service
 }
 
 /**
- * The most a call can cost whose input and output are no longer than given, whether its input is read from a cache or written into one, and its output reasoning: what to
- * set aside before it is made. `undefined` when the price is not known.
+ * The most a call can cost whose input and output are no longer than given, whether its input is read from a cache or
+ * written into one, and its output reasoning: what to set aside before it is made. `undefined` when the price is not
+ * known.
  *
  * @since 0.1.0
  * @category accessors

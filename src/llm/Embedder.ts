@@ -1,8 +1,9 @@
 /**
  * Texts as vectors.
  *
- * Where the wrappers stand, from the outside in: `EmbedderCache`, `EmbedderBatch`, `EmbedderRetry`, then what asks the model. A text that
- * was seen before then costs nothing, texts of many fibers go out together, and each request is tried and timed by itself.
+ * Where the wrappers stand, from the outside in: `EmbedderCache`, `EmbedderBatch`, `EmbedderRetry`, then what asks the
+ * model. A text that was seen before then costs nothing, texts of many fibers go out together, and each request is
+ * tried and timed by itself.
  *
  * @since 0.1.0
  */
@@ -13,8 +14,8 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 
 /**
- * A text could not be turned into a vector. `isRetryable` says whether the same call may well succeed later, `retryAfterMs` how long the
- * provider asked to wait.
+ * A text could not be turned into a vector. `isRetryable` says whether the same call may well succeed later,
+ * `retryAfterMs` how long the provider asked to wait.
  *
  * @since 0.1.0
  * @category errors
@@ -28,8 +29,8 @@ export class EmbeddingError extends ErrorCode.TaggedError<EmbeddingError>(
 }) {}
 
 /**
- * All of one embedder have the same length, its `dimensions`, and are normalised: their length is 1, that of a text without any feature 0.
- * Nobody changes a vector that was handed over.
+ * All of one embedder have the same length, its `dimensions`, and are normalised: their length is 1, that of a text
+ * without any feature 0. Nobody changes a vector that was handed over.
  *
  * @since 0.1.0
  * @category models
@@ -64,7 +65,9 @@ export interface Options {
   readonly dimensions: number
   /** Asks the model: one row of numbers a text, in their order. What it gives is checked. */
   readonly embedMany: (texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ArrayLike<number>>, EmbeddingError>
-  /** Texts of one request at most; without it all texts of a call go into one. Requests of a call follow one another. */
+  /**
+   * Texts of one request at most; without it all texts of a call go into one. Requests of a call follow one another.
+   */
   readonly maxBatchSize?: number | undefined
   /** Characters of all texts of one request at most; a longer text goes alone. Not limited unless set. */
   readonly maxBatchCharacters?: number | undefined
@@ -131,11 +134,12 @@ const batches = (texts: ReadonlyArray<string>, options: Options): ReadonlyArray<
 }
 
 /**
- * An embedder out of a call of a model. What the model gives is checked: another number of rows than texts, a row of another length, a
- * number that is not finite are an `EmbeddingError` each, which says what was wrong. Vectors are normalised.
+ * An embedder out of a call of a model. What the model gives is checked: another number of rows than texts, a row of
+ * another length, a number that is not finite are an `EmbeddingError` each, which says what was wrong. Vectors are
+ * normalised.
  *
- * A text that stands several times in a call is asked for once, and one without anything but white space not at all: its vector is zero
- * (many models refuse such a text, and the whole request with it).
+ * A text that stands several times in a call is asked for once, and one without anything but white space not at all:
+ * its vector is zero (many models refuse such a text, and the whole request with it).
  *
  * @since 0.1.0
  * @category constructors

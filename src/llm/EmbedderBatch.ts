@@ -16,7 +16,10 @@ import * as EmbeddingFlights from "./EmbeddingFlights.js"
 export interface Options {
   /** How long the first text waits for others; 5 millis unless set. */
   readonly window?: Duration.DurationInput | undefined
-  /** So many texts (128) do not wait any longer. All texts of a call go together: the embedder below splits what is too much for it. */
+  /**
+   * So many texts (128) do not wait any longer. All texts of a call go together: the embedder below splits what is too
+   * much for it.
+   */
   readonly maxBatchSize?: number | undefined
 }
 
@@ -27,12 +30,12 @@ export interface Options {
 export const defaults = { window: "5 millis", maxBatchSize: 128 } as const
 
 /**
- * Collects the texts of all calls for a moment and embeds them in one. A text that several fibers want, or that is under way already, is
- * asked for once.
+ * Collects the texts of all calls for a moment and embeds them in one. A text that several fibers want, or that is
+ * under way already, is asked for once.
  *
- * A call that is interrupted does not touch the others: what nobody waits for any more is not asked for, and a request that nobody waits
- * for any more is interrupted. A request of several calls that fails, and is not worth repeating, is made again for each of these calls
- * alone, so that nobody fails because of the text of somebody else.
+ * A call that is interrupted does not touch the others: what nobody waits for any more is not asked for, and a request
+ * that nobody waits for any more is interrupted. A request of several calls that fails, and is not worth repeating, is
+ * made again for each of these calls alone, so that nobody fails because of the text of somebody else.
  *
  * @since 0.1.0
  * @category combinators

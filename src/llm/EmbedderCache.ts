@@ -126,7 +126,8 @@ class Vectors {
 }
 
 /**
- * In this process, by the SHA-256 of the text. A text that several fibers want and nobody has is embedded once. Failures are not kept.
+ * In this process, by the SHA-256 of the text. A text that several fibers want and nobody has is embedded once.
+ * Failures are not kept.
  *
  * @since 0.1.0
  * @category combinators
@@ -197,9 +198,9 @@ const isVector = (vector: Float32Array | undefined, dimensions: number): vector 
 }
 
 /**
- * In a `CacheBackend`, by model, dimensions and text. What was kept by another model is never read. A value that cannot be read, and a
- * backend that fails or does not answer, are logged, counted and treated as absent; in the rest of such a call the backend is not asked
- * again. A text that several fibers want at a time is looked up and embedded once.
+ * In a `CacheBackend`, by model, dimensions and text. What was kept by another model is never read. A value that cannot
+ * be read, and a backend that fails or does not answer, are logged, counted and treated as absent; in the rest of such
+ * a call the backend is not asked again. A text that several fibers want at a time is looked up and embedded once.
  *
  * @since 0.1.0
  * @category combinators

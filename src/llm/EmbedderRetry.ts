@@ -32,8 +32,9 @@ export interface Options
 export const defaultTimeout: Duration.Duration = Duration.seconds(30)
 
 /**
- * Errors that are not `isRetryable` pass, and so does one that asks for a longer wait than `maxRetryAfter`. A try that takes too long is
- * interrupted and counts as failed. Inside a run each retry is a `Degraded` event. Pure: the wrapped embedder keeps no state.
+ * Errors that are not `isRetryable` pass, and so does one that asks for a longer wait than `maxRetryAfter`. A try that
+ * takes too long is interrupted and counts as failed. Inside a run each retry is a `Degraded` event. Pure: the wrapped
+ * embedder keeps no state.
  *
  * @since 0.1.0
  * @category combinators

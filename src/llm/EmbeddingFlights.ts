@@ -1,6 +1,6 @@
 /**
- * Texts that are being embedded: a text that several fibers want at a time is asked for once, and texts of several fibers go out
- * together.
+ * Texts that are being embedded: a text that several fibers want at a time is asked for once, and texts of several
+ * fibers go out together.
  *
  * @internal
  * @since 0.1.0
@@ -48,9 +48,10 @@ class Flight {
 }
 
 /**
- * Gives `embedMany`. A call that is interrupted takes the texts that only it wanted out of the flight that has not departed; the last
- * one to leave a flight that has interrupts it. Where a flight fails and nothing says that trying again would help, those who had a part
- * in it only ask again for their own texts alone: nobody fails because of the text of somebody else.
+ * Gives `embedMany`. A call that is interrupted takes the texts that only it wanted out of the flight that has not
+ * departed; the last one to leave a flight that has interrupts it. Where a flight fails and nothing says that trying
+ * again would help, those who had a part in it only ask again for their own texts alone: nobody fails because of the
+ * text of somebody else.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,12 +1,12 @@
 /**
- * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
- * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
- * loaded, and a text has the same vector on every machine.
+ * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not
+ * what they mean: typing errors, inflections and shared words are close, synonyms are as far from each other as
+ * anything else. Nothing is learned or loaded, and a text has the same vector on every machine.
  *
- * Features are hashed with a sign (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"), so that those that fall
- * together cancel out on average. They are the words, and their n-grams of 3 to 5 characters with marks at the ends (Bojanowski et al.
- * 2017, "Enriching Word Vectors with Subword Information"); where a script has no spaces between words, n-grams of 1 to 3 characters. The
- * weight of a feature grows with the root of its count.
+ * Features are hashed with a sign (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning"), so
+ * that those that fall together cancel out on average. They are the words, and their n-grams of 3 to 5 characters with
+ * marks at the ends (Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information"); where a script has no
+ * spaces between words, n-grams of 1 to 3 characters. The weight of a feature grows with the root of its count.
  *
  * @since 0.1.0
  */
@@ -184,7 +184,8 @@ export const vectorOf = (text: string, options?: Options | undefined): Embedder.
 }
 
 /**
- * `model` is `hashing-v1-512`: it names the version and the dimensions, which together say which vectors can be compared.
+ * `model` is `hashing-v1-512`: it names the version and the dimensions, which together say which vectors can be
+ * compared.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,7 @@
 /**
- * What each UTF-16 unit stands for when texts are compared: small letters without accents, nothing, or the end of a word. Made from
- * characters that have been in Unicode for long, so that it is the same whatever version of Unicode this process has.
+ * What each UTF-16 unit stands for when texts are compared: small letters without accents, nothing, or the end of a
+ * word. Made from characters that have been in Unicode for long, so that it is the same whatever version of Unicode
+ * this process has.
  *
  * @internal
  * @since 0.1.0

@@ -1,9 +1,10 @@
 /**
- * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
+ * call.
  *
- * Where it stands among the wrappers of this folder, from the outside in: cache, fallback, retry, limits, timeout, client. A hit then
- * costs no permit; a fallback comes after the retries of each client; each attempt is limited and timed by itself. Redaction of
- * requests goes outside the cache, so that no secret is stored.
+ * Where it stands among the wrappers of this folder, from the outside in: cache, fallback, retry, limits, timeout,
+ * client. A hit then costs no permit; a fallback comes after the retries of each client; each attempt is limited and
+ * timed by itself. Redaction of requests goes outside the cache, so that no secret is stored.
  *
  * ```ts
  * import { LlmCache, LlmLimits, LlmRetry, LlmTimeout, OfflineModel } from "effect-lexigram"
@@ -79,8 +80,8 @@ const misses = Metric.counter(METRIC_LLM_CACHE_MISSES, { incremental: true })
 const failures = Metric.counter(METRIC_LLM_CACHE_FAILURES, { incremental: true })
 
 /**
- * True for an answer that cost nothing, because it came from the cache or from another caller's equal request. Its `usage` is zero,
- * so that nobody counts it twice; what the model once used is in `metadata.cachedUsage`.
+ * True for an answer that cost nothing, because it came from the cache or from another caller's equal request. Its
+ * `usage` is zero, so that nobody counts it twice; what the model once used is in `metadata.cachedUsage`.
  *
  * @since 0.1.0
  * @category guards
@@ -180,12 +181,12 @@ class Flight {
 }
 
 /**
- * Answers equal requests from the backend. A hit is streamed as `partsOf(response)`. Failures are never cached; failures of the backend
- * and entries that cannot be read are logged, counted, and treated as absent.
+ * Answers equal requests from the backend. A hit is streamed as `partsOf(response)`. Failures are never cached;
+ * failures of the backend and entries that cannot be read are logged, counted, and treated as absent.
  *
- * Callers with equal requests at the same time share one call: it runs on while one of them waits, is interrupted with the last one, and
- * its usage is reported to one of them. If the first caller streams, the others receive parts as they arrive too, each at its own pace;
- * else they receive them at the end.
+ * Callers with equal requests at the same time share one call: it runs on while one of them waits, is interrupted with
+ * the last one, and its usage is reported to one of them. If the first caller streams, the others receive parts as they
+ * arrive too, each at its own pace; else they receive them at the end.
  *
  * @since 0.1.0
  * @category combinators

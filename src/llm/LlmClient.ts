@@ -1,6 +1,7 @@
 /**
- * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt messages, response
- * parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback, recording) is one Effect combinator.
+ * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt
+ * messages, response parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback,
+ * recording) is one Effect combinator.
  *
  * @since 0.1.0
  */
@@ -91,9 +92,9 @@ export interface LlmRequest {
 export type FinishReason = Response.FinishReason
 
 /**
- * A piece of a streamed answer. A call's parts are: any of `response-metadata`, text, reasoning and tool parameter parts (each
- * start, deltas, end), `tool-call`, `file`, `source`, `tool-result` (of tools the provider ran itself), and one `finish`, the last.
- * Failures are errors of the call, never parts.
+ * A piece of a streamed answer. A call's parts are: any of `response-metadata`, text, reasoning and tool parameter
+ * parts (each start, deltas, end), `tool-call`, `file`, `source`, `tool-result` (of tools the provider ran itself), and
+ * one `finish`, the last. Failures are errors of the call, never parts.
  *
  * @since 0.1.0
  * @category models
@@ -128,8 +129,9 @@ export interface FinishPart {
 }
 
 /**
- * A whole piece of an answer, in the order the model gave them. The `params` of a tool call are the decoded JSON, or the raw text if
- * that is not JSON: the tool runner repairs it or tells the model. `metadata` carries what the provider wants back next turn.
+ * A whole piece of an answer, in the order the model gave them. The `params` of a tool call are the decoded JSON, or
+ * the raw text if that is not JSON: the tool runner repairs it or tells the model. `metadata` carries what the provider
+ * wants back next turn.
  *
  * @since 0.1.0
  * @category models
@@ -170,7 +172,8 @@ export interface LlmResponse {
 export type OnParts = (parts: ReadonlyArray<LlmPart>) => Effect.Effect<void>
 
 /**
- * What one request to a model used. `usage.estimatedTokens` says how much of it was counted here, because the provider did not say it.
+ * What one request to a model used. `usage.estimatedTokens` says how much of it was counted here, because the provider
+ * did not say it.
  *
  * @since 0.1.0
  * @category models
@@ -189,8 +192,8 @@ export interface Spent {
  */
 export interface SentRequest {
   /**
-   * What it used: by the provider's word as far as that came, else counted. Nothing for one that was refused before the model began, and with
-   * `isAnswered` nothing for one that was answered: the answer of the call says what that used.
+   * What it used: by the provider's word as far as that came, else counted. Nothing for one that was refused before the
+   * model began, and with `isAnswered` nothing for one that was answered: the answer of the call says what that used.
    */
   readonly spent: (
     count: { readonly request: (request: LlmRequest) => number; readonly text: (text: string) => number },
@@ -214,7 +217,10 @@ export interface Meter {
  */
 export interface CompleteOptions {
   readonly onParts?: OnParts | undefined
-  /** Hears what the provider says of the usage before the answer is whole; what it says later replaces it, field by field. */
+  /**
+   * Hears what the provider says of the usage before the answer is whole; what it says later replaces it, field by
+   * field.
+   */
   readonly onUsage?: ((usage: Usage.Usage) => void) | undefined
   /** Wrappers hand it on; what is asked in the end is wrapped by `CallMeter.metered`. */
   readonly meter?: Meter | undefined
@@ -230,16 +236,16 @@ export interface Service {
   /** The model used when a request names none, where the client has one. */
   readonly model?: string | undefined
   /**
-   * True for a client that tells the `meter` of a call itself when a request goes out, or leaves that to the client it wraps. Any other
-   * client is taken to send as soon as it is called.
+   * True for a client that tells the `meter` of a call itself when a request goes out, or leaves that to the client it
+   * wraps. Any other client is taken to send as soon as it is called.
    */
   readonly metered?: boolean | undefined
   /** Succeeds when the model can be asked; absent where asking would cost. */
   readonly health?: Effect.Effect<void, LlmError> | undefined
   /**
-   * One model call. The response is always whole. With `onParts` the answer is streamed and its parts are handed over as they
-   * arrive, all of them before the Effect ends; the same parts as `partsOf(response)` up to how deltas are cut. Interruption cancels
-   * the request.
+   * One model call. The response is always whole. With `onParts` the answer is streamed and its parts are handed over
+   * as they arrive, all of them before the Effect ends; the same parts as `partsOf(response)` up to how deltas are cut.
+   * Interruption cancels the request.
    */
   readonly complete: (
     request: LlmRequest,
@@ -287,8 +293,8 @@ export const complete = (
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * One model call as a Stream of its parts. Stopping the stream cancels the request, and so does a reader that takes longer than
- * `ReaderTimeout`.
+ * One model call as a Stream of its parts. Stopping the stream cancels the request, and so does a reader that takes
+ * longer than `ReaderTimeout`.
  *
  * @since 0.1.0
  * @category accessors
@@ -343,7 +349,8 @@ export const toolCalls = (response: LlmResponse): ReadonlyArray<Response.ToolCal
 }
 
 /**
- * An answer as the parts a stream would have brought, one delta a text: what a cache, a recording or a replay hands to `onParts`.
+ * An answer as the parts a stream would have brought, one delta a text: what a cache, a recording or a replay hands to
+ * `onParts`.
  *
  * @since 0.1.0
  * @category conversions
@@ -385,8 +392,8 @@ const withOptions = <A extends object>(part: A, metadata: { readonly [key: strin
   metadata === undefined ? part : { ...part, options: metadata }
 
 /**
- * An answer as the message that goes back into the conversation. Metadata becomes options, so that what a provider needs to see again
- * (signatures of thinking blocks, ids of reasoning items) reaches it. Empty texts are left out.
+ * An answer as the message that goes back into the conversation. Metadata becomes options, so that what a provider
+ * needs to see again (signatures of thinking blocks, ids of reasoning items) reaches it. Empty texts are left out.
  *
  * @since 0.1.0
  * @category conversions

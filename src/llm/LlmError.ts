@@ -1,6 +1,6 @@
 /**
- * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
- * id. None ever holds a key or a header.
+ * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
+ * provider's request id. None ever holds a key or a header.
  *
  * @since 0.1.0
  */
@@ -148,7 +148,8 @@ export class LlmMalformedResponseError extends ErrorCode.TaggedError<LlmMalforme
 }
 
 /**
- * The run or the budget that the call belongs to does not allow it; `cause` says why. No model was asked, and no other one may be.
+ * The run or the budget that the call belongs to does not allow it; `cause` says why. No model was asked, and no other
+ * one may be.
  *
  * @since 0.1.0
  * @category errors

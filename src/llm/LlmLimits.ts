@@ -13,7 +13,8 @@ import * as LlmClient from "./LlmClient.js"
 import * as TokenCounter from "./TokenCounter.js"
 
 /**
- * A limit that is absent does not exist; one below 1 counts as 1. The minute is a sliding one: no 60 seconds ever see more.
+ * A limit that is absent does not exist; one below 1 counts as 1. The minute is a sliding one: no 60 seconds ever see
+ * more.
  *
  * @since 0.1.0
  * @category models
@@ -23,8 +24,8 @@ export interface Options {
   readonly requestsPerMinute?: number | undefined
   readonly tokensPerMinute?: number | undefined
   /**
-   * Tokens to reserve before a call; corrected by the answer's usage, kept as they are when the call fails. By default an approximate
-   * count of messages and tools plus the `maxTokens` of the request.
+   * Tokens to reserve before a call; corrected by the answer's usage, kept as they are when the call fails. By default
+   * an approximate count of messages and tools plus the `maxTokens` of the request.
    */
   readonly estimate?: ((request: LlmClient.LlmRequest) => number) | undefined
 }
@@ -36,7 +37,9 @@ interface Ticket {
   wake: (() => void) | undefined
 }
 
-/** Permits in the order they were asked for: a permit given back goes to the one who waits longest, never to a newcomer. */
+/**
+ * Permits in the order they were asked for: a permit given back goes to the one who waits longest, never to a newcomer.
+ */
 class Permits {
   private readonly queue = new Set<Ticket>()
 
@@ -98,7 +101,10 @@ class Window {
 
   constructor(private readonly limit: number) {}
 
-  /** Milliseconds until the amount fits, 0 when it does. What is larger than the limit fits when nothing else is in the window. */
+  /**
+   * Milliseconds until the amount fits, 0 when it does. What is larger than the limit fits when nothing else is in the
+   * window.
+   */
   wait(now: number, amount: number): number {
     while (this.head < this.entries.length && this.entries[this.head]!.at + minute <= now) {
       const entry = this.entries[this.head++]!
@@ -180,8 +186,8 @@ const makeRates = (options: Options) => {
 }
 
 /**
- * Calls wait their turn, first come, first served; whoever is interrupted while waiting leaves the line, and a call that ends in any way
- * gives its permit back.
+ * Calls wait their turn, first come, first served; whoever is interrupted while waiting leaves the line, and a call
+ * that ends in any way gives its permit back.
  *
  * @since 0.1.0
  * @category combinators

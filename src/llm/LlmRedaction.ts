@@ -14,7 +14,10 @@ import * as LlmClient from "./LlmClient.js"
  * @category models
  */
 export interface Options {
-  /** What to replace by `replacement`. Without `patterns` and `redact`: everything shaped like a key, token or password parameter. */
+  /**
+   * What to replace by `replacement`. Without `patterns` and `redact`: everything shaped like a key, token or password
+   * parameter.
+   */
   readonly patterns?: ReadonlyArray<RegExp> | undefined
   /** Replaces in a text; runs after `patterns`. It must give what it gave when it is asked about its own result. */
   readonly redact?: ((text: string) => string) | undefined
@@ -23,8 +26,8 @@ export interface Options {
   /** `both` unless set. */
   readonly direction?: "request" | "response" | "both" | undefined
   /**
-   * How many characters of a streamed text are held back (256), so that what is cut over several parts is found. A secret that is
-   * longer is still found if its beginning alone is recognised.
+   * How many characters of a streamed text are held back (256), so that what is cut over several parts is found. A
+   * secret that is longer is still found if its beginning alone is recognised.
    */
   readonly window?: number | undefined
 }
@@ -184,9 +187,9 @@ const makeParts = (redactor: () => TextRedactor) => {
 }
 
 /**
- * Requests: the texts of all messages, the parameters of earlier tool calls and the results of tools. Answers: text and reasoning. The
- * parameters of the tool calls in an answer stay, because they are what the tools run with; files and tool definitions stay too. Pure:
- * the wrapped client keeps no state.
+ * Requests: the texts of all messages, the parameters of earlier tool calls and the results of tools. Answers: text and
+ * reasoning. The parameters of the tool calls in an answer stay, because they are what the tools run with; files and
+ * tool definitions stay too. Pure: the wrapped client keeps no state.
  *
  * @since 0.1.0
  * @category combinators

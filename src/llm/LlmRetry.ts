@@ -1,5 +1,6 @@
 /**
- * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
+ * `Retry-After`.
  *
  * @since 0.1.0
  */
@@ -33,7 +34,10 @@ export interface Retry {
 export interface Options {
   /** Re-tries, not calls: 2 means at most three calls. */
   readonly maxRetries?: number | undefined
-  /** The wait before the first re-try (500 millis); each further one is `factor` (2) times longer, up to `cap` (30 seconds). */
+  /**
+   * The wait before the first re-try (500 millis); each further one is `factor` (2) times longer, up to `cap` (30
+   * seconds).
+   */
   readonly base?: Duration.DurationInput | undefined
   readonly factor?: number | undefined
   readonly cap?: Duration.DurationInput | undefined
@@ -74,8 +78,9 @@ const announce = ({ attempt, delayMs, error }: Retry): Effect.Effect<void> =>
   })
 
 /**
- * Retries until the first part went to `onParts`: from then on an error passes, because a retry would repeat text. Costs nothing while
- * calls succeed. Pure: the wrapped client keeps no state. Inside a run each retry is a `Degraded` event.
+ * Retries until the first part went to `onParts`: from then on an error passes, because a retry would repeat text.
+ * Costs nothing while calls succeed. Pure: the wrapped client keeps no state. Inside a run each retry is a `Degraded`
+ * event.
  *
  * @since 0.1.0
  * @category combinators

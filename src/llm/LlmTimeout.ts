@@ -13,7 +13,8 @@ import * as LlmClient from "./LlmClient.js"
 import { LlmTimeoutError } from "./LlmError.js"
 
 /**
- * `first` and `gap` hold for streamed calls only and have no default. None of the limits counts while the consumer of the parts works.
+ * `first` and `gap` hold for streamed calls only and have no default. None of the limits counts while the consumer of
+ * the parts works.
  *
  * @since 0.1.0
  * @category models

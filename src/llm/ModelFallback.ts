@@ -25,8 +25,8 @@ export interface Entry {
   /** Win over the request's settings when this client is asked. */
   readonly settings?: ModelSettings.ModelSettings | undefined
   /**
-   * `model` and `providerOptions` of a request are meant for the provider of the chain's first client and go to no other, unless this
-   * is true: for a gateway that serves the same models.
+   * `model` and `providerOptions` of a request are meant for the provider of the chain's first client and go to no
+   * other, unless this is true: for a gateway that serves the same models.
    */
   readonly passModel?: boolean | undefined
 }
@@ -55,9 +55,9 @@ export interface Options {
 }
 
 /**
- * Everything another provider may do better: passing failures (rate limit, timeout, connection, unavailable, malformed response),
- * a missing or wrong key, no credit, a conversation too long for this model. Not what is wrong with the request itself, and not a
- * refusal for its content.
+ * Everything another provider may do better: passing failures (rate limit, timeout, connection, unavailable, malformed
+ * response), a missing or wrong key, no credit, a conversation too long for this model. Not what is wrong with the
+ * request itself, and not a refusal for its content.
  *
  * @since 0.1.0
  * @category getters
@@ -104,9 +104,9 @@ const requestFor = (entry: Entry, provider: string, request: LlmClient.LlmReques
 }
 
 /**
- * Asks the clients in turn. After the first part went to `onParts` an error passes as it is, because another answer would be glued to
- * the first. The error of the last client asked is the error of the call. The response says in `provider` and `model` who answered; the
- * service's own `provider` and `model` are the first client's.
+ * Asks the clients in turn. After the first part went to `onParts` an error passes as it is, because another answer
+ * would be glued to the first. The error of the last client asked is the error of the call. The response says in
+ * `provider` and `model` who answered; the service's own `provider` and `model` are the first client's.
  *
  * @since 0.1.0
  * @category constructors

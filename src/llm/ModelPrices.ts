@@ -1,11 +1,11 @@
 /**
- * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
- * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
- * minute.
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it
+ * was installed. Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that
+ * package, is served the new ones within a minute.
  *
- * A provider is looked up by the name of its client, whatever the address the client talks to. Servers that anybody can run (`ollama`,
- * `vllm`, `openai-compatible`, …) have no price, also for models that others sell: say what they cost with `own`, or whose prices they
- * have with `providers`. The embedded `offline` model costs nothing.
+ * A provider is looked up by the name of its client, whatever the address the client talks to. Servers that anybody can
+ * run (`ollama`, `vllm`, `openai-compatible`, …) have no price, also for models that others sell: say what they cost
+ * with `own`, or whose prices they have with `providers`. The embedded `offline` model costs nothing.
  *
  * @since 0.1.0
  */
@@ -25,8 +25,9 @@ type DataSet = typeof import("@pydantic/genai-prices")
  */
 export interface Options {
   /**
-   * Prices of your own, by model name or `provider/model`. A model of just that name, or a release of it (`gpt-4.1-2025-04-14`), has its
-   * own price; one whose name merely begins with it (`gpt-4.1-mini`) only where nothing is published.
+   * Prices of your own, by model name or `provider/model`. A model of just that name, or a release of it
+   * (`gpt-4.1-2025-04-14`), has its own price; one whose name merely begins with it (`gpt-4.1-mini`) only where nothing
+   * is published.
    */
   readonly own?: { readonly [model: string]: CostEstimator.Price } | undefined
   /** Whose published prices a client has, by its provider name: `{ "openai-compatible": "together" }`. */
@@ -103,7 +104,8 @@ const cost = (id: string, prices: ModelPrice): Cost => {
     requests_kcount: requests
   } = prices
   const inputRate = base(input)
-  // Without any price a model is free only where its name says so; the others are sold in units that a usage does not count.
+  // Without any price a model is free only where its name says so; the others are sold in units that a usage does not
+  // count.
   if (inputRate === undefined) return Object.keys(prices).length === 0 && id.endsWith(":free") ? () => 0 : unknown
   const outputRate = base(output)
   const starts = new Set<number>()
@@ -162,7 +164,8 @@ const published = (data: DataSet, provider: string, model: string): Tariff | und
     const found = data.calcPrice({}, model, { providerId: provider })
     return found === null ? undefined : tariff(found.model)
   } catch {
-    // It throws where prices that an application renewed contradict each other: then it is not known what the model costs.
+    // It throws where prices that an application renewed contradict each other: then it is not known what the model
+    // costs.
     return undefined
   }
 }
@@ -190,7 +193,10 @@ const ownPrices = (prices: { readonly [model: string]: CostEstimator.Price }) =>
   }
 }
 
-/** What was looked up, for a minute; everything is forgotten when it grows too large, for servers may make up names of models. */
+/**
+ * What was looked up, for a minute; everything is forgotten when it grows too large, for servers may make up names of
+ * models.
+ */
 class Kept {
   private readonly providers = new Map<string, Map<string, { readonly tariff: Tariff; readonly since: number }>>()
   private size = 0
@@ -251,8 +257,8 @@ const estimator = (
 }
 
 /**
- * Loads the data set. Prices that depend on the date or the time of day are those of the `Clock` it is made with. Fails when `providers` names
- * a provider that nothing is published of.
+ * Loads the data set. Prices that depend on the date or the time of day are those of the `Clock` it is made with. Fails
+ * when `providers` names a provider that nothing is published of.
  *
  * @since 0.1.0
  * @category constructors

@@ -42,8 +42,8 @@ export type Role = (typeof roles)[number] | (string & {})
 export interface Resolved {
   readonly client: LlmClient.Service
   /**
-   * What the role asks for; wins over the settings of the agent. A role with a client of its own always names that client's model, so
-   * that the agent's model does not reach another provider.
+   * What the role asks for; wins over the settings of the agent. A role with a client of its own always names that
+   * client's model, so that the agent's model does not reach another provider.
    */
   readonly settings: ModelSettings.ModelSettings
   /** True where nobody configured the role. */
@@ -55,7 +55,10 @@ export interface Resolved {
  * @category models
  */
 export interface Service {
-  /** The client and settings of a role; for a role that nobody configured the default client and no settings. Always the same client. */
+  /**
+   * The client and settings of a role; for a role that nobody configured the default client and no settings. Always the
+   * same client.
+   */
   readonly resolve: (role: Role) => Effect.Effect<Resolved>
 }
 
@@ -66,8 +69,8 @@ export interface Service {
 export class ModelRouter extends Context.Tag("effect-lexigram/llm/ModelRouter")<ModelRouter, Service>() {}
 
 /**
- * A role without `client` is the default client with those settings. A layer that needs an `LlmClient` itself (a wrapper) gets the
- * default one.
+ * A role without `client` is the default client with those settings. A layer that needs an `LlmClient` itself (a
+ * wrapper) gets the default one.
  *
  * @since 0.1.0
  * @category models
@@ -131,8 +134,8 @@ export const layerDefault: Layer.Layer<ModelRouter, never, LlmClient.LlmClient> 
 )
 
 /**
- * Builds the client of each role once, when the layer is built, and one layer that several roles share once for all of them; they
- * close with the layer.
+ * Builds the client of each role once, when the layer is built, and one layer that several roles share once for all of
+ * them; they close with the layer.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,6 @@
 /**
- * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
+ * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
+ * durability keep.
  *
  * @since 0.1.0
  */
@@ -27,8 +28,8 @@ interface Open {
 }
 
 /**
- * Content keeps the order in which its pieces began. A delta without a start opens its piece. Metadata of a piece's parts is merged,
- * provider by provider.
+ * Content keeps the order in which its pieces began. A delta without a start opens its piece. Metadata of a piece's
+ * parts is merged, provider by provider.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * Tool calls of earlier turns of a conversation, with their results, as a model is shown them: as calls of a tool it has, else as text.
+ * Tool calls of earlier turns of a conversation, with their results, as a model is shown them: as calls of a tool it
+ * has, else as text.
  *
  * @internal
  * @since 0.1.0
@@ -91,7 +92,10 @@ const line = (call: Call, results: ReadonlyArray<Prompt.ToolResultPartEncoded>):
   return `- ${call.name}(${JSON.stringify(call.params)}) -> ${outcome}${String(found?.result ?? "")}`
 }
 
-/** Behind the question they were made for: what they said is data, and the model's own words would teach it to write calls. */
+/**
+ * Behind the question they were made for: what they said is data, and the model's own words would teach it to write
+ * calls.
+ */
 const append = (told: Array<Message>, text: string): void => {
   const last = told.at(-1)
   if (last?.role === "user" && typeof last.content === "string") {
@@ -100,7 +104,8 @@ const append = (told: Array<Message>, text: string): void => {
 }
 
 /**
- * The same messages with calls of earlier turns under the names that `nameOf` gives their tools; as text where it gives none.
+ * The same messages with calls of earlier turns under the names that `nameOf` gives their tools; as text where it gives
+ * none.
  *
  * @category conversions
  */
@@ -162,8 +167,8 @@ export interface Told {
 }
 
 /**
- * Converts the requests of a run, whose messages begin with its history: the history is converted once for a set of tools, and what the run adds
- * is not looked at. Without `names` all is text.
+ * Converts the requests of a run, whose messages begin with its history: the history is converted once for a set of
+ * tools, and what the run adds is not looked at. Without `names` all is text.
  *
  * @category conversions
  */

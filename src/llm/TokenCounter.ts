@@ -1,5 +1,6 @@
 /**
- * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
+ * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
+ * others.
  *
  * @since 0.1.0
  */
@@ -20,11 +21,14 @@ export interface Service {
   /** Tokens of a text; `<|endoftext|>` and the like are ordinary text. Linear work, whatever the text. */
   readonly count: (text: string) => number
   /**
-   * Tokens of a prompt: 3 a message, its role and contents, and 3 that open the answer. Files have fixed prices: `imageTokens` an
-   * image, `fileTokens` anything else that is not text.
+   * Tokens of a prompt: 3 a message, its role and contents, and 3 that open the answer. Files have fixed prices:
+   * `imageTokens` an image, `fileTokens` anything else that is not text.
    */
   readonly countMessages: (messages: ReadonlyArray<Message>) => number
-  /** Tokens of tool definitions: name, description and JSON Schema, 7 a tool and 12 for all of them. Rather too many than too few. */
+  /**
+   * Tokens of tool definitions: name, description and JSON Schema, 7 a tool and 12 for all of them. Rather too many
+   * than too few.
+   */
   readonly countTools: (tools: ReadonlyArray<ToolDefinition>) => number
 }
 
@@ -128,8 +132,9 @@ export const make = (options: {
 const remembered = 4
 
 /**
- * A counter for conversations that grow: messages at the beginning of a prompt that it counted before, the very same values, are not counted
- * again, and neither are the same tools. It keeps the last four conversations: one for each run, then let it go.
+ * A counter for conversations that grow: messages at the beginning of a prompt that it counted before, the very same
+ * values, are not counted again, and neither are the same tools. It keeps the last four conversations: one for each
+ * run, then let it go.
  *
  * @since 0.1.0
  * @category combinators
@@ -169,7 +174,8 @@ export const incremental = (self: Service): Service => {
 }
 
 /**
- * Counts the input of requests: messages, tools and the schema of the answer. As `incremental`, and one schema is counted once.
+ * Counts the input of requests: messages, tools and the schema of the answer. As `incremental`, and one schema is
+ * counted once.
  *
  * @since 0.1.0
  * @category combinators
@@ -193,7 +199,10 @@ export const forRequests = (
     (responseFormat?.type === "json" ? schemaTokens(responseFormat.schema) : 0)
 }
 
-/** Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script need. */
+/**
+ * Tokens per UTF-16 unit outside ASCII, by script; the high values are what tokenizers without merges for the script
+ * need.
+ */
 const weight = (code: number): number => {
   if (code < 0x370) return 0.6 // Latin with marks
   if (code < 0x590) return 0.5 // Greek, Cyrillic, Armenian
@@ -235,8 +244,9 @@ const approximateCount = (text: string): number => {
 }
 
 /**
- * Counts by script, calibrated on OpenAI's tokenizers: about a quarter too high for English, near to exact for source code, and for
- * other scripts what `cl100k_base` gives (0.85 to 1.1 of it), which is up to three times what newer tokenizers need.
+ * Counts by script, calibrated on OpenAI's tokenizers: about a quarter too high for English, near to exact for source
+ * code, and for other scripts what `cl100k_base` gives (0.85 to 1.1 of it), which is up to three times what newer
+ * tokenizers need.
  *
  * @since 0.1.0
  * @category constructors
@@ -291,9 +301,9 @@ const newline = 10
 const brace = 123
 
 /**
- * Lines of JSON are counted once: what an assembly of memory is made of was counted line by line before. The patterns of the encodings
- * never match across the end of a line and the brace after it, so the whole has as many tokens as its lines. Only what came as a line of
- * its own is remembered, for part of a text would hold all of it in memory.
+ * Lines of JSON are counted once: what an assembly of memory is made of was counted line by line before. The patterns
+ * of the encodings never match across the end of a line and the brace after it, so the whole has as many tokens as its
+ * lines. Only what came as a line of its own is remembered, for part of a text would hold all of it in memory.
  */
 const byLines = (encode: (text: string) => number): ((text: string) => number) => {
   const known = new Map<string, { readonly line: string; readonly tokens: number }>()
@@ -364,8 +374,8 @@ const bounded = (encodeText: (text: string) => number): ((text: string) => numbe
 export type Encoding = "o200k_base" | "cl100k_base"
 
 /**
- * The public encoding of a model, if it has one. Prefixes of gateways (`openai/gpt-4o`) and of fine-tuned models (`ft:gpt-4o:…`) are
- * understood.
+ * The public encoding of a model, if it has one. Prefixes of gateways (`openai/gpt-4o`) and of fine-tuned models
+ * (`ft:gpt-4o:…`) are understood.
  *
  * @since 0.1.0
  * @category getters

@@ -6,8 +6,8 @@
 export * as CacheBackend from "./CacheBackend.js"
 
 /**
- * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or fails midway costs its
- * input and what was streamed of its answer, as far as the provider did not say what it used.
+ * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or
+ * fails midway costs its input and what was streamed of its answer, as far as the provider did not say what it used.
  *
  * @since 0.1.0
  */
@@ -49,32 +49,34 @@ export * as EmbedderCache from "./EmbedderCache.js"
 export * as EmbedderRetry from "./EmbedderRetry.js"
 
 /**
- * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not what they mean:
- * typing errors, inflections and shared words are close, synonyms are as far from each other as anything else. Nothing is learned or
- * loaded, and a text has the same vector on every machine.
+ * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not
+ * what they mean: typing errors, inflections and shared words are close, synonyms are as far from each other as
+ * anything else. Nothing is learned or loaded, and a text has the same vector on every machine.
  *
  * @since 0.1.0
  */
 export * as HashingEmbedder from "./HashingEmbedder.js"
 
 /**
- * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one call.
+ * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
+ * call.
  *
  * @since 0.1.0
  */
 export * as LlmCache from "./LlmCache.js"
 
 /**
- * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt messages, response
- * parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback, recording) is one Effect combinator.
+ * The one door to models: plain, serialisable requests and responses in the vocabulary of `@effect/ai` (prompt
+ * messages, response parts, finish reasons), and a single method, so that every wrapper (retry, cache, fallback,
+ * recording) is one Effect combinator.
  *
  * @since 0.1.0
  */
 export * as LlmClient from "./LlmClient.js"
 
 /**
- * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the provider's request
- * id. None ever holds a key or a header.
+ * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
+ * provider's request id. None ever holds a key or a header.
  *
  * @since 0.1.0
  */
@@ -110,7 +112,8 @@ export * as LlmResilience from "./LlmResilience.js"
 export * as LlmResponseSchema from "./LlmResponseSchema.js"
 
 /**
- * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's `Retry-After`.
+ * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
+ * `Retry-After`.
  *
  * @since 0.1.0
  */
@@ -131,9 +134,9 @@ export * as LlmTimeout from "./LlmTimeout.js"
 export * as ModelFallback from "./ModelFallback.js"
 
 /**
- * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it was installed.
- * Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that package, is served the new ones within a
- * minute.
+ * The published prices of the models of many providers, from the data set of the package `@pydantic/genai-prices` as it
+ * was installed. Nothing is fetched. An application that renews the prices itself, by the `updatePrices` of that
+ * package, is served the new ones within a minute.
  *
  * @since 0.1.0
  */
@@ -154,14 +157,16 @@ export * as ModelRouter from "./ModelRouter.js"
 export * as ModelSettings from "./ModelSettings.js"
 
 /**
- * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and durability keep.
+ * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
+ * durability keep.
  *
  * @since 0.1.0
  */
 export * as PartAssembler from "./PartAssembler.js"
 
 /**
- * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all others.
+ * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
+ * others.
  *
  * @since 0.1.0
  */

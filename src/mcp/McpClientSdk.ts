@@ -1,5 +1,6 @@
 /**
- * Clients of MCP servers, over a process's standard input and output or over streamable HTTP, on `@modelcontextprotocol/sdk`.
+ * Clients of MCP servers, over a process's standard input and output or over streamable HTTP, on
+ * `@modelcontextprotocol/sdk`.
  *
  * @since 0.1.0
  */
@@ -26,13 +27,19 @@ import * as McpStdio from "./McpStdio.js"
  * @category models
  */
 export interface ReconnectOptions {
-  /** Between attempts when a connection cannot be made. Default: from 200 ms, doubled, with jitter, five attempts in all. */
+  /**
+   * Between attempts when a connection cannot be made. Default: from 200 ms, doubled, with jitter, five attempts in
+   * all.
+   */
   readonly schedule?: Schedule.Schedule<unknown, McpError> | undefined
   /** Connections made anew within `window`, at most; then requests fail with reason `RestartLimit`. Default 5. */
   readonly maxRestarts?: number | undefined
   /** Default 1 minute. */
   readonly window?: Duration.DurationInput | undefined
-  /** True: at once, without waiting for a request, so that followers of `changes` see a new list of tools. Default false. */
+  /**
+   * True: at once, without waiting for a request, so that followers of `changes` see a new list of tools. Default
+   * false.
+   */
   readonly background?: boolean | undefined
 }
 
@@ -69,8 +76,9 @@ export interface StdioOptions extends ClientOptions {
   readonly args?: ReadonlyArray<string> | undefined
   readonly cwd?: string | undefined
   /**
-   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this process (on Windows:
-   * what stands for them there); nothing else is handed on. Redacted values are kept out of errors.
+   * The environment of the server, beside `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR` of this
+   * process (on Windows: what stands for them there); nothing else is handed on. Redacted values are kept out of
+   * errors.
    */
   readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
 }
@@ -81,15 +89,17 @@ export interface StdioOptions extends ClientOptions {
  */
 export interface HttpOptions extends ClientOptions {
   /**
-   * Where the server is. Whoever lets others choose it lets them reach whatever this process reaches: check it first, or give a `fetch`
-   * that does. Redirects are followed within its origin only.
+   * Where the server is. Whoever lets others choose it lets them reach whatever this process reaches: check it first,
+   * or give a `fetch` that does. Redirects are followed within its origin only.
    */
   readonly url: string | URL
   /** Sent with every request, and nowhere else; as an Effect it is run for each, so tokens may be renewed. */
   readonly headers?: McpHttp.Headers | Effect.Effect<McpHttp.Headers, unknown> | undefined
   /** Default: the platform's. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** How an answer that was cut off is taken up again, by servers that can. Default: 3 attempts, the first after 200 ms. */
+  /**
+   * How an answer that was cut off is taken up again, by servers that can. Default: 3 attempts, the first after 200 ms.
+   */
   readonly resume?:
     | { readonly attempts?: number | undefined; readonly delay?: Duration.DurationInput | undefined }
     | undefined
@@ -149,10 +159,11 @@ const connection = (
 }
 
 /**
- * Starts the server as a process of its own and connects. When the scope closes, the process and everything it started are gone.
+ * Starts the server as a process of its own and connects. When the scope closes, the process and everything it started
+ * are gone.
  *
- * A server that ends or crashes fails the requests in flight with `McpError`, reason `Closed`, with its exit code or signal and the end of
- * what it wrote to its standard error.
+ * A server that ends or crashes fails the requests in flight with `McpError`, reason `Closed`, with its exit code or
+ * signal and the end of what it wrote to its standard error.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * Messages with a server over streamable HTTP: the SDK's transport over a `fetch` that adds the headers, bounds what is read, and notices
- * when an answer will not come any more.
+ * Messages with a server over streamable HTTP: the SDK's transport over a `fetch` that adds the headers, bounds what is
+ * read, and notices when an answer will not come any more.
  *
  * @internal
  * @since 0.1.0
@@ -64,7 +64,10 @@ const codeOf = (error: unknown): unknown => {
 
 const LF = 10
 
-/** Watches the lines of an event stream: how long an event is, and whether events have ids (then the stream can be resumed). */
+/**
+ * Watches the lines of an event stream: how long an event is, and whether events have ids (then the stream can be
+ * resumed).
+ */
 class EventWatch {
   size = 0
   hasIds = false

@@ -170,12 +170,15 @@ const endingOf = (code: number | null, signal: string | null, stderr: string): E
   ...(stderr === "" ? {} : { stderr })
 })
 
-/** Output that is still in the pipe when a process ends is waited for this long: a grandchild may hold the pipe open for ever. */
+/**
+ * Output that is still in the pipe when a process ends is waited for this long: a grandchild may hold the pipe open for
+ * ever.
+ */
 const DRAIN = 250
 
 /**
- * Starts the process. When the scope closes it is asked to end (its input ends, then SIGTERM), and killed when it does not, with
- * everything it started; the scope has closed when it is gone.
+ * Starts the process. When the scope closes it is asked to end (its input ends, then SIGTERM), and killed when it does
+ * not, with everything it started; the scope has closed when it is gone.
  */
 export const make = (options: Options, listener: Listener): Effect.Effect<Process, McpError, Scope.Scope> =>
   Effect.gen(function* () {

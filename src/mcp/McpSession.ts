@@ -1,6 +1,6 @@
 /**
- * One connection to a server: the SDK's client over a transport, with progress, changes and the end of the connection taken from the
- * messages themselves.
+ * One connection to a server: the SDK's client over a transport, with progress, changes and the end of the connection
+ * taken from the messages themselves.
  *
  * @internal
  * @since 0.1.0
@@ -156,7 +156,8 @@ export const make = (options: {
     const front: Transport = {
       start: () => transport.start(),
       close: async () => {},
-      // An answer that stands for the failure: the SDK forgets a request that is answered, and keeps one that could not be sent.
+      // An answer that stands for the failure: the SDK forgets a request that is answered, and keeps one that could not
+      // be sent.
       send: async (message, sendOptions) => {
         const { id, method } = message as Message
         const isRequest = id !== undefined && method !== undefined

@@ -1,6 +1,6 @@
 /**
- * What servers answer, read into data of our own. Entries of a list that cannot be read are left out: one bad entry takes nothing else
- * away.
+ * What servers answer, read into data of our own. Entries of a list that cannot be read are left out: one bad entry
+ * takes nothing else away.
  *
  * @internal
  * @since 0.1.0

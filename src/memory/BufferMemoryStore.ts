@@ -20,8 +20,8 @@ export interface Options {
 }
 
 /**
- * The store below, with a bound for each owner: after a write the oldest entries go, calls of tools together with their results. What was
- * below before it counts as well.
+ * The store below, with a bound for each owner: after a write the oldest entries go, calls of tools together with their
+ * results. What was below before it counts as well.
  *
  * @since 0.1.0
  * @category constructors

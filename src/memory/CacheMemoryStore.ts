@@ -1,15 +1,16 @@
 /**
  * Entries in a `CacheBackend`: Redis, a `KeyValueStore`, this process. They live as long as the cache keeps them.
  *
- * What an owner has is written in segments of up to 32 entries, and a head that says which ones count: all of a change counts once its
- * head is written, and what it writes does not grow with the number of entries. Each process reads the entries of an owner once and
- * searches them in its own memory; from then on a read asks the cache for the head alone, and reads again what somebody else has changed.
+ * What an owner has is written in segments of up to 32 entries, and a head that says which ones count: all of a change
+ * counts once its head is written, and what it writes does not grow with the number of entries. Each process reads the
+ * entries of an owner once and searches them in its own memory; from then on a read asks the cache for the head alone,
+ * and reads again what somebody else has changed.
  *
- * A cache has no way to change something only if nobody else has. Within a process the changes of an owner come one after the other, but of
- * two processes that change the same owner at the same moment one loses its change. So let one process write for an owner at a
- * time, or take a database. What the cache evicts is gone, up to a segment at once, or all of an owner with its head; what is in
- * it and cannot be read counts as evicted, with a warning. Only a head that cannot be read is a `StorageError`, so that a later version
- * of it is not written over; `clear` removes it.
+ * A cache has no way to change something only if nobody else has. Within a process the changes of an owner come one
+ * after the other, but of two processes that change the same owner at the same moment one loses its change. So let one
+ * process write for an owner at a time, or take a database. What the cache evicts is gone, up to a segment at once, or
+ * all of an owner with its head; what is in it and cannot be read counts as evicted, with a warning. Only a head that
+ * cannot be read is a `StorageError`, so that a later version of it is not written over; `clear` removes it.
  *
  * @since 0.1.0
  */
@@ -43,8 +44,8 @@ export interface BackendOptions {
   /** Stands before every key; `mem` unless set. */
   readonly prefix?: string | undefined
   /**
-   * Entries of all owners that are kept ready to be searched; 100,000 unless set. The owners that were used least recently make room, and
-   * are read again when they are used again. The owner that was used last is always ready.
+   * Entries of all owners that are kept ready to be searched; 100,000 unless set. The owners that were used least
+   * recently make room, and are read again when they are used again. The owner that was used last is always ready.
    */
   readonly maxReady?: number | undefined
   /** How words are read; `TextAnalyzer.english` unless set. */

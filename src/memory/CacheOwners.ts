@@ -1,5 +1,6 @@
 /**
- * Who has entries in a cache: names in ascending chunks, so that neither a new owner nor a page of them costs more when there are many.
+ * Who has entries in a cache: names in ascending chunks, so that neither a new owner nor a page of them costs more when
+ * there are many.
  *
  * @since 0.1.0
  * @internal
@@ -38,8 +39,8 @@ const chunkOf = (chunks: ReadonlyArray<Chunk>, name: string): number => {
 }
 
 /**
- * Changes of one process come one after the other. What cannot be read counts as evicted; an owner comes back with its next change after
- * its entries were read anew.
+ * Changes of one process come one after the other. What cannot be read counts as evicted; an owner comes back with its
+ * next change after its entries were read anew.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,10 @@
 /**
  * What a store of memory writes into a cache, and under which keys.
  *
- * The entries of an owner stand in segments, the keys of segments on pages, the keys of pages in a head. What changes is written under new
- * keys, from the segments up; the head comes last, and with it all of it counts at once. So a change writes a few small values however
- * many entries there are, and a head that has not changed says that nothing has.
+ * The entries of an owner stand in segments, the keys of segments on pages, the keys of pages in a head. What changes
+ * is written under new keys, from the segments up; the head comes last, and with it all of it counts at once. So a
+ * change writes a few small values however many entries there are, and a head that has not changed says that nothing
+ * has.
  *
  * @since 0.1.0
  * @internal
@@ -54,8 +55,8 @@ const Head = Schema.Struct({
 })
 
 /**
- * The version is another one after each change. `dead` are the keys that this change has replaced: whoever still reads by the head before
- * finds them, and the next change deletes them.
+ * The version is another one after each change. `dead` are the keys that this change has replaced: whoever still reads
+ * by the head before finds them, and the next change deletes them.
  *
  * @since 0.1.0
  * @category models
@@ -75,7 +76,10 @@ const Owners = Schema.Struct({ owners: Schema.Array(Schema.String) })
 
 const Root = Schema.Struct({ chunks: Schema.Array(Schema.Tuple(Schema.String, Schema.String)) })
 
-/** `undefined` for what this module did not write. What was parsed is given as it is: decoding would lose keys like `__proto__`. */
+/**
+ * `undefined` for what this module did not write. What was parsed is given as it is: decoding would lose keys like
+ * `__proto__`.
+ */
 const reader = <A>(schema: Schema.Schema<A>) => {
   const is = Schema.is(schema)
   return (text: string): A | undefined => {

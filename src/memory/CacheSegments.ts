@@ -112,7 +112,10 @@ export class CacheSegments {
     return found
   }
 
-  /** A page as it was read; segments that were not found are left out, and the page is written anew with the next change. */
+  /**
+   * A page as it was read; segments that were not found are left out, and the page is written anew with the next
+   * change.
+   */
   restore(
     page: Reference,
     segments: ReadonlyArray<{ readonly at: Reference; readonly entries: ReadonlyArray<Written> | undefined }>
@@ -165,7 +168,10 @@ export class CacheSegments {
     for (const written of homeless) this.place(written, this.roomFor(written.characters))
   }
 
-  /** What has changed, in the order in which it is to be written; once all of it is done, `references` has the keys of the pages. */
+  /**
+   * What has changed, in the order in which it is to be written; once all of it is done, `references` has the keys of
+   * the pages.
+   */
   *writings(): Generator<Writing, void> {
     for (const segment of this.changedSegments) {
       date(

@@ -60,7 +60,10 @@ const beginning = -8.64e15
 /** Entries that a pass takes away, as a part of those it looked at, for it to have been worth it. */
 const fair = 1 / 16
 
-/** Passes of a run at most that were not worth it: otherwise doubles that stand in the right places would take one pass each. */
+/**
+ * Passes of a run at most that were not worth it: otherwise doubles that stand in the right places would take one pass
+ * each.
+ */
 const patience = 16
 
 /** How often a round is begun anew because somebody changed what it was about to change. */
@@ -166,8 +169,8 @@ interface Standing {
 }
 
 /**
- * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed meanwhile: then it did
- * nothing.
+ * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed
+ * meanwhile: then it did nothing.
  */
 const commit = Effect.fnUntraced(function* (context: Context, round: ConsolidationRound.Round) {
   const { counts, notices, ownerId, store } = context
@@ -195,7 +198,8 @@ const commit = Effect.fnUntraced(function* (context: Context, round: Consolidati
         : new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
     }
   )
-  // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor summarised.
+  // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor
+  // summarised.
   let there = yield* known
   if (there === undefined) return undefined
   const reading =

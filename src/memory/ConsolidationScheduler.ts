@@ -43,7 +43,10 @@ export interface Report {
  */
 export interface Status {
   readonly running: boolean
-  /** When the last run that ended began, in milliseconds since the epoch. Those of earlier processes count where they are known. */
+  /**
+   * When the last run that ended began, in milliseconds since the epoch. Those of earlier processes count where they
+   * are known.
+   */
   readonly lastRun: Option.Option<number>
   /** What the last run of this process did. */
   readonly lastReport: Option.Option<Report>
@@ -57,8 +60,8 @@ export interface Status {
  */
 export interface Service {
   /**
-   * Consolidates everybody now, one after the other; while another run is under way it waits for that one first. An owner that fails is
-   * logged and counted, and the others go on. Fails only when it cannot be found out who there is.
+   * Consolidates everybody now, one after the other; while another run is under way it waits for that one first. An
+   * owner that fails is logged and counted, and the others go on. Fails only when it cannot be found out who there is.
    */
   readonly runOnce: Effect.Effect<Report, MemoryStoreFailure>
   readonly status: Effect.Effect<Status>
@@ -80,7 +83,10 @@ export class ConsolidationScheduler extends Context.Tag("effect-lexigram/memory/
 export interface Options {
   /** From the beginning of one run to that of the next; 1 hour unless set, at least a second. */
   readonly interval?: Duration.DurationInput | undefined
-  /** The share of the interval by which a run may come sooner or later, so that many processes do not come at once; 0.1 unless set. */
+  /**
+   * The share of the interval by which a run may come sooner or later, so that many processes do not come at once; 0.1
+   * unless set.
+   */
   readonly jitter?: number | undefined
   /** Whose memory; everybody's unless set. */
   readonly owners?: ReadonlyArray<string> | ((ownerId: string) => boolean) | undefined
@@ -106,7 +112,9 @@ const add = (
 const warn = (message: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logWarning(message), { module: "ConsolidationScheduler" })
 
-/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
+/**
+ * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ */
 const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: string }>): string =>
   Option.match(Cause.failureOption(cause), {
     onNone: () => (Cause.isInterruptedOnly(cause) ? "interrupted" : "defect"),
@@ -114,7 +122,8 @@ const reasonOf = (cause: Cause.Cause<{ readonly _tag: string; readonly message: 
   })
 
 const chosen = (store: MemoryStore.Service, owners: Options["owners"]): Stream.Stream<string, MemoryStoreFailure> => {
-  // What memory keeps for itself, such as procedures, is no memory of anybody: entries that read alike are not doubles there.
+  // What memory keeps for itself, such as procedures, is no memory of anybody: entries that read alike are not doubles
+  // there.
   const all = Stream.filter(store.owners, (ownerId) => !OwnerNamespace.isReserved(ownerId))
   if (owners === undefined) return all
   return typeof owners === "function" ? Stream.filter(all, owners) : Stream.fromIterable(new Set(owners))
@@ -215,9 +224,9 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
 })
 
 /**
- * Runs while the layer is there, and stops with it: a consolidation that is under way is interrupted, and what it did not finish it did not
- * begin to store. The first run is one interval after the last one that is known (at once when that time is over), else after the layer
- * was built. However many were missed, one makes up for them.
+ * Runs while the layer is there, and stops with it: a consolidation that is under way is interrupted, and what it did
+ * not finish it did not begin to store. The first run is one interval after the last one that is known (at once when
+ * that time is over), else after the layer was built. However many were missed, one makes up for them.
  *
  * @since 0.1.0
  * @category layers

@@ -1,7 +1,9 @@
 /**
- * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
+ * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
+ * much that is old.
  *
- * No strategy here touches entries of the role `system`. Calls of tools and their results (`ToolPairs`) go together or not at all.
+ * No strategy here touches entries of the role `system`. Calls of tools and their results (`ToolPairs`) go together or
+ * not at all.
  *
  * @since 0.1.0
  */
@@ -89,21 +91,25 @@ const takingOver = (entry: MemoryEntry, double: MemoryEntry): MemoryEntry => {
 const turn = 512
 
 /**
- * Of entries that say the same the newest one stays. It takes over the highest importance and number of recalls of its doubles, what their
- * lists of metadata name (`entities`), how long they last, and when the first was said (`metadata.firstSaidAt`). Doubles differ in white
- * space, in marks that part sentences, in case, or in words said twice in a row, and in nothing else: what differs in a figure, a sign, a
- * name, a denial or in any other word may be a correction, and stays.
+ * Of entries that say the same the newest one stays. It takes over the highest importance and number of recalls of its
+ * doubles, what their lists of metadata name (`entities`), how long they last, and when the first was said
+ * (`metadata.firstSaidAt`). Doubles differ in white space, in marks that part sentences, in case, or in words said
+ * twice in a row, and in nothing else: what differs in a figure, a sign, a name, a denial or in any other word may be a
+ * correction, and stays.
  *
- * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one keeps. Nor is what
- * a session said before and since it was taken back to an earlier turn. Of a session that may have branches only what was said again at
- * once is a double, and the first of it stays, for branches have what was said before them. Neither are summaries, nor calls of tools and
- * their results.
+ * Entries of different roles, sessions or kinds (`metadata.type`) are no doubles: a session would lose what another one
+ * keeps. Nor is what a session said before and since it was taken back to an earlier turn. Of a session that may have
+ * branches only what was said again at once is a double, and the first of it stays, for branches have what was said
+ * before them. Neither are summaries, nor calls of tools and their results.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const deduplication = (options?: {
-  /** Compares entries of different sessions, too. What goes is then missing where a branch recalls its own sessions. Default false. */
+  /**
+   * Compares entries of different sessions, too. What goes is then missing where a branch recalls its own sessions.
+   * Default false.
+   */
   readonly acrossSessions?: boolean | undefined
 }): ConsolidationStrategy => {
   const across = options?.acrossSessions === true
@@ -148,8 +154,8 @@ export const deduplication = (options?: {
 }
 
 /**
- * What nobody needed for long goes: entries of which less than `threshold` remains, exp(-ln 2 · age / half-life). The age counts from when
- * an entry was said or recalled last. With the defaults that is after 130 days.
+ * What nobody needed for long goes: entries of which less than `threshold` remains, exp(-ln 2 · age / half-life). The
+ * age counts from when an entry was said or recalled last. With the defaults that is after 130 days.
  *
  * @since 0.1.0
  * @category constructors
@@ -205,8 +211,9 @@ const baseOf = (entry: MemoryEntry): number => {
 const step = 0.01
 
 /**
- * Lets importance fade: what an entry had (kept in its metadata as `baseImportance`) halves in every half-life since it was said or recalled
- * last, and comes back when it is recalled. Removes nothing by itself; put it before `accessFrequency`, which then does.
+ * Lets importance fade: what an entry had (kept in its metadata as `baseImportance`) halves in every half-life since it
+ * was said or recalled last, and comes back when it is recalled. Removes nothing by itself; put it before
+ * `accessFrequency`, which then does.
  *
  * @since 0.1.0
  * @category constructors

@@ -170,7 +170,8 @@ const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<
     value: { _tag: "Tool", text, place },
     cost: () => costs.of(`tool:${text}`, text, () => counter.count(MemoryText.line.tool(text)))
   })
-  // Procedures by when they were learned, tools as they were given: what is taken next time as well stands in the same order.
+  // Procedures by when they were learned, tools as they were given: what is taken next time as well stands in the same
+  // order.
   const learned = found.procedures.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   const places = new Map(learned.map(({ id }, place) => [id, place] as const))
   const texts = found.tools.map(({ description, name }) => `${name}: ${description}`)
@@ -251,8 +252,8 @@ export const roomOf = (options: Pick<Options, "tokenBudget" | "systemPrompt" | "
 export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTokens < room.budget
 
 /**
- * Fills the sections and counts what the reader will really be sent. A tokenizer that finds more in the whole than in its lines makes it
- * try again with less.
+ * Fills the sections and counts what the reader will really be sent. A tokenizer that finds more in the whole than in
+ * its lines makes it try again with less.
  *
  * @category combinators
  */

@@ -53,8 +53,8 @@ export const recency: Scorer = {
 }
 
 /**
- * BM25 of the query among the entries, as a part of the best: 1 for the entry that has most to do with it, 0 without a word of it. Entries
- * that are alike are kept newest first, so that without a query this is `recency`.
+ * BM25 of the query among the entries, as a part of the best: 1 for the entry that has most to do with it, 0 without a
+ * word of it. Entries that are alike are kept newest first, so that without a query this is `recency`.
  *
  * @since 0.1.0
  * @category scorers
@@ -109,7 +109,9 @@ export interface PruneOptions<E = never, R = never> {
   readonly strategy?: Strategy<E, R> | undefined
   /** Keeps the best entry even where it alone is more than the budget, which is passed then. Default false. */
   readonly keepAtLeastOne?: boolean | undefined
-  /** How the kept entries are ordered: oldest first, or best first with those of the system before all. Default `time`. */
+  /**
+   * How the kept entries are ordered: oldest first, or best first with those of the system before all. Default `time`.
+   */
   readonly order?: "time" | "score" | undefined
 }
 
@@ -136,9 +138,10 @@ export interface PruningResult {
  */
 export interface Service {
   /**
-   * The best entries that fit together, taken greedily: one that does not fit is passed over. Entries of the system are kept always; where
-   * they alone are more than the budget, pruning fails. A call of a tool and its results stay or go together (`ToolPairs`), with the
-   * score of the best of them; one without the other goes. Of entries that are alike the newest stay. No entry is cut.
+   * The best entries that fit together, taken greedily: one that does not fit is passed over. Entries of the system are
+   * kept always; where they alone are more than the budget, pruning fails. A call of a tool and its results stay or go
+   * together (`ToolPairs`), with the score of the best of them; one without the other goes. Of entries that are alike
+   * the newest stay. No entry is cut.
    */
   readonly prune: <E = never, R = never>(
     entries: ReadonlyArray<MemoryEntry>,

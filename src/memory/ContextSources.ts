@@ -74,7 +74,8 @@ const lineageOf = (
     : [...lineage, { sessionId }]
 
 /**
- * What each section may be filled with. Fails when all that was asked does; held entries stand in for turns that cannot be read.
+ * What each section may be filled with. Fails when all that was asked does; held entries stand in for turns that cannot
+ * be read.
  *
  * @category combinators
  */

@@ -27,13 +27,16 @@ export interface Options {
  */
 export interface ConversationBuffer {
   /**
-   * Puts an entry behind the others; the oldest ones make room. Never dropped are entries of the system, and the newest entry with the call
-   * or the results it belongs to (`ToolPairs`), even where these alone are more than the bounds. A call and its results go together; a
-   * result whose call is not there is not taken in. An entry whose id is there already replaces it, in its place where it has the same
-   * calls.
+   * Puts an entry behind the others; the oldest ones make room. Never dropped are entries of the system, and the newest
+   * entry with the call or the results it belongs to (`ToolPairs`), even where these alone are more than the bounds. A
+   * call and its results go together; a result whose call is not there is not taken in. An entry whose id is there
+   * already replaces it, in its place where it has the same calls.
    */
   readonly add: (entry: MemoryEntry) => Effect.Effect<void>
-  /** In the order in which they were added, results with their call. A call that waits for results is there only while nothing was said after it. */
+  /**
+   * In the order in which they were added, results with their call. A call that waits for results is there only while
+   * nothing was said after it.
+   */
   readonly entries: Effect.Effect<ReadonlyArray<MemoryEntry>>
   /** How many entries are held. */
   readonly size: Effect.Effect<number>

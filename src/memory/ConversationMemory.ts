@@ -26,8 +26,9 @@ export interface ConversationMemory<out E = never> {
   /** Adds a message at the end. */
   readonly addMessage: (message: Message) => Effect.Effect<void, E>
   /**
-   * What is kept, oldest first. What is let go of goes from the oldest on, but for the system messages that open the conversation (16 at
-   * most); calls of tools go together with their results, and a result whose call is not there is left out.
+   * What is kept, oldest first. What is let go of goes from the oldest on, but for the system messages that open the
+   * conversation (16 at most); calls of tools go together with their results, and a result whose call is not there is
+   * left out.
    */
   readonly getMessages: Effect.Effect<ReadonlyArray<Message>, E>
   /** Nothing is kept any more. */
@@ -71,8 +72,8 @@ const bounded = (limits: { readonly turns: number; readonly messages: number }):
   })
 
 /**
- * Keeps the messages in this process: all of them, or the newest `maxMessages`. System messages that open the conversation do not count, and
- * the newest message stays with the calls it belongs to, even when they are more.
+ * Keeps the messages in this process: all of them, or the newest `maxMessages`. System messages that open the
+ * conversation do not count, and the newest message stays with the calls it belongs to, even when they are more.
  *
  * @since 0.1.0
  * @category constructors
@@ -86,8 +87,8 @@ export const buffer = (
   })
 
 /**
- * Keeps the last `size` turns (default 5) in this process, of at most `maxMessages` messages (no limit unless set). A turn is a message of
- * the user's and all that follows up to the next one.
+ * Keeps the last `size` turns (default 5) in this process, of at most `maxMessages` messages (no limit unless set). A
+ * turn is a message of the user's and all that follows up to the next one.
  *
  * @since 0.1.0
  * @category constructors
@@ -110,9 +111,10 @@ const sequenceOf = (id: string): number | undefined => {
 }
 
 /**
- * One session of an owner in a store: other sessions and owners see nothing of it. The newest `maxMessages` messages (default 1000) are
- * read, where each result of a tool counts as one; how long all of them are kept is the store's business (`ConversationMemoryStore` bounds sessions). What is said is stored as
- * entries of the type `turn`, which the other kinds of memory recall as well.
+ * One session of an owner in a store: other sessions and owners see nothing of it. The newest `maxMessages` messages
+ * (default 1000) are read, where each result of a tool counts as one; how long all of them are kept is the store's
+ * business (`ConversationMemoryStore` bounds sessions). What is said is stored as entries of the type `turn`, which the
+ * other kinds of memory recall as well.
  *
  * Messages keep the order in which they were added, also within one millisecond and when the clock goes back.
  *

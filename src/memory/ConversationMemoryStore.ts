@@ -48,8 +48,8 @@ export interface Options {
 }
 
 /**
- * The store below, with a bound for each session of each owner: after a write the oldest entries of the session go, calls of tools together
- * with their results.
+ * The store below, with a bound for each session of each owner: after a write the oldest entries of the session go,
+ * calls of tools together with their results.
  *
  * @since 0.1.0
  * @category constructors

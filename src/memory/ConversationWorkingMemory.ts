@@ -24,8 +24,8 @@ import * as ToolPairs from "./ToolPairs.js"
 import * as WorkingMemory from "./WorkingMemory.js"
 
 /**
- * Makes the conversation of an owner in a session, or outside of any. It is asked for health, too, with an owner that nobody has
- * (`OwnerNamespace.isReserved`).
+ * Makes the conversation of an owner in a session, or outside of any. It is asked for health, too, with an owner that
+ * nobody has (`OwnerNamespace.isReserved`).
  *
  * @since 0.1.0
  * @category models
@@ -40,7 +40,8 @@ export type Conversations<E extends MemoryError = never, R = never> = (
  */
 export interface Options {
   /**
-   * Conversations at most; default 1000. The one that was not added to for longest is let go of, and what it kept in this process with it.
+   * Conversations at most; default 1000. The one that was not added to for longest is let go of, and what it kept in
+   * this process with it.
    */
   readonly maxConversations?: number | undefined
 }
@@ -85,12 +86,14 @@ const entriesOf = (
 const timeOf = (unit: ToolPairs.Unit): number => unit.entries[0]?.timestamp ?? 0
 
 /**
- * A working memory from conversations, one for each session of each owner, so that nobody sees what another said to the same agent. What
- * fits the budget is taken from the newest on, calls of tools with their results. Nothing is searched: the query does not matter.
+ * A working memory from conversations, one for each session of each owner, so that nobody sees what another said to the
+ * same agent. What fits the budget is taken from the newest on, calls of tools with their results. Nothing is searched:
+ * the query does not matter.
  *
- * Without a session the conversations of the owner are taken together, as far as they are held; on a branch those of its lineage and no
- * others, whatever its tree. `flush` and `learn` do nothing: a conversation is all the memory there is. Of several entries those before one
- * that fails are kept. An entry that was added already is not added again, as long as it is among the last 256 of its conversation.
+ * Without a session the conversations of the owner are taken together, as far as they are held; on a branch those of
+ * its lineage and no others, whatever its tree. `flush` and `learn` do nothing: a conversation is all the memory there
+ * is. Of several entries those before one that fails are kept. An entry that was added already is not added again, as
+ * long as it is among the last 256 of its conversation.
  *
  * @since 0.1.0
  * @category constructors

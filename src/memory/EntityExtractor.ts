@@ -25,8 +25,8 @@ import * as StatedFacts from "./StatedFacts.js"
  */
 export interface Extraction {
   /**
-   * With the entries they were read from as `sources`, valid from the time of these, or as these say. What holds since long ago is there twice:
-   * it was so then, and when it was said. What is so no longer is `retracted`.
+   * With the entries they were read from as `sources`, valid from the time of these, or as these say. What holds since
+   * long ago is there twice: it was so then, and when it was said. What is so no longer is `retracted`.
    */
   readonly facts: ReadonlyArray<NewFact>
   /** Names of people and things, each once. */
@@ -39,8 +39,8 @@ export interface Extraction {
  */
 export interface Service {
   /**
-   * Reads entries of one owner. No facts in them: none, and no failure. What the extractors of this module read is never about a password,
-   * a key, a token, or the number of a card or an account.
+   * Reads entries of one owner. No facts in them: none, and no failure. What the extractors of this module read is
+   * never about a password, a key, a token, or the number of a card or an account.
    */
   readonly extract: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<Extraction, FactExtractionError>
 }
@@ -61,7 +61,10 @@ export class EntityExtractor extends Context.Tag("effect-lexigram/memory/EntityE
 export interface HeuristicOptions {
   /** Whose entries are read; those of users unless set. */
   readonly roles?: ReadonlyArray<MemoryRole> | undefined
-  /** Whom `I` means in what a user says, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by their name. */
+  /**
+   * Whom `I` means in what a user says, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are
+   * called by their name.
+   */
   readonly speaker?: string | undefined
   /** Facts of one entry at most; 20 unless set. */
   readonly maxFactsPerEntry?: number | undefined
@@ -76,7 +79,10 @@ export interface HeuristicOptions {
 export interface ModelOptions {
   /** Whose entries are read; those of users unless set. */
   readonly roles?: ReadonlyArray<MemoryRole> | undefined
-  /** What a user is called, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by their name. */
+  /**
+   * What a user is called, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by
+   * their name.
+   */
   readonly speaker?: string | undefined
   /** Characters of entries in one call, at most; 12,000 unless set. What does not fit is read by further calls. */
   readonly maxCallChars?: number | undefined
@@ -113,10 +119,11 @@ const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyAr
 }
 
 /**
- * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office is in Ghent`; `I no
- * longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to 2022`, `until 2022-05-03` (in UTC, with the whole of the last
- * year, month or day that is named). What is asked, denied, supposed, reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's.
- * Subjects have up to 60 characters, objects up to 120. It gives no confidence.
+ * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office
+ * is in Ghent`; `I no longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to 2022`, `until
+ * 2022-05-03` (in UTC, with the whole of the last year, month or day that is named). What is asked, denied, supposed,
+ * reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's. Subjects
+ * have up to 60 characters, objects up to 120. It gives no confidence.
  *
  * @since 0.1.0
  * @category constructors
@@ -153,10 +160,11 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
 }
 
 /**
- * Asks a model, in the words of `SemanticPrompts.Extract`. Entries are data in its prompt. Of its answer facts are dropped that break the
- * bounds of a fact or name no entry that was given, and names that stand in none; confidences are brought into their range. An answer that
- * cannot be read is asked for once more. It says of facts that are so no longer that they are, and from when until when others hold, if the
- * text does; a date that is none counts as not said. When the model fails, so does the extraction.
+ * Asks a model, in the words of `SemanticPrompts.Extract`. Entries are data in its prompt. Of its answer facts are
+ * dropped that break the bounds of a fact or name no entry that was given, and names that stand in none; confidences
+ * are brought into their range. An answer that cannot be read is asked for once more. It says of facts that are so no
+ * longer that they are, and from when until when others hold, if the text does; a date that is none counts as not said.
+ * When the model fails, so does the extraction.
  *
  * @since 0.1.0
  * @category constructors

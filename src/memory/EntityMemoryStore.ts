@@ -23,7 +23,9 @@ export interface Service extends MemoryStore.Service {
     entry: MemoryEntry,
     entities?: ReadonlyArray<string> | undefined
   ) => Effect.Effect<void, RetrievalFailure>
-  /** The newest `n` entries (100 unless set) that name the entity by its whole name, whatever the case; newest first. */
+  /**
+   * The newest `n` entries (100 unless set) that name the entity by its whole name, whatever the case; newest first.
+   */
   readonly getByEntity: (options: {
     readonly ownerId: string
     readonly entity: string
@@ -68,7 +70,8 @@ const told = (entry: MemoryEntry): ReadonlyArray<string> | undefined => {
 }
 
 /**
- * The store below; what is written says in its metadata (`entities`, `entityKeys`) whom and what it names: at most 64 names.
+ * The store below; what is written says in its metadata (`entities`, `entityKeys`) whom and what it names: at most 64
+ * names.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,10 +1,10 @@
 /**
  * Names in a text, found by how they are written: what an index of entities is made of.
  *
- * A name is a run of capitalised words, joined by particles (`Ludwig van Beethoven`, `Bank of America`), a quoted name, an e-mail address
- * or a handle (`@anna`). One capitalised word that begins a sentence is a name only if the text has it capitalised again and nowhere in
- * small letters, or in the possessive. Months, weekdays and words of grammar are none. Scripts without capitals have names in quotes
- * only.
+ * A name is a run of capitalised words, joined by particles (`Ludwig van Beethoven`, `Bank of America`), a quoted name,
+ * an e-mail address or a handle (`@anna`). One capitalised word that begins a sentence is a name only if the text has
+ * it capitalised again and nowhere in small letters, or in the possessive. Months, weekdays and words of grammar are
+ * none. Scripts without capitals have names in quotes only.
  *
  * @since 0.1.0
  */

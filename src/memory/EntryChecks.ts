@@ -20,8 +20,8 @@ const matchesOwner = Schema.is(OwnerId)
 const isSelection = Schema.is(Schema.typeSchema(Selection))
 const isQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
-// The schema of an entry costs several times what all of its indexes do, and nearly every entry is a plain one: only what is not is put to
-// the schema. No test here lets anything pass that the schema would refuse.
+// The schema of an entry costs several times what all of its indexes do, and nearly every entry is a plain one: only
+// what is not is put to the schema. No test here lets anything pass that the schema would refuse.
 
 const isPlainId = (value: unknown): boolean => typeof value === "string" && /^[ -~]{1,256}$/.test(value)
 

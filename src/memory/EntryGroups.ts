@@ -29,8 +29,8 @@ export const tree = (entry: MemoryEntry): string | null => {
 }
 
 /**
- * What is recalled by the same branches, as far as entries say: one session, and of that what was said on one way. Put together with others
- * they would be lost to some branches, or told to others.
+ * What is recalled by the same branches, as far as entries say: one session, and of that what was said on one way. Put
+ * together with others they would be lost to some branches, or told to others.
  */
 export const way = (entry: MemoryEntry): ReadonlyArray<unknown> => {
   const stretch = field(entry, Selection.stretchKey)
@@ -55,8 +55,8 @@ export const groupBy = <A>(
 const underWay = 3_600_000
 
 /**
- * What must not be separated: a call of tools with its results; every other entry alone. Calls and results that lack the other half are left
- * out while it may still be too young to be seen.
+ * What must not be separated: a call of tools with its results; every other entry alone. Calls and results that lack
+ * the other half are left out while it may still be too young to be seen.
  */
 export const units = (
   entries: ReadonlyArray<MemoryEntry>,

@@ -103,7 +103,10 @@ export const make = (
       )
     })
 
-  /** Vectors of what was not stored are taken back, and those of what is there made again, as far as a bounded time allows. */
+  /**
+   * Vectors of what was not stored are taken back, and those of what is there made again, as far as a bounded time
+   * allows.
+   */
   const takeBack = (ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void> =>
     Deadline.run(
       () =>

@@ -38,8 +38,9 @@ export interface CompressOptions {
  */
 export interface Service {
   /**
-   * The summary of these entries, as `MemorySummary.make` builds it; nothing is stored. Its text has `maxTokens` tokens at most, whatever
-   * wrote it. No entries, entries of several owners and a summary without a text are a `ConsolidationError`.
+   * The summary of these entries, as `MemorySummary.make` builds it; nothing is stored. Its text has `maxTokens` tokens
+   * at most, whatever wrote it. No entries, entries of several owners and a summary without a text are a
+   * `ConsolidationError`.
    */
   readonly compress: (
     entries: ReadonlyArray<MemoryEntry>,
@@ -68,7 +69,8 @@ export const MAX_TOKENS = 200
 const mostTokens = Math.floor(maxContent / SummaryText.perToken)
 
 /**
- * Writes the text of a summary. The entries are of one owner, oldest first; what is too long is cut where a sentence ends, else a word.
+ * Writes the text of a summary. The entries are of one owner, oldest first; what is too long is cut where a sentence
+ * ends, else a word.
  *
  * @since 0.1.0
  * @category models
@@ -140,8 +142,8 @@ export interface ModelOptions {
   /** Tokens of entries in one call, at most; 6,000 unless set, and no fewer than eight summaries have. */
   readonly maxInputTokens?: number | undefined
   /**
-   * Calls that read entries, at most; 8 unless set. Entries that do not fit into so many calls are cut, the longest first; more than could
-   * be read at all are a `ConsolidationError`. About as many calls again put the parts together.
+   * Calls that read entries, at most; 8 unless set. Entries that do not fit into so many calls are cut, the longest
+   * first; more than could be read at all are a `ConsolidationError`. About as many calls again put the parts together.
    */
   readonly maxCalls?: number | undefined
   /** Wins over a temperature of 0 and a bound of the answer that leaves the model some room. */
@@ -172,7 +174,10 @@ const chunked = <A>(items: ReadonlyArray<A>, sizeOf: (item: A) => number, most: 
   return chunks
 }
 
-/** A summary is asked for in words, which models count better than tokens; most languages need 1.3 tokens a word or more. */
+/**
+ * A summary is asked for in words, which models count better than tokens; most languages need 1.3 tokens a word or
+ * more.
+ */
 const wordsOf = (tokens: number): number => Math.max(1, Math.floor(tokens / 1.4))
 
 /** Braces, names and the time of an entry. */
@@ -246,8 +251,8 @@ const byModel = (
 }
 
 /**
- * What a model writes. The entries are data in its prompt (`EpisodicPrompts.Summarize`); more than fits into one call is summed up in parts,
- * and then the parts. When the model fails, so does `compress`.
+ * What a model writes. The entries are data in its prompt (`EpisodicPrompts.Summarize`); more than fits into one call
+ * is summed up in parts, and then the parts. When the model fails, so does `compress`.
  *
  * @since 0.1.0
  * @category layers

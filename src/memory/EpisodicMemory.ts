@@ -28,17 +28,17 @@ export interface Service {
   /** The same for several; on failure none of an owner is remembered. */
   readonly recordMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The best entries for a query; what the query leaves out comes from the configuration. Each result that is relevant (above 0.05, the
-   * background) counts as accessed once more, unless `counted` is false: so does who asks for more than is used, and counts what was used
-   * with `recordAccess`.
+   * The best entries for a query; what the query leaves out comes from the configuration. Each result that is relevant
+   * (above 0.05, the background) counts as accessed once more, unless `counted` is false: so does who asks for more
+   * than is used, and counts what was used with `recordAccess`.
    */
   readonly recall: (
     query: MemoryQuery,
     options?: { readonly counted?: boolean | undefined } | undefined
   ) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
   /**
-   * Counts each of these as accessed once more, however often it is named. Consolidation spares what is accessed. Ids that do not exist
-   * are passed over; no ids: the store is not asked.
+   * Counts each of these as accessed once more, however often it is named. Consolidation spares what is accessed. Ids
+   * that do not exist are passed over; no ids: the store is not asked.
    */
   readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
   /** The newest `n`, newest first. Does not count as access. */
@@ -50,10 +50,10 @@ export interface Service {
   /** Whether there was one. */
   readonly forget: (ownerId: string, id: EntryId) => Effect.Effect<boolean, MemoryStoreFailure>
   /**
-   * Puts one summary in the place of these entries of the owner, in one step, and gives it. Its metadata says `type: "summary"` and names
-   * what it replaces (`compressedIds`). Ids that do not exist are passed over; none of them there: a `ConsolidationError`. So are entries
-   * of more than one session, or of a session and of none, unless `acrossSessions` is set: their summary belongs to no session, and
-   * branches see what they did not see before.
+   * Puts one summary in the place of these entries of the owner, in one step, and gives it. Its metadata says `type:
+   * "summary"` and names what it replaces (`compressedIds`). Ids that do not exist are passed over; none of them there:
+   * a `ConsolidationError`. So are entries of more than one session, or of a session and of none, unless
+   * `acrossSessions` is set: their summary belongs to no session, and branches see what they did not see before.
    */
   readonly compress: (options: {
     readonly ownerId: string
@@ -85,7 +85,10 @@ export interface Options {
   readonly importanceWeight?: number | undefined
   /** Of a query that names none; 0.5 unless set. */
   readonly relevanceWeight?: number | undefined
-  /** How long an entry is kept from when it is recorded, unless it expires sooner by itself; 0, as long as the store keeps it, unless set. */
+  /**
+   * How long an entry is kept from when it is recorded, unless it expires sooner by itself; 0, as long as the store
+   * keeps it, unless set.
+   */
   readonly ttl?: Duration.DurationInput | undefined
 }
 

@@ -76,21 +76,27 @@ export const NewFact = Schema.Struct({
   confidence: Schema.optional(Schema.Number.pipe(Schema.between(0, 1))),
   /** The entries it was read from. */
   sources: Schema.optional(Schema.Array(EntryId)),
-  /** Where they belong to: a branch knows that this was said if it recalls all of them. Left out, every branch knows it. */
+  /**
+   * Where they belong to: a branch knows that this was said if it recalls all of them. Left out, every branch knows it.
+   */
   origins: Schema.optional(Schema.Array(Origin)),
   /** Milliseconds since the epoch. */
   validFrom: Schema.optional(Schema.Finite),
   /**
-   * Until when it held, or will hold; behind `validFrom`. Such a fact takes the place of others only where `replaces` says so: they may have
-   * held besides, and hold again after it.
+   * Until when it held, or will hold; behind `validFrom`. Such a fact takes the place of others only where `replaces`
+   * says so: they may have held besides, and hold again after it.
    */
   validTo: Schema.optional(Schema.Finite),
   /**
-   * It is taken back: it no longer holds from `validFrom` on, and nothing takes its place. What was said of it before stays as its history,
-   * and it holds again when it is said again later. Of one that nobody said before is kept that it had ended by then.
+   * It is taken back: it no longer holds from `validFrom` on, and nothing takes its place. What was said of it before
+   * stays as its history, and it holds again when it is said again later. Of one that nobody said before is kept that
+   * it had ended by then.
    */
   retracted: Schema.optional(Schema.Boolean),
-  /** It takes the place of every other object of this subject and predicate, whether or not the predicate has one object at a time. */
+  /**
+   * It takes the place of every other object of this subject and predicate, whether or not the predicate has one object
+   * at a time.
+   */
   replaces: Schema.optional(Schema.Boolean),
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 }).annotations({ identifier: `${NAME}/NewFact` })
@@ -101,7 +107,8 @@ export const NewFact = Schema.Struct({
 export interface NewFact extends Schema.Schema.Type<typeof NewFact> {}
 
 /**
- * A fact as it is kept. Nothing is overwritten: one that a later fact contradicts is closed (`validTo`, `closedBy`) and stays.
+ * A fact as it is kept. Nothing is overwritten: one that a later fact contradicts is closed (`validTo`, `closedBy`) and
+ * stays.
  *
  * @since 0.1.0
  * @category schemas

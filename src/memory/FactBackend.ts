@@ -1,6 +1,6 @@
 /**
- * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a fact was closed by
- * is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
+ * fact was closed by is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
  *
  * @since 0.1.0
  */
@@ -10,8 +10,8 @@ import type { FactId } from "./Fact.js"
 import type { MemoryStoreFailure } from "./MemoryError.js"
 
 /**
- * A fact as a backend keeps it. Keys are normalised and have at most 256 characters; no text but `body` and `ownerId` has control
- * characters, none has half a surrogate pair.
+ * A fact as a backend keeps it. Keys are normalised and have at most 256 characters; no text but `body` and `ownerId`
+ * has control characters, none has half a surrogate pair.
  *
  * @since 0.1.0
  * @category models
@@ -33,7 +33,10 @@ export interface FactRow {
   readonly validFrom: number
   /** Absent while it is open. Not before `validFrom`; a fact that another one replaced at once holds for no time. */
   readonly validTo?: number | undefined
-  /** The first time from which it takes the place of other objects of its subject and predicate; absent if it never does. */
+  /**
+   * The first time from which it takes the place of other objects of its subject and predicate; absent if it never
+   * does.
+   */
   readonly replacesFrom?: number | undefined
   /** JSON that only the store reads. */
   readonly body: string
@@ -52,7 +55,9 @@ export interface RowSelection {
   readonly subjects?: ReadonlyArray<string> | undefined
   readonly predicateKey?: string | undefined
   readonly objectKey?: string | undefined
-  /** Words with a space before, between and behind them, that the words of the subject or those of the object include. */
+  /**
+   * Words with a space before, between and behind them, that the words of the subject or those of the object include.
+   */
   readonly words?: string | undefined
   readonly minConfidence: number
   /** Begun by then (inclusive); and not ended by then (exclusive), unless closed ones are included. */
@@ -83,8 +88,8 @@ export interface FactChange {
   /** New rows, and those that take the place of the row of the same id. Each id once. */
   readonly put?: ReadonlyArray<FactRow> | undefined
   /**
-   * After that, for each of these keys of subjects: of its open rows only the first `maxOpen` stay, by position, and of its closed ones the
-   * `maxClosed` that ended last (ties by position).
+   * After that, for each of these keys of subjects: of its open rows only the first `maxOpen` stay, by position, and of
+   * its closed ones the `maxClosed` that ended last (ties by position).
    */
   readonly trim?: ReadonlyArray<string> | undefined
   readonly maxOpen: number
@@ -117,8 +122,8 @@ export interface FactBackend {
   /** Which state the rows of the owner are in. Never the same number for two states, but 0 always for no rows. */
   readonly revision: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   /**
-   * All or nothing, and only if the rows of the owner are in this state: none if they are not. Gives the ids that were trimmed.
-   * Afterwards the state is another one.
+   * All or nothing, and only if the rows of the owner are in this state: none if they are not. Gives the ids that were
+   * trimmed. Afterwards the state is another one.
    */
   readonly apply: (
     ownerId: string,
@@ -131,9 +136,9 @@ export interface FactBackend {
     ids: ReadonlyArray<FactId>
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
   /**
-   * What an assertion can meet among the rows of a subject and a predicate: those that began by `at` and are open or end at `at` or later;
-   * of those that begin after `at` the first with the same object; and of those that have another object and replace others after `at`
-   * (`replacesFrom`) the first. In no order.
+   * What an assertion can meet among the rows of a subject and a predicate: those that began by `at` and are open or
+   * end at `at` or later; of those that begin after `at` the first with the same object; and of those that have another
+   * object and replace others after `at` (`replacesFrom`) the first. In no order.
    */
   readonly near: (
     ownerId: string,
@@ -149,7 +154,10 @@ export interface FactBackend {
     ownerId: string,
     options: { readonly selection: RowSelection; readonly limit: number; readonly after?: FactPosition | undefined }
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
-  /** Those that have words of the text among what is selected, best first (BM25 over the rows of the owner, or what the database has). */
+  /**
+   * Those that have words of the text among what is selected, best first (BM25 over the rows of the owner, or what the
+   * database has).
+   */
   readonly lexical: (
     ownerId: string,
     options: { readonly text: string; readonly selection: RowSelection; readonly limit: number }

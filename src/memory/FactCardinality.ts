@@ -13,8 +13,8 @@ export type Cardinality = "one" | "many"
 const listed = (texts: string): ReadonlyArray<string> => texts.split(",").map((text) => text.trim())
 
 /**
- * Predicates of which a subject has one object at a time, in small letters. Those that begin with `has favourite ` or `has favorite ` are
- * of them too.
+ * Predicates of which a subject has one object at a time, in small letters. Those that begin with `has favourite ` or
+ * `has favorite ` are of them too.
  *
  * @since 0.1.0
  * @category constants

@@ -34,7 +34,9 @@ const spansOf = (words: ReadonlyArray<string>): ReadonlyArray<Span> => {
   return spans
 }
 
-/** Subjects of the owner that the question names, the longest of those that share a word, in the order of the question. */
+/**
+ * Subjects of the owner that the question names, the longest of those that share a word, in the order of the question.
+ */
 const subjectsIn = (
   store: Service,
   ownerId: string,
@@ -59,7 +61,8 @@ const subjectsIn = (
 }
 
 /**
- * First what is known about what the question names (among it, what shares words with the question), then what shares words with it.
+ * First what is known about what the question names (among it, what shares words with the question), then what shares
+ * words with it.
  *
  * @category accessors
  */

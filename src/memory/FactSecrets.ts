@@ -11,7 +11,8 @@ const words =
   /(?<![\p{L}\p{N}])(?:pass(?:word|phrase|code|wd|wort)s?|pin|cvv|cvc|ssn|iban|credentials?|(?:api|access|private|secret|encryption)[ -]?keys?|(?:api|access|auth|secret|bearer)[ -]?tokens?|(?:credit|debit)[ -]cards?(?: number)?|(?:account|card) number)(?![\p{L}\p{N}])/iu
 
 /**
- * Whether it is about a password, a key, a token, a number of a card or an account, or holds something that is written like one.
+ * Whether it is about a password, a key, a token, a number of a card or an account, or holds something that is written
+ * like one.
  *
  * @category guards
  */

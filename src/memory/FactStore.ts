@@ -1,8 +1,9 @@
 /**
  * Where facts are kept: what is known, how sure it is, and from when until when it held.
  *
- * Nothing is overwritten. A fact that another one contradicts is closed at the time from which the other holds, and stays; what is told
- * late finds its place between what was told before, so that the same assertions give the same history in whatever order they come.
+ * Nothing is overwritten. A fact that another one contradicts is closed at the time from which the other holds, and
+ * stays; what is told late finds its place between what was told before, so that the same assertions give the same
+ * history in whatever order they come.
  *
  * @since 0.1.0
  */
@@ -107,16 +108,19 @@ export interface Service {
   /**
    * Says that something is so, all of it in one step or nothing; gives each as it is kept afterwards, in their order.
    *
-   * A triple that is known for that time (whatever the case and the spaces) stays one fact: it is as sure as the surest that said so, and
-   * its sources are united, the newest 64; what the same sources say again changes nothing. Of a predicate that has one object at a time,
-   * the fact that holds at `validFrom` ends there and says which one closed it; if that fact was said again later, it holds again from
-   * then. An assertion that is older than what is known ends where the next one begins. Of two from the same time the one told later holds.
+   * A triple that is known for that time (whatever the case and the spaces) stays one fact: it is as sure as the surest
+   * that said so, and its sources are united, the newest 64; what the same sources say again changes nothing. Of a
+   * predicate that has one object at a time, the fact that holds at `validFrom` ends there and says which one closed
+   * it; if that fact was said again later, it holds again from then. An assertion that is older than what is known ends
+   * where the next one begins. Of two from the same time the one told later holds.
    *
-   * What is taken back (`retracted`) ends then, on every branch, and nothing else does: other objects stay, and so does what was said before
-   * and after. It is given as it ended. What has an end (`validTo`) is as if it were said, and taken back at its end.
+   * What is taken back (`retracted`) ends then, on every branch, and nothing else does: other objects stay, and so does
+   * what was said before and after. It is given as it ended. What has an end (`validTo`) is as if it were said, and
+   * taken back at its end.
    *
-   * Each subject has a limit of open facts. Beyond it the least sure go for good, of equally sure ones those that hold since longest: none
-   * for one that was asserted and did not find room. Closed facts have a limit of their own: the ones that ended first go.
+   * Each subject has a limit of open facts. Beyond it the least sure go for good, of equally sure ones those that hold
+   * since longest: none for one that was asserted and did not find room. Closed facts have a limit of their own: the
+   * ones that ended first go.
    */
   readonly assert: (
     ownerId: string,
@@ -136,9 +140,10 @@ export interface Service {
     query?: Omit<FactQuery, "after"> | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
   /**
-   * These facts as a branch of a session knows them, in their order: each by what was said on the way to it (see `NewFact.origins`,
-   * `Selection.lineage` and `Selection.tree`), since when that says so and until something that was said on the way closed it. One of which
-   * nothing was said on the way is left out; what it had taken the place of stands there, if it was said on the way and holds.
+   * These facts as a branch of a session knows them, in their order: each by what was said on the way to it (see
+   * `NewFact.origins`, `Selection.lineage` and `Selection.tree`), since when that says so and until something that was
+   * said on the way closed it. One of which nothing was said on the way is left out; what it had taken the place of
+   * stands there, if it was said on the way and holds.
    */
   readonly onTheWay: (
     ownerId: string,
@@ -152,12 +157,13 @@ export interface Service {
     confidence: number
   ) => Effect.Effect<Fact, MemoryStoreFailure>
   /**
-   * It no longer holds, from this time on (now unless set; not before it began), and nothing took its place. One that had ended by then
-   * stays as it is; an id that the owner does not have is a `MemoryStoreError`.
+   * It no longer holds, from this time on (now unless set; not before it began), and nothing took its place. One that
+   * had ended by then stays as it is; an id that the owner does not have is a `MemoryStoreError`.
    */
   readonly close: (ownerId: string, id: FactId, at?: number | undefined) => Effect.Effect<Fact, MemoryStoreFailure>
   /**
-   * Removes it for good, with every other time in which the same triple held; what it had closed stays closed. Gives whether there was one.
+   * Removes it for good, with every other time in which the same triple held; what it had closed stays closed. Gives
+   * whether there was one.
    */
   readonly delete: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
   /** Everything of the owner; gives how many facts there were. */
@@ -195,8 +201,9 @@ export interface Options {
   /** Closed facts of one subject at most; 1000 unless set, `Infinity` for all of them. */
   readonly maxClosedPerEntity?: number | undefined
   /**
-   * Whether a predicate has one object at a time, so that another object closes the fact before, or any number of them. It is asked for
-   * the normalised predicate: in small letters, with single spaces. `FactCardinality.standard` unless set.
+   * Whether a predicate has one object at a time, so that another object closes the fact before, or any number of them.
+   * It is asked for the normalised predicate: in small letters, with single spaces. `FactCardinality.standard` unless
+   * set.
    */
   readonly cardinality?: ((predicate: string) => FactCardinality.Cardinality) | undefined
 }

@@ -1,5 +1,6 @@
 /**
- * Sentences about what was so, or is so no longer, as sentences in the present: `I don't live in Ghent anymore` is `I live in Ghent`, taken back.
+ * Sentences about what was so, or is so no longer, as sentences in the present: `I don't live in Ghent anymore` is `I
+ * live in Ghent`, taken back.
  *
  * @internal
  * @since 0.1.0

@@ -29,7 +29,8 @@ const folded = (text: string): string =>
   plain(text.replace(raised, "^$&").replace(fraction, " $&").normalize("NFKC").toLowerCase().normalize("NFC"))
 
 /**
- * Equal for what differs in case, spaces and the forms of Unicode; at most 256 characters, empty when there is nothing to read.
+ * Equal for what differs in case, spaces and the forms of Unicode; at most 256 characters, empty when there is nothing
+ * to read.
  *
  * @category conversions
  */
@@ -41,7 +42,8 @@ export const key = (text: string): string => {
 }
 
 /**
- * What the keys of texts that begin like this begin with. Only the first characters count of one that is longer than those a key keeps.
+ * What the keys of texts that begin like this begin with. Only the first characters count of one that is longer than
+ * those a key keeps.
  *
  * @category conversions
  */
@@ -55,8 +57,8 @@ const word =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}][\p{M}]*|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{M}\p{N}])+/gu
 
 /**
- * The words, with a space before, between and behind them, so that one text names another as whole words exactly if it includes its
- * words. Of scripts that write no spaces each character is a word. Empty when there are none.
+ * The words, with a space before, between and behind them, so that one text names another as whole words exactly if it
+ * includes its words. Of scripts that write no spaces each character is a word. Empty when there are none.
  *
  * @category conversions
  */

@@ -1,8 +1,8 @@
 /**
  * When what held, worked out from what was said, whatever the order it is told in.
  *
- * A record is a time without a break in which a triple held. It keeps when it was said (`mentions`), so that what is told late and belongs
- * between two of them can part it.
+ * A record is a time without a break in which a triple held. It keeps when it was said (`mentions`), so that what is
+ * told late and belongs between two of them can part it.
  *
  * @internal
  * @since 0.1.0
@@ -258,8 +258,9 @@ export interface Insertion {
 }
 
 /**
- * `told` is what is said, as a record of its own that is open and has one mention; its id is that of a new record. `near` are the records
- * of its subject and predicate as `FactBackend.near` gives them; `ids` are new ones, as many as there are of these.
+ * `told` is what is said, as a record of its own that is open and has one mention; its id is that of a new record.
+ * `near` are the records of its subject and predicate as `FactBackend.near` gives them; `ids` are new ones, as many as
+ * there are of these.
  *
  * Of two objects from the same time the one that is told later takes the place of the other.
  *
@@ -293,8 +294,8 @@ export const insert = (near: ReadonlyArray<FactRecord>, told: FactRecord, ids: R
 }
 
 /**
- * As `insert`, for a triple that is taken back: `told` has one mention, that it no longer holds from then on. `id` is that of what was said again
- * after that. Other objects stay as they are.
+ * As `insert`, for a triple that is taken back: `told` has one mention, that it no longer holds from then on. `id` is
+ * that of what was said again after that. Other objects stay as they are.
  *
  * @category combinators
  */
@@ -351,8 +352,8 @@ const placed = (own: ReadonlyArray<FactRecord>, others: ReadonlyArray<FactRecord
 }
 
 /**
- * Ended by somebody's word, not before it began; what was said after that counts as said before it. One that had ended by then stays as it
- * is.
+ * Ended by somebody's word, not before it began; what was said after that counts as said before it. One that had ended
+ * by then stays as it is.
  *
  * @category combinators
  */

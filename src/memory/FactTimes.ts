@@ -108,8 +108,8 @@ const between: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ])
 
 /**
- * What these words, in small letters, say of time at a place, and how many of them do. A year, a month or a day that ends a time counts as a
- * whole.
+ * What these words, in small letters, say of time at a place, and how many of them do. A year, a month or a day that
+ * ends a time counts as a whole.
  *
  * @category conversions
  */
@@ -128,8 +128,8 @@ export const at = (words: ReadonlyArray<string>, place: number): readonly [Times
 }
 
 /**
- * What is to be asserted of something that was said, or taken back, at a time: when it holds. What holds since long ago was so when it was said
- * too, whatever is told of the time between.
+ * What is to be asserted of something that was said, or taken back, at a time: when it holds. What holds since long ago
+ * was so when it was said too, whatever is told of the time between.
  *
  * @category conversions
  */

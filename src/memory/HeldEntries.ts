@@ -46,8 +46,8 @@ interface Owner {
 }
 
 /**
- * At most `maxEntries` a scope, `maxScopes` scopes and `maxChars` characters in all; the oldest entries of a scope and the scopes that
- * were used least recently make room.
+ * At most `maxEntries` a scope, `maxScopes` scopes and `maxChars` characters in all; the oldest entries of a scope and
+ * the scopes that were used least recently make room.
  *
  * @category constructors
  */

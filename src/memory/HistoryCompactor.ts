@@ -1,5 +1,6 @@
 /**
- * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a summary.
+ * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a
+ * summary.
  *
  * @since 0.1.0
  */
@@ -35,7 +36,8 @@ import * as TokenCosts from "./TokenCosts.js"
 export type Item = HistoryCut.Item
 
 /**
- * What stands for the turns up to `throughId`. Plain data: who wants it to outlive the process keeps it, and hands it in again.
+ * What stands for the turns up to `throughId`. Plain data: who wants it to outlive the process keeps it, and hands it
+ * in again.
  *
  * @since 0.1.0
  * @category models
@@ -49,9 +51,9 @@ export interface Summary {
 }
 
 /**
- * Why a summary is not what the model wrote, or not all of it: another call for the same conversation was on its way (`busy`); the model
- * failed now or a short time ago; its answer was empty, or no shorter than what it stands for; or longer than allowed, and was cut, or
- * would be, so that it was not asked.
+ * Why a summary is not what the model wrote, or not all of it: another call for the same conversation was on its way
+ * (`busy`); the model failed now or a short time ago; its answer was empty, or no shorter than what it stands for; or
+ * longer than allowed, and was cut, or would be, so that it was not asked.
  *
  * @since 0.1.0
  * @category models
@@ -69,7 +71,10 @@ export interface CompactOptions<A extends Item> {
   readonly items: ReadonlyArray<A>
   /** For the system, the summary and the turns that are kept, as messages. */
   readonly tokenBudget: number
-  /** The summary of before; default what this service remembers of the scope. One whose last turn is not among the items stands before them all. */
+  /**
+   * The summary of before; default what this service remembers of the scope. One whose last turn is not among the items
+   * stands before them all.
+   */
   readonly previous?: Summary | undefined
 }
 
@@ -95,11 +100,12 @@ export interface Compacted<out A extends Item> {
  */
 export interface Service {
   /**
-   * A history that fits, and does nothing to one that does. Turns of the system are never summarised, the newest turn always stays, and a
-   * call of a tool is never apart from its results (`ToolPairs`). Where these alone are more than the budget it fails.
+   * A history that fits, and does nothing to one that does. Turns of the system are never summarised, the newest turn
+   * always stays, and a call of a tool is never apart from its results (`ToolPairs`). Where these alone are more than
+   * the budget it fails.
    *
-   * One model call at most, and one at a time for a scope: whoever asks meanwhile gets an extract at once. A model that fails is left alone
-   * for a while; what it wrote in vain is not asked for again.
+   * One model call at most, and one at a time for a scope: whoever asks meanwhile gets an extract at once. A model that
+   * fails is left alone for a while; what it wrote in vain is not asked for again.
    */
   readonly compact: <A extends Item>(options: CompactOptions<A>) => Effect.Effect<Compacted<A>, MemoryCapacityError>
   /** Lets go of what is remembered of a conversation. */
@@ -128,7 +134,10 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** Tokens of a summary at most, and never more than a quarter of the budget. Default 500. */
   readonly summaryTokens?: number | undefined
-  /** The part of the budget that the newest turns keep when history is compacted, 0 to 1; the rest is room to grow. Default 0.5. */
+  /**
+   * The part of the budget that the newest turns keep when history is compacted, 0 to 1; the rest is room to grow.
+   * Default 0.5.
+   */
   readonly keepFraction?: number | undefined
   /** Tokens of turns that the model reads in its call, about; longer turns are cut, the longest first. Default 6000. */
   readonly maxInputTokens?: number | undefined

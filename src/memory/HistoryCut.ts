@@ -34,8 +34,8 @@ export const sum = <A>(items: ReadonlyArray<A>, cost: (item: A) => number): numb
 }
 
 /**
- * The turns, those of the system aside, that no summary stands for. A remembered summary counts only where the history holds its last turn:
- * else the history is another one by now. One that was handed in counts anyway.
+ * The turns, those of the system aside, that no summary stands for. A remembered summary counts only where the history
+ * holds its last turn: else the history is another one by now. One that was handed in counts anyway.
  *
  * @category combinators
  */
@@ -76,8 +76,8 @@ const whole = <A extends Item>(turns: ReadonlyArray<A>): ReadonlyArray<A> => {
 }
 
 /**
- * As many of the newest turns as `target` has room for, at least the newest one; `undefined` when that is more than `most`. A call without
- * results and a result without a call are not kept.
+ * As many of the newest turns as `target` has room for, at least the newest one; `undefined` when that is more than
+ * `most`. A call without results and a result without a call are not kept.
  *
  * @category combinators
  */

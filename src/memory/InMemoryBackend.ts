@@ -1,6 +1,6 @@
 /**
- * Entries in the memory of this process. What each call costs does not grow with the number of entries, but for what it reads; what has
- * expired is removed by the next call.
+ * Entries in the memory of this process. What each call costs does not grow with the number of entries, but for what it
+ * reads; what has expired is removed by the next call.
  *
  * @internal
  * @since 0.1.0
@@ -22,8 +22,8 @@ import * as TextAnalyzer from "./TextAnalyzer.js"
 import * as Unchanged from "./Unchanged.js"
 
 /**
- * Which entry makes room: the oldest, the least important (of those the oldest), the one that was stored or recalled longest ago, or the
- * first in an order of one's own, which must not throw.
+ * Which entry makes room: the oldest, the least important (of those the oldest), the one that was stored or recalled
+ * longest ago, or the first in an order of one's own, which must not throw.
  *
  * @category models
  */
@@ -38,9 +38,9 @@ export interface Options {
   /** Entries of all owners at most; 1,000,000 unless set. */
   readonly capacity?: number | undefined
   /**
-   * What happens to an entry that does not fit: `fail` (unless set) refuses it with a `MemoryCapacityError`, a policy lets another entry
-   * of the owner go. Where the store as a whole is full, the owner with the most entries gives one up. What is stored by the same call
-   * never makes room, so a call of more entries than fit is refused.
+   * What happens to an entry that does not fit: `fail` (unless set) refuses it with a `MemoryCapacityError`, a policy
+   * lets another entry of the owner go. Where the store as a whole is full, the owner with the most entries gives one
+   * up. What is stored by the same call never makes room, so a call of more entries than fit is refused.
    */
   readonly onFull?: "fail" | EvictionPolicy | undefined
   /** How words are read; `TextAnalyzer.english` unless set. */

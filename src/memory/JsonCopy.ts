@@ -27,8 +27,8 @@ interface Budget {
 }
 
 /**
- * `undefined` when it is no record of plain data, or larger than the bounds, or throws while it is read. Fields that are `undefined` are left
- * out.
+ * `undefined` when it is no record of plain data, or larger than the bounds, or throws while it is read. Fields that
+ * are `undefined` are left out.
  *
  * @category constructors
  */

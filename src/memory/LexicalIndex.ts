@@ -1,7 +1,8 @@
 /**
- * The words of one owner's entries, and which entries they stand in: BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework:
- * BM25 and Beyond", 2009) with the idf ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative. What is removed leaves its traces in the
- * lists until they outnumber what is left; then all of them are swept at once, so that each removal pays a constant share.
+ * The words of one owner's entries, and which entries they stand in: BM25 (Robertson and Zaragoza, "The Probabilistic
+ * Relevance Framework: BM25 and Beyond", 2009) with the idf ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
+ * What is removed leaves its traces in the lists until they outnumber what is left; then all of them are swept at once,
+ * so that each removal pays a constant share.
  *
  * @internal
  * @since 0.1.0
@@ -48,8 +49,8 @@ export interface Indexed {
 const MAX_RUN = 256
 
 /**
- * The slots a term stands in, ascending, each followed by how often. They lie among those of all other terms, in runs of 1, 2, 4 and so on
- * up to `MAX_RUN` postings; behind each run stands where the next one begins.
+ * The slots a term stands in, ascending, each followed by how often. They lie among those of all other terms, in runs
+ * of 1, 2, 4 and so on up to `MAX_RUN` postings; behind each run stands where the next one begins.
  */
 interface Postings {
   readonly term: string

@@ -1,6 +1,6 @@
 /**
- * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them, and what keeps it
- * small, as a configuration wants them.
+ * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
+ * and what keeps it small, as a configuration wants them.
  *
  * @since 0.1.0
  */
@@ -50,7 +50,10 @@ export interface Forgotten {
  */
 export interface Service {
   readonly config: MemoryConfig.MemoryConfig
-  /** Forgets everything of an owner: entries, facts and procedures. What fails stops it; a second time goes on where it stopped. */
+  /**
+   * Forgets everything of an owner: entries, facts and procedures. What fails stops it; a second time goes on where it
+   * stopped.
+   */
   readonly forget: (ownerId: string) => Effect.Effect<Forgotten, MemoryStoreFailure>
   /** A part for the entries and one for the facts. */
   readonly health: Effect.Effect<Health.Report>
@@ -72,8 +75,8 @@ type Of<Out> = Layer.Layer<Out, any, any>
  */
 export interface Collaborators {
   /**
-   * Where entries are kept, in place of what `defaultBackend` names; needed for `database`. A function gets what the configuration says of
-   * stores.
+   * Where entries are kept, in place of what `defaultBackend` names; needed for `database`. A function gets what the
+   * configuration says of stores.
    */
   readonly store?:
     | Of<MemoryStore.MemoryStore>
@@ -81,7 +84,10 @@ export interface Collaborators {
     | undefined
   /** Where entries are kept with `defaultBackend: "cache"`. */
   readonly cache?: Of<CacheBackend.CacheBackend> | undefined
-  /** What finds entries by their meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in this process. */
+  /**
+   * What finds entries by their meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in
+   * this process.
+   */
   readonly vectors?: Of<Embedder.Embedder | VectorIndex.VectorIndex> | undefined
   /** Where facts are kept. Default: in this process. */
   readonly facts?: Of<FactStore.FactStore> | undefined

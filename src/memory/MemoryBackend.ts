@@ -1,6 +1,6 @@
 /**
- * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
- * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
+ * telemetry are written once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -43,8 +43,8 @@ export interface ConditionalChange extends Change {
 }
 
 /**
- * Entries that have words of the query. `score` is BM25 (Robertson and Zaragoza 2009) over the entries of the owner; `ceiling` what an
- * entry that is all about the query could have at most, so that score / ceiling is 0 to 1.
+ * Entries that have words of the query. `score` is BM25 (Robertson and Zaragoza 2009) over the entries of the owner;
+ * `ceiling` what an entry that is all about the query could have at most, so that score / ceiling is 0 to 1.
  *
  * @since 0.1.0
  * @category models
@@ -56,8 +56,9 @@ export interface LexicalMatches {
 }
 
 /**
- * The contract of every method: only entries of the owner are seen or touched; what has expired (`expiresAt` at or before now by `Clock`)
- * is as if it were not there; entries come out as they went in, but for `accessCount` and `lastAccessedAt`.
+ * The contract of every method: only entries of the owner are seen or touched; what has expired (`expiresAt` at or
+ * before now by `Clock`) is as if it were not there; entries come out as they went in, but for `accessCount` and
+ * `lastAccessedAt`.
  *
  * @since 0.1.0
  * @category models
@@ -66,9 +67,9 @@ export interface MemoryBackend {
   /** Names it in results, errors and metrics: `in_memory`, `cache`, `sqlite`, … */
   readonly name: string
   /**
-   * All or nothing. An id that exists is replaced; its access figures stay when they are higher. Gives how many of the deletions
-   * existed. All entries are the owner's: the store has checked it. The condition is checked in the same step: `undefined` and nothing
-   * changed where it does not hold.
+   * All or nothing. An id that exists is replaced; its access figures stay when they are higher. Gives how many of the
+   * deletions existed. All entries are the owner's: the store has checked it. The condition is checked in the same
+   * step: `undefined` and nothing changed where it does not hold.
    */
   readonly apply: (ownerId: string, change: ConditionalChange) => Effect.Effect<number | undefined, MemoryStoreFailure>
   /** Those that exist, in the order of the ids. */
@@ -91,7 +92,10 @@ export interface MemoryBackend {
     ownerId: string,
     options: { readonly text: string; readonly limit: number; readonly selection: Selection }
   ) => Effect.Effect<LexicalMatches, MemoryStoreFailure>
-  /** The entries of the same session right before and after one, oldest first, without itself; empty when it has no session. */
+  /**
+   * The entries of the same session right before and after one, oldest first, without itself; empty when it has no
+   * session.
+   */
   readonly around: (
     ownerId: string,
     id: EntryId,

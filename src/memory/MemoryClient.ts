@@ -62,9 +62,9 @@ const passedOver = <A>(effect: Effect.Effect<A, MemoryError>, what: string): Eff
   )
 
 /**
- * The client with a memory. What helps with the last message of the user stands in a message of its own behind the system messages, as
- * data. When the user has the last word, that word and the answer are remembered after it; calls that go on with results of tools are
- * not. A memory that fails is logged and passed over: the call goes on without it.
+ * The client with a memory. What helps with the last message of the user stands in a message of its own behind the
+ * system messages, as data. When the user has the last word, that word and the answer are remembered after it; calls
+ * that go on with results of tools are not. A memory that fails is logged and passed over: the call goes on without it.
  *
  * @since 0.1.0
  * @category combinators

@@ -271,7 +271,8 @@ const check = (options: Options | undefined): Either.Either<MemoryConfig, Readon
 }
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined` keeps its default.
+ * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
+ * keeps its default.
  *
  * @since 0.1.0
  * @category constructors
@@ -319,8 +320,8 @@ const read = (group: Group | undefined, fields: object) => {
 }
 
 /**
- * The configuration from variables such as `LEX_AI_MEMORY__TTL_SECONDS`; what is unset keeps its default. A value that cannot be read or is
- * out of bounds is a `ConfigError` that names its variable.
+ * The configuration from variables such as `LEX_AI_MEMORY__TTL_SECONDS`; what is unset keeps its default. A value that
+ * cannot be read or is out of bounds is a `ConfigError` that names its variable.
  *
  * @since 0.1.0
  * @category constructors

@@ -50,16 +50,19 @@ export const ConsolidationResult = Schema.Struct({
 export interface ConsolidationResult extends Schema.Schema.Type<typeof ConsolidationResult> {}
 
 /**
- * What a strategy wants to be done with some of the entries it was shown. The next strategy does not see those that are to go, and sees
- * the summaries that are to come. What goes beyond that (an entry it was not shown, one that goes twice, a summary of a single entry, of
- * another owner or under the id of some other entry) is refused: a `ConsolidationError`, and nothing of it is done.
+ * What a strategy wants to be done with some of the entries it was shown. The next strategy does not see those that are
+ * to go, and sees the summaries that are to come. What goes beyond that (an entry it was not shown, one that goes
+ * twice, a summary of a single entry, of another owner or under the id of some other entry) is refused: a
+ * `ConsolidationError`, and nothing of it is done.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Proposal {
   readonly prune?: ReadonlyArray<EntryId> | undefined
-  /** Summaries to be stored, each in the place of the entries it names: two at least. `MemorySummary.make` builds them. */
+  /**
+   * Summaries to be stored, each in the place of the entries it names: two at least. `MemorySummary.make` builds them.
+   */
   readonly replace?: ReadonlyArray<{ readonly summary: MemoryEntry; readonly ids: ReadonlyArray<EntryId> }> | undefined
   /** Entries that stay, changed: each in the place of the one with its id. */
   readonly update?: ReadonlyArray<MemoryEntry> | undefined
@@ -84,8 +87,8 @@ export interface Batch {
 }
 
 /**
- * One way of consolidating. It changes nothing by itself; what it proposes is applied in one step with what the others propose, and it is
- * asked again until nobody has anything more to go.
+ * One way of consolidating. It changes nothing by itself; what it proposes is applied in one step with what the others
+ * propose, and it is asked again until nobody has anything more to go.
  *
  * @since 0.1.0
  * @category models
@@ -101,8 +104,9 @@ export interface ConsolidationStrategy<out R = never> {
  */
 export interface Service {
   /**
-   * Consolidates the memory of an owner, a second time at once changes nothing more (but see `Options.window`). Entries younger than the age threshold stay as they
-   * are. What fails leaves the memory as it was, but for batches that were done before.
+   * Consolidates the memory of an owner, a second time at once changes nothing more (but see `Options.window`). Entries
+   * younger than the age threshold stay as they are. What fails leaves the memory as it was, but for batches that were
+   * done before.
    */
   readonly consolidate: (options: {
     readonly ownerId: string
@@ -134,15 +138,15 @@ export interface Options<out R = never> {
   /** Entries that one summary stands for, and that facts are read from at once; 100 unless set. */
   readonly batchSize?: number | undefined
   /**
-   * Which entries facts are read from: all that are old enough (`aged`, marked in their metadata by `factsRead`, so that it is done once),
-   * those that are about to go (`leaving`), or none. `aged` unless set.
+   * Which entries facts are read from: all that are old enough (`aged`, marked in their metadata by `factsRead`, so
+   * that it is done once), those that are about to go (`leaving`), or none. `aged` unless set.
    */
   readonly facts?: "aged" | "leaving" | "none" | undefined
   /**
-   * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where they have more than
-   * 8 million characters. Of an owner who has more, a run goes on until a whole pass changes nothing, or until 16 passes have each
-   * taken away less than a sixteenth of what there is: the next run goes on from there. A dry run counts one pass, and finds no doubles further
-   * apart.
+   * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where
+   * they have more than 8 million characters. Of an owner who has more, a run goes on until a whole pass changes
+   * nothing, or until 16 passes have each taken away less than a sixteenth of what there is: the next run goes on from
+   * there. A dry run counts one pass, and finds no doubles further apart.
    */
   readonly window?: number | undefined
 }

@@ -35,9 +35,9 @@ export const OwnerId = Schema.String.pipe(
 export const maxContent = 1_000_000
 
 /**
- * One thing remembered. `importance` is 0 to 1; session, run and turn say where it came from, so that a branch of a session recalls
- * its own lineage only. `metadata.type` says what it is: `turn` for what was said, `summary` for what stands for several entries;
- * `metadata.sessionTree` (`Selection.treeKey`) of which tree of sessions it is.
+ * One thing remembered. `importance` is 0 to 1; session, run and turn say where it came from, so that a branch of a
+ * session recalls its own lineage only. `metadata.type` says what it is: `turn` for what was said, `summary` for what
+ * stands for several entries; `metadata.sessionTree` (`Selection.treeKey`) of which tree of sessions it is.
  *
  * @since 0.1.0
  * @category schemas
@@ -57,7 +57,10 @@ export const MemoryEntry = Schema.Struct({
   turnId: Schema.optional(TurnId),
   /** From then on it is gone, whatever the store keeps otherwise. */
   expiresAt: Schema.optional(Schema.Finite),
-  /** How often it was recalled; absent while it never was. Kept by the store; of an entry that is stored again the higher count stays. */
+  /**
+   * How often it was recalled; absent while it never was. Kept by the store; of an entry that is stored again the
+   * higher count stays.
+   */
   accessCount: Schema.optional(Schema.NonNegativeInt),
   /** When it was recalled last; kept by the store. */
   lastAccessedAt: Schema.optional(Schema.Finite)
@@ -90,9 +93,9 @@ export const weightFields = {
 } as const
 
 /**
- * What is looked for. What a query leaves out comes from the configuration of the store it is put to, and where that says nothing from
- * `queryDefaults`. An empty `query` looks for nothing in particular: every entry is equally relevant (0), and recency and importance
- * decide.
+ * What is looked for. What a query leaves out comes from the configuration of the store it is put to, and where that
+ * says nothing from `queryDefaults`. An empty `query` looks for nothing in particular: every entry is equally relevant
+ * (0), and recency and importance decide.
  *
  * @since 0.1.0
  * @category schemas
@@ -109,17 +112,20 @@ export const MemoryQuery = Schema.Struct({
   ...weightFields,
   ...Selection.fields,
   /**
-   * How much results shall differ from one another: 0 (unless set) takes the best ones, 1 the most different ones. Maximal marginal
-   * relevance (Carbonell and Goldstein 1998) with lambda = 1 - diversity.
+   * How much results shall differ from one another: 0 (unless set) takes the best ones, 1 the most different ones.
+   * Maximal marginal relevance (Carbonell and Goldstein 1998) with lambda = 1 - diversity.
    */
   diversity: Schema.optional(Unit),
   /**
-   * Of results that say the same and whose words agree at least so far (Jaccard, 0 to 1), only the best stays. They may differ in case, in marks
-   * and in small words (`the`, `very`, `please`); what differs in a number, a date, a denial, a name or any other word is no double, whatever
-   * is set. Off unless set.
+   * Of results that say the same and whose words agree at least so far (Jaccard, 0 to 1), only the best stays. They may
+   * differ in case, in marks and in small words (`the`, `very`, `please`); what differs in a number, a date, a denial,
+   * a name or any other word is no double, whatever is set. Off unless set.
    */
   suppressDuplicates: Schema.optional(Unit),
-  /** So many entries before and after each result, of the same session, come with it. 0 unless set; they do not count for `topK`. */
+  /**
+   * So many entries before and after each result, of the same session, come with it. 0 unless set; they do not count
+   * for `topK`.
+   */
   neighbours: Schema.optional(Schema.NonNegativeInt),
   /** Results say how their scores came about. */
   explain: Schema.optional(Schema.Boolean)
@@ -144,8 +150,9 @@ export const queryDefaults = {
 } as const
 
 /**
- * How a score came about: `score = recency·weights.recency + importance·weights.importance + relevance·weights.relevance`, where the
- * weights sum up to 1. What found the entry stands beside: its rank (from 1) in each index that did.
+ * How a score came about: `score = recency·weights.recency + importance·weights.importance +
+ * relevance·weights.relevance`, where the weights sum up to 1. What found the entry stands beside: its rank (from 1) in
+ * each index that did.
  *
  * @since 0.1.0
  * @category schemas
@@ -170,7 +177,8 @@ export const Explanation = Schema.Struct({
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}
 
 /**
- * An entry that was found, its score (0 to 1), how relevant it is to the query by itself (0 to 1), and the store it came from.
+ * An entry that was found, its score (0 to 1), how relevant it is to the query by itself (0 to 1), and the store it
+ * came from.
  *
  * @since 0.1.0
  * @category schemas

@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as DomainEvent from "../observability/DomainEvent.js"
 
 /**
- * Something was remembered. The aggregate is the memory of the owner; `memoryType` is the kind: `episodic`, `semantic`, `procedural`,
- * `working`.
+ * Something was remembered. The aggregate is the memory of the owner; `memoryType` is the kind: `episodic`, `semantic`,
+ * `procedural`, `working`.
  *
  * @since 0.1.0
  * @category events

@@ -41,7 +41,8 @@ export const MemoryRetrievedHook: Hooks.Action<{
 }> = Hooks.action("MemoryRetrievedHook")
 
 /**
- * A strategy of consolidation proposed something, and it was done. Not called for a dry run, nor for a strategy that proposed nothing.
+ * A strategy of consolidation proposed something, and it was done. Not called for a dry run, nor for a strategy that
+ * proposed nothing.
  *
  * @since 0.1.0
  * @category hooks

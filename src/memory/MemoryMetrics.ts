@@ -1,5 +1,6 @@
 /**
- * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and names of stores.
+ * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
+ * names of stores.
  *
  * @since 0.1.0
  */

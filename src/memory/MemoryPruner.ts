@@ -45,9 +45,9 @@ export interface PruneResult extends Schema.Schema.Type<typeof PruneResult> {}
 const page = 500
 
 /**
- * Deletes entries of an owner that are less important than the threshold or older than the age; either is enough. A call of a tool and its
- * results go together or not at all. Entries are read in pages, so memory is bounded; what is stored meanwhile stays. Two at once delete
- * everything once, and each counts what it deleted.
+ * Deletes entries of an owner that are less important than the threshold or older than the age; either is enough. A
+ * call of a tool and its results go together or not at all. Entries are read in pages, so memory is bounded; what is
+ * stored meanwhile stays. Two at once delete everything once, and each counts what it deleted.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,7 +1,7 @@
 /**
- * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with their numbers.
- * Nothing else it says is read. What stands in an entry can at most move entries among those shown; it adds none, takes none away and
- * changes none.
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
+ * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
+ * adds none, takes none away and changes none.
  *
  * @since 0.1.0
  */
@@ -25,8 +25,9 @@ import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import type { MemorySearchResult } from "./MemoryEntry.js"
 
 /**
- * The results, all of them, and whether a model had a say in their order. If it had none, `reason` says why: `few` (fewer than two: nobody
- * was asked), `unreadable` (it answered something else), `off`, or the tag of the error its call failed with.
+ * The results, all of them, and whether a model had a say in their order. If it had none, `reason` says why: `few`
+ * (fewer than two: nobody was asked), `unreadable` (it answered something else), `off`, or the tag of the error its
+ * call failed with.
  *
  * @since 0.1.0
  * @category models
@@ -41,9 +42,9 @@ export type Reranked =
  */
 export interface Service {
   /**
-   * The same results in the order of the model, their scores and relevances as they were. What it names comes first, then what it was shown
-   * and did not name, then what it was not shown, each in the order in which it came; neighbours stay behind their result. It never fails:
-   * without an answer that can be read the order stays.
+   * The same results in the order of the model, their scores and relevances as they were. What it names comes first,
+   * then what it was shown and did not name, then what it was not shown, each in the order in which it came; neighbours
+   * stay behind their result. It never fails: without an answer that can be read the order stays.
    */
   readonly rerank: (question: string, results: ReadonlyArray<MemorySearchResult>) => Effect.Effect<Reranked>
 }
@@ -67,7 +68,10 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** How many results the model is shown, the first of them; 30 unless set. */
   readonly maxCandidates?: number | undefined
-  /** Characters of the question and of each result that it sees, half from the beginning and half from the end; 1,000 unless set. */
+  /**
+   * Characters of the question and of each result that it sees, half from the beginning and half from the end; 1,000
+   * unless set.
+   */
   readonly maxChars?: number | undefined
 }
 

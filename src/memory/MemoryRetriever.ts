@@ -1,6 +1,7 @@
 /**
- * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is left out, and the
- * answer says so. What is found is ranked once, from its relevance, whatever score its source gave it.
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
+ * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
+ * it.
  *
  * @since 0.1.0
  */
@@ -20,7 +21,8 @@ import * as RelevanceRanker from "./RelevanceRanker.js"
 import * as Retrieval from "./Retrieval.js"
 
 /**
- * Something that can be asked: a `MemoryStore.Service`, or anything else that finds entries of an owner. Names tell sources apart.
+ * Something that can be asked: a `MemoryStore.Service`, or anything else that finds entries of an owner. Names tell
+ * sources apart.
  *
  * @since 0.1.0
  * @category models
@@ -71,8 +73,8 @@ export interface Stats {
  */
 export interface Service {
   /**
-   * What all sources find together: of an entry that several have, that of the highest relevance. Fails only if every source does.
-   * Without sources nothing is found.
+   * What all sources find together: of an entry that several have, that of the highest relevance. Fails only if every
+   * source does. Without sources nothing is found.
    */
   readonly retrieve: (query: MemoryQuery) => Effect.Effect<Retrieved, MemorySystemError>
   /** One more source, or another one under a name there is already. */
@@ -159,7 +161,10 @@ class Counts {
   }
 }
 
-/** Of each entry the result of the highest relevance; of equals that of the earlier source. Neighbours go with their result. */
+/**
+ * Of each entry the result of the highest relevance; of equals that of the earlier source. Neighbours go with their
+ * result.
+ */
 class Merged {
   readonly found = new Map<string, MemorySearchResult>()
   private readonly beside = new Map<MemorySearchResult, Array<MemorySearchResult>>()
@@ -237,7 +242,8 @@ export const make = (options: Options): Effect.Effect<Service> =>
         (source) =>
           ask(source, {
             ...query,
-            // Whatever page is wanted, each source may have all of it; what is put aside or apart is so among all sources.
+            // Whatever page is wanted, each source may have all of it; what is put aside or apart is so among all
+            // sources.
             topK: arranges ? Math.max(offset + topK, Retrieval.poolSize) : offset + topK,
             offset: 0,
             diversity: undefined,

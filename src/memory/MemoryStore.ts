@@ -25,9 +25,9 @@ import type { Selection } from "./Selection.js"
 import { VectorIndex, type Service as VectorIndexService } from "./VectorIndex.js"
 
 /**
- * Every call names an owner and sees nothing of any other. An entry that was stored is found by the very next call; one that has expired
- * is as if it were not there. An entry that breaks its bounds, or belongs to another owner than the call says, is a `MemoryStoreError`
- * and nothing of the call is stored.
+ * Every call names an owner and sees nothing of any other. An entry that was stored is found by the very next call; one
+ * that has expired is as if it were not there. An entry that breaks its bounds, or belongs to another owner than the
+ * call says, is a `MemoryStoreError` and nothing of the call is stored.
  *
  * @since 0.1.0
  * @category models
@@ -35,13 +35,16 @@ import { VectorIndex, type Service as VectorIndexService } from "./VectorIndex.j
 export interface Service {
   /** Names it in results: `in_memory`, `cache`, `sqlite`, … */
   readonly name: string
-  /** Stores, or replaces the owner's entry of the same id, which keeps its place in time only if its timestamp is the same. */
+  /**
+   * Stores, or replaces the owner's entry of the same id, which keeps its place in time only if its timestamp is the
+   * same.
+   */
   readonly store: (entry: MemoryEntry) => Effect.Effect<void, RetrievalFailure>
   /** All or nothing for each owner, in their order: of two entries with one id the last counts. None: does nothing. */
   readonly storeMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The best entries for a query, best first; equal scores by time, newest first, then by id. Reads only: who uses the results says so by
-   * `recordAccess`.
+   * The best entries for a query, best first; equal scores by time, newest first, then by id. Reads only: who uses the
+   * results says so by `recordAccess`.
    */
   readonly retrieve: (query: MemoryQuery) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
   /** The newest `n` of what is selected, newest first. */
@@ -61,8 +64,8 @@ export interface Service {
   /** Deletes and stores in one step: all of it or nothing. Gives how many of the deletions existed. */
   readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, RetrievalFailure>
   /**
-   * As `apply`, but only while these entries are there as given, their access figures apart. Otherwise nothing changes and it gives none:
-   * what was forgotten or changed since it was read does not come back.
+   * As `apply`, but only while these entries are there as given, their access figures apart. Otherwise nothing changes
+   * and it gives none: what was forgotten or changed since it was read does not come back.
    */
   readonly applyIf: (
     ownerId: string,
@@ -77,7 +80,10 @@ export interface Service {
     ownerId: string,
     selection?: Selection | undefined
   ) => Stream.Stream<MemoryEntry, MemoryStoreFailure>
-  /** Everybody who has entries, each once, ascending; read in pages. Without the spaces that memory keeps for itself (`OwnerNamespace`). */
+  /**
+   * Everybody who has entries, each once, ascending; read in pages. Without the spaces that memory keeps for itself
+   * (`OwnerNamespace`).
+   */
   readonly owners: Stream.Stream<string, MemoryStoreFailure>
   /** Counts one more recall of each; ids that do not exist are passed over. */
   readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
@@ -100,7 +106,10 @@ export class MemoryStore extends Context.Tag("effect-lexigram/memory/MemoryStore
  * @category models
  */
 export interface Options {
-  /** How long an entry lives after it was stored; its own `expiresAt` can end it sooner. 30 days unless set; 0 or infinity: for ever. */
+  /**
+   * How long an entry lives after it was stored; its own `expiresAt` can end it sooner. 30 days unless set; 0 or
+   * infinity: for ever.
+   */
   readonly ttl?: Duration.DurationInput | undefined
   /** Results of a query that says nothing else; 10 unless set. */
   readonly topK?: number | undefined
@@ -134,12 +143,12 @@ const PAGE = 256
 const nothing: Selection = {}
 
 /**
- * The store over a backend: checks, lifetimes, pages, vectors and scores. With vectors an entry is found by its meaning too: what has an
- * `embedding` of the index's length keeps it, all others are embedded in one batch.
+ * The store over a backend: checks, lifetimes, pages, vectors and scores. With vectors an entry is found by its meaning
+ * too: what has an `embedding` of the index's length keeps it, all others are embedded in one batch.
  *
- * A call with vectors embeds first, then writes the vectors, then the entries: where one of these fails, nothing is stored. A vector
- * without an entry is taken back; where even that fails it stays, and nothing is found by it. An entry that could not be replaced may be
- * found by what it should have become until it is stored again.
+ * A call with vectors embeds first, then writes the vectors, then the entries: where one of these fails, nothing is
+ * stored. A vector without an entry is taken back; where even that fails it stays, and nothing is found by it. An entry
+ * that could not be replaced may be found by what it should have become until it is stored again.
  *
  * @since 0.1.0
  * @category constructors

@@ -101,10 +101,10 @@ const mean = (values: ReadonlyArray<number>): number => {
 }
 
 /**
- * The summary that stands for these entries of one owner. Its id comes from theirs, so that the same entries have the same summary
- * whoever makes it. It is as old as the newest of them: a branch that left the session before does not see it. It keeps the session,
- * the run, the role (else `assistant`) and each scalar of the metadata where all agree, has their average importance, their recalls
- * together, and expires with the first of them.
+ * The summary that stands for these entries of one owner. Its id comes from theirs, so that the same entries have the
+ * same summary whoever makes it. It is as old as the newest of them: a branch that left the session before does not see
+ * it. It keeps the session, the run, the role (else `assistant`) and each scalar of the metadata where all agree, has
+ * their average importance, their recalls together, and expires with the first of them.
  *
  * @since 0.1.0
  * @category constructors

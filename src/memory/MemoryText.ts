@@ -36,7 +36,8 @@ export const line = {
 }
 
 /**
- * What lives longest stands first, so that what is new changes the end: facts, tools, entries. Nothing remembered: the empty text.
+ * What lives longest stands first, so that what is new changes the end: facts, tools, entries. Nothing remembered: the
+ * empty text.
  *
  * @category conversions
  */

@@ -186,8 +186,8 @@ const withoutOrigin = (message: Message): Message => {
 }
 
 /**
- * The entries of a message: one, or for several results of tools one each, so that each can be told from its call. Their metadata says
- * what `ToolPairs` wants to know, and holds the message where it is more than its text.
+ * The entries of a message: one, or for several results of tools one each, so that each can be told from its call.
+ * Their metadata says what `ToolPairs` wants to know, and holds the message where it is more than its text.
  *
  * @category conversions
  */

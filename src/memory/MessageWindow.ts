@@ -1,5 +1,6 @@
 /**
- * The newest part of a conversation, cut where it can be cut: calls of tools and their results stay together, and the system prompt stays.
+ * The newest part of a conversation, cut where it can be cut: calls of tools and their results stay together, and the
+ * system prompt stays.
  *
  * @internal
  * @since 0.1.0
@@ -54,8 +55,9 @@ const unitsOf = (messages: ReadonlyArray<Message>): ReadonlyArray<Unit> => {
 }
 
 /**
- * The newest units of messages: of the last `turns` turns, with no more than `messages` messages. A turn begins with a message of the
- * user's. The newest unit stays, however large it is. Results without their calls are left out. Linear in the messages.
+ * The newest units of messages: of the last `turns` turns, with no more than `messages` messages. A turn begins with a
+ * message of the user's. The newest unit stays, however large it is. Results without their calls are left out. Linear
+ * in the messages.
  *
  * @category combinators
  */

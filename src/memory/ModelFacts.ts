@@ -1,6 +1,6 @@
 /**
- * Facts that a model reads. Entries reach it as one JSON document under names of this call alone (`e1`, `e2`, …); of its answer only what is
- * within bounds and comes from an entry that it was given is taken.
+ * Facts that a model reads. Entries reach it as one JSON document under names of this call alone (`e1`, `e2`, …); of
+ * its answer only what is within bounds and comes from an entry that it was given is taken.
  *
  * @internal
  * @since 0.1.0

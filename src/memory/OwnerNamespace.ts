@@ -1,5 +1,6 @@
 /**
- * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own in every store.
+ * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
+ * in every store.
  *
  * Names begin with a control character, which no id of a user or session can hold, so nobody is called like one.
  *
@@ -29,7 +30,8 @@ const named = (kind: string, ownerId: string): string => {
 export const procedures = (ownerId: string): string => named("procedures", ownerId)
 
 /**
- * Whether this is no owner of memories but a space that memory keeps for itself: whoever goes through all owners of a store passes it over.
+ * Whether this is no owner of memories but a space that memory keeps for itself: whoever goes through all owners of a
+ * store passes it over.
  *
  * @since 0.1.0
  * @category guards

@@ -43,9 +43,10 @@ export interface Outcome {
  */
 export interface Service {
   /**
-   * Learns from a run. Success: the procedure is new or counts one more success. Failure: a procedure with these steps counts one more,
-   * and is forgotten when it fails too often; nothing else is learned from it. A run without steps teaches nothing, and neither does a
-   * task without words. The same run again changes nothing, as long as it is among the last 64 that were counted for the procedure.
+   * Learns from a run. Success: the procedure is new or counts one more success. Failure: a procedure with these steps
+   * counts one more, and is forgotten when it fails too often; nothing else is learned from it. A run without steps
+   * teaches nothing, and neither does a task without words. The same run again changes nothing, as long as it is among
+   * the last 64 that were counted for the procedure.
    */
   readonly learn: (outcome: Outcome) => Effect.Effect<void, RetrievalFailure>
   /** Procedures of tasks that are alike, the most promising first. Unlike any: none. */
@@ -77,18 +78,21 @@ export class ProceduralMemory extends Context.Tag("effect-lexigram/memory/Proced
  * @category models
  */
 export interface Options {
-  /** Procedures of one owner, at most; default 200. For a new one the least promising goes: the lowest rate of success, the longest unused. */
+  /**
+   * Procedures of one owner, at most; default 200. For a new one the least promising goes: the lowest rate of success,
+   * the longest unused.
+   */
   readonly capacity?: number | undefined
   /**
-   * A procedure is forgotten when its rate of success falls below; default 0.3, 0 forgets none. The rate is Laplace's, (successes + 1) /
-   * (successes + failures + 2): one success and four failures are 0.29.
+   * A procedure is forgotten when its rate of success falls below; default 0.3, 0 forgets none. The rate is Laplace's,
+   * (successes + 1) / (successes + failures + 2): one success and four failures are 0.29.
    */
   readonly forgetBelow?: number | undefined
   /** But not before it was used so often; default 3. */
   readonly forgetAfter?: number | undefined
   /**
-   * How much of its words a task must share with that of a procedure (Dice: twice the shared words by the words of both), 0 to 1; default
-   * 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
+   * How much of its words a task must share with that of a procedure (Dice: twice the shared words by the words of
+   * both), 0 to 1; default 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
    */
   readonly minSimilarity?: number | undefined
 }
@@ -104,12 +108,14 @@ const isEntryId = Schema.is(EntryId)
 const isOwner = Schema.is(OwnerId)
 
 /**
- * Procedures are kept as entries of the store, under an owner of their own for each owner (`OwnerNamespace.procedures`), so that they are
- * never among what an owner said. A store of their own needs a layer of its own below.
+ * Procedures are kept as entries of the store, under an owner of their own for each owner
+ * (`OwnerNamespace.procedures`), so that they are never among what an owner said. A store of their own needs a layer of
+ * its own below.
  *
  * The time a store keeps entries (`ttl`) begins anew whenever a procedure counts one more use.
  *
- * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment may count one use.
+ * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment
+ * may count one use.
  *
  * @since 0.1.0
  * @category constructors
@@ -275,9 +281,9 @@ export const layerNoop: Layer.Layer<ProceduralMemory> = Layer.succeed(Procedural
 })
 
 /**
- * The steps of a run, from its calls of tools: names of tools and parameters, no values. Calls that failed or never ended are left out
- * unless asked for: a run that went well did not need them, and one that failed is known by them. A call that follows one like it is the
- * same step, with the note `repeated`.
+ * The steps of a run, from its calls of tools: names of tools and parameters, no values. Calls that failed or never
+ * ended are left out unless asked for: a run that went well did not need them, and one that failed is known by them. A
+ * call that follows one like it is the same step, with the note `repeated`.
  *
  * @since 0.1.0
  * @category conversions

@@ -26,7 +26,8 @@ export const ProcedureId = Schema.String.pipe(
 export type ProcedureId = typeof ProcedureId.Type
 
 /**
- * One step of a procedure: a tool and how it was used, in words. Values of a run (names, numbers, texts) are not part of it.
+ * One step of a procedure: a tool and how it was used, in words. Values of a run (names, numbers, texts) are not part
+ * of it.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,10 +1,11 @@
 /**
  * How relevant each candidate of a query is, 0 to 1, from what the indexes say of it.
  *
- * What an index says is taken as a share of the best it says, because neither BM25 nor cosines have a scale of their own, and is measured
- * from the background: what the entry far down the ranking has by accident. So few entries stand out, and all others are close to 0
- * together; otherwise those of them that happen to be fresh would outweigh old entries that the query is about. Park et al. (Generative
- * Agents, 2023) normalise by minimum and maximum for the same reason.
+ * What an index says is taken as a share of the best it says, because neither BM25 nor cosines have a scale of their
+ * own, and is measured from the background: what the entry far down the ranking has by accident. So few entries stand
+ * out, and all others are close to 0 together; otherwise those of them that happen to be fresh would outweigh old
+ * entries that the query is about. Park et al. (Generative Agents, 2023) normalise by minimum and maximum for the same
+ * reason.
  *
  * @internal
  * @since 0.1.0
@@ -35,8 +36,8 @@ export interface Found {
 }
 
 /**
- * What the indexes found. `answers` were said right after hits that are questions, with the id of the hit; `tagged` have a name of the
- * query in their metadata.
+ * What the indexes found. `answers` were said right after hits that are questions, with the id of the hit; `tagged`
+ * have a name of the query in their metadata.
  *
  * @category models
  */
@@ -56,7 +57,10 @@ const backgroundRank = 17
 const faint = 0.35
 /** More than this share of the best is not, however many have it: where all are alike, none is background. */
 const clear = 0.8
-/** The relevance of what is background at most: what is above it was found by the query, and not for lack of anything better. */
+/**
+ * The relevance of what is background at most: what is above it was found by the query, and not for lack of anything
+ * better.
+ */
 export const BACKGROUND = 0.05
 /** How far above the background half of the relevance is reached. */
 const half = 0.15
@@ -126,7 +130,9 @@ const byWords = ({ hits, ceiling }: LexicalMatches, isNamed: ReadonlySet<EntryId
   return words
 }
 
-/** Each as a share of the best, above what all vectors have in common. The fewer there are, the less is known of that. */
+/**
+ * Each as a share of the best, above what all vectors have in common. The fewer there are, the less is known of that.
+ */
 const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
   let lowest = 1
   let highest = 0

@@ -1,6 +1,7 @@
 /**
- * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
- * relevance, its importance and its age. A score that a result had before counts for nothing, so that nothing counts twice.
+ * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
+ * entry is: its relevance, its importance and its age. A score that a result had before counts for nothing, so that
+ * nothing counts twice.
  *
  * @since 0.1.0
  */
@@ -33,7 +34,8 @@ export interface Options {
 export type Weighing = Pick<MemoryQuery, "recencyWeight" | "importanceWeight" | "relevanceWeight">
 
 /**
- * The weights of a query, of the options where it has none, and the default ones where they have none either; with a sum of 1.
+ * The weights of a query, of the options where it has none, and the default ones where they have none either; with a
+ * sum of 1.
  *
  * @since 0.1.0
  * @category combinators
@@ -64,8 +66,8 @@ const rescored = (
 }
 
 /**
- * Best first; equal scores by time, newest first, then by id. Neighbours stay behind the result they stand beside and have its score;
- * those whose result is not there are left out.
+ * Best first; equal scores by time, newest first, then by id. Neighbours stay behind the result they stand beside and
+ * have its score; those whose result is not there are left out.
  *
  * @since 0.1.0
  * @category combinators

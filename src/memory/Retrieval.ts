@@ -50,8 +50,8 @@ export interface Sources {
 }
 
 /**
- * The most relevant entries that are scored. Results past them there are none, whatever `topK` and `offset` are, so that pages of a query
- * fit together and an entry that is merely fresh cannot come in from behind.
+ * The most relevant entries that are scored. Results past them there are none, whatever `topK` and `offset` are, so
+ * that pages of a query fit together and an entry that is merely fresh cannot come in from behind.
  *
  * @category constants
  */
@@ -227,8 +227,8 @@ const relevant = Effect.fnUntraced(function* (
 })
 
 /**
- * The best `count` of all that is selected, where relevance plays no part. Read from the newest on: as soon as not even the greatest
- * importance could lift what is older above what is kept, nothing older need be read.
+ * The best `count` of all that is selected, where relevance plays no part. Read from the newest on: as soon as not even
+ * the greatest importance could lift what is older above what is kept, nothing older need be read.
  */
 const everything = Effect.fnUntraced(function* (
   { backend }: Sources,
@@ -261,8 +261,8 @@ const everything = Effect.fnUntraced(function* (
 })
 
 /**
- * What a query wants of these, in the order in which it wants it: relevant enough, best first, without doubles, as diverse as asked for.
- * Only as many are compared as are taken.
+ * What a query wants of these, in the order in which it wants it: relevant enough, best first, without doubles, as
+ * diverse as asked for. Only as many are compared as are taken.
  *
  * @category combinators
  */

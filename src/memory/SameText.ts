@@ -1,5 +1,6 @@
 /**
- * Whether two texts say the same. What is not certain counts as different: a correction looks much like what it corrects.
+ * Whether two texts say the same. What is not certain counts as different: a correction looks much like what it
+ * corrects.
  *
  * @internal
  * @since 0.1.0
@@ -28,7 +29,10 @@ interface Token {
   readonly breaks: boolean
 }
 
-/** Without the marks that only part or end sentences. Where figures stand, fewer are known to be only that: `5'` is not `5"`. */
+/**
+ * Without the marks that only part or end sentences. Where figures stand, fewer are known to be only that: `5'` is not
+ * `5"`.
+ */
 const bare = (raw: string): Token => {
   const marks = /\p{N}/u.test(raw) ? /[,.;]/u : mark
   let from = 0
@@ -72,8 +76,8 @@ const tokens = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The same for texts that differ in white space, in the marks that part sentences, in case, and in words said twice in a row, and in nothing
- * else. Empty if the text has no words.
+ * The same for texts that differ in white space, in the marks that part sentences, in case, and in words said twice in
+ * a row, and in nothing else. Empty if the text has no words.
  *
  * @category getters
  */

@@ -1,6 +1,6 @@
 /**
- * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results
- * that say the same give way to others. Pure functions.
+ * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
+ * make one; results that say the same give way to others. Pure functions.
  *
  * @since 0.1.0
  */
@@ -59,8 +59,8 @@ const unit = (value: number): number => (value > 0 ? Math.min(1, value) : 0)
 const isWeights = Schema.is(Weights)
 
 /**
- * The weights with a sum of 1. Weights that are negative, no numbers or infinite, and weights that are all 0, are refused: such a score
- * would order nothing.
+ * The weights with a sum of 1. Weights that are negative, no numbers or infinite, and weights that are all 0, are
+ * refused: such a score would order nothing.
  *
  * @since 0.1.0
  * @category combinators
@@ -83,7 +83,8 @@ export const normalise = (weights: Weights): Either.Either<Weights, MemorySystem
 }
 
 /**
- * `2^(-age / halfLife)`: 1 now, a half after the half-life, towards 0 from then on. What lies in the future counts as now.
+ * `2^(-age / halfLife)`: 1 now, a half after the half-life, towards 0 from then on. What lies in the future counts as
+ * now.
  *
  * @since 0.1.0
  * @category combinators
@@ -95,7 +96,8 @@ export const recency = (timestamp: number, now: number, halfLifeMillis: number):
 }
 
 /**
- * `recency·weights.recency + importance·weights.importance + relevance·weights.relevance`, 0 to 1 for weights that `normalise` gave.
+ * `recency·weights.recency + importance·weights.importance + relevance·weights.relevance`, 0 to 1 for weights that
+ * `normalise` gave.
  *
  * @since 0.1.0
  * @category combinators
@@ -104,8 +106,9 @@ export const score = (parts: Parts, weights: Weights): number =>
   unit(parts.recency * weights.recency + parts.importance * weights.importance + parts.relevance * weights.relevance)
 
 /**
- * Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): an item gets `1 / (k + rank)` of each ranking it stands in, ranks from 1.
- * What stands in a ranking twice counts where it stands first. A ranking may count more or less than the others by its weight (1).
+ * Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): an item gets `1 / (k + rank)` of each ranking it stands
+ * in, ranks from 1. What stands in a ranking twice counts where it stands first. A ranking may count more or less than
+ * the others by its weight (1).
  *
  * @since 0.1.0
  * @category combinators
@@ -130,8 +133,9 @@ export const fuse = <A>(
 
 /**
  * Maximal marginal relevance (Carbonell and Goldstein 1998): again and again the item with the most
- * `lambda·relevance - (1 - lambda)·(similarity to the most similar item taken before)`. With `lambda` 1 that is the order of relevance, with
- * 0 each item is the one most unlike those before it. Of equals the earlier comes first. Who takes n of them pays for n.
+ * `lambda·relevance - (1 - lambda)·(similarity to the most similar item taken before)`. With `lambda` 1 that is the
+ * order of relevance, with 0 each item is the one most unlike those before it. Of equals the earlier comes first. Who
+ * takes n of them pays for n.
  *
  * @since 0.1.0
  * @category combinators

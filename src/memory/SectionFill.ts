@@ -26,7 +26,10 @@ export interface Source<out A> {
   readonly section: TokenBudgetAllocator.Section
   /** Best first. */
   readonly candidates: ReadonlyArray<Candidate<A>>
-  /** Nothing behind a candidate that no longer fits is taken, so that there is no gap; one that could never fit is passed over. */
+  /**
+   * Nothing behind a candidate that no longer fits is taken, so that there is no gap; one that could never fit is
+   * passed over.
+   */
   readonly contiguous: boolean
 }
 
@@ -83,8 +86,9 @@ const serve = <A>(serving: Serving<A>, room: number, there: Set<string>): void =
 }
 
 /**
- * Each source gets what its section is due and what those before it left over; what is left in the end goes round once more. `carried` is
- * what is left over before the first one, and may be negative. A section that is due nothing by its share gets nothing.
+ * Each source gets what its section is due and what those before it left over; what is left in the end goes round once
+ * more. `carried` is what is left over before the first one, and may be negative. A section that is due nothing by its
+ * share gets nothing.
  *
  * @category combinators
  */

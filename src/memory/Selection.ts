@@ -36,7 +36,8 @@ const strict = { onExcessProperty: "error" } as const
 const Bound = Schema.Union(Schema.String, Schema.Finite)
 
 /**
- * Bounds of a value. Numbers are compared with numbers and texts with texts (by code unit); anything else lies in no range.
+ * Bounds of a value. Numbers are compared with numbers and texts with texts (by code unit); anything else lies in no
+ * range.
  *
  * @since 0.1.0
  * @category schemas
@@ -57,8 +58,8 @@ export const Range = Schema.Struct({
 export interface Range extends Schema.Schema.Type<typeof Range> {}
 
 /**
- * What the value under one key of the metadata must be: equal to a scalar, one of several, or within a range. `null` is also equal to a
- * value that is not there. A value that is a list fits when one of its elements does.
+ * What the value under one key of the metadata must be: equal to a scalar, one of several, or within a range. `null` is
+ * also equal to a value that is not there. A value that is a list fits when one of its elements does.
  *
  * @since 0.1.0
  * @category schemas
@@ -105,9 +106,10 @@ export const TimeRange = Schema.Struct({ start: Schema.Finite, end: Schema.Finit
 export interface TimeRange extends Schema.Schema.Type<typeof TimeRange> {}
 
 /**
- * A stretch of a session on the way from the first turn to a branch: what it remembers from `from` to `until` (times of turns, both
- * inclusive); an end that is left out is open. A session of which parts were left behind is named once for each stretch between them. What
- * stands for others, with a `timeRange` in its metadata, has to lie in one stretch as a whole, from the `start` of that on.
+ * A stretch of a session on the way from the first turn to a branch: what it remembers from `from` to `until` (times of
+ * turns, both inclusive); an end that is left out is open. A session of which parts were left behind is named once for
+ * each stretch between them. What stands for others, with a `timeRange` in its metadata, has to lie in one stretch as a
+ * whole, from the `start` of that on.
  *
  * @since 0.1.0
  * @category schemas
@@ -126,7 +128,8 @@ export const Ancestor = Schema.Struct({
 export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 
 /**
- * The key of the metadata under which an entry names the tree of sessions it belongs to, by the id of the first of them.
+ * The key of the metadata under which an entry names the tree of sessions it belongs to, by the id of the first of
+ * them.
  *
  * @since 0.1.0
  * @category constants
@@ -134,8 +137,8 @@ export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 export const treeKey = "sessionTree"
 
 /**
- * The key of the metadata under which an entry of a session that was taken back to an earlier turn says since when the session has gone on
- * from there. Entries that differ in it are not put together.
+ * The key of the metadata under which an entry of a session that was taken back to an earlier turn says since when the
+ * session has gone on from there. Entries that differ in it are not put together.
  *
  * @since 0.1.0
  * @category constants
@@ -155,15 +158,15 @@ export const fields = {
   /** Only entries of these sessions. */
   sessionIds: Schema.optional(Schema.Array(SessionId)),
   /**
-   * The sessions a branch comes from and the branch itself: entries of any other session are left out, and of these what lies in no
-   * stretch that is named. Entries that belong to no session stay.
+   * The sessions a branch comes from and the branch itself: entries of any other session are left out, and of these
+   * what lies in no stretch that is named. Entries that belong to no session stay.
    */
   lineage: Schema.optional(Schema.Array(Ancestor)),
   /**
-   * With a lineage: the first session of the tree of sessions it goes through. The lineage then restricts only what belongs to that tree:
-   * entries of a session that it names or of this one, and those whose metadata says so under `treeKey`, equal as in a filter. All others
-   * stay. An entry that belongs to the tree, but to no session, is left out: nobody can say which branch it is of. Without a lineage:
-   * nothing.
+   * With a lineage: the first session of the tree of sessions it goes through. The lineage then restricts only what
+   * belongs to that tree: entries of a session that it names or of this one, and those whose metadata says so under
+   * `treeKey`, equal as in a filter. All others stay. An entry that belongs to the tree, but to no session, is left
+   * out: nobody can say which branch it is of. Without a lineage: nothing.
    */
   tree: Schema.optional(SessionId)
 } as const

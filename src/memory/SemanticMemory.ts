@@ -27,8 +27,9 @@ import * as MemoryNotices from "./MemoryNotices.js"
 import type * as Selection from "./Selection.js"
 
 /**
- * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for. With a `lineage` they are given as
- * a branch of a session knows them (`FactStore.onTheWay`): those that only another branch was told are left out.
+ * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for. With a
+ * `lineage` they are given as a branch of a session knows them (`FactStore.onTheWay`): those that only another branch
+ * was told are left out.
  *
  * @since 0.1.0
  * @category models
@@ -52,8 +53,9 @@ export interface FactOptions extends Pick<Selection.Selection, "lineage" | "tree
  */
 export interface Service {
   /**
-   * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains sources; one that
-   * contradicts a known fact closes it, and one that is taken back ends (`NewFact.retracted`). A `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
+   * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains
+   * sources; one that contradicts a known fact closes it, and one that is taken back ends (`NewFact.retracted`). A
+   * `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
    */
   readonly storeFact: (ownerId: string, fact: NewFact) => Effect.Effect<Fact, MemoryStoreFailure>
   /** Facts whose subject begins with this text, whatever the case. */
@@ -79,8 +81,8 @@ export interface Service {
   /** Whether there was one. Gone for good, its history too. */
   readonly deleteFact: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
   /**
-   * Reads facts from entries and keeps them, the entries as their sources and their origins; gives what was kept. The same entries again: the
-   * same facts.
+   * Reads facts from entries and keeps them, the entries as their sources and their origins; gives what was kept. The
+   * same entries again: the same facts.
    */
   readonly ingest: (
     entries: ReadonlyArray<MemoryEntry>
@@ -102,9 +104,14 @@ export class SemanticMemory extends Context.Tag("effect-lexigram/memory/Semantic
  * @category models
  */
 export interface Options {
-  /** Facts that are less sure are kept, and left out of answers unless these are asked for with another bound. 0.5 unless set. */
+  /**
+   * Facts that are less sure are kept, and left out of answers unless these are asked for with another bound. 0.5
+   * unless set.
+   */
   readonly minConfidence?: number | undefined
-  /** Open facts of one subject at most, and facts of one answer unless it is asked for another number; 100 unless set. */
+  /**
+   * Open facts of one subject at most, and facts of one answer unless it is asked for another number; 100 unless set.
+   */
   readonly maxFactsPerEntity?: number | undefined
   /** How sure facts are that the extractor gave no confidence for; 0.8 unless set. */
   readonly ingestConfidence?: number | undefined

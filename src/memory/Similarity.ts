@@ -53,8 +53,8 @@ export interface Compared {
 }
 
 /**
- * The items of which no earlier one is a double, in their order, one after another: whoever needs few of many computes few. Doubles say the
- * same, and their words agree at least so far. Linear in the number of items.
+ * The items of which no earlier one is a double, in their order, one after another: whoever needs few of many computes
+ * few. Doubles say the same, and their words agree at least so far. Linear in the number of items.
  *
  * @category combinators
  */

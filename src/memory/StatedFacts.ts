@@ -1,11 +1,12 @@
 /**
  * Facts that a text states in plain English sentences, found by their words alone.
  *
- * What is read: sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs listed here (`lives
- * in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named. What is so no longer (`no longer`, `not …
- * anymore`, `used to`, `stopped`, `moved out of`) takes its fact back, and what is said of time (`since May 2021`, `from 2020 to 2022`, `until
- * 2022`) stands with it. What is asked, denied, supposed, wished, reported or quoted states nothing, and neither does code. Passwords, keys and
- * the like are passed over.
+ * What is read: sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs
+ * listed here (`lives in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named.
+ * What is so no longer (`no longer`, `not … anymore`, `used to`, `stopped`, `moved out of`) takes its fact back, and
+ * what is said of time (`since May 2021`, `from 2020 to 2022`, `until 2022`) stands with it. What is asked, denied,
+ * supposed, wished, reported or quoted states nothing, and neither does code. Passwords, keys and the like are passed
+ * over.
  *
  * @internal
  * @since 0.1.0
@@ -148,7 +149,9 @@ const isPlain = ({ asks, text }: Sentence): boolean => {
   return inner === undefined || inner.trim().split(" ").length <= 3
 }
 
-/** Parts that could stand alone: what follows a word that joins sentences, or a comma, when it begins with the speaker. */
+/**
+ * Parts that could stand alone: what follows a word that joins sentences, or a comma, when it begins with the speaker.
+ */
 const clausesOf = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word>> => {
   const clauses: Array<ReadonlyArray<Word>> = []
   let from = 0

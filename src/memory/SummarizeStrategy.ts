@@ -18,15 +18,19 @@ import * as MemorySummary from "./MemorySummary.js"
  */
 export interface Options {
   /**
-   * What becomes one summary, of entries of one session and of those of none, of a session that was taken back to an earlier turn what was
-   * said before and since apart: what was said on one `day` (UTC) once all of the day is old
-   * enough; the whole `session` once nothing was added for a day; or what a function gives one name, likewise. `day` unless set.
+   * What becomes one summary, of entries of one session and of those of none, of a session that was taken back to an
+   * earlier turn what was said before and since apart: what was said on one `day` (UTC) once all of the day is old
+   * enough; the whole `session` once nothing was added for a day; or what a function gives one name, likewise. `day`
+   * unless set.
    */
   readonly groupBy?: "day" | "session" | ((entry: MemoryEntry) => string) | undefined
   /** Entries of different sessions may become one summary, which then belongs to none: branches see what they did not see before. Sessions
    * of one tree alone make a summary that none of them sees. */
   readonly acrossSessions?: boolean | undefined
-  /** Entries of one summary, at most; a call of tools stays with its results. The consolidator's number (100) unless set. */
+  /**
+   * Entries of one summary, at most; a call of tools stays with its results. The consolidator's number (100) unless
+   * set.
+   */
   readonly batchSize?: number | undefined
   /** Fewer are left as they are; 5 unless set, at least 2. */
   readonly minEntries?: number | undefined
@@ -109,9 +113,9 @@ const plan = (batch: Batch, options: Options | undefined): ReadonlyArray<Group> 
 }
 
 /**
- * Entries that belong together become one summary when they are old enough, and many summaries become one of the next level. A summary is
- * never summarised alone, and none above `maxLevel`. Entries that expire and entries that do not are kept apart. Writes by the
- * `EpisodicCompressor`; when that fails, everything stays.
+ * Entries that belong together become one summary when they are old enough, and many summaries become one of the next
+ * level. A summary is never summarised alone, and none above `maxLevel`. Entries that expire and entries that do not
+ * are kept apart. Writes by the `EpisodicCompressor`; when that fails, everything stays.
  *
  * @since 0.1.0
  * @category constructors

@@ -73,13 +73,15 @@ const merged = (
 }
 
 /**
- * The store below. When a session of an owner (or what the owner has outside of sessions) has as many entries as the threshold after a
- * write, its oldest become one summary, in one step and by that write; when there are as many summaries, the oldest of those become one in
- * their turn. So a session never has more than twice the threshold, however long it is. Calls of tools are summed up with their results,
- * and what a session said before and since it was taken back to an earlier turn apart.
+ * The store below. When a session of an owner (or what the owner has outside of sessions) has as many entries as the
+ * threshold after a write, its oldest become one summary, in one step and by that write; when there are as many
+ * summaries, the oldest of those become one in their turn. So a session never has more than twice the threshold,
+ * however long it is. Calls of tools are summed up with their results, and what a session said before and since it was
+ * taken back to an earlier turn apart.
  *
- * A compressor that fails changes nothing and fails no write: it is logged, and the next write tries again. `retrieve` gives summaries
- * first, each part by its scores, unless the query says which `type` it wants; a query that does not say how many gets 10.
+ * A compressor that fails changes nothing and fails no write: it is logged, and the next write tries again. `retrieve`
+ * gives summaries first, each part by its scores, unless the query says which `type` it wants; a query that does not
+ * say how many gets 10.
  *
  * @since 0.1.0
  * @category constructors

@@ -74,8 +74,8 @@ const beginning = (
 }
 
 /**
- * The text, or as much of its beginning as fits: whole words with an ellipsis behind, or characters where there is no end of a word. Empty
- * when nothing fits. Reads no more of a huge text than could fit.
+ * The text, or as much of its beginning as fits: whole words with an ellipsis behind, or characters where there is no
+ * end of a word. Empty when nothing fits. Reads no more of a huge text than could fit.
  */
 export const cut = (text: string, maxTokens: number, count: Counter): string => {
   const most = maxTokens * perToken
@@ -116,8 +116,8 @@ const lineOf = (entry: MemoryEntry, most: number): string => {
 }
 
 /**
- * What entries begin with, a line each, under a line that says how many turns they are. Where not all have room for a few words, the most
- * important do.
+ * What entries begin with, a line each, under a line that says how many turns they are. Where not all have room for a
+ * few words, the most important do.
  */
 export const extract = (entries: ReadonlyArray<MemoryEntry>, maxTokens: number, count: Counter): string => {
   const turns = entries.reduce((sum, entry) => sum + MemorySummary.turns(entry), 0)

@@ -6,7 +6,10 @@
  */
 import * as TextAnalyzer from "./TextAnalyzer.js"
 
-/** What is looked at of a text, and how many words of it count, so that a task of a megabyte costs no more than a long letter. */
+/**
+ * What is looked at of a text, and how many words of it count, so that a task of a megabyte costs no more than a long
+ * letter.
+ */
 const maxText = 8_000
 const maxTerms = 64
 
@@ -128,7 +131,8 @@ const germanWords = new Set(
 )
 
 /**
- * Whether a capital letter within a sentence makes a name. It does not where most words have one, and not in German, where every noun has.
+ * Whether a capital letter within a sentence makes a name. It does not where most words have one, and not in German,
+ * where every noun has.
  */
 const capitalsTell = (tokens: ReadonlyArray<Token>): boolean => {
   let words = 0
@@ -172,7 +176,8 @@ export const masked = (text: string): string => {
 }
 
 /**
- * The words of a task that are no values, in their stems, each once, sorted; at most 64, the first of the task. Empty: none.
+ * The words of a task that are no values, in their stems, each once, sorted; at most 64, the first of the task. Empty:
+ * none.
  *
  * @category conversions
  */

@@ -13,7 +13,10 @@ import * as StopWords from "../internal/StopWords.js"
 export interface TextAnalyzer {
   /** Says which one it is: terms of different analyzers do not meet in an index. */
   readonly name: string
-  /** The terms in the order of the text, as often as it has them. Takes a time in proportion to the text, whatever it is. */
+  /**
+   * The terms in the order of the text, as often as it has them. Takes a time in proportion to the text, whatever it
+   * is.
+   */
   readonly analyze: (text: string) => ReadonlyArray<string>
   /** The terms of a query, each of which `analyze` gives of a text with the same words. `analyze` unless set. */
   readonly analyzeQuery?: ((query: string) => ReadonlyArray<string>) | undefined
@@ -114,8 +117,9 @@ const letters: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * One form for what reads alike: width and ligatures by NFKC, Latin, Greek and Cyrillic letters without their diacritics, Arabic and
- * Hebrew without vowel signs. Marks that make another letter (Indic and Thai vowels, Japanese voicing) stay.
+ * One form for what reads alike: width and ligatures by NFKC, Latin, Greek and Cyrillic letters without their
+ * diacritics, Arabic and Hebrew without vowel signs. Marks that make another letter (Indic and Thai vowels, Japanese
+ * voicing) stay.
  */
 const fold = (text: string): string =>
   text
@@ -247,7 +251,10 @@ const compound = (raw: string, parts: ReadonlyArray<string>, term: Term, out: Ar
   if (joined.length <= maxTerm) add(out, term.of(joined))
 }
 
-/** From a word with an apostrophe: without a possessive `s`; what is short for two words is no term; `l'avion` is `avion` too. */
+/**
+ * From a word with an apostrophe: without a possessive `s`; what is short for two words is no term; `l'avion` is
+ * `avion` too.
+ */
 const elided = (
   raw: string,
   parts: ReadonlyArray<string>,
@@ -362,10 +369,11 @@ const word = (
 }
 
 /**
- * Unicode forms, case and diacritics are folded; words are parted at spaces, hyphens, apostrophes and capitals (`getUserName` is found by
- * `user` and by `getusername`); figures, dates, times and versions are kept whole and in parts; scripts that write no spaces give the
- * pairs of neighbouring characters, and of a text that is kept each Chinese character as well, so that a word of one character finds it;
- * Korean words and pairs; each pictogram is a term.
+ * Unicode forms, case and diacritics are folded; words are parted at spaces, hyphens, apostrophes and capitals
+ * (`getUserName` is found by `user` and by `getusername`); figures, dates, times and versions are kept whole and in
+ * parts; scripts that write no spaces give the pairs of neighbouring characters, and of a text that is kept each
+ * Chinese character as well, so that a word of one character finds it; Korean words and pairs; each pictogram is a
+ * term.
  *
  * @since 0.1.0
  * @category constructors
@@ -374,7 +382,9 @@ export const make = (options: {
   readonly name: string
   /** Words that are left out, in any case, with or without diacritics. None unless set. */
   readonly stopWords?: Iterable<string> | undefined
-  /** From a word of Latin letters, in lower case and without diacritics, to its stem. Words stay as they are unless set. */
+  /**
+   * From a word of Latin letters, in lower case and without diacritics, to its stem. Words stay as they are unless set.
+   */
   readonly stem?: ((word: string) => string) | undefined
 }): TextAnalyzer => {
   const stopWords = new Set(Array.from(options.stopWords ?? [], (word) => fold(word).toLowerCase()))
@@ -417,8 +427,8 @@ export const make = (options: {
 }
 
 /**
- * English stop words are left out and words are stemmed (Porter, "An algorithm for suffix stripping", 1980). Texts of other languages are
- * read as well: the stems of their words are the same in entries and queries.
+ * English stop words are left out and words are stemmed (Porter, "An algorithm for suffix stripping", 1980). Texts of
+ * other languages are read as well: the stems of their words are the same in entries and queries.
  *
  * @since 0.1.0
  * @category constructors

@@ -14,8 +14,8 @@ interface Item extends LexicalIndex.Indexed {
 const room = LexicalIndex.scratch()
 
 /**
- * BM25 of each text among all of them, as a part of the best: 0 where no word of the query stands, 1 for the text that has most to do with
- * it.
+ * BM25 of each text among all of them, as a part of the best: 0 where no word of the query stands, 1 for the text that
+ * has most to do with it.
  *
  * @category combinators
  */

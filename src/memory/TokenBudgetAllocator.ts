@@ -29,8 +29,8 @@ export type Section = (typeof sections)[number]
 export type Allocation = { readonly [S in Section]: number }
 
 /**
- * A fixed number of tokens for the system prompt, and the parts of the rest for the other sections. The parts are 0 to 1 and at most 1
- * together.
+ * A fixed number of tokens for the system prompt, and the parts of the rest for the other sections. The parts are 0 to
+ * 1 and at most 1 together.
  *
  * @since 0.1.0
  * @category models
@@ -66,8 +66,8 @@ const fractions = [
 const tolerance = 1e-9
 
 /**
- * The shares with the defaults of what is left out; `MemorySystemError` when a fraction is not within 0 to 1, when all of them are more
- * than 1, or when the tokens of the system prompt are no number of tokens.
+ * The shares with the defaults of what is left out; `MemorySystemError` when a fraction is not within 0 to 1, when all
+ * of them are more than 1, or when the tokens of the system prompt are no number of tokens.
  *
  * @since 0.1.0
  * @category constructors
@@ -106,10 +106,10 @@ const whole = (tokens: number): number =>
 const part = (fraction: number): number => (fraction > 0 ? Math.min(1, fraction) : 0)
 
 /**
- * `system_prompt` gets its fixed number or all there is, each other section its part of the rest, rounded down; what rounding leaves over,
- * and what no fraction claims, goes to the section with the largest fraction, of equal ones to the first, and to the system prompt when
- * all fractions are 0. Sums up to `total` exactly, and nothing is negative, for any total and any shares: a total that is no number is 0,
- * a part of a token does not count.
+ * `system_prompt` gets its fixed number or all there is, each other section its part of the rest, rounded down; what
+ * rounding leaves over, and what no fraction claims, goes to the section with the largest fraction, of equal ones to
+ * the first, and to the system prompt when all fractions are 0. Sums up to `total` exactly, and nothing is negative,
+ * for any total and any shares: a total that is no number is 0, a part of a token does not count.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,9 +1,11 @@
 /**
- * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
+ * it.
  *
- * The convention: an entry of the role `assistant` that calls tools names its calls in `metadata.toolCallIds`, a list of texts; an entry
- * that holds the result of a call (role `tool`) names it in `metadata.toolCallId`. A result belongs to the latest call of that id before
- * it in the same session and run that has no result yet, so that ids may come again in later turns.
+ * The convention: an entry of the role `assistant` that calls tools names its calls in `metadata.toolCallIds`, a list
+ * of texts; an entry that holds the result of a call (role `tool`) names it in `metadata.toolCallId`. A result belongs
+ * to the latest call of that id before it in the same session and run that has no result yet, so that ids may come
+ * again in later turns.
  *
  * @since 0.1.0
  */
@@ -66,7 +68,8 @@ export const resultOf = (entry: Item): string | undefined => {
 const turnOrder = { system: 0, user: 1, assistant: 2, tool: 3 } as const
 
 /**
- * Oldest first. Of entries of the same moment a question comes before its answer and a call before its result; else their ids decide.
+ * Oldest first. Of entries of the same moment a question comes before its answer and a call before its result; else
+ * their ids decide.
  *
  * @since 0.1.0
  * @category ordering
@@ -93,8 +96,8 @@ interface Open<A> {
 }
 
 /**
- * Entries as units, in the order in which their first entries stand. The entries stand oldest first (`chronological`) or in the order of
- * their conversation. Linear in the entries.
+ * Entries as units, in the order in which their first entries stand. The entries stand oldest first (`chronological`)
+ * or in the order of their conversation. Linear in the entries.
  *
  * @since 0.1.0
  * @category combinators

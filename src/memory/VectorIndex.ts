@@ -98,8 +98,8 @@ export interface MemoryOptions {
 const minSweep = 1024
 
 /**
- * In this process, exact: every vector of the owner is compared. A search among 100,000 vectors of 512 dimensions takes some tens of
- * milliseconds, in which nothing else runs. What has expired is removed by and by.
+ * In this process, exact: every vector of the owner is compared. A search among 100,000 vectors of 512 dimensions takes
+ * some tens of milliseconds, in which nothing else runs. What has expired is removed by and by.
  *
  * @since 0.1.0
  * @category constructors

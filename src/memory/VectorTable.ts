@@ -39,7 +39,10 @@ export interface SearchOptions {
  * @category models
  */
 export interface Search {
-  /** Looks at so many more items; true when it has seen all. After a change of the table it begins anew, and sees all of it at once. */
+  /**
+   * Looks at so many more items; true when it has seen all. After a change of the table it begins anew, and sees all of
+   * it at once.
+   */
   readonly advance: (count: number) => boolean
   /** Once, at the end. */
   readonly hits: () => ReadonlyArray<Hit>

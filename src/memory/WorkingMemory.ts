@@ -1,5 +1,6 @@
 /**
- * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.
+ * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
+ * tokens.
  *
  * @since 0.1.0
  */
@@ -36,15 +37,24 @@ const NAME = "effect-lexigram/memory/WorkingMemory"
  * @category schemas
  */
 export const SourceReport = Schema.Struct({
-  /** The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`; one that is switched off has no report. */
+  /**
+   * The section: `system_prompt`, `recent_turns`, `episodic`, `semantic` or `tool_descriptions`; one that is switched
+   * off has no report.
+   */
   source: Schema.String,
-  /** The tokens it could have used: its own share, what others left over, and for a system prompt longer than its share what it takes from them. */
+  /**
+   * The tokens it could have used: its own share, what others left over, and for a system prompt longer than its share
+   * what it takes from them.
+   */
   tokenBudget: Schema.Number,
   /** The tokens it used; never more. */
   tokens: Schema.Number,
   /** What it put into the assembly, in the order of the assembly. */
   taken: Schema.Array(Schema.String),
-  /** What it found and left out because it did not fit, was there already, or was a tool's call or result without the other, best first. */
+  /**
+   * What it found and left out because it did not fit, was there already, or was a tool's call or result without the
+   * other, best first.
+   */
   left: Schema.Array(Schema.String),
   /** The tag of the failure of the memory it comes from; what it shows nevertheless comes from elsewhere. */
   failed: Schema.optional(Schema.String)
@@ -63,8 +73,9 @@ export const Assembled = Schema.Struct({
   /** Oldest first, each once. */
   entries: Schema.Array(MemoryEntry),
   /**
-   * What the message of `toMessages` and the system prompt that was given add to a prompt, counted as they are sent; never more than the
-   * budget. 0 as well when the system prompt alone is more than the budget: then nothing is assembled, and the report says so.
+   * What the message of `toMessages` and the system prompt that was given add to a prompt, counted as they are sent;
+   * never more than the budget. 0 as well when the system prompt alone is more than the budget: then nothing is
+   * assembled, and the report says so.
    */
   tokens: Schema.Number,
   /** Facts that help, as texts; of the section `semantic`. */
@@ -97,7 +108,10 @@ export interface AssembleOptions {
   readonly tree?: SessionId | undefined
   /** Turns the reader sees anyway: they are not recalled. */
   readonly shown?: ReadonlySet<TurnId> | undefined
-  /** What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the others. */
+  /**
+   * What the reader is told first; it takes its room from the section `system_prompt`, and what it leaves goes to the
+   * others.
+   */
   readonly systemPrompt?: string | undefined
   /** What the reader can do; those that help most with the query get into `Assembled.tools`. */
   readonly tools?: ReadonlyArray<{ readonly name: string; readonly description: string }> | undefined
@@ -120,18 +134,24 @@ export interface Scope {
  */
 export interface Service {
   /**
-   * The entries that help most with the query and fit the budget, with a report of what was taken and left. Nothing remembered, or a
-   * budget of 0: no entries. The same question to the same memory at the same time has the same answer; all that changes is how often
-   * the entries of the section `episodic` were recalled, and when: the answer counts as one more.
+   * The entries that help most with the query and fit the budget, with a report of what was taken and left. Nothing
+   * remembered, or a budget of 0: no entries. The same question to the same memory at the same time has the same
+   * answer; all that changes is how often the entries of the section `episodic` were recalled, and when: the answer
+   * counts as one more.
    */
   readonly assemble: (options: AssembleOptions) => Effect.Effect<Assembled, MemoryError>
-  /** Remembers an entry under its owner. An entry whose id the owner has already replaces the first and keeps its place. */
+  /**
+   * Remembers an entry under its owner. An entry whose id the owner has already replaces the first and keeps its place.
+   */
   readonly add: (entry: MemoryEntry) => Effect.Effect<void, MemoryError>
   /** The same for several, in their order; on failure none is remembered. */
   readonly addAll: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, MemoryError>
   /** What is held at the moment, oldest first; the stores are not asked. Nothing held: empty. */
   readonly getContextEntries: (scope: Scope) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryError>
-  /** Hands what is held to the long-term stores and lets go of it. On failure it is still held. Nothing held: does nothing. */
+  /**
+   * Hands what is held to the long-term stores and lets go of it. On failure it is still held. Nothing held: does
+   * nothing.
+   */
   readonly flush: (scope: Scope) => Effect.Effect<void, MemoryError>
   /** Learns how things are done from a run that ended, as `ProceduralMemory.learn`. */
   readonly learn: (outcome: Outcome) => Effect.Effect<void, MemoryError>
@@ -170,9 +190,10 @@ export const noop: Service = {
 export const layerNoop: Layer.Layer<WorkingMemory> = Layer.succeed(WorkingMemory, noop)
 
 /**
- * What is remembered as a model reads it: lines of JSON under a heading that says that they are data. Facts (`fact`) stand first, then
- * ways and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on the query: when memory grows by a turn,
- * the text grows at its end, and what a provider has cached of it holds. No text can close its line. Nothing remembered: empty.
+ * What is remembered as a model reads it: lines of JSON under a heading that says that they are data. Facts (`fact`)
+ * stand first, then ways and tools (`howto`), then entries (`role`, `text`), each in an order that does not depend on
+ * the query: when memory grows by a turn, the text grows at its end, and what a provider has cached of it holds. No
+ * text can close its line. Nothing remembered: empty.
  *
  * @since 0.1.0
  * @category conversions
@@ -248,12 +269,13 @@ const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, Reado
 }
 
 /**
- * Working memory over the long-term tiers. What is added is recorded in episodic memory before `add` ends, so that nothing is lost with the
- * process; the newest of each scope are held besides, and stand in as recent turns while episodic memory does not answer. `flush` has
- * facts read from what is held, and lets go of it; what made room before is read by consolidation.
+ * Working memory over the long-term tiers. What is added is recorded in episodic memory before `add` ends, so that
+ * nothing is lost with the process; the newest of each scope are held besides, and stand in as recent turns while
+ * episodic memory does not answer. `flush` has facts read from what is held, and lets go of it; what made room before
+ * is read by consolidation.
  *
- * The tiers are asked at once. One that fails leaves its section empty (`SourceReport.failed`); all of them: a `MemorySystemError`. So are
- * shares that make no sense.
+ * The tiers are asked at once. One that fails leaves its section empty (`SourceReport.failed`); all of them: a
+ * `MemorySystemError`. So are shares that make no sense.
  *
  * @since 0.1.0
  * @category constructors

@@ -50,8 +50,8 @@ export const placesOf = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Pla
 const isOwned = ({ ownerId }: MemoryEntry): boolean => !OwnerNamespace.isReserved(ownerId)
 
 /**
- * A store that changes or refuses entries (`before`) and does something once they are written (`after`). What fails afterwards fails the
- * write, which can be done again.
+ * A store that changes or refuses entries (`before`) and does something once they are written (`after`). What fails
+ * afterwards fails the write, which can be done again.
  *
  * @category constructors
  */
@@ -86,7 +86,8 @@ export const make = (
 const margin = 64
 
 /**
- * The oldest entries that are selected and accepted: at least `n` if there are so many, calls of tools with their results.
+ * The oldest entries that are selected and accepted: at least `n` if there are so many, calls of tools with their
+ * results.
  *
  * @category getters
  */

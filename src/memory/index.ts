@@ -20,7 +20,8 @@ export * as CacheMemoryStore from "./CacheMemoryStore.js"
 export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
 
 /**
- * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of much that is old.
+ * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
+ * much that is old.
  *
  * @since 0.1.0
  */
@@ -104,8 +105,8 @@ export * as EpisodicMemory from "./EpisodicMemory.js"
 export * as Fact from "./Fact.js"
 
 /**
- * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a fact was closed by
- * is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
+ * fact was closed by is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
  *
  * @since 0.1.0
  */
@@ -126,7 +127,8 @@ export * as FactCardinality from "./FactCardinality.js"
 export * as FactStore from "./FactStore.js"
 
 /**
- * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a summary.
+ * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a
+ * summary.
  *
  * @since 0.1.0
  */
@@ -140,16 +142,16 @@ export * as HistoryCompactor from "./HistoryCompactor.js"
 export * as LastConsolidation from "./LastConsolidation.js"
 
 /**
- * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them, and what keeps it
- * small, as a configuration wants them.
+ * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
+ * and what keeps it small, as a configuration wants them.
  *
  * @since 0.1.0
  */
 export * as Memory from "./Memory.js"
 
 /**
- * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and telemetry are written
- * once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
+ * telemetry are written once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -205,7 +207,8 @@ export * as MemoryEvents from "./MemoryEvents.js"
 export * as MemoryHooks from "./MemoryHooks.js"
 
 /**
- * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and names of stores.
+ * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
+ * names of stores.
  *
  * @since 0.1.0
  */
@@ -219,17 +222,18 @@ export * as MemoryMetrics from "./MemoryMetrics.js"
 export * as MemoryPruner from "./MemoryPruner.js"
 
 /**
- * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with their numbers.
- * Nothing else it says is read. What stands in an entry can at most move entries among those shown; it adds none, takes none away and
- * changes none.
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
+ * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
+ * adds none, takes none away and changes none.
  *
  * @since 0.1.0
  */
 export * as MemoryReranker from "./MemoryReranker.js"
 
 /**
- * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is left out, and the
- * answer says so. What is found is ranked once, from its relevance, whatever score its source gave it.
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
+ * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
+ * it.
  *
  * @since 0.1.0
  */
@@ -250,7 +254,8 @@ export * as MemoryStore from "./MemoryStore.js"
 export * as MemorySummary from "./MemorySummary.js"
 
 /**
- * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own in every store.
+ * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
+ * in every store.
  *
  * @since 0.1.0
  */
@@ -271,16 +276,17 @@ export * as ProceduralMemory from "./ProceduralMemory.js"
 export * as Procedure from "./Procedure.js"
 
 /**
- * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each entry is: its
- * relevance, its importance and its age. A score that a result had before counts for nothing, so that nothing counts twice.
+ * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
+ * entry is: its relevance, its importance and its age. A score that a result had before counts for nothing, so that
+ * nothing counts twice.
  *
  * @since 0.1.0
  */
 export * as RelevanceRanker from "./RelevanceRanker.js"
 
 /**
- * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings make one; results
- * that say the same give way to others. Pure functions.
+ * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
+ * make one; results that say the same give way to others. Pure functions.
  *
  * @since 0.1.0
  */
@@ -329,7 +335,8 @@ export * as TextAnalyzer from "./TextAnalyzer.js"
 export * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 
 /**
- * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse it.
+ * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
+ * it.
  *
  * @since 0.1.0
  */
@@ -343,7 +350,8 @@ export * as ToolPairs from "./ToolPairs.js"
 export * as VectorIndex from "./VectorIndex.js"
 
 /**
- * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of tokens.
+ * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
+ * tokens.
  *
  * @since 0.1.0
  */

@@ -43,7 +43,8 @@ export interface ToolCallInfo {
 export const AgentStartedHook: Hooks.Action<RunInfo> = Hooks.action("AgentStartedHook")
 
 /**
- * A run is about to end, before its last event: with its answer, or with what went wrong. One that is interrupted waits 5 s at most.
+ * A run is about to end, before its last event: with its answer, or with what went wrong. One that is interrupted waits
+ * 5 s at most.
  *
  * @since 0.1.0
  * @category hooks

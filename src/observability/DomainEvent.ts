@@ -6,8 +6,8 @@
 import * as Schema from "effect/Schema"
 
 /**
- * What every domain event carries besides its own fields. `eventType` is the name of its definition, `occurredAt` milliseconds since the
- * epoch; `sequenceNumber` counts the events of one aggregate as one bus saw them, from 1.
+ * What every domain event carries besides its own fields. `eventType` is the name of its definition, `occurredAt`
+ * milliseconds since the epoch; `sequenceNumber` counts the events of one aggregate as one bus saw them, from 1.
  *
  * @since 0.1.0
  * @category schemas
@@ -95,7 +95,8 @@ export interface Body {
 export type EventOf<K> = K extends Kind<infer E> ? E : never
 
 /**
- * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields have other names than those every event has.
+ * Defines a kind of event. Its name is unique in an application and ends in `Event`; its fields have other names than
+ * those every event has.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener never holds one up.
+ * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
+ * never holds one up.
  *
  * @since 0.1.0
  */
@@ -13,8 +14,9 @@ import type * as DomainEvent from "./DomainEvent.js"
 import * as EventDelivery from "./EventDelivery.js"
 
 /**
- * What happens to an event when a listener has not read those before it: `dropping` passes it over, for this listener alone; `sliding`
- * passes over the oldest unread one instead; `backpressure` makes the bus wait, so that it fills, and refuses events, for all.
+ * What happens to an event when a listener has not read those before it: `dropping` passes it over, for this listener
+ * alone; `sliding` passes over the oldest unread one instead; `backpressure` makes the bus wait, so that it fills, and
+ * refuses events, for all.
  *
  * @since 0.1.0
  * @category models
@@ -44,10 +46,14 @@ export interface Options {
   readonly strategy?: Strategy | undefined
   /** Events that wait to be read by one listener; default 1,024. */
   readonly listenerCapacity?: number | undefined
-  /** How long closing waits for what was accepted to be delivered, and a handler that goes for what it was given; default 5 s. */
+  /**
+   * How long closing waits for what was accepted to be delivered, and a handler that goes for what it was given;
+   * default 5 s.
+   */
   readonly drainTimeout?: Duration.DurationInput | undefined
   /**
-   * Aggregates whose events are counted; default 10,000. The count of one that was quiet while so many others were not begins again at 1.
+   * Aggregates whose events are counted; default 10,000. The count of one that was quiet while so many others were not
+   * begins again at 1.
    */
   readonly maxAggregates?: number | undefined
 }
@@ -61,7 +67,9 @@ export interface Options {
 export interface Stats {
   /** Events that were accepted. */
   readonly published: number
-  /** Events that nobody got: they came when the bus was full or closed, or it was closed before they could be delivered. */
+  /**
+   * Events that nobody got: they came when the bus was full or closed, or it was closed before they could be delivered.
+   */
   readonly dropped: number
   /** Events that a listener did not get because it was too slow, once for each listener. */
   readonly missed: number
@@ -77,16 +85,17 @@ export interface Service {
   /** False: nobody listens or ever will, and events need not be made. */
   readonly enabled: boolean
   /**
-   * Hands an event over, in this very step: it never waits and never fails. False when the bus is full or closed; then the event is dropped
-   * and counted, and leaves a gap in the numbers of its aggregate. Events are delivered in the order in which they were handed over.
+   * Hands an event over, in this very step: it never waits and never fails. False when the bus is full or closed; then
+   * the event is dropped and counted, and leaves a gap in the numbers of its aggregate. Events are delivered in the
+   * order in which they were handed over.
    */
   readonly offer: (event: DomainEvent.Body) => boolean
   /** As `offer`, but waits while the bus is full. False only when it is closed. */
   readonly publish: (event: DomainEvent.Body) => Effect.Effect<boolean>
   /**
-   * Calls the handler for each event from now on until the scope closes, one after another, in a fiber of its own. A handler that fails or
-   * dies is logged and gets the next event. When the scope closes, what was handed over before is still handled, for as long as the bus
-   * allows.
+   * Calls the handler for each event from now on until the scope closes, one after another, in a fiber of its own. A
+   * handler that fails or dies is logged and gets the next event. When the scope closes, what was handed over before is
+   * still handled, for as long as the bus allows.
    */
   readonly on: <E extends DomainEvent.DomainEvent, R = never>(
     kind: DomainEvent.Kind<E>,
@@ -94,8 +103,8 @@ export interface Service {
     options?: ListenerOptions | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /**
-   * The events from the moment on in which the stream is run. Each listener gets every event once, in order. The stream ends when the bus
-   * is closed.
+   * The events from the moment on in which the stream is run. Each listener gets every event once, in order. The stream
+   * ends when the bus is closed.
    */
   readonly subscribe: <E extends DomainEvent.DomainEvent>(
     kind: DomainEvent.Kind<E>,
@@ -116,8 +125,8 @@ export interface Service {
 export class EventBus extends Context.Tag("effect-lexigram/observability/EventBus")<EventBus, Service>() {}
 
 /**
- * A bus in this process. When the scope closes, it takes nothing more, delivers what it has, and ends the streams of its listeners behind
- * that; handlers are waited for. What is not done within `drainTimeout` is dropped.
+ * A bus in this process. When the scope closes, it takes nothing more, delivers what it has, and ends the streams of
+ * its listeners behind that; handlers are waited for. What is not done within `drainTimeout` is dropped.
  *
  * @since 0.1.0
  * @category constructors

@@ -11,7 +11,8 @@ import * as Exit from "effect/Exit"
 import { errorInfo } from "../domain/AgentEvent.js"
 
 /**
- * How a part is: `degraded` works with less than it should have, `starting` is not ready yet, `unknown` cannot be asked.
+ * How a part is: `degraded` works with less than it should have, `starting` is not ready yet, `unknown` cannot be
+ * asked.
  *
  * @since 0.1.0
  * @category models
@@ -64,8 +65,8 @@ export interface PartReport {
  */
 export interface Report {
   /**
-   * Unhealthy when one part is that the others need; else starting when one is; else degraded when one is, or one that the others work
-   * without is unhealthy. Unknown when all parts are.
+   * Unhealthy when one part is that the others need; else starting when one is; else degraded when one is, or one that
+   * the others work without is unhealthy. Unknown when all parts are.
    */
   readonly status: Status
   /** In the order of the checks. */
@@ -112,8 +113,8 @@ const ask = (check: Check, timeout: Duration.DurationInput): Effect.Effect<State
       )
 
 /**
- * Asks all parts at once, each for at most `timeout` (default 5 s). A part that fails, crashes or hangs is unhealthy; the others still
- * report.
+ * Asks all parts at once, each for at most `timeout` (default 5 s). A part that fails, crashes or hangs is unhealthy;
+ * the others still report.
  *
  * @since 0.1.0
  * @category constructors

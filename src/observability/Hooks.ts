@@ -13,8 +13,8 @@ import { errorInfo } from "../domain/AgentEvent.js"
 import * as Captured from "../internal/Captured.js"
 
 /**
- * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and one name are the same
- * place.
+ * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and
+ * one name are the same place.
  *
  * @since 0.1.0
  * @category models
@@ -71,11 +71,11 @@ export interface Options {
 }
 
 /**
- * A handler runs in the fiber that calls it, which waits for it as long as it takes. It gets what it requires from where it was registered;
- * a service that is present where it is called wins.
+ * A handler runs in the fiber that calls it, which waits for it as long as it takes. It gets what it requires from
+ * where it was registered; a service that is present where it is called wins.
  *
- * A handler may register and remove others while it runs: those registered are called from the next call on, those removed are not called
- * any more.
+ * A handler may register and remove others while it runs: those registered are called from the next call on, those
+ * removed are not called any more.
  *
  * @since 0.1.0
  * @category models
@@ -96,11 +96,14 @@ export interface Service {
     options?: Options | undefined
   ) => Effect.Effect<void, never, R | Scope.Scope>
   /**
-   * Calls every handler of the place, one after another, and waits. A handler that fails, dies or interrupts itself is logged and the next
-   * one is called; interruption of the caller interrupts the handler, and no other is called.
+   * Calls every handler of the place, one after another, and waits. A handler that fails, dies or interrupts itself is
+   * logged and the next one is called; interruption of the caller interrupts the handler, and no other is called.
    */
   readonly call: <Payload>(place: Action<Payload>, payload: Payload) => Effect.Effect<void>
-  /** Hands the value through every filter of the place, each getting what the one before made of it. Without any, the value itself. */
+  /**
+   * Hands the value through every filter of the place, each getting what the one before made of it. Without any, the
+   * value itself.
+   */
   readonly apply: <Value, Info>(place: Filter<Value, Info>, value: Value, info: Info) => Effect.Effect<Value>
 }
 
@@ -118,7 +121,10 @@ interface Entry<in A extends ReadonlyArray<any>> {
   gone: boolean
 }
 
-/** The handlers of one kind of place, by the name of the place; lists are never changed, so that whoever goes through one may go on. */
+/**
+ * The handlers of one kind of place, by the name of the place; lists are never changed, so that whoever goes through
+ * one may go on.
+ */
 class Table<A extends ReadonlyArray<any>> {
   readonly places = new Map<string, ReadonlyArray<Entry<A>>>()
 

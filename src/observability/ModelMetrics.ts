@@ -43,7 +43,8 @@ const maxErrors = 64
 const maxLength = 128
 
 /**
- * How a call ended. `usage` is that of an answer, `errorType` there is where there is none, `lost` what requests used that were cut off.
+ * How a call ended. `usage` is that of an answer, `errorType` there is where there is none, `lost` what requests used
+ * that were cut off.
  *
  * @since 0.1.0
  * @category models
@@ -95,8 +96,8 @@ const usages = (labels: Labels, type: string) =>
   ])
 
 /**
- * Makes what belongs to a name once. Names come from configurations and from answers of providers: past `limit` of them, or past a sane
- * length, they share what belongs to `_OTHER`, so that nobody can fill the memory with label sets.
+ * Makes what belongs to a name once. Names come from configurations and from answers of providers: past `limit` of
+ * them, or past a sane length, they share what belongs to `_OTHER`, so that nobody can fill the memory with label sets.
  */
 const bounded = <A>(limit: number, make: (name: string) => A): ((name: string) => A) => {
   const known = new Map<string, A>()
@@ -151,7 +152,8 @@ const providers = bounded(maxProviders, (name) => {
 })
 
 /**
- * The metrics of a model, made once a name: at most 32 providers, 64 models each, and 16 models that answer for one that was asked for.
+ * The metrics of a model, made once a name: at most 32 providers, 64 models each, and 16 models that answer for one
+ * that was asked for.
  *
  * @since 0.1.0
  * @category constructors

@@ -36,9 +36,9 @@ interface Writer {
 }
 
 /**
- * One write at a time, so that the log gets the events in their order; what comes meanwhile goes with the next. Events are let go of when
- * they are written: a write that fails, hangs or is interrupted is made again, and the log keeps each event once. A log that failed or
- * hung is not waited for again before the run ends.
+ * One write at a time, so that the log gets the events in their order; what comes meanwhile goes with the next. Events
+ * are let go of when they are written: a write that fails, hangs or is interrupted is made again, and the log keeps
+ * each event once. A log that failed or hung is not waited for again before the run ends.
  */
 const makeWriter = (log: RunLog.Service): Writer => {
   let pending: Array<AgentEvent> = []

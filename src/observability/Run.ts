@@ -23,20 +23,27 @@ import * as Veil from "./Veil.js"
  */
 export interface Sink {
   /**
-   * Takes an event now; never fails, never waits. `whole` is the event without what guards of the answer withhold: only a response that
-   * nobody has before they have judged may be made of it.
+   * Takes an event now; never fails, never waits. `whole` is the event without what guards of the answer withhold: only
+   * a response that nobody has before they have judged may be made of it.
    */
   readonly push: (event: AgentEvent, whole: AgentEvent) => void
-  /** What the producer waits for after a push: back-pressure of a slow reader, writes of a log. `undefined` when there is nothing. */
+  /**
+   * What the producer waits for after a push: back-pressure of a slow reader, writes of a log. `undefined` when there
+   * is nothing.
+   */
   readonly settle: () => Effect.Effect<void> | undefined
   /** Whether somebody reads while the run goes on: only then are answers streamed from the model. */
   readonly live: boolean
-  /** False where events are neither read nor logged, only folded into a response: what no fold needs is not made then. Default true. */
+  /**
+   * False where events are neither read nor logged, only folded into a response: what no fold needs is not made then.
+   * Default true.
+   */
   readonly kept?: boolean | undefined
 }
 
 /**
- * What a run may record about itself. `content` lets messages, arguments and results into spans; it is off unless asked for.
+ * What a run may record about itself. `content` lets messages, arguments and results into spans; it is off unless asked
+ * for.
  *
  * @since 0.1.0
  * @category models
@@ -87,17 +94,23 @@ export interface Service {
   readonly depth: number
   /** True when the deltas of the model's answer are wanted. */
   readonly live: boolean
-  /** True while guards have still to judge what the run answers: nothing that may hold the answer is to be emitted before. */
+  /**
+   * True while guards have still to judge what the run answers: nothing that may hold the answer is to be emitted
+   * before.
+   */
   readonly withheld: boolean
   /** What every text of a model passes before it is shown. Absent: it is shown as it comes. */
   readonly screen?: Screen | undefined
-  /** Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any more. */
+  /**
+   * Stamps and hands on one event, and waits if its reader is slow. After the terminal event nothing is emitted any
+   * more.
+   */
   readonly emit: (body: Body) => Effect.Effect<void>
   /** Several at once; they get consecutive numbers. */
   readonly emitAll: (bodies: ReadonlyArray<Body>) => Effect.Effect<void>
   /**
-   * As `emit`, in the same synchronous step; gives back what the caller should wait for, if anything. Finalizers wait for nothing: their
-   * reader may have left.
+   * As `emit`, in the same synchronous step; gives back what the caller should wait for, if anything. Finalizers wait
+   * for nothing: their reader may have left.
    */
   readonly unsafeEmit: (body: Body) => Effect.Effect<void> | undefined
   /** The last event of the run, at once and whatever the reader's capacity; a second one is dropped. */
@@ -272,8 +285,9 @@ const withVeil = (run: Service, fields: Partial<Service>, screen: Screen | undef
 }
 
 /**
- * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while the model writes
- * them, not shown in the updates of graphs, and thoughts, plans, calls of tools and all other events are told of without their texts.
+ * The same run, whose answers, and those of runs it starts, are not out before somebody judged them: not streamed while
+ * the model writes them, not shown in the updates of graphs, and thoughts, plans, calls of tools and all other events
+ * are told of without their texts.
  *
  * @since 0.1.0
  * @category combinators
@@ -282,8 +296,8 @@ export const quiet = (run: Service): Service =>
   run.withheld && !run.live ? run : withVeil(run, { live: false }, undefined)
 
 /**
- * The same run, of whose texts, and those of runs it starts, only what passes the screen is shown, while they are written. Updates of graphs
- * are not shown.
+ * The same run, of whose texts, and those of runs it starts, only what passes the screen is shown, while they are
+ * written. Updates of graphs are not shown.
  *
  * @since 0.1.0
  * @category combinators

@@ -37,9 +37,9 @@ export interface ReadOptions {
   /** At most so many; default all. */
   readonly limit?: number | undefined
   /**
-   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other one's. One that the system
-   * began for no user is read by the system alone: it may have seen anybody's data. Without `userId` only runs of nobody are found, unless the
-   * caller acts for the system (`SystemAccess`).
+   * Who reads. A run is that of the user it was begun for, a run inside another one without a user that of the other
+   * one's. One that the system began for no user is read by the system alone: it may have seen anybody's data. Without
+   * `userId` only runs of nobody are found, unless the caller acts for the system (`SystemAccess`).
    */
   readonly userId?: string | undefined
 }

@@ -66,7 +66,8 @@ const message = (redactor: Redactor, { content: given, role }: Prompt.MessageEnc
 })
 
 /**
- * The messages of a request. The work is bounded, however long the conversation: of more than fits, the oldest are left out, and counted.
+ * The messages of a request. The work is bounded, however long the conversation: of more than fits, the oldest are left
+ * out, and counted.
  */
 export const input = (redactor: Redactor, messages: ReadonlyArray<Prompt.MessageEncoded>): string => {
   const shown: Array<string> = []

@@ -1,6 +1,7 @@
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in
- * the run, the same on every replay. Without a durable layer a step is the effect itself and costs one look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
+ * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
+ * look-up.
  *
  * @since 0.1.0
  */
@@ -11,8 +12,8 @@ import * as Ambient from "../internal/Ambient.js"
 import * as Parallel from "../internal/Parallel.js"
 
 /**
- * What a durable layer needs to record an effect: its kind (`llm`, `tool`, …), a fingerprint of its input (computed on demand), and
- * the schemas of its outcome.
+ * What a durable layer needs to record an effect: its kind (`llm`, `tool`, …), a fingerprint of its input (computed on
+ * demand), and the schemas of its outcome.
  *
  * @since 0.1.0
  * @category models
@@ -31,7 +32,10 @@ export interface StepOptions<A, E> {
 export interface Service {
   /** Runs the effect, or gives back its recorded outcome. */
   readonly run: <A, E, R>(options: StepOptions<A, E>, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  /** True while a durable run is being put to sleep: its end is not the end of the run, and nothing may be written as if it were. */
+  /**
+   * True while a durable run is being put to sleep: its end is not the end of the run, and nothing may be written as if
+   * it were.
+   */
   readonly isSuspended: () => boolean
 }
 
@@ -73,7 +77,9 @@ export interface PlaceService {
   readonly path: string
   /** The next name under this place, path and counter: `"/3.1/0"`. */
   readonly next: () => string
-  /** Takes the next number for a fan-out and gives the place of each of its branches, each with a counter of its own. */
+  /**
+   * Takes the next number for a fan-out and gives the place of each of its branches, each with a counter of its own.
+   */
   readonly fork: () => (branch: string | number) => PlaceService
 }
 
@@ -103,9 +109,9 @@ export class Place extends Ambient.Reference<Place>()("effect-lexigram/observabi
 }) {}
 
 /**
- * The only parallelism inside strategies, tool turns and joins. Results keep the order of the items. One item runs inline; of more, at
- * most `concurrency` (default unbounded) at a time, each in a branch of its own. If one fails, the others are interrupted; while a
- * durable run is being suspended every branch may first finish or suspend.
+ * The only parallelism inside strategies, tool turns and joins. Results keep the order of the items. One item runs
+ * inline; of more, at most `concurrency` (default unbounded) at a time, each in a branch of its own. If one fails, the
+ * others are interrupted; while a durable run is being suspended every branch may first finish or suspend.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,6 @@
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
+ * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * generative AI.
  *
  * @since 0.1.0
  */
@@ -116,7 +117,8 @@ const wellKnown: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * A provider as the conventions name it: `bedrock` is `aws.bedrock`, `azure` is `azure.ai.openai`. One they do not know keeps its name.
+ * A provider as the conventions name it: `bedrock` is `aws.bedrock`, `azure` is `azure.ai.openai`. One they do not know
+ * keeps its name.
  *
  * @since 0.1.0
  * @category attributes
@@ -148,8 +150,9 @@ export const errorType = (cause: Cause.Cause<unknown>): string => {
 export type Redactor = (text: string) => string
 
 /**
- * What texts pass through before a span keeps them, where `captureContent` lets them in at all. Credentials are taken out in any case; this
- * is the place for more, such as a detector of personal data. A redactor that throws leaves nothing of the text.
+ * What texts pass through before a span keeps them, where `captureContent` lets them in at all. Credentials are taken
+ * out in any case; this is the place for more, such as a detector of personal data. A redactor that throws leaves
+ * nothing of the text.
  *
  * @since 0.1.0
  * @category tags
@@ -173,8 +176,8 @@ export const maxContentLength = 8192
 const margin = 512
 
 /**
- * A text as a span may keep it: without credentials, redacted, of at most `maxContentLength` characters. Reads only the beginning of a huge
- * one.
+ * A text as a span may keep it: without credentials, redacted, of at most `maxContentLength` characters. Reads only the
+ * beginning of a huge one.
  *
  * @since 0.1.0
  * @category attributes
@@ -204,7 +207,8 @@ export const execute = (options: {
   readonly messageLength: number
   readonly sessionId?: string | undefined
 }): Record<string, unknown> =>
-  // Keys are written out, here and below: objects with computed keys cost a microsecond more, and a test holds them to `attribute`.
+  // Keys are written out, here and below: objects with computed keys cost a microsecond more, and a test holds them to
+  // `attribute`.
   options.sessionId === undefined
     ? {
         "agent.name": options.agent,
@@ -224,7 +228,8 @@ export const execute = (options: {
       }
 
 /**
- * Attributes of a model call's span at its start. `provider` is what `providerName` gives, the session is that of the run.
+ * Attributes of a model call's span at its start. `provider` is what `providerName` gives, the session is that of the
+ * run.
  *
  * @since 0.1.0
  * @category attributes

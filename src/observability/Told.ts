@@ -1,5 +1,6 @@
 /**
- * Whom to tell of what happens: within a run its hooks and its bus, else those that were in context where the teller was made.
+ * Whom to tell of what happens: within a run its hooks and its bus, else those that were in context where the teller
+ * was made.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * Events of a run whose answer guards have still to judge: what a model wrote, or a tool gave back, is shown as far as the answer may be.
- * Long texts are judged in steps.
+ * Events of a run whose answer guards have still to judge: what a model wrote, or a tool gave back, is shown as far as
+ * the answer may be. Long texts are judged in steps.
  *
  * @internal
  * @since 0.1.0
@@ -37,7 +37,10 @@ const isRecord = (value: object): value is Record<string, unknown> => {
 /** Deeper than JSON of a model or a tool is. */
 const deepest = 64
 
-/** The same value, each text in it, names of fields included, as far as it may be shown. A number is shown where its digits are. */
+/**
+ * The same value, each text in it, names of fields included, as far as it may be shown. A number is shown where its
+ * digits are.
+ */
 export function* value(
   screen: Screen | undefined,
   given: unknown,

@@ -27,7 +27,8 @@ export * as AgentNotices from "./AgentNotices.js"
 export * as DomainEvent from "./DomainEvent.js"
 
 /**
- * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener never holds one up.
+ * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
+ * never holds one up.
  *
  * @since 0.1.0
  */
@@ -69,15 +70,17 @@ export * as Run from "./Run.js"
 export * as RunLog from "./RunLog.js"
 
 /**
- * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where it stands in
- * the run, the same on every replay. Without a durable layer a step is the effect itself and costs one look-up.
+ * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
+ * it stands in the run, the same on every replay. Without a durable layer a step is the effect itself and costs one
+ * look-up.
  *
  * @since 0.1.0
  */
 export * as Step from "./Step.js"
 
 /**
- * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for generative AI.
+ * Names and attributes of spans: those of the original library beside OpenTelemetry's semantic conventions for
+ * generative AI.
  *
  * @since 0.1.0
  */

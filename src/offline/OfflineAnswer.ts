@@ -1,5 +1,6 @@
 /**
- * Answers in sentences from what tools returned and from what the conversation says. Results are quoted and rendered, never obeyed.
+ * Answers in sentences from what tools returned and from what the conversation says. Results are quoted and rendered,
+ * never obeyed.
  *
  * @internal
  * @since 0.1.0
@@ -140,7 +141,8 @@ const asksBack: ReadonlyArray<readonly [RegExp, (sentence: string) => string]> =
 const toUser = (text: string): string => asksBack.reduce((line, [pattern, word]) => line.replace(pattern, word), text)
 
 /**
- * A reply from the conversation's own words: the sentence said earlier, or standing in the system prompt, that answers the question.
+ * A reply from the conversation's own words: the sentence said earlier, or standing in the system prompt, that answers
+ * the question.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * Arguments from text: what it offers for every parameter, the best pairs taken first. What the text does not say stays missing.
+ * Arguments from text: what it offers for every parameter, the best pairs taken first. What the text does not say stays
+ * missing.
  *
  * @internal
  * @since 0.1.0
@@ -51,7 +52,8 @@ const literals = (text: string, openers: string): ReadonlyArray<unknown> => {
 }
 
 /**
- * Mentions of the same kind next to each other, joined by commas, "and", "or" and repeated prepositions, the given one among them.
+ * Mentions of the same kind next to each other, joined by commas, "and", "or" and repeated prepositions, the given one
+ * among them.
  *
  * @since 0.1.0
  * @category getters
@@ -273,8 +275,8 @@ export const object = (filling: {
   Object.fromEntries(Array.from(filling.values, ([name, { value }]) => [name, value]))
 
 /**
- * Fills parameters from a scope. A mention serves one parameter. Required parameters without a value take their default; without one
- * they are missing, but for a flag that nobody mentioned, which is off.
+ * Fills parameters from a scope. A mention serves one parameter. Required parameters without a value take their
+ * default; without one they are missing, but for a flag that nobody mentioned, which is off.
  *
  * @since 0.1.0
  * @category constructors

@@ -268,7 +268,10 @@ const trimmed = (
   return { text, label }
 }
 
-/** The description says the word of the parameter itself, and not of where it comes from: "the number, as it stands on the order". */
+/**
+ * The description says the word of the parameter itself, and not of where it comes from: "the number, as it stands on
+ * the order".
+ */
 const isOwn = (param: Schema.Parameter, word: string): boolean =>
   Language.words(param.shape.description.split(/[,;(]|\b(?:as|that|which|from|found|on the|in the)\b/i)[0] ?? "")
     .map(Language.stem)

@@ -377,7 +377,9 @@ const json = (dialogue: Dialogue, schema: { readonly [key: string]: unknown }): 
 const chosen = (tools: ReadonlyArray<Schema.ToolProfile>, choice: ToolChoice): ReadonlyArray<Schema.ToolProfile> =>
   choice === "none" ? [] : typeof choice === "object" ? tools.filter((tool) => tool.name === choice.tool) : tools
 
-/** What a tool returned may hold the protocol's markers: quoted in an answer they must not stand at the start of a line. */
+/**
+ * What a tool returned may hold the protocol's markers: quoted in an answer they must not stand at the start of a line.
+ */
 const harmless = (text: string): string =>
   text.replace(/^[\s>*#`_~-]{0,20}(?:thought|action|observation|final)/gim, (marker) => `| ${marker.trimStart()}`)
 

@@ -1,6 +1,6 @@
 /**
- * A request as a conversation: what the user asked, what was called for it and what came back; from native tool messages and from the
- * text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`) alike.
+ * A request as a conversation: what the user asked, what was called for it and what came back; from native tool
+ * messages and from the text protocol (`ACTION`, `ACTION_INPUT`, `OBSERVATION`) alike.
  *
  * @internal
  * @since 0.1.0

@@ -72,7 +72,8 @@ const listOf = (result: unknown): ReadonlyArray<unknown> | undefined => {
 }
 
 /**
- * Which item of a list a text asks for: "the second one", "the cheapest", "the one with the highest score". Undefined if it does not say.
+ * Which item of a list a text asks for: "the second one", "the cheapest", "the one with the highest score". Undefined
+ * if it does not say.
  *
  * @since 0.1.0
  * @category getters
@@ -162,8 +163,9 @@ const convert = (param: Schema.Parameter, value: Fact["value"]): unknown => {
 }
 
 /**
- * A value for a parameter from earlier calls, the latest first, but before them the one whose list the text points into: a field of a result, or what was passed under the same name. Of a list
- * the item that the text asks for, else the first.
+ * A value for a parameter from earlier calls, the latest first, but before them the one whose list the text points
+ * into: a field of a result, or what was passed under the same name. Of a list the item that the text asks for, else
+ * the first.
  *
  * @since 0.1.0
  * @category getters

@@ -1,5 +1,6 @@
 /**
- * Values that must be there: JSON for a response format, arguments of a forced call, and arguments corrected after a tool refused them.
+ * Values that must be there: JSON for a response format, arguments of a forced call, and arguments corrected after a
+ * tool refused them.
  *
  * @internal
  * @since 0.1.0
@@ -254,8 +255,9 @@ const proposals = (
 }
 
 /**
- * Other arguments after a refusal: the parameters that the message names, or the only one, get the value the message or the text
- * suggests: an option of the message only if the text says it or all but says it, and none of `taboo`. Undefined if there is none.
+ * Other arguments after a refusal: the parameters that the message names, or the only one, get the value the message or
+ * the text suggests: an option of the message only if the text says it or all but says it, and none of `taboo`.
+ * Undefined if there is none.
  *
  * @since 0.1.0
  * @category combinators

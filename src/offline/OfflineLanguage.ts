@@ -31,7 +31,8 @@ export interface Token {
 }
 
 /**
- * A clause: what stands between two conjunctions, commas or ends of sentences. `lead` is what separates it from the one before.
+ * A clause: what stands between two conjunctions, commas or ends of sentences. `lead` is what separates it from the one
+ * before.
  *
  * @since 0.1.0
  * @category models

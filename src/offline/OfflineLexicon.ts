@@ -1,6 +1,6 @@
 /**
- * The few facts the offline model knows beside words: units, currencies, colours, where big cities lie. A request whose words are in
- * none of these tables is understood by its words alone.
+ * The few facts the offline model knows beside words: units, currencies, colours, where big cities lie. A request whose
+ * words are in none of these tables is understood by its words alone.
  *
  * @internal
  * @since 0.1.0

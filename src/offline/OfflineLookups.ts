@@ -1,5 +1,6 @@
 /**
- * Values that a text offers beside its mentions: options, currencies, places, units, flags, and what stands after a parameter's name.
+ * Values that a text offers beside its mentions: options, currencies, places, units, flags, and what stands after a
+ * parameter's name.
  *
  * @internal
  * @since 0.1.0

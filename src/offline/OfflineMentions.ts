@@ -230,7 +230,8 @@ const opensSentence = (tokens: ReadonlyArray<Token>, index: number): boolean => 
 }
 
 /**
- * Finds what a reading mentions, in the order of the text. Phrases overlap names: `African elephant` is a phrase that holds a name.
+ * Finds what a reading mentions, in the order of the text. Phrases overlap names: `African elephant` is a phrase that
+ * holds a name.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,12 +1,12 @@
 /**
- * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It reads the
- * conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from the text, calls them, and
- * reports what they return. It invents no facts: what the conversation does not say, it asks for. The same request always gets the
- * same answer.
+ * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It
+ * reads the conversation and the tools' schemas, picks tools whose words the request shares, takes their arguments from
+ * the text, calls them, and reports what they return. It invents no facts: what the conversation does not say, it asks
+ * for. The same request always gets the same answer.
  *
- * For JSON it fills the schema from the conversation. A required flag that the conversation does not decide is off, but one that is named
- * like a verdict (`done`, `approved`, `passed`, `sufficient`, …) is on: a judge made of this model approves, so that a loop that revises
- * until its judge is content ends. It is no evidence of quality.
+ * For JSON it fills the schema from the conversation. A required flag that the conversation does not decide is off, but
+ * one that is named like a verdict (`done`, `approved`, `passed`, `sufficient`, …) is on: a judge made of this model
+ * approves, so that a loop that revises until its judge is content ends. It is no evidence of quality.
  *
  * It reads the first and last part of long texts (16,000 characters of a request in all) and 512 tools.
  *

@@ -208,7 +208,10 @@ const nearest = (intents: ReadonlyArray<Intent>, index: number, param: Parameter
       )
 }
 
-/** Values that other calls of the request name stand in for missing ones; all of them where the clause says "each" or lists follow. */
+/**
+ * Values that other calls of the request name stand in for missing ones; all of them where the clause says "each" or
+ * lists follow.
+ */
 const share = (scene: Scene, intents: ReadonlyArray<Intent>): ReadonlyArray<Intent> => {
   const result: Array<Intent> = []
   intents.forEach((intent, index) => {
@@ -281,7 +284,9 @@ const looseText = (
     .sort((a, b) => b.score - a.score || a.from - b.from)[0]
 }
 
-/** "recipes for plum cake and onion soup": a list of loose words is a reason for as many calls, so it is taken at once. */
+/**
+ * "recipes for plum cake and onion soup": a list of loose words is a reason for as many calls, so it is taken at once.
+ */
 const withLists = (scene: Scene, tool: ToolProfile, segments: ReadonlySet<number>, filling: Filling): Filling => {
   const values = new Map(filling.values)
   const free = (candidate: Candidate) =>

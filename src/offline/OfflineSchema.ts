@@ -1,5 +1,6 @@
 /**
- * Tools as the offline model knows them: every parameter with the words that name it, every tool with the words that call for it.
+ * Tools as the offline model knows them: every parameter with the words that name it, every tool with the words that
+ * call for it.
  *
  * @internal
  * @since 0.1.0
@@ -33,7 +34,8 @@ export type Topic =
   | "any"
 
 /**
- * A parameter of a tool. `key` are the stems of its name, `about` those of its description, `options` the values its description names.
+ * A parameter of a tool. `key` are the stems of its name, `about` those of its description, `options` the values its
+ * description names.
  *
  * @since 0.1.0
  * @category models

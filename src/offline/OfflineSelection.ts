@@ -70,7 +70,10 @@ export const lead = (scene: Scene, index: number): boolean => {
   return false
 }
 
-/** Viterbi over clauses: the best tool for each, where changing the tool costs less at sentence ends and after "also", "second", … */
+/**
+ * Viterbi over clauses: the best tool for each, where changing the tool costs less at sentence ends and after "also",
+ * "second", …
+ */
 const deal = (scene: Scene, evidence: ReadonlyArray<ReadonlyArray<number>>, states: number): ReadonlyArray<number> => {
   let scores = evidence[0]?.slice() ?? []
   const back: Array<Array<number>> = []
@@ -127,7 +130,10 @@ export interface Share {
   readonly evidence: ReadonlyMap<number, number>
 }
 
-/** A clause of few words that all belong to the tool, and that holds its arguments, asks for it however much other clauses say. */
+/**
+ * A clause of few words that all belong to the tool, and that holds its arguments, asks for it however much other
+ * clauses say.
+ */
 const covered = (scene: Scene, tool: ToolProfile, segments: ReadonlyArray<number>): boolean => {
   const named = scene.mentions.filter((mention) => mention.kind === "name")
   let own = 0
@@ -158,7 +164,10 @@ const idParam = (tool: ToolProfile): Parameter | undefined => {
   return !tool.mutates && required.length === 1 && required[0]!.topic === "id" ? required[0] : undefined
 }
 
-/** How well a tool that reads by id fits a number that nothing else is said of: "four digits", and "where" if that is asked. */
+/**
+ * How well a tool that reads by id fits a number that nothing else is said of: "four digits", and "where" if that is
+ * asked.
+ */
 const idFit = (scene: Scene, index: number, tool: ToolProfile, mention: Mention): number => {
   const param = idParam(tool)
   if (param === undefined) return 0
@@ -185,8 +194,8 @@ const bonus = (tool: ToolProfile, commands: ReadonlySet<string>): number => {
 }
 
 /**
- * What a clause asks for beside its words, for each tool: what it says as something to be done, something to be found, and what it names
- * by number alone.
+ * What a clause asks for beside its words, for each tool: what it says as something to be done, something to be found,
+ * and what it names by number alone.
  */
 const hints = (scene: Scene, tools: ReadonlyArray<ToolProfile>, words: Evidence): Evidence =>
   scene.segments.map((_, index) => {

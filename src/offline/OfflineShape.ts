@@ -199,8 +199,8 @@ const formats: { readonly [format: string]: RegExp } = {
 const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * The value satisfies what the offline model understands of the schema: type, enum, bounds, lengths, pattern, format, required and
- * closed properties. A pattern that could take exponential time counts as not satisfied.
+ * The value satisfies what the offline model understands of the schema: type, enum, bounds, lengths, pattern, format,
+ * required and closed properties. A pattern that could take exponential time counts as not satisfied.
  *
  * @since 0.1.0
  * @category predicates

@@ -1,6 +1,6 @@
 /**
- * What a clause wants, whatever it is about: what is to be done, what is to be found, and what is pointed at by its number alone. All of
- * it is read from the function words of English, none of it from the nouns.
+ * What a clause wants, whatever it is about: what is to be done, what is to be found, and what is pointed at by its
+ * number alone. All of it is read from the function words of English, none of it from the nouns.
  *
  * @internal
  * @since 0.1.0
@@ -19,7 +19,9 @@ const modal = set(
 
 const isPolite = (lower: string): boolean => /^(?:also|please|just|now|then|and|,|hi|hello|hey|ok|okay)$/.test(lower)
 
-/** "I want to X", "can you X", "please X", "X …" at the start of a clause; and what is wanted as a thing: "I want an X". */
+/**
+ * "I want to X", "can you X", "please X", "X …" at the start of a clause; and what is wanted as a thing: "I want an X".
+ */
 const isCommanded = (scene: Scene, index: number, from: number): boolean => {
   let at = index - 1
   while (at >= from && isPolite(scene.tokens[at]!.lower)) at--
@@ -163,8 +165,8 @@ const finish = (scene: Scene, from: number, to: number): number => {
 const isValue = (mention: Mention): boolean => mention.money !== undefined || mention.bound !== undefined
 
 /**
- * What a clause is about, for a search: its noun phrase without the question around it and without limits. `nouns` are the stems of what
- * the search is known to return: "books about whales" asks a search of books for whales.
+ * What a clause is about, for a search: its noun phrase without the question around it and without limits. `nouns` are
+ * the stems of what the search is known to return: "books about whales" asks a search of books for whales.
  *
  * @since 0.1.0
  * @category getters

@@ -7,8 +7,8 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
- * What belongs to a user, a session or a run is found by `user_id`, `session_id`, `run_id` and `root_run_id`; of what is remembered, by `scope`
- * (`user`, `session`, `run`) and `scope_id`.
+ * What belongs to a user, a session or a run is found by `user_id`, `session_id`, `run_id` and `root_run_id`; of what
+ * is remembered, by `scope` (`user`, `session`, `run`) and `scope_id`.
  *
  * @category schemas
  */

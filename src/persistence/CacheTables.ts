@@ -7,7 +7,8 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
- * `name` is that of the cache. Nothing says whose an entry is: what is to be forgotten of somebody is forgotten with the whole cache.
+ * `name` is that of the cache. Nothing says whose an entry is: what is to be forgotten of somebody is forgotten with
+ * the whole cache.
  *
  * @category schemas
  */

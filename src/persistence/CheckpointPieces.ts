@@ -1,7 +1,8 @@
 /**
  * Checkpoints as rows: what is large in them in pieces that the checkpoints of a thread share.
  *
- * A state is written as its JSON, part by part: each large field by itself, so that a change of another one leaves it what it was.
+ * A state is written as its JSON, part by part: each large field by itself, so that a change of another one leaves it
+ * what it was.
  *
  * @internal
  * @since 0.1.0
@@ -167,7 +168,9 @@ export interface CheckpointPieces {
     ropes: ReadonlyArray<Rope.Rope>,
     plan: Plan
   ) => Effect.Effect<void, SqlError>
-  /** `undefined` where something is not there or no JSON: the thread was deleted meanwhile, or what is kept is broken. */
+  /**
+   * `undefined` where something is not there or no JSON: the thread was deleted meanwhile, or what is kept is broken.
+   */
   readonly read: (
     thread: string,
     rows: ReadonlyArray<CheckpointRow>

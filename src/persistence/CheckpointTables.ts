@@ -7,8 +7,8 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
- * All of a thread is found by `thread_id`. `revision` of a thread is the number of its last checkpoint. Pieces are shared by the checkpoints of
- * a thread and go with it.
+ * All of a thread is found by `thread_id`. `revision` of a thread is the number of its last checkpoint. Pieces are
+ * shared by the checkpoints of a thread and go with it.
  *
  * @category schemas
  */

@@ -59,8 +59,8 @@ export type Composed =
 type Of<Out> = Layer.Layer<Out, any, any>
 
 /**
- * What a backend keeps. Memory, facts and sessions are asked for by the name that their configuration has for where they are kept; `undefined`:
- * in this process.
+ * What a backend keeps. Memory, facts and sessions are asked for by the name that their configuration has for where
+ * they are kept; `undefined`: in this process.
  */
 export interface Backend {
   readonly ports: Of<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>>

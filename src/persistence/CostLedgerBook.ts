@@ -1,8 +1,8 @@
 /**
  * The statements of `SqlCostLedger`. Names of accounts and holds are as `KeyText` makes them.
  *
- * Who changes an account has its row locked, so its holds are only added and given back by one at a time. What is over is passed over while
- * somebody else has it: that one waits for the account, and gives it back then.
+ * Who changes an account has its row locked, so its holds are only added and given back by one at a time. What is over
+ * is passed over while somebody else has it: that one waits for the account, and gives it back then.
  *
  * @internal
  * @since 0.1.0
@@ -364,8 +364,8 @@ export const make = (dialect: Dialect.Dialect) => {
       )
     },
     /**
-     * How many of the holds stand, until `holdsUntil` now. What somebody else has locked is settled or given back there. Their accounts are
-     * kept as long; `holds_until` of an account is a lower bound and stays.
+     * How many of the holds stand, until `holdsUntil` now. What somebody else has locked is settled or given back
+     * there. Their accounts are kept as long; `holds_until` of an account is a lower bound and stays.
      */
     renew: Immediate.fn(function* (
       tx: Database.Access,
@@ -388,7 +388,10 @@ export const make = (dialect: Dialect.Dialect) => {
     lockHoldsIn: (tx: Database.Access, account: string) => tx.rows<LockedRow>(texts.lockHoldsIn, [account]),
     removeAll: (tx: Database.Access, rows: ReadonlyArray<HeldRow>) =>
       tx.run(texts.removeAll, [dialect.list(Array.from(new Set(rows.map(({ hold_id }) => hold_id))))]),
-    /** The account. False if something is held in it, whose rows are not locked: waiting for them could be waiting for each other. */
+    /**
+     * The account. False if something is held in it, whose rows are not locked: waiting for them could be waiting for
+     * each other.
+     */
     forget: (tx: Database.Access, account: string) =>
       Effect.zipRight(
         tx.run(texts.forgetAccount, [account]),
@@ -399,7 +402,8 @@ export const make = (dialect: Dialect.Dialect) => {
         balanceOf(row === undefined ? new Map() : new Map([[account, row]]), account)
       ),
     /**
-     * The accounts of a user's months, those that are over as well. `CostLedger.close` erases one, with what is held in it.
+     * The accounts of a user's months, those that are over as well. `CostLedger.close` erases one, with what is held in
+     * it.
      */
     ofUser: (access: Database.Access, userId: string) => {
       const prefix = `user:${userId}:`

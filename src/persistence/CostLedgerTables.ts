@@ -1,8 +1,9 @@
 /**
  * Where `SqlCostLedger` keeps its book.
  *
- * An account has what its holds come to, so that nothing is added up when it is asked for. A hold has a row for each of its accounts, with its
- * amount in each: whoever has an account locked gives back what is over in it, and needs no other account for that.
+ * An account has what its holds come to, so that nothing is added up when it is asked for. A hold has a row for each of
+ * its accounts, with its amount in each: whoever has an account locked gives back what is over in it, and needs no
+ * other account for that.
  *
  * @internal
  * @since 0.1.0

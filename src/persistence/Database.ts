@@ -1,10 +1,11 @@
 /**
- * One database for each `SqlClient`, as the stores use it: statements by their text, transactions of our own, and the caller's where it is one of
- * the same client.
+ * One database for each `SqlClient`, as the stores use it: statements by their text, transactions of our own, and the
+ * caller's where it is one of the same client.
  *
- * The transaction that `@effect/sql` keeps in the context does not say which client it is of: a statement for one database would run in that of
- * another. So a transaction in the context counts only if its connection is one of this client's; any other is passed over. What is kept
- * within the caller's transaction is kept when that is, and gone when that is undone.
+ * The transaction that `@effect/sql` keeps in the context does not say which client it is of: a statement for one
+ * database would run in that of another. So a transaction in the context counts only if its connection is one of this
+ * client's; any other is passed over. What is kept within the caller's transaction is kept when that is, and gone when
+ * that is undone.
  *
  * @internal
  * @since 0.1.0
@@ -58,7 +59,10 @@ export interface Access {
   ) => Effect.Effect<R | undefined, SqlError>
   /** How many rows it changed. */
   readonly run: (sql: string, params?: ReadonlyArray<Param>) => Effect.Effect<number, SqlError>
-  /** Many rows, in as few statements as the database is fast with. All or nothing only in a transaction. How many were added. */
+  /**
+   * Many rows, in as few statements as the database is fast with. All or nothing only in a transaction. How many were
+   * added.
+   */
   readonly insert: (insert: Insert, rows: ReadonlyArray<ReadonlyArray<Param>>) => Effect.Effect<number, SqlError>
 }
 
@@ -67,8 +71,8 @@ export interface Access {
  */
 export interface TransactionOptions {
   /**
-   * What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with `synchronous` normal). In the
-   * caller's transaction that is the caller's business.
+   * What it writes survives a loss of power when it succeeds, where the database leaves that open (SQLite with
+   * `synchronous` normal). In the caller's transaction that is the caller's business.
    */
   readonly durable?: boolean | undefined
 }
@@ -80,8 +84,9 @@ export interface Database extends Access {
   readonly client: SqlClient.SqlClient
   readonly dialect: Dialect.Dialect
   /**
-   * All or nothing. In the caller's transaction it is a part of that: undone alone when it fails, kept when the caller's is. Otherwise one of its
-   * own, tried again when another one was in its way: the body runs once more. Succeeds only when the database has said that it is kept.
+   * All or nothing. In the caller's transaction it is a part of that: undone alone when it fails, kept when the
+   * caller's is. Otherwise one of its own, tried again when another one was in its way: the body runs once more.
+   * Succeeds only when the database has said that it is kept.
    */
   readonly transaction: <A, E, R>(
     body: (tx: Access) => Effect.Effect<A, E, R>,
@@ -182,7 +187,10 @@ const undone = () =>
 
 const isConflict = (error: unknown): boolean => error instanceof SqlError && SqlFailure.describe(error).isConflict
 
-/** What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a class each. */
+/**
+ * What the connections of one client share with no other: ours name their pool, the clients of `@effect/sql` have a
+ * class each.
+ */
 const originOf = (connection: Connection): object =>
   (connection as { readonly pool?: object }).pool ?? (Object.getPrototypeOf(connection) as object)
 

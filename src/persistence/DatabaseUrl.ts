@@ -1,5 +1,6 @@
 /**
- * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process. Nothing else is guessed.
+ * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process.
+ * Nothing else is guessed.
  *
  * @since 0.1.0
  */

@@ -1,9 +1,9 @@
 /**
- * What is written differently for SQLite and for Postgres. Everything else of a statement is the same: `ON CONFLICT`, `RETURNING`, `LIMIT`,
- * common table expressions.
+ * What is written differently for SQLite and for Postgres. Everything else of a statement is the same: `ON CONFLICT`,
+ * `RETURNING`, `LIMIT`, common table expressions.
  *
- * Numbers are kept as doubles, which hold every number of JavaScript: a 64-bit integer would come out of Postgres as a text. Truth is 0 or
- * 1, time is milliseconds since the epoch.
+ * Numbers are kept as doubles, which hold every number of JavaScript: a 64-bit integer would come out of Postgres as a
+ * text. Truth is 0 or 1, time is milliseconds since the epoch.
  *
  * @internal
  * @since 0.1.0
@@ -42,14 +42,20 @@ export interface Dialect {
   readonly sql: (text: string) => string
   /** Begins a transaction that writes. */
   readonly begin: string
-  /** Behind a `SELECT` in a transaction: nobody else changes these rows until its end. SQLite has one writer at a time anyway. */
+  /**
+   * Behind a `SELECT` in a transaction: nobody else changes these rows until its end. SQLite has one writer at a time
+   * anyway.
+   */
   readonly forUpdate: string
   /** As `forUpdate`, but passes over what somebody else holds. */
   readonly forUpdateSkipLocked: string
   /** That a column is one of the texts of a `list`, which stands as one `?`. */
   readonly oneOf: (column: string) => string
   readonly list: (texts: ReadonlyArray<string>) => Param
-  /** A statement without rows that waits until no other transaction has locked the same text, given as its parameter; none in SQLite. */
+  /**
+   * A statement without rows that waits until no other transaction has locked the same text, given as its parameter;
+   * none in SQLite.
+   */
   readonly lock: string | undefined
   /** Parameters of one statement at most. */
   readonly maxParams: number

@@ -1,6 +1,6 @@
 /**
- * Plain values as texts and back, those included that JSON has no form for: numbers that are not finite, big integers, dates, bytes. What is
- * plain JSON is written as that. Absent fields and those that are `undefined` are the same.
+ * Plain values as texts and back, those included that JSON has no form for: numbers that are not finite, big integers,
+ * dates, bytes. What is plain JSON is written as that. Absent fields and those that are `undefined` are the same.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,6 @@
 /**
- * Where `SqlFactStore` keeps facts: a row for each owner that has any, one for each fact, and those that find facts by what they say.
+ * Where `SqlFactStore` keeps facts: a row for each owner that has any, one for each fact, and those that find facts by
+ * what they say.
  *
  * @internal
  * @since 0.1.0
@@ -18,7 +19,8 @@ export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
     terms ${types.number} NOT NULL,
     analyzer ${types.text} NOT NULL
   )`,
-  // `doubt` and `age` are less than nothing: ascending in both and by id is the order of answers, which a page can begin within.
+  // `doubt` and `age` are less than nothing: ascending in both and by id is the order of answers, which a page can
+  // begin within.
   `CREATE TABLE lex_facts (
     owner_id ${types.key} NOT NULL,
     id ${types.key} NOT NULL,

@@ -1,7 +1,7 @@
 /**
- * Effects that are done within one step of their fiber as long as nothing has to be waited for: SQLite answers a statement at once, and a
- * transaction of five statements would otherwise cost some forty steps, as much as the statements do. Whatever does have to wait (a lock, another
- * database) goes on from there as any effect does.
+ * Effects that are done within one step of their fiber as long as nothing has to be waited for: SQLite answers a
+ * statement at once, and a transaction of five statements would otherwise cost some forty steps, as much as the
+ * statements do. Whatever does have to wait (a lock, another database) goes on from there as any effect does.
  *
  * Nobody can interrupt what is done at once, as nobody can interrupt a function.
  *
@@ -48,7 +48,8 @@ export const make = <A, E = never, R = never>(
 ): Effect.Effect<A, E, R> => new Immediate(attempt)
 
 /**
- * As much of an effect as can be done at once: its exit, or what is left. To be called in the fiber that goes on with what is left.
+ * As much of an effect as can be done at once: its exit, or what is left. To be called in the fiber that goes on with
+ * what is left.
  *
  * @category running
  */

@@ -1,6 +1,6 @@
 /**
- * A text of any length as a column of an index, for columns that are only compared for equality: what is longer than an index takes is there by
- * its hash. What the text was stands in the body of the row.
+ * A text of any length as a column of an index, for columns that are only compared for equality: what is longer than an
+ * index takes is there by its hash. What the text was stands in the body of the row.
  *
  * @internal
  * @since 0.1.0
@@ -18,7 +18,8 @@ const widest = 5
 const mark = "\u0001#"
 
 /**
- * Whose something is that no user has, nor nobody: a decision for every user, a run of the system. No key of a user begins so.
+ * Whose something is that no user has, nor nobody: a decision for every user, a run of the system. No key of a user
+ * begins so.
  *
  * @category constants
  */

@@ -1,7 +1,8 @@
 /**
- * Any string as a text that every database keeps exactly, compares exactly and puts into the order of code units: Postgres takes no NUL,
- * neither takes half a surrogate pair, and both order by code point, which is another order as soon as a text has characters beyond the
- * first plane. Most texts are what they are; only these characters are written otherwise.
+ * Any string as a text that every database keeps exactly, compares exactly and puts into the order of code units:
+ * Postgres takes no NUL, neither takes half a surrogate pair, and both order by code point, which is another order as
+ * soon as a text has characters beyond the first plane. Most texts are what they are; only these characters are written
+ * otherwise.
  *
  * @internal
  * @since 0.1.0
@@ -32,7 +33,8 @@ const escaped = (character: string): string => {
 }
 
 /**
- * Of two texts the order by code unit is that of what they are made into, and what one begins with is what the other begins with.
+ * Of two texts the order by code unit is that of what they are made into, and what one begins with is what the other
+ * begins with.
  *
  * @category conversions
  */

@@ -1,6 +1,7 @@
 /**
- * Connections of our own clients for a while, without a scope: a finalizer of a scope costs more than the statements that begin and end a
- * transaction of SQLite. Whoever wraps a client has one without leases, of which `reserve` is asked.
+ * Connections of our own clients for a while, without a scope: a finalizer of a scope costs more than the statements
+ * that begin and end a transaction of SQLite. Whoever wraps a client has one without leases, of which `reserve` is
+ * asked.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,6 @@
 /**
- * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps something.
+ * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps
+ * something.
  *
  * @since 0.1.0
  */
@@ -65,7 +66,8 @@ export interface Service {
 export class Lexigram extends Context.Tag("effect-lexigram/persistence/Lexigram")<Lexigram, Service>() {}
 
 /**
- * The configurations of the parts, with the defaults of each. Memory and sessions are kept in the database unless they say otherwise.
+ * The configurations of the parts, with the defaults of each. Memory and sessions are kept in the database unless they
+ * say otherwise.
  *
  * @since 0.1.0
  * @category models
@@ -78,8 +80,8 @@ export interface Settings {
 }
 
 /**
- * What else a system can be given: collaborators of the executor (`Agents.layerWith`), of memory (`Memory.layer`) and of governance. Each may
- * require the ports that are kept here.
+ * What else a system can be given: collaborators of the executor (`Agents.layerWith`), of memory (`Memory.layer`) and
+ * of governance. Each may require the ports that are kept here.
  *
  * @since 0.1.0
  * @category models
@@ -159,7 +161,9 @@ const configured = (
     }
   })
 
-/** As `configured`, from the environment: what it does not say about where memory and sessions are kept is the database. */
+/**
+ * As `configured`, from the environment: what it does not say about where memory and sessions are kept is the database.
+ */
 const fromEnvironment: Effect.Effect<Composition.Configured, ConfigError.ConfigError> = Effect.gen(function* () {
   return {
     memory: yield* MemoryConfig.config,
@@ -250,7 +254,10 @@ export const layerMemory = <const L extends Replaceable & Settings = {}>(
  * @category models
  */
 export interface DatabaseSettings {
-  /** Keeps caches and rates, and what is to be kept in a cache (`defaultBackend` or `backend` `"cache"`). Default: the database does. */
+  /**
+   * Keeps caches and rates, and what is to be kept in a cache (`defaultBackend` or `backend` `"cache"`). Default: the
+   * database does.
+   */
   readonly redis?: RedisClient.Options | undefined
 }
 
@@ -266,8 +273,8 @@ export interface SqliteSettings extends SqliteClient.Options, DatabaseSettings {
  */
 export interface PostgresSettings extends PostgresClient.Options, DatabaseSettings {
   /**
-   * How vectors are searched with `defaultBackend: "vector"`: by the extension pgvector, or by comparing all of an owner's in this process.
-   * Default: `pgvector`; a server that has not got it is a failure.
+   * How vectors are searched with `defaultBackend: "vector"`: by the extension pgvector, or by comparing all of an
+   * owner's in this process. Default: `pgvector`; a server that has not got it is a failure.
    */
   readonly vectors?: "pgvector" | "scan" | undefined
 }
@@ -287,8 +294,9 @@ const redisOf = (options: RedisClient.Options | undefined) =>
   options === undefined ? undefined : RedisClient.layer(options)
 
 /**
- * Everything in one file of SQLite: agents, their runs and approvals, memory, sessions, caches, costs. The file is made if it is not there, with
- * its tables; a process that comes later goes on with what it holds, and several may use it at once.
+ * Everything in one file of SQLite: agents, their runs and approvals, memory, sessions, caches, costs. The file is made
+ * if it is not there, with its tables; a process that comes later goes on with what it holds, and several may use it at
+ * once.
  *
  * @since 0.1.0
  * @category layers
@@ -373,10 +381,11 @@ const named = Effect.gen(function* () {
 })
 
 /**
- * Over the database that `LEX_AI_DATABASE__URL` names: `sqlite:` with a file, `postgres://` or `memory:`; with caches and rates in Redis where
- * `LEX_AI_DATABASE__REDIS_URL` does. Everything else is configured as the parts are by themselves (`LEX_AI_MEMORY__*`, `LEX_AI_SESSION__*`,
- * `LEX_AI_GOVERNANCE__*`, `LEX_AI_AGENTS__*`), but that memory and sessions are kept in the database unless the environment says otherwise. What is
- * named and cannot be had is a failure, never something else.
+ * Over the database that `LEX_AI_DATABASE__URL` names: `sqlite:` with a file, `postgres://` or `memory:`; with caches
+ * and rates in Redis where `LEX_AI_DATABASE__REDIS_URL` does. Everything else is configured as the parts are by
+ * themselves (`LEX_AI_MEMORY__*`, `LEX_AI_SESSION__*`, `LEX_AI_GOVERNANCE__*`, `LEX_AI_AGENTS__*`), but that memory and
+ * sessions are kept in the database unless the environment says otherwise. What is named and cannot be had is a
+ * failure, never something else.
  *
  * @since 0.1.0
  * @category layers

@@ -1,9 +1,10 @@
 /**
  * Scores of entries from the lists of their words, without knowing of each entry more than that.
  *
- * How long an entry is stands in its row where the lists do not tell it, and rows cost more than lists. But an entry has at least as many words as
- * were found in it, and a shorter one scores higher: that bounds its score (as in Turtle and Flood, "Query Evaluation: Strategies and
- * Optimizations", 1995). Rows are asked for from the highest bound on, until none that is left can be among the best.
+ * How long an entry is stands in its row where the lists do not tell it, and rows cost more than lists. But an entry
+ * has at least as many words as were found in it, and a shorter one scores higher: that bounds its score (as in Turtle
+ * and Flood, "Query Evaluation: Strategies and Optimizations", 1995). Rows are asked for from the highest bound on,
+ * until none that is left can be among the best.
  *
  * @internal
  * @since 0.1.0
@@ -23,8 +24,8 @@ export interface Weighed extends Omit<List, "place"> {
  */
 export interface Ranking {
   /**
-   * The next `count` entries by their bounds, or more when there are others with about the bound of the last; none with a bound below `least`.
-   * Empty when all were given.
+   * The next `count` entries by their bounds, or more when there are others with about the bound of the last; none with
+   * a bound below `least`. Empty when all were given.
    */
   readonly next: (count: number, least: number) => ReadonlyArray<number>
   /** The scores of entries with these lengths, added up in the order of the lists. */

@@ -1,6 +1,7 @@
 /**
- * Statements that ask for rows by whichever columns are given: one text for each set of columns, made once. Of several columns the first is
- * looked up in its index, the others are compared: stood in an expression, no index is tried for them.
+ * Statements that ask for rows by whichever columns are given: one text for each set of columns, made once. Of several
+ * columns the first is looked up in its index, the others are compared: stood in an expression, no index is tried for
+ * them.
  *
  * @internal
  * @since 0.1.0
@@ -9,7 +10,8 @@ import type { Dialect } from "./Dialect.js"
 import * as IndexKey from "./IndexKey.js"
 
 /**
- * Columns and what must be in them: `null` for nothing, and what is not given may be anything. Those first that fit fewest.
+ * Columns and what must be in them: `null` for nothing, and what is not given may be anything. Those first that fit
+ * fewest.
  *
  * @category models
  */

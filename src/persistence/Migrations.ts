@@ -1,6 +1,7 @@
 /**
- * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing, however many
- * processes begin at once. A version that was released never changes; what comes later is a version of its own.
+ * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing,
+ * however many processes begin at once. A version that was released never changes; what comes later is a version of its
+ * own.
  *
  * @since 0.1.0
  */
@@ -37,8 +38,8 @@ export interface Migrated {
 export const version: number = MigrationRun.migrations.length
 
 /**
- * Migrates the database of the `SqlClient`. Of several processes one does it, the others wait and find nothing to do. A database that is newer
- * than the code is a `MigrationError` and stays as it is.
+ * Migrates the database of the `SqlClient`. Of several processes one does it, the others wait and find nothing to do. A
+ * database that is newer than the code is a `MigrationError` and stays as it is.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,10 @@
 /**
  * Everything that is kept of a user: given out, taken in by another database, erased.
  *
- * An export is lines of JSON, each by itself: a head, the rows of the tables (alike in SQLite and Postgres), the entries of memory, an end. It
- * holds sessions with all turns, checkpoints and questions that are not answered yet, memory, facts, runs, approvals, audit, costs, and threads
- * of graphs; not what is only there for a while or made anew: caches, rates, holds, and vectors (an import makes those of what it stores).
+ * An export is lines of JSON, each by itself: a head, the rows of the tables (alike in SQLite and Postgres), the
+ * entries of memory, an end. It holds sessions with all turns, checkpoints and questions that are not answered yet,
+ * memory, facts, runs, approvals, audit, costs, and threads of graphs; not what is only there for a while or made anew:
+ * caches, rates, holds, and vectors (an import makes those of what it stores).
  *
  * @since 0.1.0
  */
@@ -71,21 +72,24 @@ export interface EraseOptions {
  */
 export interface Service {
   /**
-   * The lines of an export, each without its line break, read page by page. What changes meanwhile may be in it or not; a session never lacks a
-   * turn that it stands on. Sessions and memory that are kept elsewhere than in the database are a `DataTransferError`.
+   * The lines of an export, each without its line break, read page by page. What changes meanwhile may be in it or not;
+   * a session never lacks a turn that it stands on. Sessions and memory that are kept elsewhere than in the database
+   * are a `DataTransferError`.
    */
   readonly export: (userId: UserId) => Stream.Stream<string, DataTransferError>
   /**
-   * Takes in an export, into a database of either kind: all of it or nothing. Refused for a user of whom something is kept already, and when
-   * the lines are not a whole export of one user. It is one transaction, and lasts as long as the lines come. A question that a process had
-   * still to answer is marked as interrupted at the next sweep, unless that process works with this database, too.
+   * Takes in an export, into a database of either kind: all of it or nothing. Refused for a user of whom something is
+   * kept already, and when the lines are not a whole export of one user. It is one transaction, and lasts as long as
+   * the lines come. A question that a process had still to answer is marked as interrupted at the next sweep, unless
+   * that process works with this database, too.
    */
   readonly import: <E, R>(
     lines: Stream.Stream<string, E, R>
   ) => Effect.Effect<{ readonly userId: UserId; readonly counts: Counts }, DataTransferError | E, R>
   /**
-   * Erases everything of a user, in every table and in every store the system has; caches, which do not know what is whose, as a whole. What was
-   * erased stays so when it fails; once more goes on. A file of SQLite may hold the bytes until their place is used again or it is vacuumed.
+   * Erases everything of a user, in every table and in every store the system has; caches, which do not know what is
+   * whose, as a whole. What was erased stays so when it fails; once more goes on. A file of SQLite may hold the bytes
+   * until their place is used again or it is vacuumed.
    */
   readonly erase: (userId: UserId, options?: EraseOptions | undefined) => Effect.Effect<Counts, DataTransferError>
 }

@@ -1,6 +1,7 @@
 /**
- * Large texts apart from the rows they belong to: compressed, and once for all equal ones of a scope (a session, a thread, an owner), so that
- * a state that is kept a hundred times costs its place once. A row has either the text or the hash under which it lies here.
+ * Large texts apart from the rows they belong to: compressed, and once for all equal ones of a scope (a session, a
+ * thread, an owner), so that a state that is kept a hundred times costs its place once. A row has either the text or
+ * the hash under which it lies here.
  *
  * @internal
  * @since 0.1.0
@@ -88,15 +89,15 @@ export const unpack = ({ body, data }: Kept): string | undefined => {
  */
 export interface Payloads {
   /**
-   * To be put behind the table of a row: `p.data` is what the row refers to, or that of another name than `p`. `scope` and `ref` are
-   * expressions, as `t.session_id`.
+   * To be put behind the table of a row: `p.data` is what the row refers to, or that of another name than `p`. `scope`
+   * and `ref` are expressions, as `t.session_id`.
    */
   readonly join: (scope: string, ref: string, name?: string) => string
   /** Keeps what rows of the scope refer to; in the transaction that writes these rows, before it does. */
   readonly put: (tx: Access, scope: string, packed: ReadonlyArray<Packed>) => Effect.Effect<void, SqlError>
   /**
-   * Removes what no row of the scope refers to any more; in the transaction that deleted rows, behind it. `refs` are queries with one `?`, the
-   * scope, each of which gives a column of hashes without NULL.
+   * Removes what no row of the scope refers to any more; in the transaction that deleted rows, behind it. `refs` are
+   * queries with one `?`, the scope, each of which gives a column of hashes without NULL.
    */
   readonly sweep: (tx: Access, scope: string, refs: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /** Removes everything of the scope. */

@@ -1,6 +1,6 @@
 /**
- * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a database fails with the
- * port's own errors.
+ * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a
+ * database fails with the port's own errors.
  *
  * @since 0.1.0
  */
@@ -10,10 +10,10 @@ import * as ErrorCode from "../domain/ErrorCode.js"
 const NAME = "effect-lexigram/persistence/PersistenceError"
 
 /**
- * What went wrong in a database. `unreachable`: no answer, or the connection was cut; it may work when tried again, as may `busy`, where
- * somebody else held a lock for too long. `full`: no room on the disk. `read-only`: it takes no writes. `refused`: wrong user, password or
- * rights. `schema`: a table or a column is not there, or there is another one. `data`: what is kept cannot be read, or what was given cannot be
- * kept. `other`: anything else.
+ * What went wrong in a database. `unreachable`: no answer, or the connection was cut; it may work when tried again, as
+ * may `busy`, where somebody else held a lock for too long. `full`: no room on the disk. `read-only`: it takes no
+ * writes. `refused`: wrong user, password or rights. `schema`: a table or a column is not there, or there is another
+ * one. `data`: what is kept cannot be read, or what was given cannot be kept. `other`: anything else.
  *
  * @since 0.1.0
  * @category schemas
@@ -26,7 +26,8 @@ export const Reason = Schema.Literal("unreachable", "busy", "full", "read-only",
 export type Reason = typeof Reason.Type
 
 /**
- * A database could not be opened, or did not do what it was asked to. `backend` names it: `sqlite`, `postgres`, `redis`.
+ * A database could not be opened, or did not do what it was asked to. `backend` names it: `sqlite`, `postgres`,
+ * `redis`.
  *
  * @since 0.1.0
  * @category errors
@@ -62,8 +63,8 @@ export const atServers = (
 }
 
 /**
- * The tables could not be brought to the version that this code needs. `found` is the version that the database has, where it is known;
- * `needed` that of the code. A database that is newer than the code (`newer`) is left alone.
+ * The tables could not be brought to the version that this code needs. `found` is the version that the database has,
+ * where it is known; `needed` that of the code. A database that is newer than the code (`newer`) is left alone.
  *
  * @since 0.1.0
  * @category errors
@@ -86,8 +87,8 @@ export class PersistenceConfigurationError extends ErrorCode.TaggedError<Persist
 )("PersistenceConfigurationError", ErrorCode.fields("LEX_ERR_DB_102")) {}
 
 /**
- * The data of an owner could not be exported, imported or erased as a whole. Nothing of an import is kept; what was erased stays so, and the
- * erasure can be tried again. `part` is what it failed at.
+ * The data of an owner could not be exported, imported or erased as a whole. Nothing of an import is kept; what was
+ * erased stays so, and the erasure can be tried again. `part` is what it failed at.
  *
  * @since 0.1.0
  * @category errors

@@ -1,10 +1,10 @@
 /**
- * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the nearest without looking at
- * all of them.
+ * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the
+ * nearest without looking at all of them.
  *
- * An owner of few vectors is searched exactly: all of them are compared. Of the others the graph gives the nearest of everybody, and goes on
- * until enough are the owner's and selected; where it gives too few, all that is selected of the owner is compared. What the graph
- * gave is ordered by the exact cosine.
+ * An owner of few vectors is searched exactly: all of them are compared. Of the others the graph gives the nearest of
+ * everybody, and goes on until enough are the owner's and selected; where it gives too few, all that is selected of the
+ * owner is compared. What the graph gave is ordered by the exact cosine.
  *
  * @since 0.1.0
  */
@@ -34,8 +34,8 @@ export interface Options {
   /** Of this index among those of the database; `memory` unless set. */
   readonly name?: string | undefined
   /**
-   * Of the numbers in the graph; `single` (32 bits) unless set, up to 2,000 dimensions. `half` (16 bits) makes it half as large and takes up to
-   * 4,000; vectors are kept, and compared in the end, with 32 bits.
+   * Of the numbers in the graph; `single` (32 bits) unless set, up to 2,000 dimensions. `half` (16 bits) makes it half
+   * as large and takes up to 4,000; vectors are kept, and compared in the end, with 32 bits.
    */
   readonly precision?: "single" | "half" | undefined
   /** Owners with fewer vectors are searched without the graph; 5,000 unless set. */
@@ -45,9 +45,9 @@ export interface Options {
   /** Vectors at most, of everybody, that the graph goes through for one search; 20,000 unless set. */
   readonly maxScanTuples?: number | undefined
   /**
-   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`: the index begins anew
-   * beside them, and `VectorReembedding` makes their vectors again; searches find what there is of the new model. An index without a vector
-   * takes any model.
+   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`:
+   * the index begins anew beside them, and `VectorReembedding` makes their vectors again; searches find what there is
+   * of the new model. An index without a vector takes any model.
    */
   readonly onModelChange?: OnModelChange | undefined
 }
@@ -146,8 +146,8 @@ const builtLayer = (
   )
 
 /**
- * The index over a database that was migrated, by `layerMigrated` of this index too, for the vectors of the embedder. A `MemorySystemError`
- * where it holds those of another model, a `PersistenceConfigurationError` without pgvector.
+ * The index over a database that was migrated, by `layerMigrated` of this index too, for the vectors of the embedder. A
+ * `MemorySystemError` where it holds those of another model, a `PersistenceConfigurationError` without pgvector.
  *
  * @since 0.1.0
  * @category layers

@@ -1,8 +1,8 @@
 /**
  * The table of pgvector, with versions of its own: a database without the extension has all other tables.
  *
- * All vectors stand in one table, whatever their model and length, and each space has an index of its own: a graph of vectors that can be
- * compared, and of no others.
+ * All vectors stand in one table, whatever their model and length, and each space has an index of its own: a graph of
+ * vectors that can be compared, and of no others.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,7 @@
 /**
- * Sessions and turns as JSON text and back, at the price of JSON: the schema costs ten times as much, and nearly every session and every turn
- * is a plain one. Only what is not is put to the schema. No test here lets anything pass that the schema would refuse or change.
+ * Sessions and turns as JSON text and back, at the price of JSON: the schema costs ten times as much, and nearly every
+ * session and every turn is a plain one. Only what is not is put to the schema. No test here lets anything pass that
+ * the schema would refuse or change.
  *
  * @internal
  * @since 0.1.0

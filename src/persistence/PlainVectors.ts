@@ -37,8 +37,8 @@ export interface PlainVectors {
 }
 
 /**
- * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM Z. One of zeros is a single byte: some drivers take
- * none for NULL.
+ * The vector as it lies in memory: floats of 32 bits, the lowest byte first on every machine that Node runs on but IBM
+ * Z. One of zeros is a single byte: some drivers take none for NULL.
  *
  * @category conversions
  */

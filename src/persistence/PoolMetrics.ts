@@ -1,6 +1,6 @@
 /**
- * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is taken, given back, made
- * or closed: no timer runs for them.
+ * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is
+ * taken, given back, made or closed: no timer runs for them.
  *
  * @since 0.1.0
  */

@@ -1,9 +1,9 @@
 /**
- * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time, recovers by itself and
- * tells how it is.
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
+ * recovers by itself and tells how it is.
  *
- * It needs the packages `pg`, `@effect/sql` and `@effect/sql-pg`. Whatever the options leave out is taken from the environment variables of
- * Postgres (`PGHOST`, `PGUSER`, …), as `pg` does.
+ * It needs the packages `pg`, `@effect/sql` and `@effect/sql-pg`. Whatever the options leave out is taken from the
+ * environment variables of Postgres (`PGHOST`, `PGUSER`, …), as `pg` does.
  *
  * @since 0.1.0
  */
@@ -28,8 +28,8 @@ import * as PostgresPool from "./PostgresPool.js"
 import * as PostgresSettings from "./PostgresSettings.js"
 
 /**
- * `url` and the single fields may be mixed: a field stands above what the URL says. The query string of the URL keeps its meaning
- * (`sslmode`, `options`, `application_name`, `statement_timeout` …).
+ * `url` and the single fields may be mixed: a field stands above what the URL says. The query string of the URL keeps
+ * its meaning (`sslmode`, `options`, `application_name`, `statement_timeout` …).
  *
  * @since 0.1.0
  * @category models
@@ -59,7 +59,8 @@ export interface Options {
   /** After which a connection is replaced however much it is used. Default: never. */
   readonly connectionTtl?: Duration.DurationInput | undefined
   /**
-   * For one statement. The server ends it; one second later, if nothing was heard of it, its connection is given up too. Default: 30 s.
+   * For one statement. The server ends it; one second later, if nothing was heard of it, its connection is given up
+   * too. Default: 30 s.
    */
   readonly queryTimeout?: Duration.DurationInput | undefined
   /** For the wait for a lock. Default: that of the statement. */
@@ -182,8 +183,8 @@ const services = (
   })
 
 /**
- * Connects, and fails if that cannot be done. The scope closes every connection. After the server was away, or connections were cut, the pool
- * makes new ones.
+ * Connects, and fails if that cannot be done. The scope closes every connection. After the server was away, or
+ * connections were cut, the pool makes new ones.
  *
  * @since 0.1.0
  * @category layers
@@ -199,8 +200,8 @@ export const layerConfig = (options: Config.Config.Wrap<Options>): Layer.Layer<S
   Layer.unwrapEffect(Effect.map(Config.unwrap(options), layer))
 
 /**
- * A transaction whose statements may each take another time than `queryTimeout`; `Duration.infinity` is no limit. Within a transaction it
- * holds from here to the end of that.
+ * A transaction whose statements may each take another time than `queryTimeout`; `Duration.infinity` is no limit.
+ * Within a transaction it holds from here to the end of that.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,6 +1,6 @@
 /**
- * The client of `@effect/sql-pg` over our pool: it knows the transaction that is its own from that of another client, fails where a commit
- * fails, and can be interrupted while it waits.
+ * The client of `@effect/sql-pg` over our pool: it knows the transaction that is its own from that of another client,
+ * fails where a commit fails, and can be interrupted while it waits.
  *
  * @internal
  * @since 0.1.0
@@ -37,7 +37,9 @@ const rowsOf = (result: Pg.QueryResult | ReadonlyArray<Pg.QueryResult>): Readonl
 const undone = () =>
   new SqlError({ message: "The transaction was undone: a statement of it had failed", cause: undefined })
 
-/** A connection of its own for each stream of notifications, which fails when that is lost, and closes it when it ends. */
+/**
+ * A connection of its own for each stream of notifications, which fails when that is lost, and closes it when it ends.
+ */
 const listening =
   (pg: Library, settings: Settings) =>
   (channel: string): Stream.Stream<string, SqlError> =>

@@ -1,6 +1,7 @@
 /**
- * Cursors that close in whatever state they are. Those of `pg-cursor` wait for a server that will never answer when the connection is lost, or
- * has answered already when the statement failed, and for the end of a statement that nobody wants any more.
+ * Cursors that close in whatever state they are. Those of `pg-cursor` wait for a server that will never answer when the
+ * connection is lost, or has answered already when the statement failed, and for the end of a statement that nobody
+ * wants any more.
  *
  * @internal
  * @since 0.1.0

@@ -1,8 +1,9 @@
 /**
- * Connections to Postgres, lent one by one: a wait that can be interrupted and ends in time, a statement that is cancelled when its fiber is
- * interrupted, and no connection that is given on in a doubtful state.
+ * Connections to Postgres, lent one by one: a wait that can be interrupted and ends in time, a statement that is
+ * cancelled when its fiber is interrupted, and no connection that is given on in a doubtful state.
  *
- * Times are those of `pg` and of its sockets, not of Effect's `Clock`: a network does not wait for a clock that somebody holds.
+ * Times are those of `pg` and of its sockets, not of Effect's `Clock`: a network does not wait for a clock that
+ * somebody holds.
  *
  * @internal
  * @since 0.1.0

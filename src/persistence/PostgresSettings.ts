@@ -36,7 +36,10 @@ export interface Settings {
   readonly closeTimeoutMillis: number
 }
 
-/** The server gives up first, and the connection stays; whoever hears nothing from it gives up this much later, and closes it. */
+/**
+ * The server gives up first, and the connection stays; whoever hears nothing from it gives up this much later, and
+ * closes it.
+ */
 export const grace = 1_000
 
 /** What `pg` keeps of a URL and its query string, its own environment variables included. */

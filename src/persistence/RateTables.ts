@@ -1,6 +1,6 @@
 /**
- * Where `SqlRateLimitStore` keeps what was taken: a row for each key with what its window holds, and a slot for each moment at which something
- * leaves it.
+ * Where `SqlRateLimitStore` keeps what was taken: a row for each key with what its window holds, and a slot for each
+ * moment at which something leaves it.
  *
  * @internal
  * @since 0.1.0

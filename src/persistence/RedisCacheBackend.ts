@@ -1,10 +1,10 @@
 /**
  * A cache in Redis, which many processes share.
  *
- * An entry is a text: when it expires by Effect's `Clock`, and the value. So it lives exactly as long as its time to live. Redis is told to
- * remove it a minute after that, to clean up. Without a time to live it stays until it is deleted or evicted: give a Redis that is only a
- * cache `maxmemory` and `maxmemory-policy allkeys-lru`, and one that keeps sessions or memory too `volatile-lru`, so that only what expires
- * is evicted.
+ * An entry is a text: when it expires by Effect's `Clock`, and the value. So it lives exactly as long as its time to
+ * live. Redis is told to remove it a minute after that, to clean up. Without a time to live it stays until it is
+ * deleted or evicted: give a Redis that is only a cache `maxmemory` and `maxmemory-policy allkeys-lru`, and one that
+ * keeps sessions or memory too `volatile-lru`, so that only what expires is evicted.
  *
  * @since 0.1.0
  */
@@ -95,8 +95,8 @@ export const layer = (options?: Options | undefined): Layer.Layer<CacheBackend, 
   Layer.effect(CacheBackend, make(options))
 
 /**
- * Deletes every entry of a cache, and gives how many there were. What is written meanwhile may stay. It looks at every key of the
- * server, page by page: for maintenance, not for every day.
+ * Deletes every entry of a cache, and gives how many there were. What is written meanwhile may stay. It looks at every
+ * key of the server, page by page: for maintenance, not for every day.
  *
  * @since 0.1.0
  * @category combinators

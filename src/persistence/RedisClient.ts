@@ -1,9 +1,11 @@
 /**
- * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep
+ * something there.
  *
- * Every command ends within `commandTimeout`, whatever the server does. While the connection is down a command waits for it to come back, as
- * long as its time allows, and nothing is kept in a queue beyond that. A command that was sent and not answered fails, and is never sent
- * again by itself: whether it was done is not known. The connection is built anew for as long as the layer lives.
+ * Every command ends within `commandTimeout`, whatever the server does. While the connection is down a command waits
+ * for it to come back, as long as its time allows, and nothing is kept in a queue beyond that. A command that was sent
+ * and not answered fails, and is never sent again by itself: whether it was done is not known. The connection is built
+ * anew for as long as the layer lives.
  *
  * @since 0.1.0
  */
@@ -51,17 +53,23 @@ export type Argument = string | number
  */
 export interface Service {
   readonly isCluster: boolean
-  /** Any command. What comes back is as Redis has it: texts, whole numbers, `null`, and lists of these; of `hgetall` a record. */
+  /**
+   * Any command. What comes back is as Redis has it: texts, whole numbers, `null`, and lists of these; of `hgetall` a
+   * record.
+   */
   readonly command: (name: string, ...args: ReadonlyArray<Argument>) => Effect.Effect<unknown, DatabaseError>
-  /** Runs a script, which is sent as a whole only to a server that does not know it. In a cluster all keys lie in one slot. */
+  /**
+   * Runs a script, which is sent as a whole only to a server that does not know it. In a cluster all keys lie in one
+   * slot.
+   */
   readonly evaluate: (
     script: Script,
     keys: ReadonlyArray<string>,
     args: ReadonlyArray<Argument>
   ) => Effect.Effect<unknown, DatabaseError>
   /**
-   * Goes through all keys that begin with the prefix, of every master of a cluster, page by page; a key may come twice. It looks at every
-   * key the server has, a thousand at a time: for maintenance only.
+   * Goes through all keys that begin with the prefix, of every master of a cluster, page by page; a key may come twice.
+   * It looks at every key the server has, a thousand at a time: for maintenance only.
    */
   readonly scan: <E, R>(
     prefix: string,
@@ -82,7 +90,10 @@ export class RedisClient extends Context.Tag("effect-lexigram/persistence/RedisC
  * @category models
  */
 export interface Options {
-  /** `redis://user:password@host:port/0`, or `rediss://` for TLS. Several are nodes of one cluster, of which the first says user and password. */
+  /**
+   * `redis://user:password@host:port/0`, or `rediss://` for TLS. Several are nodes of one cluster, of which the first
+   * says user and password.
+   */
   readonly url?: Redacted.Redacted<string> | ReadonlyArray<Redacted.Redacted<string>> | undefined
   /** Instead of a URL, as are port, user, password, database and `tls`; `localhost` unless set. */
   readonly host?: string | undefined
@@ -107,7 +118,8 @@ export interface Options {
 }
 
 /**
- * Connects, and fails when the server does not answer or refuses. The scope closes the connection. It needs the package `ioredis`.
+ * Connects, and fails when the server does not answer or refuses. The scope closes the connection. It needs the package
+ * `ioredis`.
  *
  * @since 0.1.0
  * @category constructors

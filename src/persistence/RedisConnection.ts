@@ -115,7 +115,9 @@ const start = (library: Library, place: Place, options: Options, connectMs: numb
   return new library.Redis({ ...shared, host, port, ...(db === undefined ? {} : { db }), retryStrategy: backoff })
 }
 
-/** Tells those who wait for the connection when it is there, and keeps the last error of one that could not be built. */
+/**
+ * Tells those who wait for the connection when it is there, and keeps the last error of one that could not be built.
+ */
 class Watch {
   private readonly waiting = new Set<() => void>()
   last: unknown
@@ -149,7 +151,9 @@ const connect = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseE
     connectMs
   )
 
-/** The nodes of a cluster are connected to by the first command for them: of many at once all but that one would fail. */
+/**
+ * The nodes of a cluster are connected to by the first command for them: of many at once all but that one would fail.
+ */
 const reach = (watch: Watch, connectMs: number): Effect.Effect<void, DatabaseError> =>
   "nodes" in watch.redis
     ? within(

@@ -1,5 +1,6 @@
 /**
- * What an error of Redis or of `ioredis` means, in words without contents: those errors carry the command with all that was given to it.
+ * What an error of Redis or of `ioredis` means, in words without contents: those errors carry the command with all that
+ * was given to it.
  *
  * @internal
  * @since 0.1.0

@@ -1,13 +1,14 @@
 /**
  * What `RedisMemoryStore` does in Redis: one script a method, each of them one step.
  *
- * Owners lie in buckets, of which each has a tag: the only key a script is given, and what all its keys begin with. Behind it, with names as
- * `KeyText` writes them:
+ * Owners lie in buckets, of which each has a tag: the only key a script is given, and what all its keys begin with.
+ * Behind it, with names as `KeyText` writes them:
  *
  * - `:owners` those that have entries; `:soonest` those that have entries which expire, by the first of them;
- * - `:e:owner` the texts of entries, without what counts their accesses; `:f:owner` that, as `count time`; `:x:owner` when they expire;
- * - `:m:owner` how often the owner was changed (`r`), and when last (`t`), to the microsecond; `:g:owner` the last changes: when, and which
- *   entries, or `*` for too many.
+ * - `:e:owner` the texts of entries, without what counts their accesses; `:f:owner` that, as `count time`; `:x:owner`
+ *   when they expire;
+ * - `:m:owner` how often the owner was changed (`r`), and when last (`t`), to the microsecond; `:g:owner` the last
+ *   changes: when, and which entries, or `*` for too many.
  *
  * @internal
  * @since 0.1.0
@@ -81,8 +82,8 @@ end
 const over = (body: string) => script(common + body)
 
 /**
- * Owner; now; how many are deleted, and how many are gone without being counted; how often and when last the owner was changed where
- * nothing else may have changed, or nothing; their ids; of each entry its id, text, when it expires,
+ * Owner; now; how many are deleted, and how many are gone without being counted; how often and when last the owner was
+ * changed where nothing else may have changed, or nothing; their ids; of each entry its id, text, when it expires,
  * how often and when last it was accessed. Gives how many of the deleted there were, or -1 where the owner was changed.
  *
  * @category constants
@@ -153,8 +154,8 @@ return #changed
 `)
 
 /**
- * Owner; how often it was changed and when last, as far as the process knows. Gives nothing new, what has changed (id, text, figures), or
- * that all has to be read.
+ * Owner; how often it was changed and when last, as far as the process knows. Gives nothing new, what has changed (id,
+ * text, figures), or that all has to be read.
  *
  * @category constants
  */

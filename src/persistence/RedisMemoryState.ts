@@ -1,5 +1,6 @@
 /**
- * What a process knows of owners in Redis: their entries, decoded and in the indexes that a store in memory has, and how far it knows them.
+ * What a process knows of owners in Redis: their entries, decoded and in the indexes that a store in memory has, and
+ * how far it knows them.
  *
  * @internal
  * @since 0.1.0

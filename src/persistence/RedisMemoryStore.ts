@@ -1,15 +1,17 @@
 /**
  * Memory in Redis, which any number of processes may write at once, for one owner too.
  *
- * Every change is one script. Each process keeps the entries of the owners it works for decoded and indexed, and asks Redis before each read
- * whether somebody has changed them since: then it reads what has changed, or all of it where that was too much. So what is found is what a
- * store in memory finds, and a read costs one short round trip. The first read of an owner reads all of its entries.
+ * Every change is one script. Each process keeps the entries of the owners it works for decoded and indexed, and asks
+ * Redis before each read whether somebody has changed them since: then it reads what has changed, or all of it where
+ * that was too much. So what is found is what a store in memory finds, and a read costs one short round trip. The first
+ * read of an owner reads all of its entries.
  *
- * Entries expire by Effect's `Clock`; a change of the owner and `expire` remove what has. Redis itself removes nothing, so it must not evict
- * (`maxmemory-policy noeviction` or `volatile-lru`), and what is durable is what its append-only file makes durable (`appendfsync`).
+ * Entries expire by Effect's `Clock`; a change of the owner and `expire` remove what has. Redis itself removes nothing,
+ * so it must not evict (`maxmemory-policy noeviction` or `volatile-lru`), and what is durable is what its append-only
+ * file makes durable (`appendfsync`).
  *
- * In a cluster all of an owner lies on one node, and owners are spread over sixteen slots by their names. Move these to other nodes only while
- * nobody writes.
+ * In a cluster all of an owner lies on one node, and owners are spread over sixteen slots by their names. Move these to
+ * other nodes only while nobody writes.
  *
  * @since 0.1.0
  */
@@ -40,11 +42,15 @@ import * as RedisText from "./RedisText.js"
  * @category models
  */
 export interface BackendOptions {
-  /** What all keys begin with, in braces; `lexigram-memory` unless set. Stores of different prefixes have nothing in common. */
+  /**
+   * What all keys begin with, in braces; `lexigram-memory` unless set. Stores of different prefixes have nothing in
+   * common.
+   */
   readonly prefix?: string | undefined
   /**
-   * Entries of all owners that a process keeps ready to be searched; 100,000 unless set. The owners that were used least recently make
-   * room, and are read again when they are used again. The owner that was used last is always ready.
+   * Entries of all owners that a process keeps ready to be searched; 100,000 unless set. The owners that were used
+   * least recently make room, and are read again when they are used again. The owner that was used last is always
+   * ready.
    */
   readonly maxReady?: number | undefined
   /** How words are read; `TextAnalyzer.english` unless set. */
@@ -111,7 +117,9 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
       Effect.mapError(evaluate(script, [tag], args), failed)
     const of = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
       run(script, tagOf(ownerId), [KeyText.encode(ownerId), ...args])
-    /** Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command. */
+    /**
+     * Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command.
+     */
     const write = (script: Script, ownerId: string, args: ReadonlyArray<Argument>) =>
       Effect.uninterruptible(of(script, ownerId, args))
 

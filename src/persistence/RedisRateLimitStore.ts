@@ -1,9 +1,10 @@
 /**
  * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
  *
- * A take is one script. Windows of up to a minute are exact to the millisecond, longer ones have 3,600 slots, as in memory. Redis removes what
- * a key took a minute after all of it has left its window, so nothing has to be cleaned up. Time is that of the process that takes (Effect's
- * `Clock`): where the clocks of two differ, what was taken counts from the later one, so that a limit holds, and is given back as much later.
+ * A take is one script. Windows of up to a minute are exact to the millisecond, longer ones have 3,600 slots, as in
+ * memory. Redis removes what a key took a minute after all of it has left its window, so nothing has to be cleaned up.
+ * Time is that of the process that takes (Effect's `Clock`): where the clocks of two differ, what was taken counts from
+ * the later one, so that a limit holds, and is given back as much later.
  *
  * A key's data lies in one slot of a cluster, and different keys are spread over all of it. Do not let this Redis evict
  * (`maxmemory-policy noeviction`): a limit that is evicted is forgotten.
@@ -34,8 +35,8 @@ const SLOTS = 3600
 const MARGIN_MS = 60_000
 
 /**
- * `KEYS[1]` has the slots by their time, `KEYS[2]` what each holds, and in `t` all of them. What has left the window is forgotten before
- * anything else is looked at.
+ * `KEYS[1]` has the slots by their time, `KEYS[2]` what each holds, and in `t` all of them. What has left the window is
+ * forgotten before anything else is looked at.
  */
 const passing = `
 local slots, amounts, now, window = KEYS[1], KEYS[2], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -151,7 +152,8 @@ export const layer = (options?: Options | undefined): Layer.Layer<RateLimitStore
   Layer.effect(RateLimitStore, make(options))
 
 /**
- * Deletes what was taken under a key, as when a user is erased; it would go by itself once it has left its window. Whether there was anything.
+ * Deletes what was taken under a key, as when a user is erased; it would go by itself once it has left its window.
+ * Whether there was anything.
  *
  * @since 0.1.0
  * @category combinators

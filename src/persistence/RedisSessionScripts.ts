@@ -1,16 +1,18 @@
 /**
  * What `RedisSessionStore` does in Redis: one script a method that writes, each of them one step.
  *
- * All keys begin with the tag of the store, which is the only key a script is given. Behind it, with ids as `KeyText` writes them:
+ * All keys begin with the tag of the store, which is the only key a script is given. Behind it, with ids as `KeyText`
+ * writes them:
  *
- * - `:s:id` a session: `j` as it was last written as a whole, `v` what turns have changed since, `st` status, `t` updated, `rev` revision,
- *   `c` created, `u` user, `p` parent, `r` root, `b` the turn of another session it began with;
+ * - `:s:id` a session: `j` as it was last written as a whole, `v` what turns have changed since, `st` status, `t`
+ *   updated, `rev` revision, `c` created, `u` user, `p` parent, `r` root, `b` the turn of another session it began
+ *   with;
  * - `:i:order:status:scope` sessions by time: of all, of a user, of a parent, of a root;
  * - `:t:id` the turns a session wrote, each with its parent before its text;
  * - `:x:id` how often each of them is needed by other sessions; `:o:id` those whose parent is in another session;
  * - `:n:id` of a deleted session: how often each turn that stays is needed, by its own turns too;
- * - `:e:id` the open exchanges of a session by run, each with its owner before its text; `:g:owner` those of an owner; `:w` leases by their
- *   end;
+ * - `:e:id` the open exchanges of a session by run, each with its owner before its text; `:g:owner` those of an owner;
+ *   `:w` leases by their end;
  * - `:c:id` a checkpoint; `:k:kind:id` those of a session by revision; `:m:into from` those of its merges.
  *
  * @internal
@@ -272,8 +274,9 @@ return {"done"}
 `)
 
 /**
- * Id; the session, its text empty where only its place differs, and the text of that; the revision it was made from; the checkpoint; the run
- * whose exchange is closed (empty: none); of each turn its id, session and id of its parent, and text.
+ * Id; the session, its text empty where only its place differs, and the text of that; the revision it was made from;
+ * the checkpoint; the run whose exchange is closed (empty: none); of each turn its id, session and id of its parent,
+ * and text.
  *
  * @category constants
  */
@@ -351,7 +354,8 @@ return close(ARGV[1], ARGV[2])
 `)
 
 /**
- * Until when leases have ended; how many exchanges, and how many leases, are looked at. Gives the texts, and whether there is more to look at.
+ * Until when leases have ended; how many exchanges, and how many leases, are looked at. Gives the texts, and whether
+ * there is more to look at.
  *
  * @category constants
  */
@@ -373,8 +377,8 @@ return {found, (#found == 0 and #owners == looks) and 1 or 0}
 `)
 
 /**
- * Session and id of the head; how many at most; session and id of what they come behind; how many, and how many bytes, at once. Gives the
- * texts, newest first, and where to go on.
+ * Session and id of the head; how many at most; session and id of what they come behind; how many, and how many bytes,
+ * at once. Gives the texts, newest first, and where to go on.
  *
  * @category constants
  */
@@ -397,8 +401,8 @@ return {found}
 `)
 
 /**
- * Order, scope, root or nothing, then what has to be: user, parent, root (empty: any); the place it goes on behind; how many are given, and
- * how many are looked at; statuses. Gives sessions, and where to go on.
+ * Order, scope, root or nothing, then what has to be: user, parent, root (empty: any); the place it goes on behind; how
+ * many are given, and how many are looked at; statuses. Gives sessions, and where to go on.
  *
  * @category constants
  */

@@ -1,21 +1,23 @@
 /**
  * Sessions, turns and checkpoints in Redis, for any number of processes at once.
  *
- * Each method that writes is one script: it compares the revision, counts the limits and writes in one step, so that no writer passes over
- * another, and nothing half is ever seen, by a replica or after a crash neither. What a turn costs does not grow with the conversation; a
- * window is read by pages of up to 500 turns, each in one round trip. The one step whose length follows the data is `delete`, where branches
- * need some of the turns: it looks at each turn that stays and each that goes, some microseconds a turn in which Redis does nothing else.
- * Without branches it is a handful of commands, whatever the number of turns.
+ * Each method that writes is one script: it compares the revision, counts the limits and writes in one step, so that no
+ * writer passes over another, and nothing half is ever seen, by a replica or after a crash neither. What a turn costs
+ * does not grow with the conversation; a window is read by pages of up to 500 turns, each in one round trip. The one
+ * step whose length follows the data is `delete`, where branches need some of the turns: it looks at each turn that
+ * stays and each that goes, some microseconds a turn in which Redis does nothing else. Without branches it is a handful
+ * of commands, whatever the number of turns.
  *
- * **Durability is that of the server.** With `appendonly yes` and `appendfsync always` a write that succeeded outlives a crash; with
- * `everysec`, the default of the append-only file, the last second may be lost; without the file all since the last snapshot. A replica that
- * takes over may lack what was written last: `min-replicas-to-write` narrows that. Nothing here expires by itself, so the server must not
- * evict (`maxmemory-policy noeviction` or `volatile-lru`).
+ * **Durability is that of the server.** With `appendonly yes` and `appendfsync always` a write that succeeded outlives
+ * a crash; with `everysec`, the default of the append-only file, the last second may be lost; without the file all
+ * since the last snapshot. A replica that takes over may lack what was written last: `min-replicas-to-write` narrows
+ * that. Nothing here expires by itself, so the server must not evict (`maxmemory-policy noeviction` or `volatile-lru`).
  *
- * **In a cluster** all keys of a store carry one hash tag, its prefix: they lie on one node, because a session, its branches, the limits of its
- * user and the lists belong together. To spread sessions over the nodes, give each tenant, or each of a number of groups of users, a
- * store with a prefix of its own. Move such a slot to another node only while nobody writes: until all of its keys have moved, a script finds
- * some of them on neither side, and fails or takes them for absent.
+ * **In a cluster** all keys of a store carry one hash tag, its prefix: they lie on one node, because a session, its
+ * branches, the limits of its user and the lists belong together. To spread sessions over the nodes, give each tenant,
+ * or each of a number of groups of users, a store with a prefix of its own. Move such a slot to another node only while
+ * nobody writes: until all of its keys have moved, a script finds some of them on neither side, and fails or takes them
+ * for absent.
  *
  * @since 0.1.0
  */
@@ -40,7 +42,10 @@ import * as RedisText from "./RedisText.js"
  * @category models
  */
 export interface Options {
-  /** What all keys begin with, in braces; `lexigram-sessions` unless set. Stores of different prefixes have nothing in common. */
+  /**
+   * What all keys begin with, in braces; `lexigram-sessions` unless set. Stores of different prefixes have nothing in
+   * common.
+   */
   readonly prefix?: string | undefined
 }
 
@@ -165,7 +170,9 @@ export const make = (options?: Options | undefined): Effect.Effect<SessionStore.
 
     const read = (script: Script, args: ReadonlyArray<Argument>) =>
       Effect.mapError(evaluate(script, [tag], args), failed)
-    /** Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command. */
+    /**
+     * Not left halfway: whoever is interrupted still waits for the answer, which comes within the time of a command.
+     */
     const write = (script: Script, args: ReadonlyArray<Argument>) =>
       Effect.uninterruptible(read(script, args)) as Effect.Effect<readonly [string, unknown], SessionStorageError>
     const get = (name: string, ...args: ReadonlyArray<Argument>) => Effect.mapError(command(name, ...args), failed)

@@ -1,8 +1,10 @@
 /**
- * Long texts in pieces, cut where their content says so: of two texts that are alike most pieces are the same, wherever one of them was changed,
- * became longer or lost its beginning. A text that is kept many times, as the state of a graph is at each step, takes room for what is new.
+ * Long texts in pieces, cut where their content says so: of two texts that are alike most pieces are the same, wherever
+ * one of them was changed, became longer or lost its beginning. A text that is kept many times, as the state of a graph
+ * is at each step, takes room for what is new.
  *
- * Pieces are named by their hashes. What a text has more than one of becomes a text of these names, which is cut the same way.
+ * Pieces are named by their hashes. What a text has more than one of becomes a text of these names, which is cut the
+ * same way.
  *
  * @internal
  * @since 0.1.0
@@ -102,8 +104,8 @@ const namesIn = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * How texts are put together again: `wanted` are names of pieces; when they are in `known`, ask again. Nothing is wanted any more when all texts
- * are there.
+ * How texts are put together again: `wanted` are names of pieces; when they are in `known`, ask again. Nothing is
+ * wanted any more when all texts are there.
  *
  * @category conversions
  */

@@ -1,12 +1,14 @@
 /**
  * The tables of sessions.
  *
- * What every turn changes of a session is a narrow row (`lex_sessions`); what may be large and seldom changes lies apart from it
- * (`lex_session_states`), so that a turn does not write it again. A session that is deleted while branches need some of its turns stays as
- * a row without contents (`status` 4) until these go too: its id is taken as long.
+ * What every turn changes of a session is a narrow row (`lex_sessions`); what may be large and seldom changes lies
+ * apart from it (`lex_session_states`), so that a turn does not write it again. A session that is deleted while
+ * branches need some of its turns stays as a row without contents (`status` 4) until these go too: its id is taken as
+ * long.
  *
- * Turns are numbered by the session that writes them (`place`). Those written one behind the other, each the parent of the next, are a run
- * (`run` is the place of its first one), so that a window of turns is a range of places; the first one of a run knows where its parent lies.
+ * Turns are numbered by the session that writes them (`place`). Those written one behind the other, each the parent of
+ * the next, are a run (`run` is the place of its first one), so that a window of turns is a range of places; the first
+ * one of a run knows where its parent lies.
  *
  * @internal
  * @since 0.1.0
@@ -122,7 +124,8 @@ export const tables = ({ types: { integer, key, number, text } }: Dialect): Read
 ]
 
 /**
- * Of the second version: what runs were asked and have not answered yet, beside the turns, and until when the processes that answer are there.
+ * Of the second version: what runs were asked and have not answered yet, beside the turns, and until when the processes
+ * that answer are there.
  *
  * @category schemas
  */

@@ -1,5 +1,6 @@
 /**
- * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another one.
+ * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another
+ * one.
  *
  * @since 0.1.0
  */

@@ -88,7 +88,10 @@ const reader = (database: Database) => {
     text(`${conditions} AND ${dialect.oneOf("(event_type || '')")}`)
   )
 
-  /** A page of what comes behind a place; with several types and nothing else to look up, the first of a page of each type. */
+  /**
+   * A page of what comes behind a place; with several types and nothing else to look up, the first of a page of each
+   * type.
+   */
   const pageOf = (
     filter: AuditLog.StoreFilter,
     place: Place,
@@ -179,8 +182,9 @@ const build = (migrate: boolean, options: Options | undefined) =>
   )
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Events are read by the time of their clocks, those of one millisecond in the
- * order they were written; events of a kind that a newer version of the library has written are passed over.
+ * Over the `SqlClient`, whose database has its tables already. Events are read by the time of their clocks, those of
+ * one millisecond in the order they were written; events of a kind that a newer version of the library has written are
+ * passed over.
  *
  * @since 0.1.0
  * @category constructors

@@ -28,8 +28,8 @@ export interface Options {
   /** Caches of different names in one database know nothing of each other; default `default`. */
   readonly name?: string | undefined
   /**
-   * Entries at most; default 100,000, infinity for as many as there are. Those go first that were used least recently. Now and then there are
-   * about an eighth more for a while.
+   * Entries at most; default 100,000, infinity for as many as there are. Those go first that were used least recently.
+   * Now and then there are about an eighth more for a while.
    */
   readonly capacity?: number | undefined
 }
@@ -40,7 +40,10 @@ export interface Options {
  */
 export const defaults = { name: "default", capacity: 100_000 } as const
 
-/** A look at an entry counts as a use of it this long after the last one: reading writes no more often than that. Milliseconds. */
+/**
+ * A look at an entry counts as a use of it this long after the last one: reading writes no more often than that.
+ * Milliseconds.
+ */
 const useEvery = 60_000
 
 /** So many entries are removed at once at most. */
@@ -156,8 +159,8 @@ const build = (migrate: boolean, options: Options | undefined) =>
   Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Values are compressed where they are large. Within the caller's transaction on
- * the same client it is a part of that.
+ * Over the `SqlClient`, whose database has its tables already. Values are compressed where they are large. Within the
+ * caller's transaction on the same client it is a part of that.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed: large fields are kept in
- * pieces that the checkpoints of a thread share.
+ * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed:
+ * large fields are kept in pieces that the checkpoints of a thread share.
  *
  * @since 0.1.0
  */
@@ -93,7 +93,9 @@ const attempt = <A>(read: () => A): A | undefined => {
   }
 }
 
-/** The test of a metadata text: by the texts that equal values have. What is broken is passed on to whoever reads it. */
+/**
+ * The test of a metadata text: by the texts that equal values have. What is broken is passed on to whoever reads it.
+ */
 const accepting = (filter: Checkpointer.ListOptions["filter"]): ((metadata: string) => boolean) => {
   if (filter === undefined) return () => true
   const wanted = Object.keys(filter).map((key) => [key, CanonicalJson.stringify(filter[key])] as const)

@@ -1,9 +1,10 @@
 /**
- * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that works on the same
- * database has the same book: what one holds is gone for all of them, and no limit is passed.
+ * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that
+ * works on the same database has the same book: what one holds is gone for all of them, and no limit is passed.
  *
- * An operation is one transaction. It locks the rows of its hold first and its accounts then, in one order, so that no two wait for each other.
- * A hold whose process died stands until it was to be renewed; what was given back or booked counts once, however often it is tried.
+ * An operation is one transaction. It locks the rows of its hold first and its accounts then, in one order, so that no
+ * two wait for each other. A hold whose process died stands until it was to be renewed; what was given back or booked
+ * counts once, however often it is tried.
  *
  * @since 0.1.0
  */
@@ -28,7 +29,10 @@ import * as SqlFailure from "./SqlFailure.js"
  * @category models
  */
 export interface Options {
-  /** How long an account is kept after it was last written. `CostLedger.SPEND_TTL` unless set; no shorter than `holdTtl`. */
+  /**
+   * How long an account is kept after it was last written. `CostLedger.SPEND_TTL` unless set; no shorter than
+   * `holdTtl`.
+   */
   readonly spendTtl?: Duration.DurationInput | undefined
   /** How long a hold stands that is not renewed. `CostLedger.HOLD_TTL` unless set. */
   readonly holdTtl?: Duration.DurationInput | undefined

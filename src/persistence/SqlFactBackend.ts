@@ -1,8 +1,9 @@
 /**
  * Rows of facts in a database.
  *
- * Who changes the facts of an owner begins with the owner's row, which has the revision: of two that have read the same one only the first finds
- * it. The row goes with the last fact; one that begins anew counts on from behind every revision that any owner had when it went.
+ * Who changes the facts of an owner begins with the owner's row, which has the revision: of two that have read the same
+ * one only the first finds it. The row goes with the last fact; one that begins anew counts on from behind every
+ * revision that any owner had when it went.
  *
  * @internal
  * @since 0.1.0
@@ -126,7 +127,10 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): FactB
     return row !== undefined
   })
 
-  /** Keeps rows, and the terms of those that say something else than before. Gives how many are new, and of how many terms more. */
+  /**
+   * Keeps rows, and the terms of those that say something else than before. Gives how many are new, and of how many
+   * terms more.
+   */
   const put = Immediate.fn(function* (tx: Database.Access, key: string, given: NonNullable<FactChange["put"]>) {
     const ids = given.map(({ id }) => KeyText.encode(id))
     const known = new Map<string, SaidRow>()

@@ -1,5 +1,6 @@
 /**
- * Facts as rows of a database, and the statements that read them. Texts that are compared or put into order are as `KeyText` makes them.
+ * Facts as rows of a database, and the statements that read them. Texts that are compared or put into order are as
+ * `KeyText` makes them.
  *
  * @internal
  * @since 0.1.0
@@ -116,7 +117,10 @@ const longest = (words: string): string =>
 
 const position = "f.doubt, f.age, f.id"
 
-/** The same in the eyes of nobody but the planner, which shall not walk through all facts of an owner to find those of a subject in order. */
+/**
+ * The same in the eyes of nobody but the planner, which shall not walk through all facts of an owner to find those of a
+ * subject in order.
+ */
 const foundFirst = "+f.doubt, +f.age, f.id"
 
 interface Condition {
@@ -258,8 +262,8 @@ export const statements = (dialect: Dialect) => {
     },
 
     /**
-     * The best by BM25 over all facts of the owner: `weighted` has the terms and their weights. SQLite takes the tables of a `CROSS JOIN` in
-     * their order: terms first.
+     * The best by BM25 over all facts of the owner: `weighted` has the terms and their weights. SQLite takes the tables
+     * of a `CROSS JOIN` in their order: terms first.
      */
     lexical: (
       ownerKey: string,

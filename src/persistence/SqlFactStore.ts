@@ -1,5 +1,6 @@
 /**
- * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the same owner at once.
+ * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the
+ * same owner at once.
  *
  * A search by words ranks by BM25 as the store in memory does, with the same analyzer, so that both find the same.
  *
@@ -21,8 +22,8 @@ import * as SqlFactBackend from "./SqlFactBackend.js"
  */
 export interface Options extends FactStore.Options {
   /**
-   * How facts and questions become terms. `TextAnalyzer.english` unless set. All stores of a database should have the same: the facts of an
-   * owner are analysed anew when one of another name comes to them.
+   * How facts and questions become terms. `TextAnalyzer.english` unless set. All stores of a database should have the
+   * same: the facts of an owner are analysed anew when one of another name comes to them.
    */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }

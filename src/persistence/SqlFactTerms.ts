@@ -1,5 +1,6 @@
 /**
- * What facts are found by: the terms of their texts, with how often they stand there, and the whole words of their subjects and objects.
+ * What facts are found by: the terms of their texts, with how often they stand there, and the whole words of their
+ * subjects and objects.
  *
  * @internal
  * @since 0.1.0
@@ -84,7 +85,10 @@ export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
   const wordsOf = ({ objectWords, subjectWords }: Said): ReadonlySet<string> =>
     new Set(`${subjectWords}${objectWords}`.split(" ").filter((word) => word !== ""))
 
-  /** Analyses all facts of the owner again: another analyzer made their terms. In a transaction. Gives how many terms they have. */
+  /**
+   * Analyses all facts of the owner again: another analyzer made their terms. In a transaction. Gives how many terms
+   * they have.
+   */
   const renew = Effect.fnUntraced(function* (tx: Database.Access, ownerKey: string) {
     // Locks the owner.
     yield* tx.run(texts.claim, [analyzer.name, ownerKey])

@@ -1,6 +1,6 @@
 /**
- * What a failure of a database means, in words that say nothing of what is kept there: the messages of Postgres quote values, so they go no
- * further than this module. A code of SQLite or an SQLSTATE says what it was.
+ * What a failure of a database means, in words that say nothing of what is kept there: the messages of Postgres quote
+ * values, so they go no further than this module. A code of SQLite or an SQLSTATE says what it was.
  *
  * @internal
  * @since 0.1.0

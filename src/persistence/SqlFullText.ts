@@ -1,10 +1,10 @@
 /**
- * Full text of a database as lists of which entry has which word how often: what BM25 needs, and nothing of how the database would rank by
- * itself. That knows the words of all owners or no rarity at all; here each word begins with the number of its owner, so that a list has the
- * entries of one owner only, and how many there are is how many it has.
+ * Full text of a database as lists of which entry has which word how often: what BM25 needs, and nothing of how the
+ * database would rank by itself. That knows the words of all owners or no rarity at all; here each word begins with the
+ * number of its owner, so that a list has the entries of one owner only, and how many there are is how many it has.
  *
- * A list comes as one JSON text: a row for each entry would take ten times as long. FTS5 tells every place of a word. Postgres keeps which words an
- * entry has, and how often only of those that it has more than once.
+ * A list comes as one JSON text: a row for each entry would take ten times as long. FTS5 tells every place of a word.
+ * Postgres keeps which words an entry has, and how often only of those that it has more than once.
  *
  * @internal
  * @since 0.1.0
@@ -15,7 +15,8 @@ import { insertInto } from "./Database.js"
 import type { Dialect, Param } from "./Dialect.js"
 
 /**
- * Bytes of the words of one entry in Postgres, which takes up to 2^20: of a longer text the words that it begins with are found.
+ * Bytes of the words of one entry in Postgres, which takes up to 2^20: of a longer text the words that it begins with
+ * are found.
  *
  * @category constants
  */

@@ -25,7 +25,10 @@ import * as Writes from "./SqlMemoryWrites.js"
 import * as SqlSelection from "./SqlSelection.js"
 import * as StatementTexts from "./StatementTexts.js"
 
-/** Entries with what a filter asks for: as many or fewer are looked at by themselves, without walking through all of the owner. */
+/**
+ * Entries with what a filter asks for: as many or fewer are looked at by themselves, without walking through all of the
+ * owner.
+ */
 const few = 2_000
 
 /** How often what was found may be gone when it is read. */
@@ -46,7 +49,10 @@ interface Source {
 
 const everything: Source = { from: "FROM lex_memories m WHERE", params: [] }
 
-/** In one statement: an entry that is replaced meanwhile is there before and after. SQLite takes the tables of a cross join in this order. */
+/**
+ * In one statement: an entry that is replaced meanwhile is there before and after. SQLite takes the tables of a cross
+ * join in this order.
+ */
 const narrowed = (full: SqlFullText.FullText, words: ReadonlyArray<string>): Source => ({
   from: `FROM (${full.having.sql}) n CROSS JOIN lex_memories m WHERE m.serial = n.serial AND`,
   params: full.having.params(words, Number.MAX_SAFE_INTEGER)
@@ -92,7 +98,9 @@ export const make = (database: Database.Database, analyzer: TextAnalyzer): Memor
     having: dialect.sql(full.having.sql)
   }
 
-  /** Rows of the columns are ordered twice: those that are read are few, and the join with their bodies may mix them up. */
+  /**
+   * Rows of the columns are ordered twice: those that are read are few, and the join with their bodies may mix them up.
+   */
   const walk = (owner: string, direction: Direction) =>
     StatementTexts.make((from: string, where: string) => {
       const order = `ORDER BY m.timestamp ${direction}, m.id ${direction}`

@@ -1,6 +1,6 @@
 /**
- * Entries of memory as rows: what is selected and ordered by in columns, everything else as one JSON text, vectors as the bytes of their
- * numbers. What is large is compressed, and read only with the entry it belongs to.
+ * Entries of memory as rows: what is selected and ordered by in columns, everything else as one JSON text, vectors as
+ * the bytes of their numbers. What is large is compressed, and read only with the entry it belongs to.
  *
  * @internal
  * @since 0.1.0

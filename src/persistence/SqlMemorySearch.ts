@@ -1,9 +1,11 @@
 /**
- * The best entries for a text, by the same BM25 as in memory, to the last digit of the scores. From the database come the lists of which entries
- * have each word, which tell how many have it; scores are made here (`ListRanking`), and of rows only those are read that can be among the best.
+ * The best entries for a text, by the same BM25 as in memory, to the last digit of the scores. From the database come
+ * the lists of which entries have each word, which tell how many have it; scores are made here (`ListRanking`), and of
+ * rows only those are read that can be among the best.
  *
- * A list costs 0.3 µs for each entry that has the word in SQLite, in this process, and 0.7 µs in Postgres, mostly in the server. Four words that
- * each stand in half of 100,000 entries take 70 ms there and 160 here, and rare words next to nothing.
+ * A list costs 0.3 µs for each entry that has the word in SQLite, in this process, and 0.7 µs in Postgres, mostly in
+ * the server. Four words that each stand in half of 100,000 entries take 70 ms there and 160 here, and rare words next
+ * to nothing.
  *
  * @internal
  * @since 0.1.0

@@ -1,10 +1,11 @@
 /**
- * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the store's own analyzer
- * reads, ranked as the store in memory ranks. What one process has stored the next call of any other finds; of several that change one owner
- * at the same time none loses anything.
+ * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the
+ * store's own analyzer reads, ranked as the store in memory ranks. What one process has stored the next call of any
+ * other finds; of several that change one owner at the same time none loses anything.
  *
- * Contents are kept as they are. In Postgres an entry is found by the words it begins with, as far as they come to 900,000 bytes without
- * repetitions. An owner whose entries were read by another analyzer is read anew by the next search or change.
+ * Contents are kept as they are. In Postgres an entry is found by the words it begins with, as far as they come to
+ * 900,000 bytes without repetitions. An owner whose entries were read by another analyzer is read anew by the next
+ * search or change.
  *
  * @since 0.1.0
  */
@@ -41,7 +42,8 @@ const backendOf = (options: BackendOptions, migrate: boolean) =>
   )
 
 /**
- * What a store needs from below, over a database that has its tables. Expiry, checks and scores come with `MemoryStore.fromBackend`.
+ * What a store needs from below, over a database that has its tables. Expiry, checks and scores come with
+ * `MemoryStore.fromBackend`.
  *
  * @since 0.1.0
  * @category constructors
@@ -83,7 +85,8 @@ export const layerMigrated = (
   )
 
 /**
- * As `layer`, found by their words and by their vectors, which `PgVectorIndex`, `SqliteVectorIndex` or `SqlVectorIndex` keeps.
+ * As `layer`, found by their words and by their vectors, which `PgVectorIndex`, `SqliteVectorIndex` or `SqlVectorIndex`
+ * keeps.
  *
  * @since 0.1.0
  * @category layers

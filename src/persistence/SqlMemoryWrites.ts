@@ -1,6 +1,7 @@
 /**
- * What changes the entries of an owner, in a transaction that has the row of the owner first: of two writers of one owner, in whatever
- * processes, the second waits for the first, so the numbers that search needs of all entries are right, and no two wait for each other.
+ * What changes the entries of an owner, in a transaction that has the row of the owner first: of two writers of one
+ * owner, in whatever processes, the second waits for the first, so the numbers that search needs of all entries are
+ * right, and no two wait for each other.
  *
  * @internal
  * @since 0.1.0
@@ -38,8 +39,9 @@ export interface Owner {
  */
 export interface Writes {
   /**
-   * With `holds`: gives `undefined` and changes nothing unless it is true once the owner is locked. Removes what has one of `ids`, which are those of all that is deleted or stored, then stores. Of what is not among `deleted` the access
-   * figures stay. Gives how many of those there were.
+   * With `holds`: gives `undefined` and changes nothing unless it is true once the owner is locked. Removes what has
+   * one of `ids`, which are those of all that is deleted or stored, then stores. Of what is not among `deleted` the
+   * access figures stay. Gives how many of those there were.
    */
   readonly apply: (
     tx: Database.Access,
@@ -170,7 +172,10 @@ export const make = (dialect: Dialect, full: SqlFullText.FullText, analyzer: Tex
     return text
   }
 
-  /** An entry with all that belongs to it and the row of its owner in one statement: each one is a way to the server and back. */
+  /**
+   * An entry with all that belongs to it and the row of its owner in one statement: each one is a way to the server and
+   * back.
+   */
   const one =
     dialect.name === "postgres"
       ? dialect.sql(

@@ -1,10 +1,10 @@
 /**
- * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same database share their limits, and
- * together never pass one.
+ * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same
+ * database share their limits, and together never pass one.
  *
- * A take is one transaction, which has its key locked. Windows of up to a minute are exact to the millisecond, longer ones have 3,600 slots,
- * as in memory. Time is that of the process that takes (Effect's `Clock`): where the clocks of two differ, what was taken counts from the
- * later one, so that a limit holds, and is given back as much later.
+ * A take is one transaction, which has its key locked. Windows of up to a minute are exact to the millisecond, longer
+ * ones have 3,600 slots, as in memory. Time is that of the process that takes (Effect's `Clock`): where the clocks of
+ * two differ, what was taken counts from the later one, so that a limit holds, and is given back as much later.
  *
  * @since 0.1.0
  */

@@ -45,7 +45,10 @@ interface Slot {
  * @category constants
  */
 export const statements = ({ forUpdate, forUpdateSkipLocked, oneOf, sql }: Dialect) => ({
-  /** Locks the key as well. What leaves later than all others says when this leaves, should the clock have been set back. */
+  /**
+   * Locks the key as well. What leaves later than all others says when this leaves, should the clock have been set
+   * back.
+   */
   take: sql(
     `INSERT INTO lex_rates AS r (rate_key, total, leaves_from, leaves_by) VALUES (?, ?, ?, ?)
     ON CONFLICT (rate_key) DO UPDATE SET
@@ -97,7 +100,8 @@ const leavesOf = (now: number, windowMs: number): number => {
 }
 
 /**
- * Removes keys, whatever they hold: `rpm:user:` and `tpm:user:` with the id of a user behind them are what governance counts for that user.
+ * Removes keys, whatever they hold: `rpm:user:` and `tpm:user:` with the id of a user behind them are what governance
+ * counts for that user.
  *
  * @category combinators
  */

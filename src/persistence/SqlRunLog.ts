@@ -33,8 +33,8 @@ import * as Sweeps from "./Sweeps.js"
  */
 export interface Options {
   /**
-   * How long a run is kept after its last event, to within an hour; default 90 days, infinity for ever. What is older goes a little at a time,
-   * as new events are written.
+   * How long a run is kept after its last event, to within an hour; default 90 days, infinity for ever. What is older
+   * goes a little at a time, as new events are written.
    */
   readonly retain?: Duration.DurationInput | undefined
 }
@@ -244,8 +244,9 @@ const build = (migrate: boolean, options: Options | undefined) =>
   Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
 
 /**
- * Over the `SqlClient`, whose database has its tables already. Events that a newer version of the library has written are passed over when they
- * are read, with a warning in the log; one that is there and cannot be read is a `RunLogError` that names its `seq`.
+ * Over the `SqlClient`, whose database has its tables already. Events that a newer version of the library has written
+ * are passed over when they are read, with a warning in the log; one that is there and cannot be read is a
+ * `RunLogError` that names its `seq`.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,10 @@
 /**
  * A selection of entries as conditions of SQL, which hold exactly where `Selection.predicate` does.
  *
- * The metadata that filters can ask for, scalars and lists of them, stand beside the entry as a JSON list of texts `key=value`. How they are
- * written makes SQL exact and simple: they have no quotes inside, so that an equal value is found as a part of the whole list, and their order
- * as texts is that of numbers and, by code unit, of texts, so that a range of values is a range of these.
+ * The metadata that filters can ask for, scalars and lists of them, stand beside the entry as a JSON list of texts
+ * `key=value`. How they are written makes SQL exact and simple: they have no quotes inside, so that an equal value is
+ * found as a part of the whole list, and their order as texts is that of numbers and, by code unit, of texts, so that a
+ * range of values is a range of these.
  *
  * @internal
  * @since 0.1.0
@@ -98,8 +99,8 @@ export const encode = (attributes: ReadonlyArray<string>): string => JSON.string
 export const wordOf = (attribute: string): string => createHash("sha1").update(attribute).digest("hex").slice(0, 10)
 
 /**
- * Words of which each entry of the selection has at least one, where a filter asks for certain values. They say where it may pay to look: what
- * has none of them need not be looked at.
+ * Words of which each entry of the selection has at least one, where a filter asks for certain values. They say where
+ * it may pay to look: what has none of them need not be looked at.
  *
  * @category getters
  */

@@ -1,5 +1,6 @@
 /**
- * Deletes sessions, and of their turns all but those that lie on the way to a branch; these go with the last of the branches.
+ * Deletes sessions, and of their turns all but those that lie on the way to a branch; these go with the last of the
+ * branches.
  *
  * @internal
  * @since 0.1.0
@@ -52,8 +53,8 @@ export const make = (
   })
 
   /**
-   * What is left of deleted sessions, from one that is needed less up to the first that is still there. Always from a branch to what it
-   * begins with, so that no two wait for each other.
+   * What is left of deleted sessions, from one that is needed less up to the first that is still there. Always from a
+   * branch to what it begins with, so that no two wait for each other.
    */
   const prune = Effect.fnUntraced(function* (tx: Access, from: string | null) {
     let id = from

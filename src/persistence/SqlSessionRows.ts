@@ -1,8 +1,8 @@
 /**
  * Sessions, turns and checkpoints as rows and back.
  *
- * The small state of a session is written by itself and in the same words as that of its checkpoints, so that a large one is kept once for
- * all of them.
+ * The small state of a session is written by itself and in the same words as that of its checkpoints, so that a large
+ * one is kept once for all of them.
  *
  * @internal
  * @since 0.1.0

@@ -295,7 +295,10 @@ export const make = ({ dialect }: Database) => {
       created_at = 0, updated_at = 0, head_session = NULL, head_turn = NULL, depth = 0, total_tokens = 0,
       total_cost = 0, checkpoint_id = NULL, revision = revision + 1 WHERE id = ?`),
     deleteTurns: sql("DELETE FROM lex_session_turns WHERE session_id = ? AND place > ? AND place < ?"),
-    /** Of each run of a session the last place that lies on the way to where another session begins, or to a turn of another one. */
+    /**
+     * Of each run of a session the last place that lies on the way to where another session begins, or to a turn of
+     * another one.
+     */
     needed: sql(`WITH RECURSIVE need (run, place) AS (
         SELECT run, place FROM (
           SELECT base_run AS run, MAX(base_place) AS place FROM lex_sessions

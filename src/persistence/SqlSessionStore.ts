@@ -1,10 +1,11 @@
 /**
- * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one database: of two that write
- * to one session at once one gets a `SessionConflictError`, and limits hold for all of them together.
+ * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one
+ * database: of two that write to one session at once one gets a `SessionConflictError`, and limits hold for all of them
+ * together.
  *
- * A turn is a row of its own and never written again. What a turn writes grows neither with the conversation nor with what the session
- * holds beside it; a window of turns is read by one statement that looks at these turns alone. Of a session's checkpoints equal large states
- * are kept once.
+ * A turn is a row of its own and never written again. What a turn writes grows neither with the conversation nor with
+ * what the session holds beside it; a window of turns is read by one statement that looks at these turns alone. Of a
+ * session's checkpoints equal large states are kept once.
  *
  * @since 0.1.0
  */

@@ -1,5 +1,6 @@
 /**
- * Writes sessions, turns and checkpoints: each call is one transaction, and what decides on it is locked before it is read.
+ * Writes sessions, turns and checkpoints: each call is one transaction, and what decides on it is locked before it is
+ * read.
  *
  * @internal
  * @since 0.1.0

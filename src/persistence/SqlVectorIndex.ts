@@ -1,9 +1,9 @@
 /**
  * Vectors in SQLite or Postgres, without any extension: exact search in this process.
  *
- * The vectors of an owner are read when the first search needs them and kept, those of owners that were asked for last, until they take
- * `cacheBytes`. What other processes write is seen by the next search: it reads what is new. An owner with more than fits is read anew by
- * every search.
+ * The vectors of an owner are read when the first search needs them and kept, those of owners that were asked for last,
+ * until they take `cacheBytes`. What other processes write is seen by the next search: it reads what is new. An owner
+ * with more than fits is read anew by every search.
  *
  * @since 0.1.0
  */
@@ -26,12 +26,14 @@ import type { OnModelChange } from "./VectorSpaces.js"
 export interface Options {
   /** Of this index among those of the database; `memory` unless set. */
   readonly name?: string | undefined
-  /** Bytes of vectors that are kept in this process; 512 MiB unless set. 0: none, every search reads all of its owner. */
+  /**
+   * Bytes of vectors that are kept in this process; 512 MiB unless set. 0: none, every search reads all of its owner.
+   */
   readonly cacheBytes?: number | undefined
   /**
-   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`: the index begins anew
-   * beside them, and `VectorReembedding` makes their vectors again; searches find what there is of the new model. An index without a vector
-   * takes any model.
+   * When the database holds vectors of another model or length. `fail` (unless set): the layer is not built. `reembed`:
+   * the index begins anew beside them, and `VectorReembedding` makes their vectors again; searches find what there is
+   * of the new model. An index without a vector takes any model.
    */
   readonly onModelChange?: OnModelChange | undefined
 }
@@ -67,7 +69,8 @@ const built = (
   )
 
 /**
- * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds those of another model.
+ * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds
+ * those of another model.
  *
  * @since 0.1.0
  * @category layers

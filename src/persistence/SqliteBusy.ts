@@ -18,7 +18,10 @@ const machine = Clock.make()
  */
 export const now = (): number => machine.unsafeCurrentTimeMillis()
 
-/** Milliseconds: pauses grow up to the first; who has waited for so long looks more often than others, so that nobody is left behind. */
+/**
+ * Milliseconds: pauses grow up to the first; who has waited for so long looks more often than others, so that nobody is
+ * left behind.
+ */
 const MAX_PAUSE = 25
 const LONG_WAIT = 500
 const OLD_PAUSE = 4
@@ -53,8 +56,8 @@ const again = <A>(attempt: () => A, from: number, millis: number, count: number)
   )
 
 /**
- * What is tried holds nothing after it has failed. A failure for another reason ends it at once. `millis` from when `since` says, which is asked
- * where there is something to wait for: from then on unless given; 0 tries once.
+ * What is tried holds nothing after it has failed. A failure for another reason ends it at once. `millis` from when
+ * `since` says, which is asked where there is something to wait for: from then on unless given; 0 tries once.
  *
  * @category combinators
  */
@@ -71,8 +74,8 @@ const SPELL = 20
 const MEMORY = 1000
 
 /**
- * A process that writes all the time would leave others only the moments between two transactions. One that has found another one in its way lately
- * stands back for a moment now and then.
+ * A process that writes all the time would leave others only the moments between two transactions. One that has found
+ * another one in its way lately stands back for a moment now and then.
  *
  * @category models
  */

@@ -1,13 +1,15 @@
 /**
- * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and failures with each.
+ * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and
+ * failures with each.
  *
- * Transactions begin immediate, and wait for their turn in the order in which they came; statements by themselves and streams go on meanwhile.
- * Whoever waits for a lock of another process does not stop this one, and can be interrupted. Durations of waits are those of the machine,
- * not of Effect's `Clock`.
+ * Transactions begin immediate, and wait for their turn in the order in which they came; statements by themselves and
+ * streams go on meanwhile. Whoever waits for a lock of another process does not stop this one, and can be interrupted.
+ * Durations of waits are those of the machine, not of Effect's `Clock`.
  *
- * Texts are kept as UTF-8: half a surrogate pair comes back as U+FFFD; `libsql`, and `node:sqlite` before Node 24, give a text with NUL only up to
- * that. Files that `libsql` had open are closed about a second after the client, by a collection of garbage: its version 0.5 has no other end for
- * statements. `DROP` and `VACUUM` fail with `SQLITE_LOCKED` in a database in memory while a stream of it is open.
+ * Texts are kept as UTF-8: half a surrogate pair comes back as U+FFFD; `libsql`, and `node:sqlite` before Node 24, give
+ * a text with NUL only up to that. Files that `libsql` had open are closed about a second after the client, by a
+ * collection of garbage: its version 0.5 has no other end for statements. `DROP` and `VACUUM` fail with `SQLITE_LOCKED`
+ * in a database in memory while a stream of it is open.
  *
  * @since 0.1.0
  */
@@ -44,8 +46,8 @@ import * as Synchronized from "./Synchronous.js"
 export type Driver = SqliteDriver.Name
 
 /**
- * `normal`: what was committed survives the end of the process, and the file stays whole, but a loss of power may take the last transactions.
- * `full`: they survive that, too; each waits for the disk.
+ * `normal`: what was committed survives the end of the process, and the file stays whole, but a loss of power may take
+ * the last transactions. `full`: they survive that, too; each waits for the disk.
  *
  * @since 0.1.0
  * @category models
@@ -59,7 +61,9 @@ export type SynchronousLevel = Synchronized.Level
 export interface Options {
   /** A path, a `file:` URL without a query, or `:memory:` for a database that ends with the client. */
   readonly file: string
-  /** `auto`: `node:sqlite` from Node 22 on, else `libsql`. A driver that is not there is a failure, never another one. */
+  /**
+   * `auto`: `node:sqlite` from Node 22 on, else `libsql`. A driver that is not there is a failure, never another one.
+   */
   readonly driver?: Driver | "auto" | undefined
   /** How long to wait for locks of other processes. 5 seconds; 0 does not wait. */
   readonly busyTimeout?: Duration.DurationInput | undefined
@@ -73,7 +77,10 @@ export interface Options {
   readonly createDirectories?: boolean | undefined
   /** The file grows to so many pages (of 4 kB) at most; what needs more fails as on a full disk. */
   readonly maxPages?: number | undefined
-  /** To load into each connection: `sqlite-vec`, which must be installed (npm install sqlite-vec), or paths of libraries. None. */
+  /**
+   * To load into each connection: `sqlite-vec`, which must be installed (npm install sqlite-vec), or paths of
+   * libraries. None.
+   */
   readonly extensions?: ReadonlyArray<string> | undefined
 }
 
@@ -90,11 +97,14 @@ export interface Service extends SqlClient.SqlClient {
   /** Succeeds if the database answers and is one. */
   readonly health: Effect.Effect<void, DatabaseError>
   /**
-   * Copies what is committed into a new file, which must not be there; other connections and processes write on. This process does nothing
-   * else while SQLite copies, about a second for 200 MB.
+   * Copies what is committed into a new file, which must not be there; other connections and processes write on. This
+   * process does nothing else while SQLite copies, about a second for 200 MB.
    */
   readonly backup: (path: string) => Effect.Effect<void, DatabaseError>
-  /** Moves what the write-ahead log has into the file and empties the log. Waits for those who read or write as for a lock. */
+  /**
+   * Moves what the write-ahead log has into the file and empties the log. Waits for those who read or write as for a
+   * lock.
+   */
   readonly checkpoint: Effect.Effect<void, DatabaseError>
 }
 
@@ -105,8 +115,8 @@ export interface Service extends SqlClient.SqlClient {
 export class SqliteClient extends Context.Tag("effect-lexigram/persistence/SqliteClient")<SqliteClient, Service>() {}
 
 /**
- * How safe what is written in here is: read when a transaction begins, and by each statement that writes by itself. `undefined`: as the client was
- * opened. Costs nothing while it stays the same.
+ * How safe what is written in here is: read when a transaction begins, and by each statement that writes by itself.
+ * `undefined`: as the client was opened. Costs nothing while it stays the same.
  *
  * @since 0.1.0
  * @category references

@@ -1,5 +1,6 @@
 /**
- * What the three drivers of SQLite have in common: synchronous statements on one connection. They are loaded when they are asked for.
+ * What the three drivers of SQLite have in common: synchronous statements on one connection. They are loaded when they
+ * are asked for.
  *
  * @internal
  * @since 0.1.0

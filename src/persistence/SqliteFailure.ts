@@ -1,5 +1,6 @@
 /**
- * What the drivers of SQLite fail with, in one form: the code has SQLite's own name, and no parameter stands in the message.
+ * What the drivers of SQLite fail with, in one form: the code has SQLite's own name, and no parameter stands in the
+ * message.
  *
  * @internal
  * @since 0.1.0
@@ -51,7 +52,9 @@ export class SqliteFailure extends Error {
   }
 }
 
-/** Full-text queries come back in messages, and they are parameters: `fts5: syntax error near "…"`, `no such column: …`. */
+/**
+ * Full-text queries come back in messages, and they are parameters: `fts5: syntax error near "…"`, `no such column: …`.
+ */
 const withoutParams = (message: string, params: ReadonlyArray<unknown>): string => {
   const texts = params.filter((param): param is string => typeof param === "string")
   if (texts.length === 0) return message
@@ -103,7 +106,8 @@ const find = (error: unknown): SqliteFailure | undefined => {
 }
 
 /**
- * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`, `SQLITE_CONSTRAINT_UNIQUE`.
+ * The code of an `SqlError`, of its cause or of anything else with one, whatever the driver: `SQLITE_FULL`,
+ * `SQLITE_CONSTRAINT_UNIQUE`.
  *
  * @category accessors
  */

@@ -1,7 +1,8 @@
 /**
- * Files that a driver keeps open after it closed their connection, until its statements are collected as garbage: nothing else finalizes
- * the statements of `libsql` 0.5. One collection stands for all connections that were closed since the last one, and collections take a
- * small part of the time, however often connections are closed and however large the heap is.
+ * Files that a driver keeps open after it closed their connection, until its statements are collected as garbage:
+ * nothing else finalizes the statements of `libsql` 0.5. One collection stands for all connections that were closed
+ * since the last one, and collections take a small part of the time, however often connections are closed and however
+ * large the heap is.
  *
  * @internal
  * @since 0.1.0

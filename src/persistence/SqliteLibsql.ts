@@ -1,6 +1,6 @@
 /**
- * SQLite by `libsql`, which never resets a statement that another one was in the way of, and has no end for rows that nobody wants any more. Until a
- * statement that writes is reset, no other one of its connection is committed.
+ * SQLite by `libsql`, which never resets a statement that another one was in the way of, and has no end for rows that
+ * nobody wants any more. Until a statement that writes is reset, no other one of its connection is committed.
  *
  * @internal
  * @since 0.1.0
@@ -83,7 +83,8 @@ class Prepared implements SqliteDriver.Prepared {
     return rows.length === 0 ? [] : toRows(rows, this.columns())
   }
   first(params: ReadonlyArray<Bindable>): Row | undefined {
-    // One of its own: behind a list without rows the next single row would be missing, and behind an error it would be that error again.
+    // One of its own: behind a list without rows the next single row would be missing, and behind an error it would be
+    // that error again.
     const statement = this.single ?? this.handle.statement(this.sql)
     this.single = undefined
     const row = this.guarded(params, () => statement.get(params), statement)
@@ -167,7 +168,10 @@ class Handle implements SqliteDriver.Handle {
     this.unwanted.add(rows)
     this.sweep()
   }
-  /** An interruption reaches all statements of the connection that are not over: it waits for those that are still wanted. */
+  /**
+   * An interruption reaches all statements of the connection that are not over: it waits for those that are still
+   * wanted.
+   */
   private sweep(): void {
     if (this.live.size > 0 || this.unwanted.size === 0) return
     this.database.interrupt()
@@ -175,8 +179,8 @@ class Handle implements SqliteDriver.Handle {
     this.unwanted.clear()
   }
   /**
-   * What begins while an interrupted statement is not over is interrupted before its first step, and an interrupted statement is reset: so this
-   * one begins again without doing anything.
+   * What begins while an interrupted statement is not over is interrupted before its first step, and an interrupted
+   * statement is reset: so this one begins again without doing anything.
    */
   reset(statement: Statement, params: ReadonlyArray<Bindable>): void {
     const open = this.database.prepare("SELECT 1 UNION ALL SELECT 2")

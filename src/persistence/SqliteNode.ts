@@ -54,8 +54,8 @@ class Prepared implements SqliteDriver.Prepared {
     this.isReader = this.columns.length > 0
   }
   /**
-   * Before Node 24, the first rows after the tables were changed have as many values as there were columns before. True if they are to be read
-   * again.
+   * Before Node 24, the first rows after the tables were changed have as many values as there were columns before. True
+   * if they are to be read again.
    */
   private isStale(): boolean {
     if (this.traits?.hasStar !== true) return false

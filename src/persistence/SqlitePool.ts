@@ -1,6 +1,6 @@
 /**
- * The connections to one database: one for statements by themselves, one for transactions, and one for each stream, so that reads go on
- * while a transaction is open. A database in memory has only one.
+ * The connections to one database: one for statements by themselves, one for transactions, and one for each stream, so
+ * that reads go on while a transaction is open. A database in memory has only one.
  *
  * @internal
  * @since 0.1.0
@@ -45,8 +45,8 @@ const itself = (): SqliteFailure.SqliteFailure =>
   new SqliteFailure.SqliteFailure("SQLITE_MISUSE", "Within a transaction this statement would wait for its own end")
 
 /**
- * What is opened is closed with the scope, also when the wait for it is interrupted in the moment in which it succeeds: until an effect has given its
- * value on, an interruption takes that away.
+ * What is opened is closed with the scope, also when the wait for it is interrupted in the moment in which it succeeds:
+ * until an effect has given its value on, an interruption takes that away.
  */
 export const held = <A>(
   open: () => A,
@@ -392,8 +392,9 @@ export class Pool {
   }
 
   /**
-   * Waits for other processes no longer than it may since it was asked for: what it has waited here behind others that met the same lock counts,
-   * so that a process that stands still does not hold up each of a line for all of the time. To be used by whoever has the turn.
+   * Waits for other processes no longer than it may since it was asked for: what it has waited here behind others that
+   * met the same lock counts, so that a process that stands still does not hold up each of a line for all of the time.
+   * To be used by whoever has the turn.
    */
   patiently<A>(attempt: () => A, asked: number): Effect.Effect<A, SqlError> {
     return SqliteBusy.retry(attempt, this.busyTimeout, () => {

@@ -1,6 +1,6 @@
 /**
- * One open connection to SQLite: its settings, its prepared statements, and values as they are to be. Everything here is synchronous and throws
- * `SqliteFailure`s.
+ * One open connection to SQLite: its settings, its prepared statements, and values as they are to be. Everything here
+ * is synchronous and throws `SqliteFailure`s.
  *
  * @internal
  * @since 0.1.0
@@ -64,8 +64,8 @@ export class Session {
   }
 
   /**
-   * To be called once, again when somebody was in its way. `isReader`: it never writes. Waiting for locks is not left to SQLite: it would stop
-   * all other work of the process.
+   * To be called once, again when somebody was in its way. `isReader`: it never writes. Waiting for locks is not left
+   * to SQLite: it would stop all other work of the process.
    */
   configure(isReader: boolean): void {
     this.guarded(none, () => {

@@ -1,6 +1,6 @@
 /**
- * Bounds how long statements, which are synchronous, hold the event loop: after a millisecond the next one waits until timers and sockets
- * had their turn, and fibers that wait go on in the order in which they came.
+ * Bounds how long statements, which are synchronous, hold the event loop: after a millisecond the next one waits until
+ * timers and sockets had their turn, and fibers that wait go on in the order in which they came.
  *
  * @internal
  * @since 0.1.0
@@ -12,13 +12,19 @@ import * as NextTurn from "../internal/NextTurn.js"
  * @category models
  */
 export interface Stretch {
-  /** The next statement has to wait. Also true while others wait, unless `isAhead`: somebody who holds what they wait for. */
+  /**
+   * The next statement has to wait. Also true while others wait, unless `isAhead`: somebody who holds what they wait
+   * for.
+   */
   readonly isOver: (isAhead: boolean) => boolean
   /** Waits for a turn of the event loop. */
   readonly pause: (isAhead: boolean) => Effect.Effect<void>
 }
 
-/** Milliseconds: a timer of 10 is late by a twentieth at most on average, and a turn of the loop costs a hundredth of this. */
+/**
+ * Milliseconds: a timer of 10 is late by a twentieth at most on average, and a turn of the loop costs a hundredth of
+ * this.
+ */
 const LONGEST = 1
 
 /** Fibers that go on within one turn of the event loop, one statement each. */

@@ -1,6 +1,7 @@
 /**
- * What a text of SQL is, without running it: how many statements and parameters it has, and whether it only reads. The drivers do not say: two
- * of them run the first of several statements and pass over the rest, and bind NULL for parameters that were not given.
+ * What a text of SQL is, without running it: how many statements and parameters it has, and whether it only reads. The
+ * drivers do not say: two of them run the first of several statements and pass over the rest, and bind NULL for
+ * parameters that were not given.
  *
  * @internal
  * @since 0.1.0

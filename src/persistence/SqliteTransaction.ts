@@ -1,5 +1,6 @@
 /**
- * Transactions of a pool of connections to SQLite. A transaction that cannot be committed is a failure with a type, and undone.
+ * Transactions of a pool of connections to SQLite. A transaction that cannot be committed is a failure with a type, and
+ * undone.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,6 @@
 /**
- * One at a time, in the order in which they came. The semaphore of Effect lets a fiber that comes back at once take every turn.
+ * One at a time, in the order in which they came. The semaphore of Effect lets a fiber that comes back at once take
+ * every turn.
  *
  * @internal
  * @since 0.1.0

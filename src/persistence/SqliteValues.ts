@@ -1,6 +1,6 @@
 /**
- * Values on their way into SQLite and out of it, the same for all drivers: an integer is kept as one, and what comes out is a number where
- * that is exact, else a bigint.
+ * Values on their way into SQLite and out of it, the same for all drivers: an integer is kept as one, and what comes
+ * out is a number where that is exact, else a bigint.
  *
  * @internal
  * @since 0.1.0

@@ -1,8 +1,9 @@
 /**
- * How `sqlite-vec` is asked: by its function of two vectors over rows as they are, so that every selection can be asked for, and no second copy
- * is kept in step.
+ * How `sqlite-vec` is asked: by its function of two vectors over rows as they are, so that every selection can be asked
+ * for, and no second copy is kept in step.
  *
- * SQLite works in this thread. An owner of many vectors is searched in stretches of revisions, and the event loop has its turn in between.
+ * SQLite works in this thread. An owner of many vectors is searched in stretches of revisions, and the event loop has
+ * its turn in between.
  *
  * @internal
  * @since 0.1.0

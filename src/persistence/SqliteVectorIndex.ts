@@ -1,13 +1,13 @@
 /**
  * Vectors in SQLite: exact search, in this process or by the extension `sqlite-vec`.
  *
- * `scan`, as `SqlVectorIndex`: the vectors of owners that were asked for last are kept in this process, and a search lets others in while it
- * compares. `sqlite-vec`: none are kept, and SQLite reads and compares them for every search, some thousand at a time. Both are over the same
- * table: an index can be opened either way.
+ * `scan`, as `SqlVectorIndex`: the vectors of owners that were asked for last are kept in this process, and a search
+ * lets others in while it compares. `sqlite-vec`: none are kept, and SQLite reads and compares them for every search,
+ * some thousand at a time. Both are over the same table: an index can be opened either way.
  *
- * Among 100,000 vectors of 384 numbers of one owner a scan takes some 40 ms, the first one, which reads them, about two seconds, and they take
- * 170 MB of this process. `sqlite-vec` takes about a quarter of a second each time, as every row is read and compared: it is for owners of up to
- * some ten thousand, or where memory is short.
+ * Among 100,000 vectors of 384 numbers of one owner a scan takes some 40 ms, the first one, which reads them, about two
+ * seconds, and they take 170 MB of this process. `sqlite-vec` takes about a quarter of a second each time, as every row
+ * is read and compared: it is for owners of up to some ten thousand, or where memory is short.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ import * as VectorFilling from "./VectorFilling.js"
  */
 export interface Options extends SqlVectorIndex.Options {
   /**
-   * `scan` unless set. `sqlite-vec` needs a client that has loaded it: `SqliteClient.layer({ extensions: ["sqlite-vec"] })`. It keeps nothing, so
-   * that `cacheBytes` is of no account.
+   * `scan` unless set. `sqlite-vec` needs a client that has loaded it: `SqliteClient.layer({ extensions: ["sqlite-vec"]
+   * })`. It keeps nothing, so that `cacheBytes` is of no account.
    */
   readonly search?: "scan" | "sqlite-vec" | undefined
 }
@@ -96,7 +96,8 @@ const builtLayer = (
   )
 
 /**
- * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds those of another model.
+ * The index over a database that was migrated, for the vectors of the embedder. A `MemorySystemError` where it holds
+ * those of another model.
  *
  * ```ts
  * import { SqliteClient, SqliteVectorIndex } from "effect-lexigram/persistence"

@@ -1,6 +1,6 @@
 /**
- * Texts of statements that differ in parts, which are without line breaks: each is made once. There are as many as there are forms of what is asked, which are few; should
- * somebody ask in ever new forms, the texts begin anew.
+ * Texts of statements that differ in parts, which are without line breaks: each is made once. There are as many as
+ * there are forms of what is asked, which are few; should somebody ask in ever new forms, the texts begin anew.
  *
  * @internal
  * @since 0.1.0

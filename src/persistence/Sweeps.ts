@@ -1,6 +1,6 @@
 /**
- * How often something that is written is followed by a look at what is too old or too much: by chance, so that it costs the same on average
- * however much there is, and happens however short processes live.
+ * How often something that is written is followed by a look at what is too old or too much: by chance, so that it costs
+ * the same on average however much there is, and happens however short processes live.
  *
  * @internal
  * @since 0.1.0

@@ -6,11 +6,15 @@
  */
 import * as Ambient from "../internal/Ambient.js"
 
-/** SQLite's `synchronous` for a commit: `full` survives a loss of power, `normal` may lose the last commits then, and stays whole. */
+/**
+ * SQLite's `synchronous` for a commit: `full` survives a loss of power, `normal` may lose the last commits then, and
+ * stays whole.
+ */
 export type Level = "normal" | "full"
 
 /**
- * The level of the transactions in scope. It is read when a transaction begins, and by a statement that writes by itself.
+ * The level of the transactions in scope. It is read when a transaction begins, and by a statement that writes by
+ * itself.
  *
  * @category references
  */

@@ -1,8 +1,10 @@
 /**
- * The tables of the first version, all of them: a database has those of every store, used or not, so that its version is one number.
+ * The tables of the first version, all of them: a database has those of every store, used or not, so that its version
+ * is one number.
  *
- * Columns named `fence` are for a writer that owns a row for a while, as an entity of a cluster does: it counts up with every new owner, and
- * what an earlier one still writes is refused. Those named `revision` count the changes of a row, for compare-and-set.
+ * Columns named `fence` are for a writer that owns a row for a while, as an entity of a cluster does: it counts up with
+ * every new owner, and what an earlier one still writes is refused. Those named `revision` count the changes of a row,
+ * for compare-and-set.
  *
  * @internal
  * @since 0.1.0

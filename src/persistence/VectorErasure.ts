@@ -1,6 +1,6 @@
 /**
- * Everything that indexes of vectors have of an owner, whatever their names, models and kinds. There is nothing to be exported: vectors are made
- * from texts, which stand with the entries.
+ * Everything that indexes of vectors have of an owner, whatever their names, models and kinds. There is nothing to be
+ * exported: vectors are made from texts, which stand with the entries.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,8 @@ import * as KeyText from "./KeyText.js"
 import * as PgVectorTables from "./PgVectorTables.js"
 
 /**
- * In a transaction. Gives how many vectors there were. Other processes, which may keep some in memory, find none from then on.
+ * In a transaction. Gives how many vectors there were. Other processes, which may keep some in memory, find none from
+ * then on.
  *
  * @category combinators
  */

@@ -1,12 +1,13 @@
 /**
  * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
  *
- * Entries are read page by page and embedded again, beside the old vectors. Until all are there, who was built with the old model finds by the
- * old vectors, and who was built with the new one by those there are; then the old ones are removed, at once. What has been done stays done: after
- * a crash it goes on behind the last page. Of several processes one does it, and the others wait.
+ * Entries are read page by page and embedded again, beside the old vectors. Until all are there, who was built with the
+ * old model finds by the old vectors, and who was built with the new one by those there are; then the old ones are
+ * removed, at once. What has been done stays done: after a crash it goes on behind the last page. Of several processes
+ * one does it, and the others wait.
  *
- * Whoever runs on with the old model is told by a `MemoryStoreError` when its vectors are gone. What such a process stores in the last moment
- * has no vector of the new model until it is stored again.
+ * Whoever runs on with the old model is told by a `MemoryStoreError` when its vectors are gone. What such a process
+ * stores in the last moment has no vector of the new model until it is stored again.
  *
  * @since 0.1.0
  */
@@ -254,8 +255,9 @@ const make = Effect.fnUntraced(function* (
 })
 
 /**
- * Makes the vectors that are missing and then removes the old ones. Does nothing where the index holds the vectors of the embedder already, and
- * waits where another process does it. Fails as the source, the embedder or the database does; the next time it goes on from there.
+ * Makes the vectors that are missing and then removes the old ones. Does nothing where the index holds the vectors of
+ * the embedder already, and waits where another process does it. Fails as the source, the embedder or the database
+ * does; the next time it goes on from there.
  *
  * @since 0.1.0
  * @category constructors

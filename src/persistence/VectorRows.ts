@@ -1,8 +1,8 @@
 /**
  * Vectors as rows, and everything of an index but the search.
  *
- * Whoever writes takes the row of the owner first, in the order of the spaces, so that no two wait for each other; its revision counts up
- * with each write, and a row of a vector bears the one it was written by.
+ * Whoever writes takes the row of the owner first, in the order of the spaces, so that no two wait for each other; its
+ * revision counts up with each write, and a row of a vector bears the one it was written by.
  *
  * @internal
  * @since 0.1.0
@@ -35,8 +35,8 @@ const MANY = 1_000
 const SWEPT = 100
 
 /**
- * How far the vectors of an owner are. `purged` is the last revision by which some were removed; those of another incarnation have nothing
- * to do with these.
+ * How far the vectors of an owner are. `purged` is the last revision by which some were removed; those of another
+ * incarnation have nothing to do with these.
  *
  * @category models
  */

@@ -1,7 +1,7 @@
 /**
- * Exact search in this process: the vectors of an owner are read once and kept, as many as there is room for, and what others change is read
- * when the owner's revision says so. Of an owner that is too large, and within a transaction of the caller, whose writes may be undone,
- * every search reads them all.
+ * Exact search in this process: the vectors of an owner are read once and kept, as many as there is room for, and what
+ * others change is read when the owner's revision says so. Of an owner that is too large, and within a transaction of
+ * the caller, whose writes may be undone, every search reads them all.
  *
  * @internal
  * @since 0.1.0

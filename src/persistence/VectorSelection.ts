@@ -1,8 +1,9 @@
 /**
- * As much of a selection as both databases decide exactly as `Selection.predicate` does. What they leave is decided by that, over what they found.
+ * As much of a selection as both databases decide exactly as `Selection.predicate` does. What they leave is decided by
+ * that, over what they found.
  *
- * Equalities of the metadata are tags of a row: key and value as JSON, so that equal tags are equal scalars, and no string is beyond a
- * database. A row with more than fits has a tag that fits every question.
+ * Equalities of the metadata are tags of a row: key and value as JSON, so that equal tags are equal scalars, and no
+ * string is beyond a database. A row with more than fits has a tag that fits every question.
  *
  * @internal
  * @since 0.1.0

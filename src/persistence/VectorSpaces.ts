@@ -42,8 +42,8 @@ export interface Space extends Identity {
 export const defaultName = "memory"
 
 /**
- * What a layer does when the database holds vectors of another model: it is not built, or the index begins anew with its own and is filled by
- * `VectorReembedding`.
+ * What a layer does when the database holds vectors of another model: it is not built, or the index begins anew with
+ * its own and is filled by `VectorReembedding`.
  *
  * @category models
  */

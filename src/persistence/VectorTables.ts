@@ -1,9 +1,9 @@
 /**
  * The tables of vectors.
  *
- * Vectors of one model and length are a space: a row of `lex_vector_indexes`. An index has one that is active, and while it goes over to
- * another model a second one that is being filled. Numbers of spaces are never used again, so that a process that did not hear of the change
- * writes nowhere.
+ * Vectors of one model and length are a space: a row of `lex_vector_indexes`. An index has one that is active, and
+ * while it goes over to another model a second one that is being filled. Numbers of spaces are never used again, so
+ * that a process that did not hear of the change writes nowhere.
  *
  * @internal
  * @since 0.1.0
@@ -11,8 +11,8 @@
 import type { Dialect } from "./Dialect.js"
 
 /**
- * Columns of a row of vectors, whatever the vector is kept as. `tags` are equalities that a selection can ask for, `beginning` is
- * `Selection.beginning`.
+ * Columns of a row of vectors, whatever the vector is kept as. `tags` are equalities that a selection can ask for,
+ * `beginning` is `Selection.beginning`.
  *
  * @category constants
  */
@@ -32,7 +32,8 @@ export const columns = [
 ] as const
 
 /**
- * A table of vectors and its indexes. One is by revision: for readers that catch up, and to count without reading vectors.
+ * A table of vectors and its indexes. One is by revision: for readers that catch up, and to count without reading
+ * vectors.
  *
  * @category schemas
  */

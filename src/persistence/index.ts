@@ -1,20 +1,23 @@
 /**
- * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process. Nothing else is guessed.
+ * Which backend a URL means: `sqlite:` a file, `postgres://` a server, `redis://` a cache, `memory:` this process.
+ * Nothing else is guessed.
  *
  * @since 0.1.0
  */
 export * as DatabaseUrl from "./DatabaseUrl.js"
 
 /**
- * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps something.
+ * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps
+ * something.
  *
  * @since 0.1.0
  */
 export * as Lexigram from "./Lexigram.js"
 
 /**
- * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing, however many
- * processes begin at once. A version that was released never changes; what comes later is a version of its own.
+ * Brings the tables of a database to the version that this code needs: forward only, each version once, all or nothing,
+ * however many processes begin at once. A version that was released never changes; what comes later is a version of its
+ * own.
  *
  * @since 0.1.0
  */
@@ -28,32 +31,32 @@ export * as Migrations from "./Migrations.js"
 export * as OwnerData from "./OwnerData.js"
 
 /**
- * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a database fails with the
- * port's own errors.
+ * How databases fail where no port is asked: when they are opened, migrated, chosen, copied. What a port does over a
+ * database fails with the port's own errors.
  *
  * @since 0.1.0
  */
 export * as PersistenceError from "./PersistenceError.js"
 
 /**
- * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the nearest without looking at
- * all of them.
+ * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the
+ * nearest without looking at all of them.
  *
  * @since 0.1.0
  */
 export * as PgVectorIndex from "./PgVectorIndex.js"
 
 /**
- * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is taken, given back, made
- * or closed: no timer runs for them.
+ * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is
+ * taken, given back, made or closed: no timer runs for them.
  *
  * @since 0.1.0
  */
 export * as PoolMetrics from "./PoolMetrics.js"
 
 /**
- * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time, recovers by itself and
- * tells how it is.
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
+ * recovers by itself and tells how it is.
  *
  * @since 0.1.0
  */
@@ -67,7 +70,8 @@ export * as PostgresClient from "./PostgresClient.js"
 export * as RedisCacheBackend from "./RedisCacheBackend.js"
 
 /**
- * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep something there.
+ * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep
+ * something there.
  *
  * @since 0.1.0
  */
@@ -95,7 +99,8 @@ export * as RedisRateLimitStore from "./RedisRateLimitStore.js"
 export * as RedisSessionStore from "./RedisSessionStore.js"
 
 /**
- * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another one.
+ * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another
+ * one.
  *
  * @since 0.1.0
  */
@@ -116,40 +121,41 @@ export * as SqlAuditLog from "./SqlAuditLog.js"
 export * as SqlCacheBackend from "./SqlCacheBackend.js"
 
 /**
- * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed: large fields are kept in
- * pieces that the checkpoints of a thread share.
+ * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed:
+ * large fields are kept in pieces that the checkpoints of a thread share.
  *
  * @since 0.1.0
  */
 export * as SqlCheckpointer from "./SqlCheckpointer.js"
 
 /**
- * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that works on the same
- * database has the same book: what one holds is gone for all of them, and no limit is passed.
+ * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that
+ * works on the same database has the same book: what one holds is gone for all of them, and no limit is passed.
  *
  * @since 0.1.0
  */
 export * as SqlCostLedger from "./SqlCostLedger.js"
 
 /**
- * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the same owner at once.
+ * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the
+ * same owner at once.
  *
  * @since 0.1.0
  */
 export * as SqlFactStore from "./SqlFactStore.js"
 
 /**
- * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the store's own analyzer
- * reads, ranked as the store in memory ranks. What one process has stored the next call of any other finds; of several that change one owner
- * at the same time none loses anything.
+ * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the
+ * store's own analyzer reads, ranked as the store in memory ranks. What one process has stored the next call of any
+ * other finds; of several that change one owner at the same time none loses anything.
  *
  * @since 0.1.0
  */
 export * as SqlMemoryStore from "./SqlMemoryStore.js"
 
 /**
- * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same database share their limits, and
- * together never pass one.
+ * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same
+ * database share their limits, and together never pass one.
  *
  * @since 0.1.0
  */
@@ -163,8 +169,9 @@ export * as SqlRateLimitStore from "./SqlRateLimitStore.js"
 export * as SqlRunLog from "./SqlRunLog.js"
 
 /**
- * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one database: of two that write
- * to one session at once one gets a `SessionConflictError`, and limits hold for all of them together.
+ * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one
+ * database: of two that write to one session at once one gets a `SessionConflictError`, and limits hold for all of them
+ * together.
  *
  * @since 0.1.0
  */
@@ -185,7 +192,8 @@ export * as SqlSkillCache from "./SqlSkillCache.js"
 export * as SqlVectorIndex from "./SqlVectorIndex.js"
 
 /**
- * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and failures with each.
+ * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and
+ * failures with each.
  *
  * @since 0.1.0
  */

@@ -1,12 +1,14 @@
 /**
  * Plans of `llm-compiler`, read whole or while the model writes them. Three forms are told apart by themselves:
  *
- * - lines as in Kim et al. 2023: `1. tool("a", $1)`, `Thought: …` before the task it belongs to, `2. join()<END_OF_PLAN>` at the end;
+ * - lines as in Kim et al. 2023: `1. tool("a", $1)`, `Thought: …` before the task it belongs to, `2.
+ *   join()<END_OF_PLAN>` at the end;
  * - blocks of `NODE`, `TOOL`, `ARGS` (JSON) and `DEPENDS_ON`;
  * - JSON: a list of tasks, at the top or under `tasks`, `nodes`, `plan` or `steps`.
  *
- * A task refers to the result of another by `$1` or `${1}`, where tasks have names (and in blocks) by `#name` or `${name}` as well,
- * anywhere in its arguments. Inside a longer text a `$n` above the numbers of all tasks is text: a price. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
+ * A task refers to the result of another by `$1` or `${1}`, where tasks have names (and in blocks) by `#name` or
+ * `${name}` as well, anywhere in its arguments. Inside a longer text a `$n` above the numbers of all tasks is text: a
+ * price. Nothing of a plan is ever evaluated, and reading takes time linear in the text.
  *
  * @since 0.1.0
  */
@@ -80,15 +82,18 @@ export interface Reading {
  * @category models
  */
 export interface Options {
-  /** The tools there are: others become an issue, as do more arguments than a tool has parameters. Not given: any tool. */
+  /**
+   * The tools there are: others become an issue, as do more arguments than a tool has parameters. Not given: any tool.
+   */
   readonly tools?:
     | ReadonlyArray<{ readonly name: string; readonly parameters?: PlanArguments.Schema | undefined }>
     | undefined
   /** Tasks of one plan at most; default 500. */
   readonly maxTasks?: number | undefined
   /**
-   * Tasks of earlier plans of the same run, and whether they have a result to refer to. A plan whose first task has a number of its own
-   * goes on from them; one that begins with a number that was taken begins anew and cannot refer to them.
+   * Tasks of earlier plans of the same run, and whether they have a result to refer to. A plan whose first task has a
+   * number of its own goes on from them; one that begins with a number that was taken begins anew and cannot refer to
+   * them.
    */
   readonly earlier?: ReadonlyMap<string, boolean> | undefined
 }
@@ -173,7 +178,10 @@ function* call(cursor: Cursor, plan: PlanCollector.Collector, id: string | undef
 
 const KEEP = 8192
 
-/** The first character of the next line that is not empty. Keeps no empty lines: each further piece would be joined to all of them. */
+/**
+ * The first character of the next line that is not empty. Keeps no empty lines: each further piece would be joined to
+ * all of them.
+ */
 function* begin(cursor: Cursor): Step<string> {
   for (;;) {
     skipSpace(cursor)
@@ -251,7 +259,8 @@ export const makeParser = (options: Options = {}): Parser => {
       if (isDone) return []
       pending.push(text)
       waiting += text.length
-      // Small pieces are put together only when they may complete something, and to a long text only when they are a part of it worth while.
+      // Small pieces are put together only when they may complete something, and to a long text only when they are a
+      // part of it worth while.
       isDue ||= /[\n}]/.test(text)
       if (!isDue || (cursor.text.length > 2 * KEEP && waiting < cursor.text.length / 16)) return []
       advance()
@@ -289,8 +298,8 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
   PlanCollector.error("llm-compiler", issues)
 
 /**
- * A plan that can be carried out, or everything that is wrong with it: ids given twice, references to nothing or to the task itself,
- * circles, unknown tools, calls that cannot be read, too many tasks, no plan at all.
+ * A plan that can be carried out, or everything that is wrong with it: ids given twice, references to nothing or to the
+ * task itself, circles, unknown tools, calls that cannot be read, too many tasks, no plan at all.
  *
  * @since 0.1.0
  * @category conversions
@@ -311,8 +320,9 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
 }
 
 /**
- * The arguments of a task with the results it refers to in their places: a reference that is a whole string becomes the value itself, one
- * inside a string its text. Results are data and are not searched for references. One without a result is a `PlanError`.
+ * The arguments of a task with the results it refers to in their places: a reference that is a whole string becomes the
+ * value itself, one inside a string its text. Results are data and are not searched for references. One without a
+ * result is a `PlanError`.
  *
  * @since 0.1.0
  * @category conversions

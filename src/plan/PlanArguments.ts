@@ -1,5 +1,6 @@
 /**
- * Arguments of planned tool calls: references to results of other tasks found and replaced, values put to the parameters they are for.
+ * Arguments of planned tool calls: references to results of other tasks found and replaced, values put to the
+ * parameters they are for.
  *
  * @since 0.1.0
  * @internal
@@ -35,8 +36,9 @@ export const references = (value: unknown, grammar: Grammar): ReadonlyArray<stri
 export type Found = { readonly _tag: "value"; readonly value: unknown } | { readonly _tag: "missing" | "text" }
 
 /**
- * The value with its references replaced: one that is a whole string by the value itself, one inside a string by its text. What is put in
- * is not looked at again. `missing` are the ids that stand for nothing; then the value is not to be used.
+ * The value with its references replaced: one that is a whole string by the value itself, one inside a string by its
+ * text. What is put in is not looked at again. `missing` are the ids that stand for nothing; then the value is not to
+ * be used.
  */
 export const substitute = (
   value: unknown,
@@ -79,7 +81,10 @@ export const parameterNames = (schema: Schema): ReadonlyArray<string> => Object.
 
 const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 
-/** A value in the type its place asks for, where no more than its notation is different: results come as text, numbers as words. */
+/**
+ * A value in the type its place asks for, where no more than its notation is different: results come as text, numbers
+ * as words.
+ */
 const fit = (value: unknown, schema: unknown, depth: number): unknown => {
   if (!isRecord(schema) || value === null || value === undefined || depth > 8) return value
   switch (schema["type"]) {
@@ -143,7 +148,9 @@ const typeOf = (schema: unknown): string => {
 
 const described = new WeakMap<Bound["definitions"], string>()
 
-/** The tools as planners read them: how they are called, what they do, what they take. Made once a set of definitions. */
+/**
+ * The tools as planners read them: how they are called, what they do, what they take. Made once a set of definitions.
+ */
 export const describeTools = ({ definitions }: Bound): string => {
   let text = described.get(definitions)
   if (text === undefined) {

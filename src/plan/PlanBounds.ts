@@ -8,7 +8,8 @@
 /** Characters of a line that tell what it is. */
 const HEAD = 240
 
-// What stands before is a plan that was carried out at once: "Calculations:", "Let's carry out the plan", "## Solution".
+// What stands before is a plan that was carried out at once: "Calculations:", "Let's carry out the plan", "##
+// Solution".
 const work =
   /^(?:(?:now|next|okay|ok|so|then)[,:]?[ \t]{1,4})?(?:(?:the |my |our )?(?:calculations?|computations?|solution|solving|execution|work|working|step-by-step solution|carrying out the plan|executing the plan)[*_`]{0,3}[ \t]{0,4}(?:[:：.]|[*_`]{0,3}$)|(?:let(?:'|’)s|let us|we(?:'|’)ll|we will|we can|i(?:'|’)ll|i will)[ \t]{1,4}(?:now[ \t]{1,4})?(?:carry(?:ing)?[ \t]{1,4}out|execute|follow|implement|work through|go through|solve (?:the|this) problem|start (?:by )?(?:carrying|executing|solving))|(?:let(?:'|’)s|let us)[ \t]{1,4}(?:now[ \t]{1,4})?(?:calculate|compute|do the (?:math|calculations?))\b|(?:carry out|execute) (?:the|this|our|my) plan\b)/i
 

@@ -31,8 +31,8 @@ const sure: PlanArguments.Grammar = {
 }
 
 /**
- * Numbers behind a `$` that are a whole string, or stand in braces: they can be nothing but references. Inside a longer text a number may
- * be a price, as a word behind `#` may be a word.
+ * Numbers behind a `$` that are a whole string, or stand in braces: they can be nothing but references. Inside a longer
+ * text a number may be a price, as a word behind `#` may be a word.
  */
 export const sureReferences = (value: unknown): ReadonlySet<string> => new Set(PlanArguments.references(value, sure))
 
@@ -243,8 +243,8 @@ export class Collector {
   }
 
   /**
-   * A word behind `#` that names no task is text, unless it differs from the names of tasks in its number alone; so is a number behind `$`
-   * inside a longer text where it is above the numbers of all tasks.
+   * A word behind `#` that names no task is text, unless it differs from the names of tasks in its number alone; so is
+   * a number behind `$` inside a longer text where it is above the numbers of all tasks.
    */
   #settleHeld(): void {
     const stem = (id: string) => id.replace(/(?<!\d)\d+$/, "")

@@ -26,8 +26,8 @@ export const PlanIssue = Schema.Struct({
 export interface PlanIssue extends Schema.Schema.Type<typeof PlanIssue> {}
 
 /**
- * A plan that cannot be carried out. What was read as a whole was not begun; of what was carried out while it was written, calls before the
- * fault may have run.
+ * A plan that cannot be carried out. What was read as a whole was not begun; of what was carried out while it was
+ * written, calls before the fault may have run.
  *
  * @since 0.1.0
  * @category errors

@@ -1,6 +1,6 @@
 /**
- * Literals of planned calls, Python's and JSON's alike, read while they arrive: a generator that yields where it needs more text. Nothing
- * is evaluated.
+ * Literals of planned calls, Python's and JSON's alike, read while they arrive: a generator that yields where it needs
+ * more text. Nothing is evaluated.
  *
  * @since 0.1.0
  * @internal
@@ -279,8 +279,8 @@ function* word(cursor: Cursor, from: number): Reading<unknown> {
 }
 
 /**
- * The arguments of a call up to its closing parenthesis, or another bracket, behind which the cursor then stands; it begins behind the
- * opening one. `NONE` where they are no literals, or do not end.
+ * The arguments of a call up to its closing parenthesis, or another bracket, behind which the cursor then stands; it
+ * begins behind the opening one. `NONE` where they are no literals, or do not end.
  */
 export function* callArguments(cursor: Cursor, close: ")" | "]" = ")"): Reading<Arguments | NONE> {
   const from = cursor.at

@@ -1,6 +1,6 @@
 /**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
- * line by line, in time linear in the text.
+ * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
+ * around them. Read line by line, in time linear in the text.
  *
  * @since 0.1.0
  */
@@ -143,9 +143,9 @@ const lastLabel = (lines: ReadonlyArray<Line>): number =>
   lines.findLastIndex(({ indent, marker }) => marker === "label" && indent < 2)
 
 /**
- * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a title stands between.
- * Work in steps (`Step 1:`) ends a numbered plan, unless its list is announced as something else; work in numbers ends a plan in steps that
- * have no lists. `lines.length` where there is none.
+ * The line at which the work on the plan begins: one that says so, or a step of number 1 behind higher ones, unless a
+ * title stands between. Work in steps (`Step 1:`) ends a numbered plan, unless its list is announced as something else;
+ * work in numbers ends a plan in steps that have no lists. `lines.length` where there is none.
  */
 const findEnd = (lines: ReadonlyArray<Line>, inside: ReadonlyArray<number>, start: Beginning): number => {
   let first = start.first
@@ -337,11 +337,13 @@ const withoutFirstFence = (text: string): string => {
 }
 
 /**
- * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings, numbers, bullets,
- * bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`) belongs to the step above it. Where
- * a text has a `PLAN:` that steps follow, the plan begins at the last one. It ends where the work begins: at `Calculations:`, `Solution:`,
- * `Let's carry out the plan` and their like, or where the numbers begin again; a numbered plan ends at the `Step 1:` of its work. Prose behind a `PLAN:` is a step a sentence. Fenced text is part of its step; where all steps are fenced,
- * the fence is taken off. Without a step that says something: a `PlanError` (its `strategyName` empty).
+ * The plan of a text. Whichever marker stands highest in this order makes the steps: `Step 1:`, numbered headings,
+ * numbers, bullets, bare tags, headings; what is marked otherwise, indented further, or numbered below its step (`1.1`)
+ * belongs to the step above it. Where a text has a `PLAN:` that steps follow, the plan begins at the last one. It ends
+ * where the work begins: at `Calculations:`, `Solution:`, `Let's carry out the plan` and their like, or where the
+ * numbers begin again; a numbered plan ends at the `Step 1:` of its work. Prose behind a `PLAN:` is a step a sentence.
+ * Fenced text is part of its step; where all steps are fenced, the fence is taken off. Without a step that says
+ * something: a `PlanError` (its `strategyName` empty).
  *
  * @since 0.1.0
  * @category conversions
@@ -391,7 +393,8 @@ export const parse = (text: string): Either.Either<PlanText, PlanError> => {
 }
 
 /**
- * The plan as text that `parse` reads back: each step behind its marker (default `1.`, `2.`, …) and tag, further lines indented below.
+ * The plan as text that `parse` reads back: each step behind its marker (default `1.`, `2.`, …) and tag, further lines
+ * indented below.
  *
  * @since 0.1.0
  * @category conversions

@@ -71,7 +71,10 @@ export interface Reading {
  * @category models
  */
 export interface Options {
-  /** Names of the tools there are, the one for questions to a model among them: others become an issue. Not given: any tool. */
+  /**
+   * Names of the tools there are, the one for questions to a model among them: others become an issue. Not given: any
+   * tool.
+   */
   readonly tools?: ReadonlyArray<string> | undefined
   /** Pieces of evidence at most; default 500. */
   readonly maxEvidence?: number | undefined
@@ -163,8 +166,8 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
   PlanCollector.error("rewoo", issues)
 
 /**
- * A plan that can be carried out, or everything that is wrong with it: evidence given twice, references to nothing or to itself, circles,
- * unknown tools, inputs without an end, too much evidence, no plan at all.
+ * A plan that can be carried out, or everything that is wrong with it: evidence given twice, references to nothing or
+ * to itself, circles, unknown tools, inputs without an end, too much evidence, no plan at all.
  *
  * @since 0.1.0
  * @category conversions
@@ -185,8 +188,9 @@ export const parse = (text: string, options?: Options | undefined): Either.Eithe
 }
 
 /**
- * The input with the evidence it refers to in its places, as `LlmCompilerPlan.resolve` does: a reference that is a whole string becomes
- * the value itself, one inside a string its text. `input` is that of the evidence unless another reading of it is given.
+ * The input with the evidence it refers to in its places, as `LlmCompilerPlan.resolve` does: a reference that is a
+ * whole string becomes the value itself, one inside a string its text. `input` is that of the evidence unless another
+ * reading of it is given.
  *
  * @since 0.1.0
  * @category conversions

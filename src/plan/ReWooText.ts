@@ -36,8 +36,8 @@ const head = /^[*`]*([\p{L}_][^[\](){}\n]{0,127}?)[ \t*`]{0,16}([[(])/u
 const question = /^[ \t*_>#]*question[ \t*_]*:/i
 
 /**
- * The input of a call: up to the bracket that closes if nothing follows it on its line that closes as well, else up to the last one.
- * `undefined` when none does.
+ * The input of a call: up to the bracket that closes if nothing follows it on its line that closes as well, else up to
+ * the last one. `undefined` when none does.
  */
 const enclosed = (text: string, open: string, close: ")" | "]"): string | undefined => {
   const quoted = /^\s*[{["']/.test(text) ? literal(text, close) : undefined

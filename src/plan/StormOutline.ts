@@ -1,5 +1,6 @@
 /**
- * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
+ * one in.
  *
  * @since 0.1.0
  */
@@ -334,9 +335,9 @@ const isOutline = (built: Builder, isList: boolean): boolean => {
 }
 
 /**
- * An outline out of a text: JSON, `SECTION:`, `SUBSECTION:` and `POINT:` lines, Markdown headings, or a numbered or bulleted list. Whatever else the
- * text says is passed over; sections named twice are one, and so are subsections within theirs. A text without an outline is a `PlanError`.
- * Takes time linear in the text.
+ * An outline out of a text: JSON, `SECTION:`, `SUBSECTION:` and `POINT:` lines, Markdown headings, or a numbered or
+ * bulleted list. Whatever else the text says is passed over; sections named twice are one, and so are subsections
+ * within theirs. A text without an outline is a `PlanError`. Takes time linear in the text.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * Tasks that need results of other tasks: what is wrong with such a graph, and how it runs, each task as soon as all it needs is there,
- * while more of them may still come.
+ * Tasks that need results of other tasks: what is wrong with such a graph, and how it runs, each task as soon as all it
+ * needs is there, while more of them may still come.
  *
  * @since 0.1.0
  * @internal
@@ -40,8 +40,8 @@ const findCycles = (waiting: ReadonlyMap<string, Node>): ReadonlyArray<ReadonlyA
 }
 
 /**
- * References to nothing, and circles, in time linear in tasks and dependencies. `known` are ids that have results already; `shown` is how
- * an id reads in messages.
+ * References to nothing, and circles, in time linear in tasks and dependencies. `known` are ids that have results
+ * already; `shown` is how an id reads in messages.
  */
 export const check = (
   nodes: ReadonlyArray<Node>,
@@ -111,8 +111,8 @@ export interface RunOptions<T extends Node, A, E, R, E2, R2> {
   /** Hands tasks in; when it ends, no more come. */
   readonly feed: (pool: Pool<T>) => Effect.Effect<A, E, R>
   /**
-   * Does a task whose dependencies have all ended; `failed` are those that did not end well. Gives back whether it did itself. A task is
-   * begun once.
+   * Does a task whose dependencies have all ended; `failed` are those that did not end well. Gives back whether it did
+   * itself. A task is begun once.
    */
   readonly execute: (task: T, failed: ReadonlyArray<string>) => Effect.Effect<boolean, E2, R2>
 }
@@ -175,9 +175,10 @@ class Schedule<T extends Node> {
 }
 
 /**
- * Runs tasks while they come, at most `concurrency` at a time, in the order in which they are ready. A failure of the feed or of a task,
- * and an interruption of the caller, stop the rest; either way everything has ended when this has. While a durable run is recorded,
- * everything that can go on does before a failure counts, as in `Step.forEach`, and each task has a place by its id.
+ * Runs tasks while they come, at most `concurrency` at a time, in the order in which they are ready. A failure of the
+ * feed or of a task, and an interruption of the caller, stop the rest; either way everything has ended when this has.
+ * While a durable run is recorded, everything that can go on does before a failure counts, as in `Step.forEach`, and
+ * each task has a place by its id.
  */
 export const run = <T extends Node, A, E, R, E2, R2>(
   options: RunOptions<T, A, E, R, E2, R2>

@@ -13,8 +13,8 @@ export * as LlmCompilerPlan from "./LlmCompilerPlan.js"
 export * as PlanError from "./PlanError.js"
 
 /**
- * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk around them. Read
- * line by line, in time linear in the text.
+ * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
+ * around them. Read line by line, in time linear in the text.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,8 @@ export * as PlanText from "./PlanText.js"
 export * as ReWooPlan from "./ReWooPlan.js"
 
 /**
- * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes one in.
+ * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
+ * one in.
  *
  * @since 0.1.0
  */

@@ -6,7 +6,8 @@
 import * as PromptStep from "./PromptStep.js"
 
 /**
- * What an agent is told of the group it speaks in, behind its own system prompt. The user half stands for its part of the conversation.
+ * What an agent is told of the group it speaks in, behind its own system prompt. The user half stands for its part of
+ * the conversation.
  *
  * @since 0.1.0
  * @category constants

@@ -8,8 +8,8 @@ import * as PromptStep from "./PromptStep.js"
 const PATTERN = "PlanAndSolveAgent"
 
 /**
- * What `guidance` stands for in the two prompts that have it, by variant: `ps` only plans and follows the plan, `ps+` also takes down what
- * is given, calculates in between and checks.
+ * What `guidance` stands for in the two prompts that have it, by variant: `ps` only plans and follows the plan, `ps+`
+ * also takes down what is given, calculates in between and checks.
  *
  * @since 0.1.0
  * @category constants

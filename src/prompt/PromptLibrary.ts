@@ -1,7 +1,7 @@
 /**
- * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the step, the files of
- * a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom instructions are appended to every system
- * half, whichever layer it comes from, under a heading of their own.
+ * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
+ * step, the files of a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom
+ * instructions are appended to every system half, whichever layer it comes from, under a heading of their own.
  *
  * @since 0.1.0
  */
@@ -73,12 +73,16 @@ export interface Options {
  * @category models
  */
 export interface Service {
-  /** The prompt of a step with these values. A step the library does not know has its default, with custom instructions. */
+  /**
+   * The prompt of a step with these values. A step the library does not know has its default, with custom instructions.
+   */
   readonly render: <Variable extends string>(
     step: PromptStep<Variable>,
     values: PromptTemplate.Values<Variable | typeof OUTPUT_FORMAT>
   ) => Rendered
-  /** What is appended to every system half of a pattern, heading included; empty where there are no custom instructions. */
+  /**
+   * What is appended to every system half of a pattern, heading included; empty where there are no custom instructions.
+   */
   readonly instructions: (pattern: string) => string
   /** The same prompts with more on top: its overrides win, its instructions come after those there are. */
   readonly extend: (options: Options) => Either.Either<Service, PromptTemplateError | PromptLibraryError>
@@ -228,8 +232,8 @@ export class PromptLibrary extends Ambient.Reference<PromptLibrary>()("effect-le
 }) {}
 
 /**
- * The defaults with these options on top. An override for a step that does not exist is a `PromptLibraryError`, a place that its step does
- * not have a `PromptTemplateError`.
+ * The defaults with these options on top. An override for a step that does not exist is a `PromptLibraryError`, a place
+ * that its step does not have a `PromptTemplateError`.
  *
  * @since 0.1.0
  * @category constructors
@@ -259,7 +263,8 @@ const unreadable = (where: string) => (error: { readonly message: string }) =>
   })
 
 /**
- * The halves that a directory holds, each file read once. Folders that no known step belongs to are passed over with a warning in the log.
+ * The halves that a directory holds, each file read once. Folders that no known step belongs to are passed over with a
+ * warning in the log.
  *
  * @since 0.1.0
  * @category constructors
@@ -320,7 +325,8 @@ export const readDirectory = (
   })
 
 /**
- * The defaults, the files of a directory over them, and the options over those. Files are read when the layer is built, never again.
+ * The defaults, the files of a directory over them, and the options over those. Files are read when the layer is built,
+ * never again.
  *
  * @since 0.1.0
  * @category layers
@@ -346,8 +352,9 @@ export const layerDirectory = (
 const isFolderName = (name: string): boolean => name !== "" && name !== "." && name !== ".." && !/[/\\\0]/.test(name)
 
 /**
- * Writes the default prompts into a directory, ready to be edited and loaded back. A file that is there already is left as it is, unless
- * `overwrite` is set. A pattern or step whose name is no name of a folder is refused before anything is written.
+ * Writes the default prompts into a directory, ready to be edited and loaded back. A file that is there already is left
+ * as it is, unless `overwrite` is set. A pattern or step whose name is no name of a folder is refused before anything
+ * is written.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,13 +1,14 @@
 /**
- * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand
+ * (the user half).
  *
  * @since 0.1.0
  */
 import * as PromptTemplate from "./PromptTemplate.js"
 
 /**
- * The variable that every step has besides its own: how the answer is to be written. It depends on whether the model is asked for JSON
- * or for text.
+ * The variable that every step has besides its own: how the answer is to be written. It depends on whether the model is
+ * asked for JSON or for text.
  *
  * @since 0.1.0
  * @category constants
@@ -71,7 +72,8 @@ export const renderSections = (sections: Sections): string =>
   ].join("\n\n")
 
 /**
- * A step from its parts. Braces in the texts follow `PromptTemplate`; what is wrong with them is thrown: steps are constants.
+ * A step from its parts. Braces in the texts follow `PromptTemplate`; what is wrong with them is thrown: steps are
+ * constants.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,7 +1,7 @@
 /**
- * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
- * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
- * are, and places inside values stay text.
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
+ * Every other brace is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing
+ * is ever evaluated: values go in as they are, and places inside values stay text.
  *
  * @since 0.1.0
  */
@@ -47,8 +47,8 @@ const list = (names: ReadonlyArray<string>): string =>
     .join(", ")}${names.length > NAMES_MAX ? ", …" : ""}`
 
 /**
- * Reads a template. A place that is not among `variables`, and one of `required` that has no place, are a `PromptTemplateError`. Without
- * `variables` any name is taken.
+ * Reads a template. A place that is not among `variables`, and one of `required` that has no place, are a
+ * `PromptTemplateError`. Without `variables` any name is taken.
  *
  * @since 0.1.0
  * @category constructors
@@ -114,8 +114,8 @@ export const unsafeMake = <const Variable extends string = string>(
 ): PromptTemplate<Variable> => Either.getOrThrowWith(make(source, options), (error) => error)
 
 /**
- * The text with the values in place. A value that is not there, or is no text, is a `PromptTemplateError`: possible only where types
- * were passed by.
+ * The text with the values in place. A value that is not there, or is no text, is a `PromptTemplateError`: possible
+ * only where types were passed by.
  *
  * @since 0.1.0
  * @category conversions

@@ -8,8 +8,8 @@ import * as PromptStep from "./PromptStep.js"
 const variables = ["input", "history", "available_tools"] as const
 
 /**
- * For models that only write text: one action a step, in the text protocol. `history` holds what was said before in this run; it is empty
- * at the start, when this is asked.
+ * For models that only write text: one action a step, in the text protocol. `history` holds what was said before in
+ * this run; it is empty at the start, when this is asked.
  *
  * @since 0.1.0
  * @category constants

@@ -71,7 +71,8 @@ export const Execute = PromptStep.make({
 })
 
 /**
- * What a trial that is the run of another strategy is told: the system half stands behind the agent's own, the user half is its input.
+ * What a trial that is the run of another strategy is told: the system half stands behind the agent's own, the user
+ * half is its input.
  *
  * @since 0.1.0
  * @category constants

@@ -76,25 +76,26 @@ export * as PlanExecutePrompts from "./PlanExecutePrompts.js"
 export * as PromptError from "./PromptError.js"
 
 /**
- * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the step, the files of
- * a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom instructions are appended to every system
- * half, whichever layer it comes from, under a heading of their own.
+ * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
+ * step, the files of a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom
+ * instructions are appended to every system half, whichever layer it comes from, under a heading of their own.
  *
  * @since 0.1.0
  */
 export * as PromptLibrary from "./PromptLibrary.js"
 
 /**
- * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand (the user half).
+ * What a model is told in one step of a pattern: who it is and what is wanted (the system half), and the matter at hand
+ * (the user half).
  *
  * @since 0.1.0
  */
 export * as PromptStep from "./PromptStep.js"
 
 /**
- * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit. Every other brace is
- * itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing is ever evaluated: values go in as they
- * are, and places inside values stay text.
+ * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
+ * Every other brace is itself, and `{{` and `}}` are one brace each, so that `{{name}}` is the text `{name}`. Nothing
+ * is ever evaluated: values go in as they are, and places inside values stay text.
  *
  * @since 0.1.0
  */

@@ -1,8 +1,8 @@
 /**
  * Anthropic's models over `/messages`.
  *
- * Requests are made by `@effect/ai-anthropic`, an optional package; answers are read by `AnthropicMessages`, because the package's
- * decoder refuses some that are in order, and dies of others.
+ * Requests are made by `@effect/ai-anthropic`, an optional package; answers are read by `AnthropicMessages`, because
+ * the package's decoder refuses some that are in order, and dies of others.
  *
  * @since 0.1.0
  */
@@ -81,8 +81,8 @@ const thinking = (settings: ModelSettings, model: string): Json => {
 }
 
 /**
- * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself refuses them, other servers take them.
- * `parallelToolCalls` stands in the tool choice.
+ * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself refuses them, other
+ * servers take them. `parallelToolCalls` stands in the tool choice.
  *
  * @since 0.1.0
  * @category conversions

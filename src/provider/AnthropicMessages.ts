@@ -1,6 +1,6 @@
 /**
- * Reads what Anthropic's `/messages`, and servers that imitate it, answer: whole bodies and streamed events. Missing fields and unknown
- * blocks are no failure.
+ * Reads what Anthropic's `/messages`, and servers that imitate it, answer: whole bodies and streamed events. Missing
+ * fields and unknown blocks are no failure.
  *
  * @internal
  * @since 0.1.0
@@ -36,8 +36,9 @@ interface Block {
 /**
  * A decoder for one answer.
  *
- * Thinking carries its signature, and blocks the provider's own tools made carry the whole block, so that the next request can show
- * them again. `output` names the tool that stands for JSON output: its input is then the text of the answer.
+ * Thinking carries its signature, and blocks the provider's own tools made carry the whole block, so that the next
+ * request can show them again. `output` names the tool that stands for JSON output: its input is then the text of the
+ * answer.
  *
  * @since 0.1.0
  * @category constructors
@@ -111,7 +112,8 @@ export const make = (options?: { readonly output?: string | undefined } | undefi
     })
   }
 
-  // Words before the call that stands for JSON output are no part of it; whether that call comes is known only at the end.
+  // Words before the call that stands for JSON output are no part of it; whether that call comes is known only at the
+  // end.
   const isHeld = options?.output !== undefined
 
   const isOutput = (block: Json): boolean => options?.output !== undefined && block.name === options.output

@@ -1,6 +1,6 @@
 /**
- * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
- * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
+ * vLLM, llama.cpp, LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
  *
  * @since 0.1.0
  */
@@ -57,8 +57,8 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
   new LlmInvalidRequestError({ provider, message, hint })
 
 /**
- * A client of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here: wrappers do.
- * The trace does not reach the server, and no header reaches a span or an error.
+ * A client of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here:
+ * wrappers do. The trace does not reach the server, and no header reaches a span or an error.
  *
  * @example
  * ```ts

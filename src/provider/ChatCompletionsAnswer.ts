@@ -1,5 +1,6 @@
 /**
- * Reads the HTTP answer of a chat-completions call, whole or streamed, up to its bounds, and fails with what it stands for.
+ * Reads the HTTP answer of a chat-completions call, whole or streamed, up to its bounds, and fails with what it stands
+ * for.
  *
  * @internal
  * @since 0.1.0
@@ -204,7 +205,10 @@ const readWhole = Effect.fnUntraced(function* (answer: Answer, handed: Handed) {
   return sink.response()
 })
 
-/** The values of an event: one, unless the server forgot the empty lines between its events. Undefined if one is no JSON. */
+/**
+ * The values of an event: one, unless the server forgot the empty lines between its events. Undefined if one is no
+ * JSON.
+ */
 const valuesOf = (event: SseLines.SseEvent): ReadonlyArray<unknown> | undefined => {
   const joined = parse(event.data.length === 1 ? event.data[0]! : event.data.join("\n"))
   if (Option.isSome(joined)) return [joined.value]

@@ -15,15 +15,18 @@ export interface Dialect {
   readonly systemRole: "system" | "developer"
   /** Whether a stream is asked for its usage (`stream_options`). */
   readonly streamUsage: boolean
-  /** Whether `strict` is set on schemas that satisfy OpenAI's rules for it: every object closed, every property required. */
+  /**
+   * Whether `strict` is set on schemas that satisfy OpenAI's rules for it: every object closed, every property
+   * required.
+   */
   readonly strictSchemas: boolean
   /** How JSON is asked for. Where the server takes no schema, it stands in the system message. */
   readonly jsonMode: "json_schema" | "json_object" | "none"
   /** How `settings.reasoningEffort` is sent: as `reasoning_effort`, as `reasoning.effort`, or not at all. */
   readonly reasoningEffort: "reasoning_effort" | "reasoning" | "none"
   /**
-   * Which reasoning goes back to the server that sent it, in the field it came in: none, that of turns with tool calls (a turn is
-   * everything between two user messages), or all.
+   * Which reasoning goes back to the server that sent it, in the field it came in: none, that of turns with tool calls
+   * (a turn is everything between two user messages), or all.
    */
   readonly reasoningBack: "never" | "tool-turns" | "always"
   /** A reasoning field that assistant messages of turns with tool calls must have, even when empty. */
@@ -56,8 +59,8 @@ export const standard: Dialect = {
 }
 
 /**
- * A server: how it is called in telemetry, where it usually is, how it takes its key, what it speaks. To be spread into the options of
- * the client.
+ * A server: how it is called in telemetry, where it usually is, how it takes its key, what it speaks. To be spread into
+ * the options of the client.
  *
  * @since 0.1.0
  * @category models

@@ -1,6 +1,7 @@
 /**
- * What a chat-completions server wants back next turn: the reasoning it showed, in the field it came in, and the extra content of its
- * tool calls. It travels as metadata of the answer's parts, marked with its provider, and goes back to that provider alone.
+ * What a chat-completions server wants back next turn: the reasoning it showed, in the field it came in, and the extra
+ * content of its tool calls. It travels as metadata of the answer's parts, marked with its provider, and goes back to
+ * that provider alone.
  *
  * @internal
  * @since 0.1.0
@@ -113,8 +114,8 @@ export const text = (details: ReadonlyArray<unknown>): string => {
 }
 
 /**
- * The fields of an assistant message that carry its reasoning back: `reasoning_details` where the server gave them, else the text in
- * the field it came in. Reasoning of another provider is left out.
+ * The fields of an assistant message that carry its reasoning back: `reasoning_details` where the server gave them,
+ * else the text in the field it came in. Reasoning of another provider is left out.
  *
  * @since 0.1.0
  * @category encoding

@@ -284,9 +284,10 @@ const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
 })
 
 /**
- * The body as plain JSON values. What the API has no place for is left out: files and sources of assistant messages, calls and results
- * of tools that a provider ran itself, reasoning of other providers, assistant messages that are empty without these. The result of a
- * failed tool is sent as it is. Arguments that were not JSON go back as `{ "invalid_json": text }`.
+ * The body as plain JSON values. What the API has no place for is left out: files and sources of assistant messages,
+ * calls and results of tools that a provider ran itself, reasoning of other providers, assistant messages that are
+ * empty without these. The result of a failed tool is sent as it is. Arguments that were not JSON go back as `{
+ * "invalid_json": text }`.
  *
  * @since 0.1.0
  * @category encoding

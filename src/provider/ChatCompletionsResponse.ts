@@ -1,6 +1,6 @@
 /**
- * Answers of the chat-completions API, whole or streamed, as parts. Read leniently and by hand: a schema would cost more than all the
- * rest of a delta, and refuse what servers really send.
+ * Answers of the chat-completions API, whole or streamed, as parts. Read leniently and by hand: a schema would cost
+ * more than all the rest of a delta, and refuse what servers really send.
  *
  * @internal
  * @since 0.1.0
@@ -20,8 +20,8 @@ export interface Decoder {
   /** True if {@link Decoder.push} of this value has to make an id for a tool call. */
   readonly needsSeed: (value: unknown) => boolean
   /**
-   * Takes a whole answer or a chunk of a stream and appends its parts. What it returns is the error the value carries in place of an
-   * answer, in the shape of an error body.
+   * Takes a whole answer or a chunk of a stream and appends its parts. What it returns is the error the value carries
+   * in place of an answer, in the shape of an error body.
    */
   readonly push: (value: unknown, seed: string, into: Array<LlmPart>) => unknown
   /** True once a finish reason came. */
@@ -97,8 +97,8 @@ const textOf = (value: unknown): string => {
 const dataUrl = /^data:([^;,]{1,100});base64,/
 
 /**
- * Text, reasoning and refusals become blocks in the order they come in; tool calls are whole at the end. Tags such as `<think>` in a
- * text stay where they are. Of several choices the first counts.
+ * Text, reasoning and refusals become blocks in the order they come in; tool calls are whole at the end. Tags such as
+ * `<think>` in a text stay where they are. Of several choices the first counts.
  *
  * @since 0.1.0
  * @category constructors

@@ -72,9 +72,10 @@ const paramsOf = (text: string): unknown => {
 }
 
 /**
- * Which call a delta continues: the one of its index, else of its id, else the last one. It begins a new call nevertheless if it names
- * a tool and has another id, follows arguments that are complete, or stands beside it in one delta, since servers exist that number every
- * call 0, or not at all, and that give every call the same id. An id that changes without a name is the same call.
+ * Which call a delta continues: the one of its index, else of its id, else the last one. It begins a new call
+ * nevertheless if it names a tool and has another id, follows arguments that are complete, or stands beside it in one
+ * delta, since servers exist that number every call 0, or not at all, and that give every call the same id. An id that
+ * changes without a name is the same call.
  *
  * @since 0.1.0
  * @category constructors

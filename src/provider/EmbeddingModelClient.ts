@@ -35,9 +35,9 @@ const ask = (service: EmbeddingModel.Service, texts: ReadonlyArray<string>) =>
     : Effect.disconnect(service.embedMany(texts))
 
 /**
- * Texts for which the model gives no vector, or one of another length, are an `EmbeddingError`. Its errors come without the request and
- * its headers. A call that is interrupted ends at once; the request of a call for several texts runs on to its end, because the package
- * does not let it be interrupted.
+ * Texts for which the model gives no vector, or one of another length, are an `EmbeddingError`. Its errors come without
+ * the request and its headers. A call that is interrupted ends at once; the request of a call for several texts runs on
+ * to its end, because the package does not let it be interrupted.
  *
  * @since 0.1.0
  * @category constructors
@@ -59,7 +59,8 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, never, E
               )
             )
           ),
-          // Who waits for a row that does not come is interrupted by the package. Nobody comes by here who was interrupted himself.
+          // Who waits for a row that does not come is interrupted by the package. Nobody comes by here who was
+          // interrupted himself.
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
               ? Effect.fail(

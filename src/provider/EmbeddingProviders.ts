@@ -1,5 +1,6 @@
 /**
- * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its siblings).
+ * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
+ * siblings).
  *
  * @since 0.1.0
  */
@@ -20,7 +21,8 @@ import * as ProviderExchange from "./ProviderExchange.js"
 import * as Providers from "./Providers.js"
 
 /**
- * What the names of the variables begin with: `PROVIDER`, `MODEL`, `DIMENSIONS`, `SEND_DIMENSIONS`, `BASE_URL`, `API_KEY` follow.
+ * What the names of the variables begin with: `PROVIDER`, `MODEL`, `DIMENSIONS`, `SEND_DIMENSIONS`, `BASE_URL`,
+ * `API_KEY` follow.
  *
  * @since 0.1.0
  * @category constants
@@ -104,7 +106,10 @@ export interface Options {
   readonly model?: string | undefined
   /** The length of the vectors: needed for models whose length is not known here. */
   readonly dimensions?: number | undefined
-  /** Whether the model is asked for that length; by default where it is known to have another one and to be able to shorten it. */
+  /**
+   * Whether the model is asked for that length; by default where it is known to have another one and to be able to
+   * shorten it.
+   */
   readonly sendDimensions?: boolean | undefined
   /** Where the server is, with its version. `azure` and `openai-compatible` need it. */
   readonly baseUrl?: string | undefined
@@ -124,8 +129,8 @@ const unknown = (given: string): LlmConfigurationError => {
 }
 
 /**
- * Names are taken whatever their case. Fails where the provider is unknown, or lacks a key, a model, an address or the length of the
- * model's vectors.
+ * Names are taken whatever their case. Fails where the provider is unknown, or lacks a key, a model, an address or the
+ * length of the model's vectors.
  *
  * @since 0.1.0
  * @category constructors
@@ -203,9 +208,9 @@ const chatProvider = Effect.map(variable(`${Providers.ENV_PREFIX}PROVIDER`), (na
 )
 
 /**
- * The options the environment holds, if it names a provider of embeddings, or only the address of a server (`openai-compatible`). The key
- * is that of `LEX_AI_LLM__EMBEDDING__API_KEY`; else, with `LEX_AI_LLM__BASE_URL`, that of `LEX_AI_LLM__API_KEY` where the provider is
- * also that of the models; else that of the provider's own variable.
+ * The options the environment holds, if it names a provider of embeddings, or only the address of a server
+ * (`openai-compatible`). The key is that of `LEX_AI_LLM__EMBEDDING__API_KEY`; else, with `LEX_AI_LLM__BASE_URL`, that
+ * of `LEX_AI_LLM__API_KEY` where the provider is also that of the models; else that of the provider's own variable.
  *
  * @since 0.1.0
  * @category configuration

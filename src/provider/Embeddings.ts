@@ -1,6 +1,6 @@
 /**
- * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter, Ollama, vLLM,
- * llama.cpp, LM Studio and their like.
+ * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
+ * OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and their like.
  *
  * @since 0.1.0
  */
@@ -36,15 +36,24 @@ export interface Options {
   readonly model: string
   /** The length of the model's vectors. */
   readonly dimensions: number
-  /** Asks the model for vectors of this length, for models that can shorten theirs; not unless set, because others refuse it. */
+  /**
+   * Asks the model for vectors of this length, for models that can shorten theirs; not unless set, because others
+   * refuse it.
+   */
   readonly sendDimensions?: boolean | undefined
-  /** How vectors shall be written. `base64` is a quarter of the size. Unless set the server decides; both are understood. */
+  /**
+   * How vectors shall be written. `base64` is a quarter of the size. Unless set the server decides; both are
+   * understood.
+   */
   readonly encoding?: "float" | "base64" | undefined
   /** Texts of one request at most; 64 unless set. */
   readonly maxBatchSize?: number | undefined
   /** Characters of one request at most; 250,000 unless set. */
   readonly maxBatchCharacters?: number | undefined
-  /** Of a longer text only so many characters are embedded, the beginning; 24,000 unless set, some 6,000 tokens of English. */
+  /**
+   * Of a longer text only so many characters are embedded, the beginning; 24,000 unless set, some 6,000 tokens of
+   * English.
+   */
   readonly maxCharacters?: number | undefined
 }
 
@@ -75,8 +84,9 @@ const rowsOf = (body: unknown): ReadonlyArray<unknown> | string => {
 }
 
 /**
- * An embedder over one model of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here:
- * `EmbedderRetry` does. The trace does not reach the server, and no header reaches a span or an error.
+ * An embedder over one model of one server. It needs no key for servers that ask for none. Nothing is retried and
+ * nothing times out here: `EmbedderRetry` does. The trace does not reach the server, and no header reaches a span or an
+ * error.
  *
  * @example
  * ```ts

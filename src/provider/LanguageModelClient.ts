@@ -1,8 +1,9 @@
 /**
  * Any `@effect/ai` language model as an {@link LlmClient}.
  *
- * Tools are declared, never run; the raw parameters of calls come back. What such a model cannot say through its types (calls of unknown
- * tools, answers its decoder refuses) is recovered from its errors where they hold it, and is a typed error where they do not.
+ * Tools are declared, never run; the raw parameters of calls come back. What such a model cannot say through its types
+ * (calls of unknown tools, answers its decoder refuses) is recovered from its errors where they hold it, and is a typed
+ * error where they do not.
  *
  * @since 0.1.0
  */
@@ -61,8 +62,8 @@ export interface Options {
   /** Secrets that must not appear in errors: the keys the model was built with. */
   readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
   /**
-   * How settings reach the model. By default they reach `@effect/ai-openai` and `@effect/ai-anthropic`; any other package needs its own
-   * `withConfigOverride` here.
+   * How settings reach the model. By default they reach `@effect/ai-openai` and `@effect/ai-anthropic`; any other
+   * package needs its own `withConfigOverride` here.
    */
   readonly configure?: Configure | undefined
 }
@@ -95,7 +96,8 @@ const configureWith =
     })
 
 /**
- * The settings for the models of `@effect/ai-openai` and `@effect/ai-anthropic`. `parallelToolCalls` reaches the former only.
+ * The settings for the models of `@effect/ai-openai` and `@effect/ai-anthropic`. `parallelToolCalls` reaches the former
+ * only.
  *
  * @since 0.1.0
  * @category combinators
@@ -217,7 +219,10 @@ const streamed = (
 
 const spoken = new Set(["AnthropicCodeExecution", "AnthropicWebSearch"])
 
-/** Calls the provider ran itself, read by our own decoders, have no place in the prompts of the packages, which fail on them. */
+/**
+ * Calls the provider ran itself, read by our own decoders, have no place in the prompts of the packages, which fail on
+ * them.
+ */
 const speakable = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
   const dropped = new Set<string>()
   const keeps = (part: Prompt.AssistantMessagePartEncoded): boolean => {
@@ -241,8 +246,8 @@ const actual = (error: AiError.AiError): unknown =>
 const isPart = (value: unknown): value is Response.AnyPartEncoded => Wire.string(Wire.record(value)?.type) !== undefined
 
 /**
- * The parts a refused answer held: its own parts where a call named a tool that was not offered, or the body the decoder of the
- * package would not take.
+ * The parts a refused answer held: its own parts where a call named a tool that was not offered, or the body the
+ * decoder of the package would not take.
  */
 const recover = (error: AiError.AiError, request: LlmRequest): Wire.Decoded => {
   const value = actual(error)
@@ -277,7 +282,8 @@ const readWhole = (
   return Effect.gen(function* () {
     const outer = yield* Effect.serviceOption(Telemetry.CurrentSpanTransformer)
     let content: Content | undefined
-    // The one place where an answer can be seen before it is decoded as the object, which fails where it has calls or is no JSON.
+    // The one place where an answer can be seen before it is decoded as the object, which fails where it has calls or
+    // is no JSON.
     const observe: Telemetry.SpanTransformer = (options) => {
       content = options.response as Content
       if (Option.isSome(outer)) outer.value(options)
@@ -380,7 +386,8 @@ export const make = (language: LanguageModel.Service, options: Options = {}): Se
         setUp(settings),
         Effect.catchIf(AiError.isAiError, (error) => Effect.flatMap(recovered(error), take))
       )
-      // A call of an unknown tool ends the stream of such a model: what came before it counts, and the calls of the turn.
+      // A call of an unknown tool ends the stream of such a model: what came before it counts, and the calls of the
+      // turn.
       if (!assembler.finished() && assembler.response().content.some((part) => part.type === "tool-call")) {
         yield* take([{ type: "finish", reason: "tool-calls", usage: {} }])
       }

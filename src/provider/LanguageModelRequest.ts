@@ -1,6 +1,6 @@
 /**
- * A request in the terms of `@effect/ai`: its prompt, its toolkit and its output schema. Tools carry their JSON Schema as an annotation
- * and decode nothing, so the raw parameters of a call come back.
+ * A request in the terms of `@effect/ai`: its prompt, its toolkit and its output schema. Tools carry their JSON Schema
+ * as an annotation and decode nothing, so the raw parameters of a call come back.
  *
  * @internal
  * @since 0.1.0
@@ -98,8 +98,8 @@ const contentPart = (part: Prompt.PartEncoded): Prompt.PartEncoded => {
 const isEmpty = (part: Prompt.PartEncoded): boolean => part.type === "text" && part.text === ""
 
 /**
- * All system messages as one, the first; empty texts and messages left out, because providers refuse them; a tool result that is
- * `undefined` becomes `null`, and parameters of old calls become objects.
+ * All system messages as one, the first; empty texts and messages left out, because providers refuse them; a tool
+ * result that is `undefined` becomes `null`, and parameters of old calls become objects.
  *
  * @since 0.1.0
  * @category conversions
@@ -162,8 +162,8 @@ export const make = (
   )
 
 /**
- * The one-piece call of a model for a converted request: `generateObject` where JSON is asked for, so that the provider's own mechanism
- * is used. Tools are left to the caller.
+ * The one-piece call of a model for a converted request: `generateObject` where JSON is asked for, so that the
+ * provider's own mechanism is used. Tools are left to the caller.
  *
  * @since 0.1.0
  * @category constructors
@@ -188,7 +188,8 @@ export const generate = (
 }
 
 /**
- * Whether OpenAI's strict mode takes the schema: an object of which every part forbids further properties and requires all it names.
+ * Whether OpenAI's strict mode takes the schema: an object of which every part forbids further properties and requires
+ * all it names.
  *
  * @since 0.1.0
  * @category guards

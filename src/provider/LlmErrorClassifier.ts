@@ -1,6 +1,6 @@
 /**
- * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every client, so that
- * the same failure has the same class whoever served it.
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
+ * client, so that the same failure has the same class whoever served it.
  *
  * @since 0.1.0
  */
@@ -12,8 +12,8 @@ import * as LlmError from "../llm/LlmError.js"
 import * as ProviderFailure from "./ProviderFailure.js"
 
 /**
- * `headers` have lower-case names. `nowMs` is the current time, which dates in headers are measured against. Values of `redact` never
- * appear in the error.
+ * `headers` have lower-case names. `nowMs` is the current time, which dates in headers are measured against. Values of
+ * `redact` never appear in the error.
  *
  * @since 0.1.0
  * @category models
@@ -229,8 +229,8 @@ export const requestId = (
 }
 
 /**
- * The error an answer stands for. Works for error statuses and for 2xx answers that carry an error object. Never throws; the message is
- * the provider's own, one line, bounded, without anything that looks like a key.
+ * The error an answer stands for. Works for error statuses and for 2xx answers that carry an error object. Never
+ * throws; the message is the provider's own, one line, bounded, without anything that looks like a key.
  *
  * @since 0.1.0
  * @category constructors
@@ -315,7 +315,10 @@ interface Link {
   readonly code: string | undefined
 }
 
-/** Names, messages and codes of the chain of causes: never the error of the HTTP client, which holds the request and its headers. */
+/**
+ * Names, messages and codes of the chain of causes: never the error of the HTTP client, which holds the request and its
+ * headers.
+ */
 const chain = (error: unknown): ReadonlyArray<Link> => {
   const links: Array<Link> = []
   let current: unknown = error
@@ -342,8 +345,8 @@ const chain = (error: unknown): ReadonlyArray<Link> => {
 }
 
 /**
- * The error a failed request stands for that got no readable answer: refused, reset, unresolvable, aborted. A request that could not
- * even be built is an invalid request. The cause is kept as text, without the client's error around it.
+ * The error a failed request stands for that got no readable answer: refused, reset, unresolvable, aborted. A request
+ * that could not even be built is an invalid request. The cause is kept as text, without the client's error around it.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,8 +1,8 @@
 /**
  * OpenAI's own models over `/responses`.
  *
- * Requests are made by `@effect/ai-openai`, an optional package; answers are read by `OpenAiResponses`, because the package's decoder
- * refuses many that are in order.
+ * Requests are made by `@effect/ai-openai`, an optional package; answers are read by `OpenAiResponses`, because the
+ * package's decoder refuses many that are in order.
  *
  * @since 0.1.0
  */
@@ -54,9 +54,9 @@ export interface Options {
 export const defaultBaseUrl = "https://api.openai.com/v1"
 
 /**
- * Settings as fields of the request body. `/responses` has no place for `stop`, `seed` and the penalties: they are left out, and so are
- * `temperature` and `topP` for reasoning models (the o series, gpt-5 but for gpt-5-chat), which refuse them. A server that takes
- * more gets it by `providerOptions`.
+ * Settings as fields of the request body. `/responses` has no place for `stop`, `seed` and the penalties: they are left
+ * out, and so are `temperature` and `topP` for reasoning models (the o series, gpt-5 but for gpt-5-chat), which refuse
+ * them. A server that takes more gets it by `providerOptions`.
  *
  * @since 0.1.0
  * @category conversions

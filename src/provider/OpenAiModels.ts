@@ -7,7 +7,8 @@
 import type { ModelSettings } from "../llm/ModelSettings.js"
 
 /**
- * The reasoning models: the o series, gpt-5 and what follows it but for gpt-5-chat, the codex and the computer-use models.
+ * The reasoning models: the o series, gpt-5 and what follows it but for gpt-5-chat, the codex and the computer-use
+ * models.
  *
  * @since 0.1.0
  * @category guards
@@ -16,7 +17,8 @@ export const isReasoning = (model: string): boolean =>
   /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
 
 /**
- * The settings without those that a reasoning model answers with status 400: what steers sampling, and stop sequences. Others keep all.
+ * The settings without those that a reasoning model answers with status 400: what steers sampling, and stop sequences.
+ * Others keep all.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,6 +1,6 @@
 /**
- * Reads what OpenAI's `/responses`, and servers that imitate it, answer: whole bodies and streamed events. Missing fields and unknown
- * items are no failure; a failed response is.
+ * Reads what OpenAI's `/responses`, and servers that imitate it, answer: whole bodies and streamed events. Missing
+ * fields and unknown items are no failure; a failed response is.
  *
  * @internal
  * @since 0.1.0
@@ -77,8 +77,9 @@ const source = (annotation: Json, id: string): LlmPart | undefined => {
 /**
  * A decoder for one answer.
  *
- * Texts and calls carry the id of their item, reasoning its encrypted content, and items the provider dealt with itself the whole item,
- * so that the next request can show them again. A refusal is a text, and the finish reason then `content-filter`.
+ * Texts and calls carry the id of their item, reasoning its encrypted content, and items the provider dealt with itself
+ * the whole item, so that the next request can show them again. A refusal is a text, and the finish reason then
+ * `content-filter`.
  *
  * @since 0.1.0
  * @category constructors

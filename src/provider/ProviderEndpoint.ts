@@ -48,8 +48,8 @@ const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * A request to this path below the base URL, without its body; or what is wrong with the options. A base URL that ends in the path is
- * taken as well.
+ * A request to this path below the base URL, without its body; or what is wrong with the options. A base URL that ends
+ * in the path is taken as well.
  *
  * @since 0.1.0
  * @category constructors

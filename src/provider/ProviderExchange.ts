@@ -1,6 +1,6 @@
 /**
- * One exchange with a provider over HTTP: the request goes out, the answer comes back whole or streamed, and everything that can go
- * wrong in between becomes an {@link LlmError}.
+ * One exchange with a provider over HTTP: the request goes out, the answer comes back whole or streamed, and everything
+ * that can go wrong in between becomes an {@link LlmError}.
  *
  * @internal
  * @since 0.1.0
@@ -153,7 +153,8 @@ const readJson = Effect.fnUntraced(function* (answer: Effect.Effect.Success<Retu
 })
 
 /**
- * One request and its whole answer, which is JSON. An answer with an error object in it fails with what that stands for.
+ * One request and its whole answer, which is JSON. An answer with an error object in it fails with what that stands
+ * for.
  *
  * @since 0.1.0
  * @category constructors
@@ -170,8 +171,8 @@ export const json = (
   }).pipe(Effect.scoped)
 
 /**
- * A client out of an encoder and a decoder. The answer decides how it is read: a server that was asked to stream may answer in one
- * piece, and the other way round.
+ * A client out of an encoder and a decoder. The answer decides how it is read: a server that was asked to stream may
+ * answer in one piece, and the other way round.
  *
  * @since 0.1.0
  * @category constructors
@@ -250,7 +251,10 @@ export const make = (options: Options): Service => {
 
 const isWritten = ({ type }: LlmPart): boolean => type !== "response-metadata" && type !== "finish"
 
-/** Events up to the first failure. What is no JSON (`[DONE]`, heartbeats) says nothing: an answer that lacks it has no finish. */
+/**
+ * Events up to the first failure. What is no JSON (`[DONE]`, heartbeats) says nothing: an answer that lacks it has no
+ * finish.
+ */
 const readEvents = (events: ReadonlyArray<SseLines.SseEvent>, decoder: WireDecoder): ReadonlyArray<Decoded> => {
   const decoded: Array<Decoded> = []
   for (const { data, event } of events) {

@@ -1,6 +1,6 @@
 /**
- * What a provider's error answer says, read leniently from the many shapes servers write: OpenAI, Azure, Anthropic, Google, OpenRouter,
- * vLLM, llama.cpp, Ollama, FastAPI, gateways that answer HTML.
+ * What a provider's error answer says, read leniently from the many shapes servers write: OpenAI, Azure, Anthropic,
+ * Google, OpenRouter, vLLM, llama.cpp, Ollama, FastAPI, gateways that answer HTML.
  *
  * @internal
  * @since 0.1.0
@@ -208,8 +208,9 @@ const resetHeaders = [
 ] as const
 
 /**
- * How long the provider asks us to wait, in milliseconds, between 0 and a day: `retry-after-ms`, `retry-after` (seconds or a date),
- * what the body says, then the reset headers (of exhausted limits, if any is; else the nearest). Dates need `nowMs`.
+ * How long the provider asks us to wait, in milliseconds, between 0 and a day: `retry-after-ms`, `retry-after` (seconds
+ * or a date), what the body says, then the reset headers (of exhausted limits, if any is; else the nearest). Dates need
+ * `nowMs`.
  *
  * @since 0.1.0
  * @category decoding

@@ -18,7 +18,8 @@ import * as ModelSettings from "../llm/ModelSettings.js"
 import * as Providers from "./Providers.js"
 
 /**
- * What the names of the variables begin with: the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`, `__MAX_TOKENS` follow.
+ * What the names of the variables begin with: the role in capitals and `__PROVIDER`, `__MODEL`, `__TEMPERATURE`,
+ * `__MAX_TOKENS` follow.
  *
  * @since 0.1.0
  * @category constants
@@ -57,8 +58,8 @@ const roleConfig = (role: string) => {
 }
 
 /**
- * The variables as they are for a role with a provider of its own: key, address and model of the default provider are hidden from any
- * other provider, which then has its own key variable and default model.
+ * The variables as they are for a role with a provider of its own: key, address and model of the default provider are
+ * hidden from any other provider, which then has its own key variable and default model.
  */
 const providerFor = (
   base: ConfigProvider.ConfigProvider,
@@ -75,10 +76,10 @@ const providerFor = (
 }
 
 /**
- * Roles from the environment: `LEX_AI_LLM__ROLES__THINKING__MODEL` and its siblings. A role with a `PROVIDER` has a client of its own,
- * with the key of that provider's own variable (`ANTHROPIC_API_KEY`), or with `LEX_AI_LLM__API_KEY` and `LEX_AI_LLM__BASE_URL` where it
- * is the same provider as `LEX_AI_LLM__PROVIDER`; roles of one provider and model share a client. A role without is the default client
- * with the role's model and settings.
+ * Roles from the environment: `LEX_AI_LLM__ROLES__THINKING__MODEL` and its siblings. A role with a `PROVIDER` has a
+ * client of its own, with the key of that provider's own variable (`ANTHROPIC_API_KEY`), or with `LEX_AI_LLM__API_KEY`
+ * and `LEX_AI_LLM__BASE_URL` where it is the same provider as `LEX_AI_LLM__PROVIDER`; roles of one provider and model
+ * share a client. A role without is the default client with the role's model and settings.
  *
  * @since 0.1.0
  * @category layers

@@ -23,7 +23,8 @@ import * as OpenAi from "./OpenAi.js"
 import * as ProviderExchange from "./ProviderExchange.js"
 
 /**
- * What the names of the variables begin with: `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS` follow.
+ * What the names of the variables begin with: `PROVIDER`, `MODEL`, `BASE_URL`, `API_KEY`, `TEMPERATURE`, `MAX_TOKENS`
+ * follow.
  *
  * @since 0.1.0
  * @category constants
@@ -182,8 +183,9 @@ const environment = Config.all({
 })
 
 /**
- * What the environment configures, unchecked: the named provider; else `openai-compatible` where there is an address; else the provider
- * whose own key is there (`OPENAI_API_KEY`, then `ANTHROPIC_API_KEY`; a model whose name begins with `claude` turns the order round).
+ * What the environment configures, unchecked: the named provider; else `openai-compatible` where there is an address;
+ * else the provider whose own key is there (`OPENAI_API_KEY`, then `ANTHROPIC_API_KEY`; a model whose name begins with
+ * `claude` turns the order round).
  */
 const chosen = Effect.map(environment, (env): Option.Option<Options> => {
   const { anthropic, apiKey, baseUrl, model, openai, provider } = env
@@ -201,7 +203,8 @@ const chosen = Effect.map(environment, (env): Option.Option<Options> => {
 })
 
 /**
- * The provider and model the environment names, if it names any. Nothing is checked: what is named and wrong fails in `layerConfig`.
+ * The provider and model the environment names, if it names any. Nothing is checked: what is named and wrong fails in
+ * `layerConfig`.
  *
  * @since 0.1.0
  * @category configuration

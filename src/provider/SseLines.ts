@@ -1,6 +1,6 @@
 /**
- * Server-sent events read from bytes as they arrive: characters cut between chunks, CRLF, comments, several data lines. Synchronous and
- * lenient: what model servers get wrong is read as they meant it.
+ * Server-sent events read from bytes as they arrive: characters cut between chunks, CRLF, comments, several data lines.
+ * Synchronous and lenient: what model servers get wrong is read as they meant it.
  *
  * @internal
  * @since 0.1.0
@@ -22,15 +22,19 @@ export interface SseEvent {
  * @category models
  */
 export interface SseLines {
-  /** Takes the next bytes and appends the events they complete. False once an event is longer than the bound; then it takes no more. */
+  /**
+   * Takes the next bytes and appends the events they complete. False once an event is longer than the bound; then it
+   * takes no more.
+   */
   readonly push: (bytes: Uint8Array, into: Array<SseEvent>) => boolean
   /** The end of the stream: an event that lacks its empty line counts. */
   readonly end: (into: Array<SseEvent>) => boolean
 }
 
 /**
- * `maxEventLength` bounds the characters of one line and of the data of one event. A line that begins with a brace is data without its
- * field name, and the field `error` is an event of that name: both are how some servers report a failure in a stream.
+ * `maxEventLength` bounds the characters of one line and of the data of one event. A line that begins with a brace is
+ * data without its field name, and the field `error` is an event of that name: both are how some servers report a
+ * failure in a stream.
  *
  * @since 0.1.0
  * @category constructors

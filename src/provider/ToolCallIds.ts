@@ -1,6 +1,6 @@
 /**
- * Gives every tool call of one answer an id of its own, whatever ids the server gave: results are matched by them, and providers refuse
- * a history in which one comes twice.
+ * Gives every tool call of one answer an id of its own, whatever ids the server gave: results are matched by them, and
+ * providers refuse a history in which one comes twice.
  *
  * @internal
  * @since 0.1.0

@@ -21,8 +21,8 @@ export interface Decoded {
 }
 
 /**
- * Reads one answer: either one whole body or its events in order. It never throws, and skips what it does not know; an answer it could
- * make nothing of is one without a `finish` part.
+ * Reads one answer: either one whole body or its events in order. It never throws, and skips what it does not know; an
+ * answer it could make nothing of is one without a `finish` part.
  *
  * @since 0.1.0
  * @category models

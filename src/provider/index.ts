@@ -6,8 +6,8 @@
 export * as Anthropic from "./Anthropic.js"
 
 /**
- * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama, vLLM, llama.cpp,
- * LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
+ * vLLM, llama.cpp, LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
  *
  * @since 0.1.0
  */
@@ -28,15 +28,16 @@ export * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
 export * as EmbeddingModelClient from "./EmbeddingModelClient.js"
 
 /**
- * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its siblings).
+ * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
+ * siblings).
  *
  * @since 0.1.0
  */
 export * as EmbeddingProviders from "./EmbeddingProviders.js"
 
 /**
- * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure, OpenRouter, Ollama, vLLM,
- * llama.cpp, LM Studio and their like.
+ * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
+ * OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and their like.
  *
  * @since 0.1.0
  */
@@ -50,8 +51,8 @@ export * as Embeddings from "./Embeddings.js"
 export * as LanguageModelClient from "./LanguageModelClient.js"
 
 /**
- * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every client, so that
- * the same failure has the same class whoever served it.
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
+ * client, so that the same failure has the same class whoever served it.
  *
  * @since 0.1.0
  */

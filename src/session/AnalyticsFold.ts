@@ -1,6 +1,6 @@
 /**
- * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it gives what is known
- * of both, so that a conversation of any length is read by pages, from either end.
+ * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
+ * gives what is known of both, so that a conversation of any length is read by pages, from either end.
  *
  * @since 0.1.0
  */
@@ -15,7 +15,8 @@ const NAME = "effect-lexigram/session/AnalyticsFold"
 const names = Schema.Array(Schema.String)
 
 /**
- * Lists of names are sorted by code unit, without doubles, at most `maxNames` of them, each at most `maxNameLength` characters long.
+ * Lists of names are sorted by code unit, without doubles, at most `maxNames` of them, each at most `maxNameLength`
+ * characters long.
  *
  * @since 0.1.0
  * @category schemas
@@ -227,7 +228,8 @@ const joined = (a: Fold["span"], b: Fold["span"]): Fold["span"] =>
   a === undefined ? b : b === undefined ? a : { first: Math.min(a.first, b.first), last: Math.max(a.last, b.last) }
 
 /**
- * A part and the part behind it. Associative, with `empty` on either side for nothing; of folds that are closed the order does not matter.
+ * A part and the part behind it. Associative, with `empty` on either side for nothing; of folds that are closed the
+ * order does not matter.
  *
  * @since 0.1.0
  * @category combining
@@ -277,7 +279,8 @@ export const fromTurns = (turns: Iterable<SessionTurn>): Fold => {
 }
 
 /**
- * The fold of a turn whose answer is known to have been given at `answeredAt`: what other turns say changes nothing about it any more.
+ * The fold of a turn whose answer is known to have been given at `answeredAt`: what other turns say changes nothing
+ * about it any more.
  *
  * @since 0.1.0
  * @category combining

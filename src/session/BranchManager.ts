@@ -113,12 +113,13 @@ export interface Merged {
  */
 export interface Service {
   /**
-   * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its turns, which are
-   * shared, and with its small state, which is its own from then on. Sessions of every status can be forked: that is how a closed or
-   * expired one is gone on with. Costs the same whatever the length of the conversation. The id of a branch that this session has already
-   * gives that one as it is; any other id that is taken fails with `SessionNotFoundError`. `SessionCapacityError` when the session has as
-   * many active and suspended branches as allowed, or the user as many such sessions, or the branch would begin with turns of more than
-   * 256 sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
+   * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its
+   * turns, which are shared, and with its small state, which is its own from then on. Sessions of every status can be
+   * forked: that is how a closed or expired one is gone on with. Costs the same whatever the length of the
+   * conversation. The id of a branch that this session has already gives that one as it is; any other id that is taken
+   * fails with `SessionNotFoundError`. `SessionCapacityError` when the session has as many active and suspended
+   * branches as allowed, or the user as many such sessions, or the branch would begin with turns of more than 256
+   * sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
    */
   readonly fork: (
     id: SessionId,
@@ -138,11 +139,12 @@ export interface Service {
     options?: TreeOptions
   ) => Effect.Effect<BranchTree.BranchTree, SessionNotFoundError | SessionStorageError>
   /**
-   * Takes over into a session what is new in another one of its tree: its branch, a sibling, or the session it was forked from. Turns are
-   * copied behind the newest one, in their order, with `origin` saying what they are copies of; those that the session has on its way
-   * already, be it as copies, are not taken again. All is written in one step, and the branch stays as it is. Costs as much as the two have
-   * grown apart. Merging again takes over only what was added since; with nothing new, nothing is written.
-   * `SessionMergeError` says why two sessions cannot be merged; a suspended, closed, expired or full session refuses as `addTurn` does.
+   * Takes over into a session what is new in another one of its tree: its branch, a sibling, or the session it was
+   * forked from. Turns are copied behind the newest one, in their order, with `origin` saying what they are copies of;
+   * those that the session has on its way already, be it as copies, are not taken again. All is written in one step,
+   * and the branch stays as it is. Costs as much as the two have grown apart. Merging again takes over only what was
+   * added since; with nothing new, nothing is written. `SessionMergeError` says why two sessions cannot be merged; a
+   * suspended, closed, expired or full session refuses as `addTurn` does.
    */
   readonly merge: <E = never, R = never>(
     into: SessionId,
@@ -161,8 +163,9 @@ export interface Service {
     R
   >
   /**
-   * What leads from one checkpoint to another, of one session or of two of a tree: the small state, the turns that the other one has behind
-   * the last common turn, whole, and references to those it has not. `SessionMergeError` (`unrelated`) when they are of two trees.
+   * What leads from one checkpoint to another, of one session or of two of a tree: the small state, the turns that the
+   * other one has behind the last common turn, whole, and references to those it has not. `SessionMergeError`
+   * (`unrelated`) when they are of two trees.
    */
   readonly diff: (
     from: CheckpointId,
@@ -184,7 +187,9 @@ export class BranchManager extends Context.Tag("effect-lexigram/session/BranchMa
 export interface Options {
   /** Active and suspended branches of one session, not counting theirs; default 10. */
   readonly maxBranchesPerSession?: number | undefined
-  /** Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted. */
+  /**
+   * Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted.
+   */
   readonly maxSessionsPerUser?: number | undefined
   /** Turns on the way to the head of a session, beyond which a merge is refused; default 1000. */
   readonly maxTurnsPerSession?: number | undefined
@@ -321,8 +326,8 @@ const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Sessi
   Effect.map(Clock.currentTimeMillis, (at) => ({ ...begin(id, { at }), ...fields }))
 
 /**
- * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches, a merge finds
- * nothing new, and there are no checkpoints.
+ * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches,
+ * a merge finds nothing new, and there are no checkpoints.
  *
  * @since 0.1.0
  * @category layers

@@ -57,8 +57,8 @@ const planted = (session: Session): Growing => {
 const missing = (sessionId: SessionId): Growing => ({ sessionId, depth: 0, children: [] })
 
 /**
- * From the sessions of one tree, in any order. A session whose parent is not among them hangs on a node without status, and that one on
- * the root.
+ * From the sessions of one tree, in any order. A session whose parent is not among them hangs on a node without status,
+ * and that one on the root.
  *
  * @since 0.1.0
  * @category constructors
@@ -103,8 +103,8 @@ const label = (node: BranchNode, asked: SessionId): string => {
 }
 
 /**
- * One line a session, branches below what they were forked from; a star marks the session that was asked for. Control and invisible
- * characters of names are shown as code points.
+ * One line a session, branches below what they were forked from; a star marks the session that was asked for. Control
+ * and invisible characters of names are shown as code points.
  *
  * @since 0.1.0
  * @category conversions

@@ -96,8 +96,8 @@ const meet = (
   })
 
 /**
- * The last turn that lies on both ways. Known from the sessions that wrote them, without a look at the turns, unless they part within one
- * session that was taken back in between.
+ * The last turn that lies on both ways. Known from the sessions that wrote them, without a look at the turns, unless
+ * they part within one session that was taken back in between.
  *
  * @category getters
  */

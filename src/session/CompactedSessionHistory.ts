@@ -22,15 +22,17 @@ import * as SessionMessages from "./SessionMessages.js"
  */
 export interface Options {
   /**
-   * Turns that are read at most, the newest ones: those that a first summary is made of. Never fewer than are to be shown. Where a summary
-   * is remembered, only what is newer is read. Default 200.
+   * Turns that are read at most, the newest ones: those that a first summary is made of. Never fewer than are to be
+   * shown. Where a summary is remembered, only what is newer is read. Default 200.
    */
   readonly window?: number | undefined
   /** Tokens of the messages at most, the summary with them, unless the reader says otherwise. Default 4096. */
   readonly tokenBudget?: number | undefined
 }
 
-/** A message of a turn. Calls of tools are put in where all else is chosen, so that there is nothing to keep together. */
+/**
+ * A message of a turn. Calls of tools are put in where all else is chosen, so that there is nothing to keep together.
+ */
 interface Item extends HistoryCompactor.Item {
   readonly turn: SessionTurn
   readonly message: Message
@@ -75,12 +77,13 @@ const newest = (items: ReadonlyArray<Item>, turns: number): ReadonlyArray<Item> 
 }
 
 /**
- * History is summarised when there are more turns or tokens than may be shown; then as many turns stay as `HistoryCompactor.layer` says
- * (`keepFraction`, about half of them), so that the next ones need no new summary. Where the turns are what is too many, the messages have
- * no more tokens than so many of the newest turns have, the summary with them.
+ * History is summarised when there are more turns or tokens than may be shown; then as many turns stay as
+ * `HistoryCompactor.layer` says (`keepFraction`, about half of them), so that the next ones need no new summary. Where
+ * the turns are what is too many, the messages have no more tokens than so many of the newest turns have, the summary
+ * with them.
  *
- * The compactor remembers the summary by user and session, and lets it grow with the conversation; nothing is written. A process that begins
- * anew summarises the window once, and a branch has a summary of its own.
+ * The compactor remembers the summary by user and session, and lets it grow with the conversation; nothing is written.
+ * A process that begins anew summarises the window once, and a branch has a summary of its own.
  *
  * @since 0.1.0
  * @category constructors

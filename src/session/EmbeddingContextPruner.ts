@@ -17,9 +17,10 @@ const similarity = (a: Vector, b: Vector): number => {
 }
 
 /**
- * A turn is worth the cosine of its vector and the query's, and `recencyWeight · i / (n − 1)` for the i-th of n turns, counted from 0. The
- * texts of all turns go to the embedder in one call, where something has to go and there is a query; `EmbedderCache` remembers what was
- * asked before. When the embedder fails, a warning is logged and the newest turns stay.
+ * A turn is worth the cosine of its vector and the query's, and `recencyWeight · i / (n − 1)` for the i-th of n turns,
+ * counted from 0. The texts of all turns go to the embedder in one call, where something has to go and there is a
+ * query; `EmbedderCache` remembers what was asked before. When the embedder fails, a warning is logged and the newest
+ * turns stay.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * What JSON makes of a value, as a frozen copy without the way through its text: a store in memory gives back what one of texts would.
+ * What JSON makes of a value, as a frozen copy without the way through its text: a store in memory gives back what one
+ * of texts would.
  *
  * @internal
  * @since 0.1.0

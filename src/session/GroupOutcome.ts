@@ -58,8 +58,9 @@ export const Failure = Schema.Struct({ round: Schema.Number, error: ErrorInfo })
 export interface Failure extends Schema.Schema.Type<typeof Failure> {}
 
 /**
- * What became of one participant. Who is asked when it can see no turn at all is silent. `failed` counts all failures, timeouts among them;
- * `failures` are the last 20 of them. `costUsd` is absent unless every price is known and there was one.
+ * What became of one participant. Who is asked when it can see no turn at all is silent. `failed` counts all failures,
+ * timeouts among them; `failures` are the last 20 of them. `costUsd` is absent unless every price is known and there
+ * was one.
  *
  * @since 0.1.0
  * @category schemas

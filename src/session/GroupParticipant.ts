@@ -1,6 +1,6 @@
 /**
- * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the conversation and answers,
- * or says nothing.
+ * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
+ * conversation and answers, or says nothing.
  *
  * @since 0.1.0
  */
@@ -92,8 +92,8 @@ export interface GroupParticipant<out E = never, out R = never> extends Member {
   /** How long it may take, whatever the group says. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * Asked by a group, one at a time. What happens on the way is emitted by a run under the current `Run`, with the id of the invitation. A
-   * failure or a defect is no end of the group: it is noted, and others go on.
+   * Asked by a group, one at a time. What happens on the way is emitted by a run under the current `Run`, with the id
+   * of the invitation. A failure or a defect is no end of the group: it is noted, and others go on.
    */
   readonly respond: (invitation: Invitation) => Effect.Effect<Reply, E, R>
 }

@@ -1,6 +1,6 @@
 /**
- * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each of them sees that of
- * its isolation.
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
+ * of them sees that of its isolation.
  *
  * @since 0.1.0
  */
@@ -48,8 +48,8 @@ import { shown } from "./TurnNames.js"
 export const TypeId: unique symbol = Symbol.for("effect-lexigram/session/GroupSession")
 
 /**
- * A group. An immutable value that may run in any number of sessions at once; `E` is what its turn manager may fail with, `R` what that and
- * the participants require.
+ * A group. An immutable value that may run in any number of sessions at once; `E` is what its turn manager may fail
+ * with, `R` what that and the participants require.
  *
  * @since 0.1.0
  * @category models
@@ -82,11 +82,16 @@ export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = neve
   readonly maxAgentsPerGroup?: number | undefined
   /** How long one participant may take, unless it has a time of its own; default 60 seconds. */
   readonly participantTimeout?: Duration.DurationInput | undefined
-  /** How long the whole may take: then whoever is speaking is interrupted, and what was written stands. Default no limit. */
+  /**
+   * How long the whole may take: then whoever is speaking is interrupted, and what was written stands. Default no
+   * limit.
+   */
   readonly timeout?: Duration.DurationInput | undefined
   /** After so many failures in a row a participant is asked no more in this run; default 3. */
   readonly maxFailures?: number | undefined
-  /** How many of the newest turns of the session are looked at, before it is decided who sees which of them; default 50. */
+  /**
+   * How many of the newest turns of the session are looked at, before it is decided who sees which of them; default 50.
+   */
   readonly window?: number | undefined
 }
 
@@ -100,7 +105,10 @@ export interface RunOptions {
   readonly tenantId?: string | undefined
   /** How the data of the message are classified, for policies; beside what is said around it. */
   readonly classifications?: ReadonlyArray<string> | undefined
-  /** The id of the run: turns have ids made from it, so that a turn of a repeated run is written once. Default a new one. */
+  /**
+   * The id of the run: turns have ids made from it, so that a turn of a repeated run is written once. Default a new
+   * one.
+   */
   readonly runId?: string | undefined
   /** Names and roles of those who see the message; default everybody. */
   readonly visibleTo?: ReadonlyArray<string> | undefined
@@ -111,7 +119,8 @@ export interface RunOptions {
 }
 
 /**
- * What a run may fail with beside its turn manager: its turns could not be written or read, or it was asked for with an id that is none.
+ * What a run may fail with beside its turn manager: its turns could not be written or read, or it was asked for with an
+ * id that is none.
  *
  * @since 0.1.0
  * @category models
@@ -233,8 +242,8 @@ const turnManagerOf = (
 }
 
 /**
- * A group whose `maxAgentsPerGroup` and turn manager, unless they are given, are those of the configuration. `priorities` are for the
- * strategy `priority`.
+ * A group whose `maxAgentsPerGroup` and turn manager, unless they are given, are those of the configuration.
+ * `priorities` are for the strategy `priority`.
  *
  * @since 0.1.0
  * @category constructors
@@ -369,13 +378,13 @@ const execute = <E, R>(
   ) as Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager>
 
 /**
- * Has the group talk about a message. The message is a turn of the session, and so is each answer, with `agent`, `role` and `round` in its
- * metadata; a session that is not there, or takes no turns, fails the run, and so does a turn that cannot be written. Participants that
- * fail, are slow or say nothing do not: the outcome tells of them. What others write into the session meanwhile is seen from the next
- * answer on.
+ * Has the group talk about a message. The message is a turn of the session, and so is each answer, with `agent`, `role`
+ * and `round` in its metadata; a session that is not there, or takes no turns, fails the run, and so does a turn that
+ * cannot be written. Participants that fail, are slow or say nothing do not: the outcome tells of them. What others
+ * write into the session meanwhile is seen from the next answer on.
  *
- * It is a run: those of its agents stand below it, interrupting it stops whoever is speaking, and with a `RunLog` in context the events of
- * all of them are kept.
+ * It is a run: those of its agents stand below it, interrupting it stops whoever is speaking, and with a `RunLog` in
+ * context the events of all of them are kept.
  *
  * @since 0.1.0
  * @category execution
@@ -391,10 +400,10 @@ export const run = <E, R>(
 const source = { capacity: 64, patience: ReaderTimeout.current }
 
 /**
- * The same as the events of all participants while they happen, each with the name of its `agent`. Those of the group itself are `Started`;
- * for each participant that is asked `StepStarted`, `Delegated` and `NodeFinished` with how it replied; `Degraded` where somebody failed;
- * `Message` with the last answer and the outcome as its `output`; and the terminal one, always the last. A reader that takes longer than
- * `ReaderTimeout` stops the group.
+ * The same as the events of all participants while they happen, each with the name of its `agent`. Those of the group
+ * itself are `Started`; for each participant that is asked `StepStarted`, `Delegated` and `NodeFinished` with how it
+ * replied; `Degraded` where somebody failed; `Message` with the last answer and the outcome as its `output`; and the
+ * terminal one, always the last. A reader that takes longer than `ReaderTimeout` stops the group.
  *
  * @since 0.1.0
  * @category execution

@@ -1,6 +1,6 @@
 /**
- * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns: what is in progress is
- * never cut off by them.
+ * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
+ * what is in progress is never cut off by them.
  *
  * @since 0.1.0
  */
@@ -58,8 +58,8 @@ const lineOf = (text: string, at: "first" | "last"): string => {
 }
 
 /**
- * The newest answer is exactly this token, or its first or last line is (`at`; default `whole`). White space around it does not count,
- * anything else does: `NOT DONE` is not `DONE`.
+ * The newest answer is exactly this token, or its first or last line is (`at`; default `whole`). White space around it
+ * does not count, anything else does: `NOT DONE` is not `DONE`.
  *
  * @since 0.1.0
  * @category constructors
@@ -87,7 +87,8 @@ export const by = (name: string, predicate: (turn: SessionTurn) => boolean = () 
   make(`by(${name.slice(0, 64)})`, ({ last }) => last !== undefined && authorOf(last).name === name && predicate(last))
 
 /**
- * So many tokens were used. The turn that passes the budget is the last one; what a single turn may use is a limit of its agent.
+ * So many tokens were used. The turn that passes the budget is the last one; what a single turn may use is a limit of
+ * its agent.
  *
  * @since 0.1.0
  * @category constructors
@@ -96,7 +97,8 @@ export const tokenBudget = (tokens: number): GroupTermination =>
   make(`token_budget(${tokens})`, ({ usage }) => Usage.total(usage) >= tokens)
 
 /**
- * So many US dollars were spent, as `tokenBudget`. A call whose price is not known ends the group: not known is not nothing.
+ * So many US dollars were spent, as `tokenBudget`. A call whose price is not known ends the group: not known is not
+ * nothing.
  *
  * @since 0.1.0
  * @category constructors

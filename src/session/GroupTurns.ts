@@ -1,6 +1,6 @@
 /**
- * The turns of a run of a group: written into the session, and the newest of them held, so that a turn costs the same however long the
- * conversation is.
+ * The turns of a run of a group: written into the session, and the newest of them held, so that a turn costs the same
+ * however long the conversation is.
  *
  * @internal
  * @since 0.1.0
@@ -64,7 +64,10 @@ export class GroupTurns {
     )
   }
 
-  /** Writes a turn; of a run that is repeated what was said first. What others wrote in between comes into the window with it. */
+  /**
+   * Writes a turn; of a run that is repeated what was said first. What others wrote in between comes into the window
+   * with it.
+   */
   write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
     const written = this.asCaller(this.sessions.addTurn(this.of.sessionId, turn, { ...this.access, ifKnown: "first" }))
     return Effect.flatMap(written, (added) => {

@@ -46,10 +46,11 @@ export interface Pruned {
  */
 export interface Service {
   /**
-   * The best turns that fit together; the same ones for the same turns and query, in whatever order they are given. Turns of the system and
-   * the newest turn stay always: `SessionCapacityError` when these alone are more tokens than allowed. A call of a tool and its results
-   * stay or go together (`ToolPairs`; a call whose turn holds it needs no turn of its result), the newest turn with what belongs to it,
-   * even where that is more turns than allowed; one without the other goes, unless it is the newest. No turn is cut.
+   * The best turns that fit together; the same ones for the same turns and query, in whatever order they are given.
+   * Turns of the system and the newest turn stay always: `SessionCapacityError` when these alone are more tokens than
+   * allowed. A call of a tool and its results stay or go together (`ToolPairs`; a call whose turn holds it needs no
+   * turn of its result), the newest turn with what belongs to it, even where that is more turns than allowed; one
+   * without the other goes, unless it is the newest. No turn is cut.
    */
   readonly prune: (
     turns: ReadonlyArray<SessionTurn>,
@@ -68,7 +69,10 @@ export class HistoryPruner extends Context.Tag("effect-lexigram/session/HistoryP
  * @category models
  */
 export interface Weights {
-  /** What it counts to be new, against a relevance of 0 to 1: all of it for the newest turn, nothing for the oldest. Default 0.3. */
+  /**
+   * What it counts to be new, against a relevance of 0 to 1: all of it for the newest turn, nothing for the oldest.
+   * Default 0.3.
+   */
   readonly recencyWeight?: number | undefined
   /** So many of the newest turns come before all others, if they fit. Default 2. */
   readonly keepRecent?: number | undefined
@@ -80,8 +84,8 @@ export interface Weights {
  */
 export interface Options extends Weights {
   /**
-   * What each turn has to do with the query, in their order: 0 for nothing, 1 for as much as can be. What is no number is 0. Asked only
-   * where something has to go, and there is a query.
+   * What each turn has to do with the query, in their order: 0 for nothing, 1 for as much as can be. What is no number
+   * is 0. Asked only where something has to go, and there is a query.
    */
   readonly relevance: (query: string, turns: ReadonlyArray<SessionTurn>) => Effect.Effect<ReadonlyArray<number>>
 }
@@ -145,8 +149,8 @@ const rank = (
 }
 
 /**
- * A pruner by a measure of relevance: the turn that has most to do with the query and is newest comes first. One that does not fit is passed
- * over.
+ * A pruner by a measure of relevance: the turn that has most to do with the query and is newest comes first. One that
+ * does not fit is passed over.
  *
  * @since 0.1.0
  * @category constructors

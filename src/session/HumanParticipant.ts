@@ -74,8 +74,8 @@ export interface Question {
 }
 
 /**
- * Which question is answered. With a user only that user's are found; without one only those of nobody, unless the caller acts for the
- * system (`SystemAccess`).
+ * Which question is answered. With a user only that user's are found; without one only those of nobody, unless the
+ * caller acts for the system (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -100,7 +100,10 @@ export interface Inbox {
   readonly answer: (target: Target, text: string) => Effect.Effect<boolean>
   /** Says that there is nothing to say. */
   readonly pass: (target: Target) => Effect.Effect<boolean>
-  /** The questions that wait, the oldest first: those of a user, or of nobody; without a user everybody's for the system. */
+  /**
+   * The questions that wait, the oldest first: those of a user, or of nobody; without a user everybody's for the
+   * system.
+   */
   readonly waiting: (of?: Pick<Target, "userId"> | undefined) => Effect.Effect<ReadonlyArray<Question>>
 }
 

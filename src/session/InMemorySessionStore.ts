@@ -1,6 +1,6 @@
 /**
- * Sessions in the memory of this process. What a call costs does not grow with the number of sessions, turns and checkpoints, but for what
- * it is given and what it gives.
+ * Sessions in the memory of this process. What a call costs does not grow with the number of sessions, turns and
+ * checkpoints, but for what it is given and what it gives.
  *
  * @internal
  * @since 0.1.0

@@ -1,5 +1,6 @@
 /**
- * What all that reads and writes sessions in a key-value store has in common: one writer at a time, and what is known of the store.
+ * What all that reads and writes sessions in a key-value store has in common: one writer at a time, and what is known
+ * of the store.
  *
  * @internal
  * @since 0.1.0
@@ -27,7 +28,10 @@ export interface Access {
   readonly alone: <A, E>(
     effect: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
-  /** Beside those who write. What they took away meanwhile, or have half written (files are not replaced in one step), is read again when they are done. */
+  /**
+   * Beside those who write. What they took away meanwhile, or have half written (files are not replaced in one step),
+   * is read again when they are done.
+   */
   readonly beside: <A, E>(
     read: Effect.Effect<A, E>
   ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>

@@ -1,5 +1,6 @@
 /**
- * Open exchanges in a key-value store: the record of a session names those that are open, and each is a value of its own.
+ * Open exchanges in a key-value store: the record of a session names those that are open, and each is a value of its
+ * own.
  *
  * @internal
  * @since 0.1.0

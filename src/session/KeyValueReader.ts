@@ -134,7 +134,10 @@ export const make = (values: Values, keys: Records.Keys): Reader => {
     return found.reverse()
   })
 
-  /** The first number whose checkpoint has this revision or a higher one. Numbers whose checkpoint is gone are passed over. */
+  /**
+   * The first number whose checkpoint has this revision or a higher one. Numbers whose checkpoint is gone are passed
+   * over.
+   */
   const firstSince = Effect.fnUntraced(function* (
     id: SessionId,
     kind: Kind,

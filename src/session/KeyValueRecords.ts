@@ -1,8 +1,9 @@
 /**
  * What sessions are made of in a key-value store, and under which keys it lies.
  *
- * The record of a session is what counts: turns and checkpoints have numbers, and those it does not count yet are not there, whatever lies
- * under their keys. Ids are found by way of their number, and hold only if what has that number has that id.
+ * The record of a session is what counts: turns and checkpoints have numbers, and those it does not count yet are not
+ * there, whatever lies under their keys. Ids are found by way of their number, and hold only if what has that number
+ * has that id.
  *
  * @internal
  * @since 0.1.0
@@ -13,7 +14,10 @@ import { RunId, SessionId, TurnId } from "../domain/Ids.js"
 import { CheckpointId, type Session, SessionCheckpoint } from "./Session.js"
 import * as SessionCodec from "./SessionCodec.js"
 
-/** Of code units: what is not normalised, or no text at all, stays apart. Lower case, for file systems that know no other. */
+/**
+ * Of code units: what is not normalised, or no text at all, stays apart. Lower case, for file systems that know no
+ * other.
+ */
 const hash = (...parts: ReadonlyArray<string>): string => {
   const sum = createHash("sha256")
   // The length keeps parts apart.
@@ -68,7 +72,8 @@ export const digest = (text: string): string => createHash("sha256").update(text
 const Count = Schema.NonNegativeInt
 
 /**
- * Where a turn lies: who wrote it, as the how manieth, and where the run of turns begins that were written one behind the other up to it.
+ * Where a turn lies: who wrote it, as the how manieth, and where the run of turns begins that were written one behind
+ * the other up to it.
  *
  * @category schemas
  */

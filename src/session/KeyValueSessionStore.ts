@@ -1,12 +1,14 @@
 /**
- * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else there is one for.
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
+ * there is one for.
  *
- * **One process at a time.** A key-value store can neither compare and set nor write two values in one step. The layer writes one call
- * after the other, and the record of a session last: what breaks off before that is not there. Two processes, or two of these layers, on
- * the same keys overwrite each other.
+ * **One process at a time.** A key-value store can neither compare and set nor write two values in one step. The layer
+ * writes one call after the other, and the record of a session last: what breaks off before that is not there. Two
+ * processes, or two of these layers, on the same keys overwrite each other.
  *
- * A turn is a value of its own, so that what is written for it does not grow with the conversation. The first call that creates, lists,
- * expires or deletes reads the record of every session once; what sessions are listed by stays in memory.
+ * A turn is a value of its own, so that what is written for it does not grow with the conversation. The first call that
+ * creates, lists, expires or deletes reads the record of every session once; what sessions are listed by stays in
+ * memory.
  *
  * @since 0.1.0
  */

@@ -1,6 +1,6 @@
 /**
- * The newest state that two sessions of a tree have in common, from what is kept of forks and merges. A session that was taken back to a
- * checkpoint has no longer in common what it left behind.
+ * The newest state that two sessions of a tree have in common, from what is kept of forks and merges. A session that
+ * was taken back to a checkpoint has no longer in common what it left behind.
  *
  * @internal
  * @since 0.1.0
@@ -172,8 +172,8 @@ const ofFork = (store: SessionStore.Service, one: Session, other: Session): Read
   })
 
 /**
- * The state is left out when nothing that is kept says what it was; `at` is the time of the newest merge of the two, whether it still
- * stands or not.
+ * The state is left out when nothing that is kept says what it was; `at` is the time of the newest merge of the two,
+ * whether it still stands or not.
  *
  * @category getters
  */

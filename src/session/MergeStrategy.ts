@@ -1,5 +1,6 @@
 /**
- * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state that both have.
+ * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
+ * that both have.
  *
  * @since 0.1.0
  */
@@ -32,11 +33,17 @@ export interface Merging {
   readonly into: Session
   /** The branch, which stays as it is. */
   readonly from: Session
-  /** The newest state that both have in common. Empty when it is not kept any more: then all that is there counts as added. */
+  /**
+   * The newest state that both have in common. Empty when it is not kept any more: then all that is there counts as
+   * added.
+   */
   readonly base: Mergeable
   /** Turns of the branch that the session has not, oldest first. */
   readonly turns: ReadonlyArray<SessionTurn>
-  /** Turns of the branch behind the last common one that the session has already, taken over before or because they came from it. */
+  /**
+   * Turns of the branch behind the last common one that the session has already, taken over before or because they came
+   * from it.
+   */
   readonly known: ReadonlyArray<SessionTurn>
 }
 
@@ -74,8 +81,8 @@ export interface Plan {
   /** Some of those offered. They are taken in the order of the branch, each once. */
   readonly turns: ReadonlyArray<SessionTurn>
   /**
-   * The small state as it shall be. A field that is left out stays as it is, and what the branch changed there is still open at the next
-   * merge; one that is given counts as settled.
+   * The small state as it shall be. A field that is left out stays as it is, and what the branch changed there is still
+   * open at the next merge; one that is given counts as settled.
    */
   readonly state?:
     | {
@@ -128,8 +135,9 @@ const namesOf = ({ base, from, into }: Merging) => ({
 })
 
 /**
- * All turns of the branch behind those of the session. Variables that the branch changed, added or removed since the two were the same win
- * over the session's; so do the tools and skills it added or removed. Metadata and system prompt stay the session's.
+ * All turns of the branch behind those of the session. Variables that the branch changed, added or removed since the
+ * two were the same win over the session's; so do the tools and skills it added or removed. Metadata and system prompt
+ * stay the session's.
  *
  * @since 0.1.0
  * @category constructors
@@ -157,7 +165,9 @@ const refused = (
 ): SessionMergeError =>
   new SessionMergeError({ message, hint, sessionId: into.id, branchSessionId: from.id, reason, variables })
 
-/** Turns of a call and its results, as far as they are turns of their own: none of them makes sense without the others. */
+/**
+ * Turns of a call and its results, as far as they are turns of their own: none of them makes sense without the others.
+ */
 const groupsOf = (turns: ReadonlyArray<SessionTurn>): ReadonlyMap<SessionTurn, ReadonlyArray<SessionTurn>> => {
   const groups = new Map<SessionTurn, Array<SessionTurn>>()
   let group: Array<SessionTurn> | undefined
@@ -171,10 +181,10 @@ const groupsOf = (turns: ReadonlyArray<SessionTurn>): ReadonlyMap<SessionTurn, R
 }
 
 /**
- * The named turns of the branch, and nothing of its state. A turn is named by its id, or by its reference where several sessions that the
- * branch comes from wrote one of that id. A turn of the role `tool` and the turn whose calls it answers belong together: with one of them
- * the others come. Turns that the session has already are passed over; one that the branch has not, behind what both have in common, fails
- * with `SessionMergeError` (`unknown_turn`).
+ * The named turns of the branch, and nothing of its state. A turn is named by its id, or by its reference where several
+ * sessions that the branch comes from wrote one of that id. A turn of the role `tool` and the turn whose calls it
+ * answers belong together: with one of them the others come. Turns that the session has already are passed over; one
+ * that the branch has not, behind what both have in common, fails with `SessionMergeError` (`unknown_turn`).
  *
  * @since 0.1.0
  * @category constructors
@@ -227,8 +237,8 @@ export type Resolver<E = never, R = never> = (
  */
 export interface ThreeWayOptions<E = never, R = never> {
   /**
-   * Who wins where both changed the same: the session (`ours`), the branch (`theirs`), nobody (`fail`: the merge is refused with
-   * `SessionMergeError`, which names the variables), or whom the resolver says. Default `fail`.
+   * Who wins where both changed the same: the session (`ours`), the branch (`theirs`), nobody (`fail`: the merge is
+   * refused with `SessionMergeError`, which names the variables), or whom the resolver says. Default `fail`.
    */
   readonly conflict?: "ours" | "theirs" | "fail" | Resolver<E, R> | undefined
   /** Default `three_way`. */
@@ -289,9 +299,10 @@ const answered = <E, R>(
 }
 
 /**
- * All turns of the branch behind those of the session, and of the small state what either of them changed since the two were the same:
- * variables and metadata key by key, tools and skills name by name, the system prompt as a whole. Where both changed the same the policy
- * decides; what both changed to the same is no conflict, and names of tools and skills never conflict.
+ * All turns of the branch behind those of the session, and of the small state what either of them changed since the two
+ * were the same: variables and metadata key by key, tools and skills name by name, the system prompt as a whole. Where
+ * both changed the same the policy decides; what both changed to the same is no conflict, and names of tools and skills
+ * never conflict.
  *
  * @since 0.1.0
  * @category constructors
@@ -343,8 +354,9 @@ export const threeWay = <E = never, R = never>(options: ThreeWayOptions<E, R> = 
   )
 
 /**
- * As `threeWay`, with a model that decides about the conflicts: one call for all of them, and none where there are none. Without an answer
- * that decides each of them the merge fails with `SessionMergeError` (`resolver`), and nothing is written.
+ * As `threeWay`, with a model that decides about the conflicts: one call for all of them, and none where there are
+ * none. Without an answer that decides each of them the merge fails with `SessionMergeError` (`resolver`), and nothing
+ * is written.
  *
  * @since 0.1.0
  * @category constructors

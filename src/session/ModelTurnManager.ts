@@ -1,6 +1,6 @@
 /**
- * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
- * among the names of the group: nothing else in it counts.
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
+ * it says is looked up among the names of the group: nothing else in it counts.
  *
  * @since 0.1.0
  */
@@ -39,7 +39,9 @@ export interface Options {
   readonly timeout?: Duration.DurationInput | undefined
   /** How many of the newest turns it sees; 20 unless set. */
   readonly maxTurns?: number | undefined
-  /** Characters of each turn and of each description, half from the beginning and half from the end; 1,000 unless set. */
+  /**
+   * Characters of each turn and of each description, half from the beginning and half from the end; 1,000 unless set.
+   */
   readonly maxChars?: number | undefined
   /** As whom it sees the conversation; unless set, name and role are `moderator`. */
   readonly viewer?: RoleIsolation.Viewer | undefined
@@ -86,8 +88,8 @@ const unknown: ErrorInfo = {
 }
 
 /**
- * When the model cannot be asked, answers something else or names nobody of the group, the next in turn is asked, and an event tells of it.
- * An empty name ends the group.
+ * When the model cannot be asked, answers something else or names nobody of the group, the next in turn is asked, and
+ * an event tells of it. An empty name ends the group.
  *
  * @since 0.1.0
  * @category constructors

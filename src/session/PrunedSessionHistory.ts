@@ -1,5 +1,6 @@
 /**
- * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner keeps.
+ * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
+ * keeps.
  *
  * @since 0.1.0
  */

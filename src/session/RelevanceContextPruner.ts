@@ -1,5 +1,6 @@
 /**
- * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the older.
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
+ * older.
  *
  * @since 0.1.0
  */
@@ -10,7 +11,8 @@ import * as TextRelevance from "../memory/TextRelevance.js"
 import * as HistoryPruner from "./HistoryPruner.js"
 
 /**
- * A turn is worth its relevance, as a part of the best turn's, and `recencyWeight · i / (n − 1)` for the i-th of n turns, counted from 0.
+ * A turn is worth its relevance, as a part of the best turn's, and `recencyWeight · i / (n − 1)` for the i-th of n
+ * turns, counted from 0.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,7 @@
 /**
- * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
- * `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen where both allow it.
+ * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
+ * wins over `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen
+ * where both allow it.
  *
  * Names and roles are compared exactly. What should be a list of texts and is not hides the turn from everybody.
  *
@@ -28,7 +29,8 @@ export interface Viewer {
 export type Said = Pick<SessionTurn, "role" | "metadata">
 
 /**
- * What one role sees. Entries are names and roles of those who speak; the user is `user`. What a participant said itself is not concerned.
+ * What one role sees. Entries are names and roles of those who speak; the user is `user`. What a participant said
+ * itself is not concerned.
  *
  * @since 0.1.0
  * @category models
@@ -49,8 +51,8 @@ export interface RoleIsolation {
 }
 
 /**
- * Who said a turn: the name and role of a participant, or the role of the turn for both (`user`, `system`, `tool`, and `assistant` for an
- * answer that no group wrote).
+ * Who said a turn: the name and role of a participant, or the role of the turn for both (`user`, `system`, `tool`, and
+ * `assistant` for an answer that no group wrote).
  *
  * @since 0.1.0
  * @category getters

@@ -1,7 +1,7 @@
 /**
- * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
- * session. Times are milliseconds since the epoch, costs US dollars.
+ * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a
+ * session its newest turn (its head), a checkpoint a head and the small state of the session. A branch is a session
+ * whose first turn has its parent in another session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
@@ -48,7 +48,8 @@ export const CheckpointId = Schema.String.pipe(
 export type CheckpointId = typeof CheckpointId.Type
 
 /**
- * A turn by the session that wrote it: ids of turns are unique within a session, and branches of one conversation may use the same ones.
+ * A turn by the session that wrote it: ids of turns are unique within a session, and branches of one conversation may
+ * use the same ones.
  *
  * @since 0.1.0
  * @category schemas
@@ -63,8 +64,8 @@ export const TurnRef = Schema.Struct({ sessionId: SessionId, turnId: TurnId }).a
 export interface TurnRef extends Schema.Schema.Type<typeof TurnRef> {}
 
 /**
- * What a restore left behind: turns of the session that were said after `after` and before `before` (times) are no longer on the way to
- * its head.
+ * What a restore left behind: turns of the session that were said after `after` and before `before` (times) are no
+ * longer on the way to its head.
  *
  * @since 0.1.0
  * @category schemas
@@ -153,8 +154,8 @@ export const NewTurn = Schema.Struct(turnFields).annotations({ identifier: `${NA
 export interface NewTurn extends Schema.Schema.Type<typeof NewTurn> {}
 
 /**
- * What a run was asked in a session and has not answered yet: the turns that are kept with the answer, or marked where there is none. It is no
- * part of the conversation.
+ * What a run was asked in a session and has not answered yet: the turns that are kept with the answer, or marked where
+ * there is none. It is no part of the conversation.
  *
  * @since 0.1.0
  * @category schemas
@@ -247,7 +248,9 @@ export const Session = Schema.Struct({
   /** The first session of the tree it belongs to; absent for that one itself. */
   rootSessionId: Schema.optional(SessionId),
   branchName: Schema.optional(Schema.String),
-  /** The sessions that wrote the turns a branch begins with, the first one first; empty for a session that is no branch. */
+  /**
+   * The sessions that wrote the turns a branch begins with, the first one first; empty for a session that is no branch.
+   */
   lineage: Schema.optionalWith(Schema.Array(Ancestor), { default: () => [] })
 }).annotations({ identifier: `${NAME}/Session` })
 /**
@@ -289,8 +292,9 @@ export const SessionCheckpoint = Schema.Struct({
   sessionId: SessionId,
   name: Schema.optional(Schema.String),
   /**
-   * Made by a caller (`manual`), after every so many turns (`auto`), as the beginning of a branch (`fork`) or behind a merge (`merge`). The
-   * last two are kept as long as their session; of the others the oldest go when there are too many.
+   * Made by a caller (`manual`), after every so many turns (`auto`), as the beginning of a branch (`fork`) or behind a
+   * merge (`merge`). The last two are kept as long as their session; of the others the oldest go when there are too
+   * many.
    */
   kind: Schema.Literal("manual", "auto", "fork", "merge"),
   state: SessionState,

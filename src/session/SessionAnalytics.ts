@@ -1,5 +1,6 @@
 /**
- * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many there are.
+ * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
+ * there are.
  *
  * @since 0.1.0
  */
@@ -20,8 +21,8 @@ import * as SessionManager from "./SessionManager.js"
 const NAME = "effect-lexigram/session/SessionAnalytics"
 
 /**
- * Of one session: of all turns on the way to its head, those that a branch begins with included. What a restore left behind is not on the
- * way, and not counted.
+ * Of one session: of all turns on the way to its head, those that a branch begins with included. What a restore left
+ * behind is not on the way, and not counted.
  *
  * @since 0.1.0
  * @category schemas
@@ -58,9 +59,10 @@ export const Bucket = Schema.Struct({
 export interface Bucket extends Schema.Schema.Type<typeof Bucket> {}
 
 /**
- * Of all sessions of a user. A turn counts for the session that wrote it, so that branches of a conversation do not count it again; what a
- * merge took over counts where it was said first as long as that session is kept, then where it was taken over. What a restore left behind,
- * and what was deleted, does not count: a report says what was talked about, not what was spent.
+ * Of all sessions of a user. A turn counts for the session that wrote it, so that branches of a conversation do not
+ * count it again; what a merge took over counts where it was said first as long as that session is kept, then where it
+ * was taken over. What a restore left behind, and what was deleted, does not count: a report says what was talked
+ * about, not what was spent.
  *
  * @since 0.1.0
  * @category schemas
@@ -90,7 +92,10 @@ export interface UserOptions {
   readonly from?: number | undefined
   /** Only what was said before. */
   readonly to?: number | undefined
-  /** Who asks. Of anybody else, and of a user for whom nobody asks, nothing is found, unless the system does (`SystemAccess`). */
+  /**
+   * Who asks. Of anybody else, and of a user for whom nobody asks, nothing is found, unless the system does
+   * (`SystemAccess`).
+   */
   readonly access?: SessionManager.Access | undefined
   /** Figures of each day, week (from Monday on) or month as well. */
   readonly by?: "day" | "week" | "month" | undefined
@@ -109,8 +114,8 @@ export interface Service {
     access?: SessionManager.Access | undefined
   ) => Effect.Effect<SessionReport, SessionNotFoundError | SessionStorageError>
   /**
-   * All sessions of a user, `null` for those of nobody, in whatever status; none: zeros. An answer belongs to the time of its question. A
-   * session that is deleted while it is read may be counted in part.
+   * All sessions of a user, `null` for those of nobody, in whatever status; none: zeros. An answer belongs to the time
+   * of its question. A session that is deleted while it is read may be counted in part.
    */
   readonly ofUser: (userId: UserId | null, options?: UserOptions) => Effect.Effect<UserReport, SessionStorageError>
 }
@@ -143,7 +148,10 @@ const clocksDiffer = 86_400_000
 const earliest = -62_135_596_800_000
 const latest = 253_402_300_799_999
 
-/** When the day, week or month began. Turns come in the order of time, so that the last one asked for is most often the next. */
+/**
+ * When the day, week or month began. Turns come in the order of time, so that the last one asked for is most often the
+ * next.
+ */
 const calendar = (by: "day" | "week" | "month", timeZone: DateTime.TimeZone | undefined): ((at: number) => number) => {
   const startOf = DateTime.startOf(by, { weekStartsOn: 1 })
   const unit = { day: { days: 1 }, week: { weeks: 1 }, month: { months: 1 } }[by]
@@ -190,7 +198,10 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
     const pageSize = Count.count(options?.pageSize, 256, 1)
     const maxBuckets = Count.count(options?.maxBuckets, 1000, 1)
 
-    /** Hands over the turns of a session by pages, the newest page first, until there are no more or nobody asks for more. */
+    /**
+     * Hands over the turns of a session by pages, the newest page first, until there are no more or nobody asks for
+     * more.
+     */
     const pages = <E, R>(
       id: SessionId,
       access: SessionManager.Access,

@@ -1,5 +1,6 @@
 /**
- * How sessions are changed by the operations of the manager: what is too old expires first, and what follows a write is done once.
+ * How sessions are changed by the operations of the manager: what is too old expires first, and what follows a write is
+ * done once.
  *
  * @internal
  * @since 0.1.0
@@ -190,8 +191,9 @@ export const unlimited = <A, E, R>(
   ) as Effect.Effect<A, Exclude<E, SessionCapacityError>, R>
 
 /**
- * Decides and writes as `SessionWriter.modify`. `after` follows what was written however the caller is interrupted meanwhile; only what it
- * puts into `restore` is not done then. A session that is found expired has its end first, then `refuse` says how it is refused.
+ * Decides and writes as `SessionWriter.modify`. `after` follows what was written however the caller is interrupted
+ * meanwhile; only what it puts into `restore` is not done then. A session that is found expired has its end first, then
+ * `refuse` says how it is refused.
  *
  * @category combinators
  */

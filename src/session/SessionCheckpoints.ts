@@ -104,7 +104,10 @@ const notFound = (checkpointId: CheckpointId): CheckpointNotFoundError =>
     checkpointId
   })
 
-/** When the turn was said that the session goes back to; 0, before anything it said itself, when that is none of its own. */
+/**
+ * When the turn was said that the session goes back to; 0, before anything it said itself, when that is none of its
+ * own.
+ */
 const saidAt = (
   store: SessionStore.Service,
   { sessionId, state: { head } }: SessionCheckpoint
@@ -122,7 +125,10 @@ const saidAt = (
             )
       )
 
-/** Turns of one run and copies of a merge stand a millisecond apart; further ahead of the clock they have times of their own. */
+/**
+ * Turns of one run and copies of a merge stand a millisecond apart; further ahead of the clock they have times of their
+ * own.
+ */
 const ahead = 10_000
 
 /** When what is left behind has ended. */
@@ -143,7 +149,10 @@ const cutsWith = (cuts: ReadonlyArray<Cut>, { after, before: end }: Cut): Readon
   return bounded([...cuts.filter((cut) => cut.after < after || cut.before > before), { after, before }])
 }
 
-/** Every write carries them all. Beyond so many the oldest two become one, and what was said between them is not recalled any more. */
+/**
+ * Every write carries them all. Beyond so many the oldest two become one, and what was said between them is not
+ * recalled any more.
+ */
 const maxCuts = 256
 
 const bounded = (cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
@@ -153,7 +162,10 @@ const bounded = (cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
     : [{ after: Math.min(first.after, second.after), before: Math.max(first.before, second.before) }, ...others]
 }
 
-/** The session with the state of the checkpoint; its status, its own place in the tree and its times are no part of that. */
+/**
+ * The session with the state of the checkpoint; its status, its own place in the tree and its times are no part of
+ * that.
+ */
 const restored = (
   { checkpointId: _checkpointId, head: _head, systemPrompt: _systemPrompt, ...session }: Session,
   { id, state }: SessionCheckpoint,

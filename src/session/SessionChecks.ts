@@ -1,5 +1,6 @@
 /**
- * What sessions let in: checked once, at the border, and kept as a copy nobody else can change, so that every store is given plain data.
+ * What sessions let in: checked once, at the border, and kept as a copy nobody else can change, so that every store is
+ * given plain data.
  *
  * @internal
  * @since 0.1.0

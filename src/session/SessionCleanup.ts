@@ -1,5 +1,6 @@
 /**
- * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can still be read.
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
+ * still be read.
  *
  * @since 0.1.0
  */
@@ -53,8 +54,8 @@ export interface Status {
  */
 export interface Service {
   /**
-   * Makes idle sessions expired, page by page until there is none left; while another pass is under way it waits for that one first. Where
-   * the store fails, what was done before stays done.
+   * Makes idle sessions expired, page by page until there is none left; while another pass is under way it waits for
+   * that one first. Where the store fails, what was done before stays done.
    */
   readonly runOnce: Effect.Effect<CleanupReport, SessionStorageError>
   readonly status: Effect.Effect<Status>
@@ -77,20 +78,25 @@ export interface Options {
   readonly interval?: Duration.DurationInput | undefined
   /** The same after a pass that failed; 1 minute unless set, at least a second and never more than `interval`. */
   readonly retryAfter?: Duration.DurationInput | undefined
-  /** The share of these times by which a pass may come sooner or later, so that many machines do not come at once; 0.1 unless set. */
+  /**
+   * The share of these times by which a pass may come sooner or later, so that many machines do not come at once; 0.1
+   * unless set.
+   */
   readonly jitter?: number | undefined
   /** At most so many sessions in one step of the store; 100 unless set. */
   readonly pageSize?: number | undefined
   /**
-   * Begins when the layer is built. Default false: one interval later, so that machines that start together do not come together. True is
-   * for processes that live shorter than the interval.
+   * Begins when the layer is built. Default false: one interval later, so that machines that start together do not come
+   * together. True is for processes that live shorter than the interval.
    */
   readonly runOnStart?: boolean | undefined
 }
 
 const shortest = 1000
 
-/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
+/**
+ * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ */
 const reasonOf = (cause: Cause.Cause<SessionStorageError>): string =>
   Option.match(Cause.failureOption(cause), {
     onNone: () => "defect",
@@ -181,8 +187,9 @@ const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options 
 })
 
 /**
- * Runs while the layer is there, and stops with it: a pass that is under way is interrupted, and the next one goes on from there. One that
- * fails is logged and counted. Any number of machines may run it over one store: each session is made expired by one of them.
+ * Runs while the layer is there, and stops with it: a pass that is under way is interrupted, and the next one goes on
+ * from there. One that fails is logged and counted. Any number of machines may run it over one store: each session is
+ * made expired by one of them.
  *
  * @since 0.1.0
  * @category layers

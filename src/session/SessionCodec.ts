@@ -45,7 +45,9 @@ export const of = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** As it stands in the text: a schema of records copies them field by field, and loses one that is named `__proto__`. */
+/**
+ * As it stands in the text: a schema of records copies them field by field, and loses one that is named `__proto__`.
+ */
 const Data = Schema.declare(isRecord)
 const data = Schema.optionalWith(Data, { default: () => ({}) })
 
@@ -101,7 +103,8 @@ export const checkpoint: Codec<Session.SessionCheckpoint> = of(Checkpoint)
 export const exchange: Codec<Session.Exchange> = of(Exchange)
 
 /**
- * Open exchanges that a store shows to be marked: one that cannot be read is left out, with a warning, and does not keep the others from it.
+ * Open exchanges that a store shows to be marked: one that cannot be read is left out, with a warning, and does not
+ * keep the others from it.
  *
  * @category conversions
  */

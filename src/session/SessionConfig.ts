@@ -107,8 +107,8 @@ export const SessionConfig = Schema.Struct({
   /** The header that names the session of a request. */
   headerName: Token.annotations(says("must be a name of a header (RFC 9110)")),
   /**
-   * Seconds after its last sign of life in which a process keeps what its runs were asked to itself. Then others mark it as interrupted. Longer
-   * than the clocks of the machines differ.
+   * Seconds after its last sign of life in which a process keeps what its runs were asked to itself. Then others mark
+   * it as interrupted. Longer than the clocks of the machines differ.
    */
   exchangeLeaseS: Schema.Number.pipe(Schema.between(1, longest)).annotations(
     says(`must be seconds, from 1 to ${longest}`)
@@ -156,7 +156,8 @@ export type Options = { readonly [K in keyof SessionConfig]?: SessionConfig[K] |
 const check = FlatConfig.checking(SessionConfig, defaults)
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined` keeps its default.
+ * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
+ * keeps its default.
  *
  * @since 0.1.0
  * @category constructors
@@ -184,7 +185,8 @@ export interface ConfigIssue {
 }
 
 /**
- * Looks at a configuration with the eyes of who runs it: in production sessions that live in the process are lost when it ends.
+ * Looks at a configuration with the eyes of who runs it: in production sessions that live in the process are lost when
+ * it ends.
  *
  * @since 0.1.0
  * @category accessors
@@ -241,9 +243,9 @@ const fields = {
 } satisfies { [K in keyof SessionConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_SESSION__SESSION_TTL`; what is unset keeps its default, `none` switches off
- * `DEFAULT_SYSTEM_PROMPT`, `AUTO_CHECKPOINT_INTERVAL` and `COOKIE_NAME`. A value that cannot be read or is out of bounds is a `ConfigError`
- * that names its variable.
+ * The configuration from variables such as `LEX_AI_SESSION__SESSION_TTL`; what is unset keeps its default, `none`
+ * switches off `DEFAULT_SYSTEM_PROMPT`, `AUTO_CHECKPOINT_INTERVAL` and `COOKIE_NAME`. A value that cannot be read or is
+ * out of bounds is a `ConfigError` that names its variable.
  *
  * @since 0.1.0
  * @category constructors

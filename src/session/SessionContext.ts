@@ -1,6 +1,6 @@
 /**
- * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers that are forked there
- * inherit it; others never see it.
+ * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers
+ * that are forked there inherit it; others never see it.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,10 @@ import * as SessionManager from "./SessionManager.js"
 export interface Binding {
   /** As it was when it was bound; none outside, and in `isolated` work until `getOrCreate` has made one. */
   readonly session: () => Session | undefined
-  /** The bound session of a user, or else the one that was made here for the user before; one after the other for a user. */
+  /**
+   * The bound session of a user, or else the one that was made here for the user before; one after the other for a
+   * user.
+   */
   readonly getOrCreate: <E, R>(
     userId: UserId,
     how: {
@@ -74,7 +77,8 @@ const binding = (given: Session | undefined): Binding => {
 }
 
 /**
- * Binds a session while the effect runs. Within another binding this one holds until the effect ends, then the other one again.
+ * Binds a session while the effect runs. Within another binding this one holds until the effect ends, then the other
+ * one again.
  *
  * @since 0.1.0
  * @category combinators
@@ -96,8 +100,8 @@ export const bind =
     Effect.suspend(() => Effect.provideService(effect, SessionContext, binding(session)))
 
 /**
- * Runs the effect without what is bound around it. The first session that `getOrCreate` makes within is bound from then on, for all of the
- * effect: what a request does that has no session yet.
+ * Runs the effect without what is bound around it. The first session that `getOrCreate` makes within is bound from then
+ * on, for all of the effect: what a request does that has no session yet.
  *
  * @since 0.1.0
  * @category combinators
@@ -145,8 +149,8 @@ export const sessionId: Effect.Effect<SessionId, SessionUnboundError> = Effect.m
 const accessOf = ({ userId }: Session): SessionManager.Access => (userId === undefined ? {} : { userId })
 
 /**
- * The bound session as it is kept now, in whatever status; `SessionNotFoundError` when it was deleted meanwhile. What is bound stays as it
- * is.
+ * The bound session as it is kept now, in whatever status; `SessionNotFoundError` when it was deleted meanwhile. What
+ * is bound stays as it is.
  *
  * @since 0.1.0
  * @category accessors
@@ -167,11 +171,12 @@ export const current: Effect.Effect<
 })
 
 /**
- * A session of the user: the bound one, as it is kept now, if it is the user's and active or suspended; else a new one, made with the given
- * options. A binding remembers what was made in it, so that repeated and concurrent calls for a user within it make one session. Where
- * nothing is bound each call makes another one: wrap the work in `isolated`.
+ * A session of the user: the bound one, as it is kept now, if it is the user's and active or suspended; else a new one,
+ * made with the given options. A binding remembers what was made in it, so that repeated and concurrent calls for a
+ * user within it make one session. Where nothing is bound each call makes another one: wrap the work in `isolated`.
  *
- * What is bound stays bound, also when it has ended or is somebody else's; in `isolated` work the first session that is made is bound.
+ * What is bound stays bound, also when it has ended or is somebody else's; in `isolated` work the first session that is
+ * made is bound.
  *
  * @since 0.1.0
  * @category accessors

@@ -47,7 +47,8 @@ export class CheckpointNotFoundError extends ErrorCode.TaggedError<CheckpointNot
 )("CheckpointNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_010"), checkpointId: Schema.String }) {}
 
 /**
- * The session cannot go from one status to the other: closed and expired ones stay so, and a suspended one takes no turns.
+ * The session cannot go from one status to the other: closed and expired ones stay so, and a suspended one takes no
+ * turns.
  *
  * @since 0.1.0
  * @category errors
@@ -72,8 +73,8 @@ export class SessionCapacityError extends ErrorCode.TaggedError<SessionCapacityE
 )("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
 
 /**
- * Somebody else has written in between: the session is no longer what the caller took it for. Reading it again and deciding anew helps.
- * `expected` and `actual` are revisions, or heads where the caller asked for one.
+ * Somebody else has written in between: the session is no longer what the caller took it for. Reading it again and
+ * deciding anew helps. `expected` and `actual` are revisions, or heads where the caller asked for one.
  *
  * @since 0.1.0
  * @category errors
@@ -88,8 +89,8 @@ export class SessionConflictError extends ErrorCode.TaggedError<SessionConflictE
 }) {}
 
 /**
- * Two sessions cannot be brought together: they have no turn in common, or both changed the same in different ways and the strategy does
- * not decide between them.
+ * Two sessions cannot be brought together: they have no turn in common, or both changed the same in different ways and
+ * the strategy does not decide between them.
  *
  * @since 0.1.0
  * @category errors
@@ -106,7 +107,8 @@ export class SessionMergeError extends ErrorCode.TaggedError<SessionMergeError>(
 }) {}
 
 /**
- * What was handed in cannot be kept as it is: a field is out of bounds, or no plain data. The message names the field and never shows it.
+ * What was handed in cannot be kept as it is: a field is out of bounds, or no plain data. The message names the field
+ * and never shows it.
  *
  * @since 0.1.0
  * @category errors

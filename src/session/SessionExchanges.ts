@@ -1,6 +1,6 @@
 /**
- * Exchanges of sessions: opened with the question before the run answers, closed with the answer, and marked as interrupted when the process
- * that was to answer is gone.
+ * Exchanges of sessions: opened with the question before the run answers, closed with the answer, and marked as
+ * interrupted when the process that was to answer is gone.
  *
  * @internal
  * @since 0.1.0
@@ -85,7 +85,10 @@ type Closed =
 
 type Closing = SessionWriter.Decision<Closed, SessionConflictError | SessionStorageError>
 
-/** Turns that the session has already: all of them when the exchange has ended before, some when its question was marked. */
+/**
+ * Turns that the session has already: all of them when the exchange has ended before, some when its question was
+ * marked.
+ */
 const known = (
   { writer: { store } }: SessionChange.Parts,
   session: Session,
@@ -108,7 +111,9 @@ const known = (
       )
 }
 
-/** Appends to the head, whatever the status of the session: what was asked while it took turns is kept with its answer. */
+/**
+ * Appends to the head, whatever the status of the session: what was asked while it took turns is kept with its answer.
+ */
 const closing = Effect.fnUntraced(function* (
   parts: SessionChange.Parts,
   session: Session,
@@ -187,8 +192,8 @@ const close = (
 const isStorage = (error: unknown): error is SessionStorageError => error instanceof SessionStorageError
 
 /**
- * A write that fails with the store, or is cut off, is tried again in the background, as long as this process keeps the exchange open. When the
- * answer cannot be kept for another reason, the question is kept without it.
+ * A write that fails with the store, or is cut off, is tried again in the background, as long as this process keeps the
+ * exchange open. When the answer cannot be kept for another reason, the question is kept without it.
  *
  * @category constructors
  */

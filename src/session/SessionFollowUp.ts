@@ -1,6 +1,6 @@
 /**
- * What follows when a session was written: hooks and events are told, memory is fed and consolidated. None of it takes back what was
- * written.
+ * What follows when a session was written: hooks and events are told, memory is fed and consolidated. None of it takes
+ * back what was written.
  *
  * @internal
  * @since 0.1.0
@@ -68,7 +68,9 @@ const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string }
   consolidate: "Memory could not be consolidated after a session"
 }
 
-/** Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about. */
+/**
+ * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ */
 const errorOf = (
   task: SessionTaskError.Task,
   { id: sessionId }: Session,

@@ -118,7 +118,8 @@ type Failure =
   | SessionStorageError
 
 /**
- * Keeps the branch and its checkpoint of the kind `fork` in one step; that checkpoint has the time at which the source stood there.
+ * Keeps the branch and its checkpoint of the kind `fork` in one step; that checkpoint has the time at which the source
+ * stood there.
  *
  * @category constructors
  */

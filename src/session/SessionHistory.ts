@@ -31,8 +31,8 @@ export interface ReadOptions {
   /** Tokens of the messages at most. Default that of the layer. */
   readonly tokenBudget?: number | undefined
   /**
-   * Whether calls of tools are shown with their results: as many of the newest as have room in a quarter of the budget (of 16,384 tokens
-   * where there is none) and in what the texts leave of it. Default true.
+   * Whether calls of tools are shown with their results: as many of the newest as have room in a quarter of the budget
+   * (of 16,384 tokens where there is none) and in what the texts leave of it. Default true.
    */
   readonly toolCalls?: boolean | undefined
 }
@@ -42,7 +42,10 @@ export interface ReadOptions {
  * @category models
  */
 export interface History {
-  /** Oldest first. What stands for turns that are not shown themselves comes before them, as data in a message of the user. */
+  /**
+   * Oldest first. What stands for turns that are not shown themselves comes before them, as data in a message of the
+   * user.
+   */
   readonly messages: ReadonlyArray<Message>
   /** The turns that are shown as they were said. */
   readonly shown: ReadonlySet<TurnId>
@@ -56,9 +59,9 @@ export interface History {
  */
 export interface Service {
   /**
-   * The part of a session that is worth showing, without the turns of the system and of tools (`SessionMessages.fromTurns`). Never more
-   * tokens than asked for: nothing where the newest turn alone is more. What is read does not grow with the session. Whatever fails but the
-   * session itself makes less to show, with a warning.
+   * The part of a session that is worth showing, without the turns of the system and of tools
+   * (`SessionMessages.fromTurns`). Never more tokens than asked for: nothing where the newest turn alone is more. What
+   * is read does not grow with the session. Whatever fails but the session itself makes less to show, with a warning.
    */
   readonly read: (options: ReadOptions) => Effect.Effect<History, SessionNotFoundError | SessionStorageError>
 }
@@ -97,7 +100,8 @@ const counter: Effect.Effect<TokenCounter.Service> = Effect.map(
 const noCalls: SessionMessages.Calls = new Map()
 
 /**
- * The calls of tools that have room beside the texts of these turns; `used` are the tokens of what is shown, counted where it is left out.
+ * The calls of tools that have room beside the texts of these turns; `used` are the tokens of what is shown, counted
+ * where it is left out.
  *
  * @since 0.1.0
  * @category getters
@@ -151,8 +155,8 @@ const fitting = (
 }
 
 /**
- * The newest turns; with a token budget, as many of them as have room. Counted by the `TokenCounter` in context where it is read, else
- * approximately.
+ * The newest turns; with a token budget, as many of them as have room. Counted by the `TokenCounter` in context where
+ * it is read, else approximately.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,6 @@
 /**
- * Sessions in memory in the orders they are listed in: of all, of a user, of a parent, of a root, each by status and time.
+ * Sessions in memory in the orders they are listed in: of all, of a user, of a parent, of a root, each by status and
+ * time.
  *
  * @internal
  * @since 0.1.0

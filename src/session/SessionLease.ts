@@ -28,8 +28,9 @@ export interface Lease {
 const shortest = 1000
 
 /**
- * `sweep` marks what others left open: once when the layer is built, and from then on with every renewal. A process that has nothing open does
- * nothing. What fails is logged and tried again a third of a lease later. When the scope closes, the lease is given up.
+ * `sweep` marks what others left open: once when the layer is built, and from then on with every renewal. A process
+ * that has nothing open does nothing. What fails is logged and tried again a third of a lease later. When the scope
+ * closes, the lease is given up.
  *
  * @category constructors
  */

@@ -40,8 +40,8 @@ import type * as SessionStore from "./SessionStore.js"
 import * as SessionWriter from "./SessionWriter.js"
 
 /**
- * Who asks. With a user, sessions of other users and of nobody are not found; without one, only those of nobody are, unless the caller acts
- * for the system (`SystemAccess.grant`).
+ * Who asks. With a user, sessions of other users and of nobody are not found; without one, only those of nobody are,
+ * unless the caller acts for the system (`SystemAccess.grant`).
  *
  * @since 0.1.0
  * @category models
@@ -85,7 +85,10 @@ export interface UpdateOptions extends Access {
 export interface TurnsOptions extends Access {
   /** At most so many, the newest ones. */
   readonly last: number
-  /** Only those before this turn: the page before a page is that before its first turn. One that the session does not know: empty. */
+  /**
+   * Only those before this turn: the page before a page is that before its first turn. One that the session does not
+   * know: empty.
+   */
   readonly before?: TurnRef | undefined
   /** Only those behind this turn, where it is on the way to the head. */
   readonly since?: TurnRef | undefined
@@ -99,8 +102,8 @@ export interface ListOptions {
   /** Only sessions of these statuses; default all. */
   readonly statuses?: ReadonlyArray<SessionStatus> | undefined
   /**
-   * By which time, newest first: `updated` shows first what was changed last, and may miss a session that changes between two pages;
-   * `created` misses none. Default `updated`.
+   * By which time, newest first: `updated` shows first what was changed last, and may miss a session that changes
+   * between two pages; `created` misses none. Default `updated`.
    */
   readonly order?: "created" | "updated" | undefined
   /** At most so many; default 100. */
@@ -125,14 +128,14 @@ export interface Page {
  */
 export interface AddTurnOptions extends Access {
   /**
-   * The newest turn as the caller knows it, `null` for none: with another one the turn is refused with `SessionConflictError`. Left out,
-   * the turn goes behind whatever is newest.
+   * The newest turn as the caller knows it, `null` for none: with another one the turn is refused with
+   * `SessionConflictError`. Left out, the turn goes behind whatever is newest.
    */
   readonly expectedHead?: TurnRef | null | undefined
   /**
-   * What a known id is given for. `same` (default): a turn that is sent again must say what the first one says. `first`: the first one stands
-   * whatever it says, for turns that are made anew when they are repeated, such as answers of models. Either way the first one has to be on
-   * the way to the head.
+   * What a known id is given for. `same` (default): a turn that is sent again must say what the first one says.
+   * `first`: the first one stands whatever it says, for turns that are made anew when they are repeated, such as
+   * answers of models. Either way the first one has to be on the way to the head.
    */
   readonly ifKnown?: "same" | "first" | undefined
 }
@@ -202,26 +205,27 @@ export interface CheckpointOptions extends Access {
  */
 export interface Service {
   /**
-   * A new active session without turns. The id of a session that the same user has gives that one as it is, so that a repeated call
-   * creates nothing; the id of somebody else's fails with `SessionNotFoundError`. `SessionCapacityError` when the user has as many active
-   * and suspended sessions as allowed; those of nobody are not counted.
+   * A new active session without turns. The id of a session that the same user has gives that one as it is, so that a
+   * repeated call creates nothing; the id of somebody else's fails with `SessionNotFoundError`. `SessionCapacityError`
+   * when the user has as many active and suspended sessions as allowed; those of nobody are not counted.
    */
   readonly create: (
     options?: CreateOptions
   ) => Effect.Effect<Session, SessionNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError>
   /**
-   * Makes a suspended session active again. An active one stays as it is and succeeds. One in which nothing happened for longer than it may
-   * live is made expired first, here and where a turn is added or the small state is changed: nothing brings it back but a restore.
+   * Makes a suspended session active again. An active one stays as it is and succeeds. One in which nothing happened
+   * for longer than it may live is made expired first, here and where a turn is added or the small state is changed:
+   * nothing brings it back but a restore.
    */
   readonly resume: (
     id: SessionId,
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionStorageError>
   /**
-   * Makes a session of nobody that of a user, with its turns and checkpoints, in whatever status: the only way in which it becomes
-   * somebody's. Its branches and what memory holds of it stay nobody's. One that is the user's already stays as it is; anybody else's fails
-   * with `SessionNotFoundError`, also for the system. `SessionCapacityError` as in `create`. Who may call it for a session is for the
-   * application to say: whoever can, can read it.
+   * Makes a session of nobody that of a user, with its turns and checkpoints, in whatever status: the only way in which
+   * it becomes somebody's. Its branches and what memory holds of it stay nobody's. One that is the user's already stays
+   * as it is; anybody else's fails with `SessionNotFoundError`, also for the system. `SessionCapacityError` as in
+   * `create`. Who may call it for a session is for the application to say: whoever can, can read it.
    */
   readonly claim: (
     id: SessionId,
@@ -232,11 +236,12 @@ export interface Service {
   /** The sessions of a user, `null` for those of nobody, by pages. None: empty. */
   readonly list: (userId: UserId | null, options?: ListOptions) => Effect.Effect<Page, SessionStorageError>
   /**
-   * Puts a turn behind the newest one and makes it the head. Of several writers at once all turns are kept, one behind the other. A turn
-   * id that the session has already, or a branch has from where it comes, gives the first turn and changes nothing, whatever the status, where
-   * both say the same (role, text, calls of tools, results of skills) and the first one is on the way to the head; else it fails with
-   * `SessionConflictError`: a turn is never taken for another one. A
-   * suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it stays open.
+   * Puts a turn behind the newest one and makes it the head. Of several writers at once all turns are kept, one behind
+   * the other. A turn id that the session has already, or a branch has from where it comes, gives the first turn and
+   * changes nothing, whatever the status, where both say the same (role, text, calls of tools, results of skills) and
+   * the first one is on the way to the head; else it fails with `SessionConflictError`: a turn is never taken for
+   * another one. A suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it
+   * stays open.
    */
   readonly addTurn: (
     id: SessionId,
@@ -254,9 +259,9 @@ export interface Service {
     | SessionStorageError
   >
   /**
-   * Keeps what a run is asked before it answers. It becomes part of the conversation when the exchange ends, or, marked as interrupted, when the
-   * lease of this process has expired. Refuses as `addTurn` does; there must be room for an answer too. A second call for the same run replaces
-   * the first.
+   * Keeps what a run is asked before it answers. It becomes part of the conversation when the exchange ends, or, marked
+   * as interrupted, when the lease of this process has expired. Refuses as `addTurn` does; there must be room for an
+   * answer too. A second call for the same run replaces the first.
    */
   readonly beginExchange: (
     id: SessionId,
@@ -273,10 +278,10 @@ export interface Service {
     | SessionStorageError
   >
   /**
-   * Ends an exchange. Its turns, the question with the answer, are appended to the head in one write, side by side. An exchange that was begun
-   * ends in whatever status the session is by then; without one it refuses as `addTurn` does. A question that was marked as interrupted in the
-   * meantime stays, and is repeated with the answer. Ending it again with the same turns changes nothing. When a write fails with the store, it
-   * is tried again in the background.
+   * Ends an exchange. Its turns, the question with the answer, are appended to the head in one write, side by side. An
+   * exchange that was begun ends in whatever status the session is by then; without one it refuses as `addTurn` does. A
+   * question that was marked as interrupted in the meantime stays, and is repeated with the answer. Ending it again
+   * with the same turns changes nothing. When a write fails with the store, it is tried again in the background.
    */
   readonly endExchange: (
     id: SessionId,
@@ -295,9 +300,9 @@ export interface Service {
   /** The most bytes that a turn may have. */
   readonly maxTurnBytes: number
   /**
-   * Marks the exchanges of processes whose lease has expired as interrupted, 100 at most, and gives their turns. Done when the layer is built
-   * and, while runs have something open, at most three times a lease. As a call it is for the system alone (`SystemAccess.grant`): without the
-   * capability it fails with `SessionInputError`.
+   * Marks the exchanges of processes whose lease has expired as interrupted, 100 at most, and gives their turns. Done
+   * when the layer is built and, while runs have something open, at most three times a lease. As a call it is for the
+   * system alone (`SystemAccess.grant`): without the capability it fails with `SessionInputError`.
    */
   readonly recover: Effect.Effect<ReadonlyArray<SessionTurn>, SessionInputError | SessionStorageError>
   /** The newest turns on the way to the head, oldest first, in whatever status. No turns, or `last` of 0: empty. */
@@ -314,8 +319,8 @@ export interface Service {
     SessionNotFoundError | SessionClosedError | SessionExpiredError | SessionInputError | SessionStorageError
   >
   /**
-   * Keeps the head and the small state, in whatever status. Each call makes another checkpoint; the oldest go when there are more than
-   * allowed. An idle session stays idle.
+   * Keeps the head and the small state, in whatever status. Each call makes another checkpoint; the oldest go when
+   * there are more than allowed. An idle session stays idle.
    */
   readonly checkpoint: (
     id: SessionId,
@@ -327,8 +332,9 @@ export interface Service {
     options?: CheckpointsOptions
   ) => Effect.Effect<ReadonlyArray<SessionCheckpoint>, SessionNotFoundError | SessionStorageError>
   /**
-   * Takes a session back to a checkpoint, head and small state; its status stays as it is. Turns added since are kept but no longer on
-   * the way to the head. A closed or expired session refuses, unless it is asked to reopen. Doing it again changes nothing but the time.
+   * Takes a session back to a checkpoint, head and small state; its status stays as it is. Turns added since are kept
+   * but no longer on the way to the head. A closed or expired session refuses, unless it is asked to reopen. Doing it
+   * again changes nothing but the time.
    */
   readonly restore: (
     id: CheckpointId,
@@ -343,15 +349,19 @@ export interface Service {
     options?: Access
   ) => Effect.Effect<Session, SessionNotFoundError | SessionTransitionError | SessionStorageError>
   /**
-   * Closes a session for good; turns can still be read. A closed or expired one stays as it is and succeeds. What memory has to do then
-   * goes on behind.
+   * Closes a session for good; turns can still be read. A closed or expired one stays as it is and succeeds. What
+   * memory has to do then goes on behind.
    */
   readonly close: (id: SessionId, options?: Access) => Effect.Effect<void, SessionNotFoundError | SessionStorageError>
-  /** Deletes a session, its checkpoints, and the turns that no other session reaches. One that is not found: does nothing. */
+  /**
+   * Deletes a session, its checkpoints, and the turns that no other session reaches. One that is not found: does
+   * nothing.
+   */
   readonly delete: (id: SessionId, options?: Access) => Effect.Effect<void, SessionStorageError>
   /**
-   * Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is given to one. It is for
-   * the system alone (`SystemAccess.grant`): without the capability it fails with `SessionInputError`.
+   * Makes idle sessions expired, and gives them as they are now. Safe on several machines at once: each session is
+   * given to one. It is for the system alone (`SystemAccess.grant`): without the capability it fails with
+   * `SessionInputError`.
    */
   readonly expireIdle: (
     options?: ExpireOptions
@@ -374,15 +384,15 @@ export interface Options {
   /** For sessions that are created without one. Default none. */
   readonly defaultSystemPrompt?: string | null | undefined
   /**
-   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it is only read with
-   * the status it had. 0: sessions never expire. Default 24 hours.
+   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it
+   * is only read with the status it had. 0: sessions never expire. Default 24 hours.
    */
   readonly sessionTtl?: Duration.DurationInput | undefined
   /** On the way from the first turn to the newest one. A question needs room for its answer too. Default 1000. */
   readonly maxTurnsPerSession?: number | undefined
   /**
-   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer of a run is cut instead,
-   * with a note. Default 4 MiB.
+   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer
+   * of a run is cut instead, with a note. Default 4 MiB.
    */
   readonly maxTurnBytes?: number | undefined
   /** Active and suspended ones. Default 100. */
@@ -392,8 +402,8 @@ export interface Options {
   /** Of those made by callers and after so many turns; the oldest go. Default 50. */
   readonly maxCheckpointsPerSession?: number | undefined
   /**
-   * How long other processes leave alone what this process has open after its last renewal; it renews three times as often. At least a second,
-   * and longer than the clocks of the machines differ. Default 1 minute.
+   * How long other processes leave alone what this process has open after its last renewal; it renews three times as
+   * often. At least a second, and longer than the clocks of the machines differ. Default 1 minute.
    */
   readonly exchangeLease?: Duration.DurationInput | undefined
   /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
@@ -401,9 +411,9 @@ export interface Options {
 }
 
 /**
- * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends; neither ever fails
- * an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed over. Consolidation goes on behind; when
- * the layer ends it has 5 seconds left.
+ * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends;
+ * neither ever fails an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed
+ * over. Consolidation goes on behind; when the layer ends it has 5 seconds left.
  *
  * @since 0.1.0
  * @category layers
@@ -428,7 +438,8 @@ const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: Se
   }))
 
 /**
- * Keeps nothing. Whatever id is created or resumed is an active session without turns; what is written is given back and forgotten.
+ * Keeps nothing. Whatever id is created or resumed is an active session without turns; what is written is given back
+ * and forgotten.
  *
  * @since 0.1.0
  * @category layers

@@ -19,8 +19,9 @@ const bounded = (prefix: string, id: string): string =>
 const ofTree = (sessionId: SessionId): string => bounded("session:", sessionId)
 
 /**
- * Whose memory is used: the user's, under its id, else the session's, under a name of its own (`session:…`), so that nobody recalls what
- * belongs to the other: a user who is called like a session has `user:` before its id. Nobody has none: strangers share nothing.
+ * Whose memory is used: the user's, under its id, else the session's, under a name of its own (`session:…`), so that
+ * nobody recalls what belongs to the other: a user who is called like a session has `user:` before its id. Nobody has
+ * none: strangers share nothing.
  *
  * @since 0.1.0
  * @category getters
@@ -42,8 +43,8 @@ export const ownerOf = (of: {
 export const treeOf = (session: Pick<Session, "id" | "rootSessionId">): SessionId => session.rootSessionId ?? session.id
 
 /**
- * As `ownerOf`: the session's user, else the first session of its tree, so that a branch of a session of nobody remembers where it comes
- * from.
+ * As `ownerOf`: the session's user, else the first session of its tree, so that a branch of a session of nobody
+ * remembers where it comes from.
  *
  * @since 0.1.0
  * @category getters
@@ -77,10 +78,11 @@ const contentOf = (content: string): string => {
 }
 
 /**
- * What is remembered of a turn. Its id comes from the ids of the session that wrote it and of the turn, so that a turn that is fed twice,
- * by whomever, is remembered once, and turns of different sessions that have the same id are two. Outside of any session the id of the turn
- * is taken. The metadata has the `type` `turn`, why it has no answer, and under `Selection.treeKey` the tree of sessions it belongs to; of a
- * session that was restored also, under `Selection.stretchKey`, since when it has gone on from where it was taken back to.
+ * What is remembered of a turn. Its id comes from the ids of the session that wrote it and of the turn, so that a turn
+ * that is fed twice, by whomever, is remembered once, and turns of different sessions that have the same id are two.
+ * Outside of any session the id of the turn is taken. The metadata has the `type` `turn`, why it has no answer, and
+ * under `Selection.treeKey` the tree of sessions it belongs to; of a session that was restored also, under
+ * `Selection.stretchKey`, since when it has gone on from where it was taken back to.
  *
  * @since 0.1.0
  * @category conversions
@@ -158,9 +160,10 @@ const stretches = (
 }
 
 /**
- * What a session may recall of its tree: of the sessions it comes from what was said before it left them, of itself everything, each without
- * what a restore left behind. Goes into a query or a selection as it is; other trees of sessions and what belongs to none are not
- * restricted. It goes by the times of turns: they have to rise from turn to turn.
+ * What a session may recall of its tree: of the sessions it comes from what was said before it left them, of itself
+ * everything, each without what a restore left behind. Goes into a query or a selection as it is; other trees of
+ * sessions and what belongs to none are not restricted. It goes by the times of turns: they have to rise from turn to
+ * turn.
  *
  * @since 0.1.0
  * @category getters

@@ -1,5 +1,6 @@
 /**
- * One session taken over into another: what is new in it, what the strategy makes of that, and the writing of it in one step.
+ * One session taken over into another: what is new in it, what the strategy makes of that, and the writing of it in one
+ * step.
  *
  * @internal
  * @since 0.1.0
@@ -348,8 +349,8 @@ const busy = new SessionStorageError({
 })
 
 /**
- * The strategy is asked while nobody is held up: what others write meanwhile is looked at again before its plan is, and it is asked once
- * more only if that makes a difference to it.
+ * The strategy is asked while nobody is held up: what others write meanwhile is looked at again before its plan is, and
+ * it is asked once more only if that makes a difference to it.
  *
  * @category constructors
  */

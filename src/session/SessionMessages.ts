@@ -7,15 +7,17 @@ import type { Message } from "../llm/LlmClient.js"
 import type * as TokenCounter from "../llm/TokenCounter.js"
 import type { SessionTurn } from "./Session.js"
 
-/** Turns that were never answered are told apart, so that the model does not take an old question for the present one. */
+/**
+ * Turns that were never answered are told apart, so that the model does not take an old question for the present one.
+ */
 const withMark = ({ role, unanswered }: SessionTurn, message: Message): ReadonlyArray<Message> =>
   role === "user" && unanswered !== undefined
     ? [message, { role: "assistant", content: `(no answer: ${unanswered})` }]
     : [message]
 
 /**
- * What a turn is shown as: its text, and behind a question that was never answered a message that says so. Turns of the system and of tools
- * are not shown, nor is one without a word, which providers refuse.
+ * What a turn is shown as: its text, and behind a question that was never answered a message that says so. Turns of the
+ * system and of tools are not shown, nor is one without a word, which providers refuse.
  *
  * @since 0.1.0
  * @category conversions
@@ -38,7 +40,8 @@ export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: Calls): Rea
   turns.flatMap((turn) => [...(calls?.get(turn) ?? []), ...fromTurn(turn)])
 
 /**
- * What turns add to a prompt as messages of their own, those of the system and of tools with them: never less than `fromTurns` adds.
+ * What turns add to a prompt as messages of their own, those of the system and of tools with them: never less than
+ * `fromTurns` adds.
  *
  * @since 0.1.0
  * @category getters

@@ -10,8 +10,8 @@ import * as MetricLabel from "effect/MetricLabel"
 import type { SessionCheckpoint } from "./Session.js"
 
 /**
- * Spans are called `session.<operation>`, as `session.add_turn`. They carry the id of the session (`gen_ai.conversation.id`), never a user
- * or a content.
+ * Spans are called `session.<operation>`, as `session.add_turn`. They carry the id of the session
+ * (`gen_ai.conversation.id`), never a user or a content.
  *
  * @since 0.1.0
  * @category constants

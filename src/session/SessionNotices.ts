@@ -47,8 +47,8 @@ export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written
   Effect.uninterruptible(Effect.tap(write, (value) => Effect.sync(() => written(value))))
 
 /**
- * Does `after` when something was written, even if the operation is interrupted behind that; only what it puts into `restore` is not done
- * then.
+ * Does `after` when something was written, even if the operation is interrupted behind that; only what it puts into
+ * `restore` is not done then.
  *
  * @category combinators
  */

@@ -96,7 +96,8 @@ export const limitsOf = (
 }
 
 /**
- * The limit that a session which shall be live would go beyond. `count` gives how many live sessions there are besides it.
+ * The limit that a session which shall be live would go beyond. `count` gives how many live sessions there are besides
+ * it.
  *
  * @category constructors
  */

@@ -1,6 +1,6 @@
 /**
- * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
- * is given, all or nothing, and never lets one writer pass over another.
+ * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
+ * a store keeps what it is given, all or nothing, and never lets one writer pass over another.
  *
  * @since 0.1.0
  */
@@ -22,8 +22,8 @@ import type {
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 
 /**
- * How many live (active or suspended) sessions there may be. Counted in the same step as the write, so that no two writers together go
- * beyond. A session that is not live itself is held by none.
+ * How many live (active or suspended) sessions there may be. Counted in the same step as the write, so that no two
+ * writers together go beyond. A session that is not live itself is held by none.
  *
  * @since 0.1.0
  * @category models
@@ -42,7 +42,10 @@ export interface Limits {
 export interface Creation {
   /** Its head is the turn of another session that it begins with, and needs as long as it is there. */
   readonly session: Session
-  /** Kept in the same step. One whose id is taken fails with `SessionStorageError`, as in every write, and nothing is written. */
+  /**
+   * Kept in the same step. One whose id is taken fails with `SessionStorageError`, as in every write, and nothing is
+   * written.
+   */
   readonly checkpoint?: SessionCheckpoint | undefined
   readonly limits?: Limits | undefined
 }
@@ -58,8 +61,8 @@ export interface Created {
 }
 
 /**
- * A session as it shall be from now on. Its `revision` is one more than that of the session it was made from; if the kept one has another
- * revision than that, or is not there, nothing is written.
+ * A session as it shall be from now on. Its `revision` is one more than that of the session it was made from; if the
+ * kept one has another revision than that, or is not there, nothing is written.
  *
  * @since 0.1.0
  * @category models
@@ -70,14 +73,16 @@ export interface Change {
   readonly checkpoint?: SessionCheckpoint | undefined
   /** With a checkpoint: of those of the kinds `manual` and `auto` only so many stay, the newest. */
   readonly keepCheckpoints?: number | undefined
-  /** With a session that was not live and shall be; `perUser` also with a live one that was another user's, or nobody's. */
+  /**
+   * With a session that was not live and shall be; `perUser` also with a live one that was another user's, or nobody's.
+   */
   readonly limits?: Limits | undefined
 }
 
 /**
- * As a change, with turns: the last of them is the session's new head, each is the parent of the next. Of the session itself only `head`,
- * `depth`, `totalTokens`, `totalCost`, `updatedAt`, `revision` and `checkpointId` differ from what is kept, so that a store need not write
- * the rest; unless `isStateChanged`.
+ * As a change, with turns: the last of them is the session's new head, each is the parent of the next. Of the session
+ * itself only `head`, `depth`, `totalTokens`, `totalCost`, `updatedAt`, `revision` and `checkpointId` differ from what
+ * is kept, so that a store need not write the rest; unless `isStateChanged`.
  *
  * @since 0.1.0
  * @category models
@@ -127,7 +132,10 @@ export interface ListOptions {
   readonly parentSessionId?: SessionId | undefined
   /** This session and all that descend from it. */
   readonly rootSessionId?: SessionId | undefined
-  /** By which time: `updated` (`updatedAt`; a list that is read while sessions are written may miss them) or `created`. Default `created`. */
+  /**
+   * By which time: `updated` (`updatedAt`; a list that is read while sessions are written may miss them) or `created`.
+   * Default `created`.
+   */
   readonly order?: "created" | "updated" | undefined
   readonly limit: number
   /** Goes on behind this place. */
@@ -135,13 +143,13 @@ export interface ListOptions {
 }
 
 /**
- * The contract of every method: what comes out is what went in, whatever callers do with either; ids are compared exactly, whatever they
- * are made of; a method that writes is all or nothing and durable when it succeeds; what is not found is none, empty or `false`, never a
- * failure; a limit of 0 is empty.
+ * The contract of every method: what comes out is what went in, whatever callers do with either; ids are compared
+ * exactly, whatever they are made of; a method that writes is all or nothing and durable when it succeeds; what is not
+ * found is none, empty or `false`, never a failure; a limit of 0 is empty.
  *
- * Texts are kept exactly, with lone surrogates and every control character. What may be anything (metadata, variables, parameters and
- * results) is data: what JSON does not hold comes out as JSON has it (a date as its text), and what JSON refuses (cycles, big integers)
- * fails with `SessionStorageError`.
+ * Texts are kept exactly, with lone surrogates and every control character. What may be anything (metadata, variables,
+ * parameters and results) is data: what JSON does not hold comes out as JSON has it (a date as its text), and what JSON
+ * refuses (cycles, big integers) fails with `SessionStorageError`.
  *
  * @since 0.1.0
  * @category models
@@ -150,9 +158,9 @@ export interface Service {
   /** Names it in errors and checks: `in_memory`, `key_value`, `sqlite`, … */
   readonly name: string
   /**
-   * Keeps a new session. An id that is taken changes nothing, whatever the limits. `SessionCapacityError` when a limit is reached;
-   * `SessionConflictError` when its head is not kept (any more), or when the id is that of a deleted session whose turns a branch still
-   * needs.
+   * Keeps a new session. An id that is taken changes nothing, whatever the limits. `SessionCapacityError` when a limit
+   * is reached; `SessionConflictError` when its head is not kept (any more), or when the id is that of a deleted
+   * session whose turns a branch still needs.
    */
   readonly create: (
     creation: Creation
@@ -163,15 +171,16 @@ export interface Service {
     change: Change
   ) => Effect.Effect<void, SessionConflictError | SessionCapacityError | SessionStorageError>
   /**
-   * Puts turns behind the head. If the session has a turn of one of these ids already, also one that is no longer on the way to its head,
-   * nothing is written, and the turns are given as they are kept. Else empty. The revision is looked at first.
+   * Puts turns behind the head. If the session has a turn of one of these ids already, also one that is no longer on
+   * the way to its head, nothing is written, and the turns are given as they are kept. Else empty. The revision is
+   * looked at first.
    */
   readonly append: (
     addition: Addition
   ) => Effect.Effect<ReadonlyArray<SessionTurn>, SessionConflictError | SessionStorageError>
   /**
-   * Keeps an exchange open, beside the turns. One of the same session and run takes the place of the one before, whoever owned that.
-   * `SessionConflictError` when the session is not kept (any more).
+   * Keeps an exchange open, beside the turns. One of the same session and run takes the place of the one before,
+   * whoever owned that. `SessionConflictError` when the session is not kept (any more).
    */
   readonly open: (exchange: Exchange) => Effect.Effect<void, SessionConflictError | SessionStorageError>
   /** An open exchange. */
@@ -184,8 +193,9 @@ export interface Service {
     readonly until: number
   }) => Effect.Effect<void, SessionStorageError>
   /**
-   * Open exchanges whose owner has no lease beyond `at`, those that ended first before the others; never one without an owner. Leases that
-   * have ended and own nothing are forgotten. What is looked at does not grow with the sessions, nor with what others have open.
+   * Open exchanges whose owner has no lease beyond `at`, those that ended first before the others; never one without an
+   * owner. Leases that have ended and own nothing are forgotten. What is looked at does not grow with the sessions, nor
+   * with what others have open.
    */
   readonly orphans: (options: {
     readonly at: number
@@ -194,8 +204,8 @@ export interface Service {
   /** One turn, also one that is no longer on the way to a head. */
   readonly turn: (ref: TurnRef) => Effect.Effect<Option.Option<SessionTurn>, SessionStorageError>
   /**
-   * The newest turns on the way that ends with `head`, with it, oldest first; those behind `since` only, where that is on the way. The page
-   * before begins with the parent of the first.
+   * The newest turns on the way that ends with `head`, with it, oldest first; those behind `since` only, where that is
+   * on the way. The page before begins with the parent of the first.
    */
   readonly turns: (
     head: TurnRef,
@@ -210,8 +220,8 @@ export interface Service {
     readonly after?: Cursor | undefined
   }) => Effect.Effect<ReadonlyArray<Session>, SessionStorageError>
   /**
-   * Makes sessions that `idle` would list expired, with `updatedAt` at `at` and the next revision, and gives them as they are now. Of
-   * several that do it at once each session is given to one only.
+   * Makes sessions that `idle` would list expired, with `updatedAt` at `at` and the next revision, and gives them as
+   * they are now. Of several that do it at once each session is given to one only.
    */
   readonly expire: (options: {
     readonly since: number
@@ -237,8 +247,8 @@ export interface Service {
   /** Whether there was one. */
   readonly deleteCheckpoint: (id: CheckpointId) => Effect.Effect<boolean, SessionStorageError>
   /**
-   * Deletes a session, its checkpoints, its open exchanges and its turns; of the turns only those stay that lie on the way to a branch, and they go with the
-   * last of the branches. Whether there was one.
+   * Deletes a session, its checkpoints, its open exchanges and its turns; of the turns only those stay that lie on the
+   * way to a branch, and they go with the last of the branches. Whether there was one.
    */
   readonly delete: (id: SessionId) => Effect.Effect<boolean, SessionStorageError>
   /** Succeeds if what lies below answers. */
@@ -252,7 +262,8 @@ export interface Service {
 export class SessionStore extends Context.Tag("effect-lexigram/session/SessionStore")<SessionStore, Service>() {}
 
 /**
- * Keeps everything in the memory of this process, without a bound, until the layer is released. What it gives is frozen.
+ * Keeps everything in the memory of this process, without a bound, until the layer is released. What it gives is
+ * frozen.
  *
  * @since 0.1.0
  * @category layers

@@ -1,7 +1,9 @@
 /**
- * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is consolidated.
+ * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
+ * consolidated.
  *
- * None of them fails what a caller asked for, which is written by then. They are logged, counted and published as `SessionTaskFailedEvent`.
+ * None of them fails what a caller asked for, which is written by then. They are logged, counted and published as
+ * `SessionTaskFailedEvent`.
  *
  * @since 0.1.0
  */

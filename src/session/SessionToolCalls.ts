@@ -27,8 +27,9 @@ const recalled = (
 })
 
 /**
- * The messages of each turn's calls. A call without a result is not shown. All of them are at most a quarter of the budget, and no more
- * tokens than the texts leave of it: from the newest on, until one has no room. One result is at most a quarter of that.
+ * The messages of each turn's calls. A call without a result is not shown. All of them are at most a quarter of the
+ * budget, and no more tokens than the texts leave of it: from the newest on, until one has no room. One result is at
+ * most a quarter of that.
  *
  * @category getters
  */

@@ -102,8 +102,8 @@ export const saidBefore = (
       )
 
 /**
- * The kept turn of an id in place of the given one: only where both say the same, unless the first one shall stand, and the kept one lies on
- * the way to the head. A session that was never taken back has left none of its turns behind.
+ * The kept turn of an id in place of the given one: only where both say the same, unless the first one shall stand, and
+ * the kept one lies on the way to the head. A session that was never taken back has left none of its turns behind.
  *
  * @category checks
  */
@@ -194,7 +194,8 @@ interface Added {
 type Decision = SessionWriter.Decision<SessionChange.Outcome<Added>, SessionConflictError | SessionStorageError>
 
 /**
- * Turns behind the head of a session, with a checkpoint where as many turns as asked for have come since the one before.
+ * Turns behind the head of a session, with a checkpoint where as many turns as asked for have come since the one
+ * before.
  *
  * @category constructors
  */

@@ -1,6 +1,6 @@
 /**
- * How sessions are changed, whoever changes them: found for whoever asks, made anew from what is kept, and written unless somebody else was
- * faster; then once more.
+ * How sessions are changed, whoever changes them: found for whoever asks, made anew from what is kept, and written
+ * unless somebody else was faster; then once more.
  *
  * @internal
  * @since 0.1.0
@@ -31,8 +31,8 @@ export interface Access {
 }
 
 /**
- * What is made of a session: a value, and what to write for it. Nothing to write: the value is the answer. What is appended may be there
- * already: then the answer is made of that, or refused.
+ * What is made of a session: a value, and what to write for it. Nothing to write: the value is the answer. What is
+ * appended may be there already: then the answer is made of that, or refused.
  *
  * @category models
  */
@@ -57,8 +57,8 @@ export interface Service {
     access: Access | undefined
   ) => Effect.Effect<Session, SessionNotFoundError | SessionStorageError>
   /**
-   * Decides on what is kept now, and writes. When somebody else has written in between it decides again. In this process one at a time
-   * for a session. A write that has begun is waited for; `written` is told the value with it.
+   * Decides on what is kept now, and writes. When somebody else has written in between it decides again. In this
+   * process one at a time for a session. A write that has begun is waited for; `written` is told the value with it.
    */
   readonly modify: <A, E>(
     id: SessionId,

@@ -1,5 +1,6 @@
 /**
- * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
+ * configuration wants them.
  *
  * @since 0.1.0
  */
@@ -52,8 +53,8 @@ export interface Collaborators {
   /** Where sessions are kept with `backend: "cache"`. */
   readonly keyValue?: Of<KeyValueStore.KeyValueStore> | undefined
   /**
-   * Remembers every turn, and is consolidated when a session ends: `Memory.layer()` is both. Not needed for runs of agents that have the
-   * same memory; a turn that both hand over is remembered once. Default none.
+   * Remembers every turn, and is consolidated when a session ends: `Memory.layer()` is both. Not needed for runs of
+   * agents that have the same memory; a turn that both hand over is remembered once. Default none.
    */
   readonly memory?: Of<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
 }
@@ -63,11 +64,14 @@ export interface Collaborators {
  * @category models
  */
 export interface Settings {
-  /** Whether idle sessions are made expired by themselves, every `cleanupIntervalS`; `SessionCleanup.runOnce` does it always. Default true. */
+  /**
+   * Whether idle sessions are made expired by themselves, every `cleanupIntervalS`; `SessionCleanup.runOnce` does it
+   * always. Default true.
+   */
   readonly cleanup?: boolean | undefined
   /**
-   * Where this runs. What `SessionConfig.validateForEnvironment` calls an error fails the layer, as sessions in the memory of the process
-   * do in `production`. Default: nothing is looked at.
+   * Where this runs. What `SessionConfig.validateForEnvironment` calls an error fails the layer, as sessions in the
+   * memory of the process do in `production`. Default: nothing is looked at.
    */
   readonly environment?: "production" | "development" | "test" | undefined
 }

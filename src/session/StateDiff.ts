@@ -118,7 +118,8 @@ const present = <A extends object>(fields: A): A | undefined => {
 }
 
 /**
- * What leads from one state to the other. The turns that lie between them are no part of states; whoever has read them gives them.
+ * What leads from one state to the other. The turns that lie between them are no part of states; whoever has read them
+ * gives them.
  *
  * @since 0.1.0
  * @category constructors
@@ -171,8 +172,8 @@ const withNames = (names: ReadonlyArray<string>, change: NamesChange | undefined
 }
 
 /**
- * Puts a diff onto a state: onto the one it was computed from, that gives the other one; onto any other, what differs between the two comes
- * out the same way, and all else stays.
+ * Puts a diff onto a state: onto the one it was computed from, that gives the other one; onto any other, what differs
+ * between the two comes out the same way, and all else stays.
  *
  * @since 0.1.0
  * @category combinators

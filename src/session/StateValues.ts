@@ -1,5 +1,6 @@
 /**
- * Values of the small state of sessions: compared and brought together. Keys are taken as they are, whatever they are called.
+ * Values of the small state of sessions: compared and brought together. Keys are taken as they are, whatever they are
+ * called.
  *
  * @internal
  * @since 0.1.0
@@ -78,7 +79,8 @@ export const keysOf = (...all: ReadonlyArray<Attributes>): ReadonlyArray<string>
   Array.from(new Set(all.flatMap((attributes) => Object.keys(attributes))))
 
 /**
- * What one side took away from a list of names since the base goes, what it added comes behind; all else stays as the other side has it.
+ * What one side took away from a list of names since the base goes, what it added comes behind; all else stays as the
+ * other side has it.
  *
  * @category combinators
  */

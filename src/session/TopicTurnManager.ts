@@ -24,9 +24,9 @@ export interface Asked extends TurnManager.Cycle {
 const wordsOf = (text: string): string => ` ${(text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).join(" ")} `
 
 /**
- * Keywords and who is responsible for them, looked through in their order: the first one that stands in the newest turn its member sees, as
- * whole words whatever the case, decides. Nobody is asked about what it said itself, nor twice about the same; then the next one is, then
- * the `fallback`, then the group ends.
+ * Keywords and who is responsible for them, looked through in their order: the first one that stands in the newest turn
+ * its member sees, as whole words whatever the case, decides. Nobody is asked about what it said itself, nor twice
+ * about the same; then the next one is, then the `fallback`, then the group ends.
  *
  * @since 0.1.0
  * @category constructors

@@ -60,7 +60,8 @@ const beginning = (text: string, bytes: number): string => {
 }
 
 /**
- * A turn of at most `most` bytes. One that is larger loses its oldest tool calls, then the end of its text, and says so at the end of the text.
+ * A turn of at most `most` bytes. One that is larger loses its oldest tool calls, then the end of its text, and says so
+ * at the end of the text.
  *
  * @category combinators
  */

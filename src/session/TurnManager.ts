@@ -1,6 +1,6 @@
 /**
- * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each run of a group keeps for
- * itself, so that one manager serves any number of sessions at once.
+ * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
+ * run of a group keeps for itself, so that one manager serves any number of sessions at once.
  *
  * @since 0.1.0
  */
@@ -43,8 +43,8 @@ export interface TurnManager<in out State, out E = never, out R = never> {
   /** What a run begins with: plain data. */
   readonly initial: (members: ReadonlyArray<Member>) => State
   /**
-   * Whom to ask, and the state from here on. A name that is not among the members is passed over, and so counts as somebody who said
-   * nothing. A failure fails the run of the group.
+   * Whom to ask, and the state from here on. A name that is not among the members is passed over, and so counts as
+   * somebody who said nothing. A failure fails the run of the group.
    */
   readonly next: (state: State, view: View) => Effect.Effect<readonly [Selection, State], E, R>
   /** What is wrong with it for a group of these members, if anything. */

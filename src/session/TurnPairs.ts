@@ -26,8 +26,8 @@ interface Item extends ToolPairs.Item {
 }
 
 /**
- * The convention of `ToolPairs`, and the calls a turn holds itself: they need no turn of their result, and go with it where there is one.
- * All turns are of one conversation, whichever sessions wrote them.
+ * The convention of `ToolPairs`, and the calls a turn holds itself: they need no turn of their result, and go with it
+ * where there is one. All turns are of one conversation, whichever sessions wrote them.
  */
 const itemOf = (turn: SessionTurn): Item => {
   const held = turn.role === "assistant" ? turn.toolCalls : []

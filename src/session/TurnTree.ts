@@ -1,8 +1,8 @@
 /**
  * The turns of all sessions in memory, and which of them stay when a session is deleted.
  *
- * A turn counts its children and the sessions that were forked at it. Of a deleted session a turn that counts nothing goes, and its parent
- * counts one less: what stays is what lies on the way to a branch.
+ * A turn counts its children and the sessions that were forked at it. Of a deleted session a turn that counts nothing
+ * goes, and its parent counts one less: what stays is what lies on the way to a branch.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it gives what is known
- * of both, so that a conversation of any length is read by pages, from either end.
+ * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
+ * gives what is known of both, so that a conversation of any length is read by pages, from either end.
  *
  * @since 0.1.0
  */
@@ -49,24 +49,24 @@ export * as GroupError from "./GroupError.js"
 export * as GroupOutcome from "./GroupOutcome.js"
 
 /**
- * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the conversation and answers,
- * or says nothing.
+ * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
+ * conversation and answers, or says nothing.
  *
  * @since 0.1.0
  */
 export * as GroupParticipant from "./GroupParticipant.js"
 
 /**
- * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each of them sees that of
- * its isolation.
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
+ * of them sees that of its isolation.
  *
  * @since 0.1.0
  */
 export * as GroupSession from "./GroupSession.js"
 
 /**
- * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns: what is in progress is
- * never cut off by them.
+ * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
+ * what is in progress is never cut off by them.
  *
  * @since 0.1.0
  */
@@ -87,30 +87,32 @@ export * as HistoryPruner from "./HistoryPruner.js"
 export * as HumanParticipant from "./HumanParticipant.js"
 
 /**
- * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else there is one for.
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
+ * there is one for.
  *
  * @since 0.1.0
  */
 export * as KeyValueSessionStore from "./KeyValueSessionStore.js"
 
 /**
- * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state that both have.
+ * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
+ * that both have.
  *
  * @since 0.1.0
  */
 export * as MergeStrategy from "./MergeStrategy.js"
 
 /**
- * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do no more than choose
- * one of them or give a value in their place.
+ * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
+ * no more than choose one of them or give a value in their place.
  *
  * @since 0.1.0
  */
 export * as ModelMergeResolver from "./ModelMergeResolver.js"
 
 /**
- * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what it says is looked up
- * among the names of the group: nothing else in it counts.
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
+ * it says is looked up among the names of the group: nothing else in it counts.
  *
  * @since 0.1.0
  */
@@ -124,7 +126,8 @@ export * as ModelTurnManager from "./ModelTurnManager.js"
 export * as PriorityTurnManager from "./PriorityTurnManager.js"
 
 /**
- * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner keeps.
+ * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
+ * keeps.
  *
  * @since 0.1.0
  */
@@ -138,15 +141,17 @@ export * as PrunedSessionHistory from "./PrunedSessionHistory.js"
 export * as RecencyContextPruner from "./RecencyContextPruner.js"
 
 /**
- * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the older.
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
+ * older.
  *
  * @since 0.1.0
  */
 export * as RelevanceContextPruner from "./RelevanceContextPruner.js"
 
 /**
- * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles) wins over
- * `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen where both allow it.
+ * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
+ * wins over `hiddenFrom` (another one); with neither everybody sees them. Rules by role come on top: a turn is seen
+ * where both allow it.
  *
  * @since 0.1.0
  */
@@ -160,23 +165,25 @@ export * as RoleIsolation from "./RoleIsolation.js"
 export * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
 
 /**
- * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a session its newest
- * turn (its head), a checkpoint a head and the small state of the session. A branch is a session whose first turn has its parent in another
- * session. Times are milliseconds since the epoch, costs US dollars.
+ * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a
+ * session its newest turn (its head), a checkpoint a head and the small state of the session. A branch is a session
+ * whose first turn has its parent in another session. Times are milliseconds since the epoch, costs US dollars.
  *
  * @since 0.1.0
  */
 export * as Session from "./Session.js"
 
 /**
- * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many there are.
+ * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
+ * there are.
  *
  * @since 0.1.0
  */
 export * as SessionAnalytics from "./SessionAnalytics.js"
 
 /**
- * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can still be read.
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
+ * still be read.
  *
  * @since 0.1.0
  */
@@ -190,8 +197,8 @@ export * as SessionCleanup from "./SessionCleanup.js"
 export * as SessionConfig from "./SessionConfig.js"
 
 /**
- * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers that are forked there
- * inherit it; others never see it.
+ * The session that belongs to what is going on: bound around a piece of work, and read from anywhere within it. Fibers
+ * that are forked there inherit it; others never see it.
  *
  * @since 0.1.0
  */
@@ -261,22 +268,24 @@ export * as SessionMetrics from "./SessionMetrics.js"
 export * as SessionStateMachine from "./SessionStateMachine.js"
 
 /**
- * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business; a store keeps what it
- * is given, all or nothing, and never lets one writer pass over another.
+ * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
+ * a store keeps what it is given, all or nothing, and never lets one writer pass over another.
  *
  * @since 0.1.0
  */
 export * as SessionStore from "./SessionStore.js"
 
 /**
- * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is consolidated.
+ * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
+ * consolidated.
  *
  * @since 0.1.0
  */
 export * as SessionTaskError from "./SessionTaskError.js"
 
 /**
- * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a configuration wants them.
+ * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
+ * configuration wants them.
  *
  * @since 0.1.0
  */
@@ -297,8 +306,8 @@ export * as StateDiff from "./StateDiff.js"
 export * as TopicTurnManager from "./TopicTurnManager.js"
 
 /**
- * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each run of a group keeps for
- * itself, so that one manager serves any number of sessions at once.
+ * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
+ * run of a group keeps for itself, so that one manager serves any number of sessions at once.
  *
  * @since 0.1.0
  */

@@ -1,12 +1,13 @@
 /**
  * The skills that a run has activated, and what they leave it to do.
  *
- * Once a skill that names its `allowed-tools` is active, a run may call the tools that its active skills allow between them, and those of
- * the catalogue; a skill that names none adds nothing and takes nothing away. A run that another one starts begins with what is active there
- * at that time; what it activates itself holds for itself.
+ * Once a skill that names its `allowed-tools` is active, a run may call the tools that its active skills allow between
+ * them, and those of the catalogue; a skill that names none adds nothing and takes nothing away. A run that another one
+ * starts begins with what is active there at that time; what it activates itself holds for itself.
  *
- * Calls are judged in the order in which they begin: one that begins while a skill is being activated waits, and is judged by what is
- * active then. So of the calls of one turn those after an activation are under it, and those before it are not.
+ * Calls are judged in the order in which they begin: one that begins while a skill is being activated waits, and is
+ * judged by what is active then. So of the calls of one turn those after an activation are under it, and those before
+ * it are not.
  *
  * @since 0.1.0
  */
@@ -42,7 +43,8 @@ export interface Service {
   /** Whether the skill of this name is; outside a run every one is. */
   readonly isActive: (name: string) => Effect.Effect<boolean>
   /**
-   * Makes a skill active. One that is active already takes the tools it names now; where it names none any more, those it named last hold on.
+   * Makes a skill active. One that is active already takes the tools it names now; where it names none any more, those
+   * it named last hold on.
    */
   readonly activate: (skill: Activated) => Effect.Effect<void>
 }
@@ -127,8 +129,9 @@ export interface Options extends AllowedTools.Options {
 }
 
 /**
- * Refuses what the active skills do not allow, with `ToolAccessDeniedError`, as an outcome that the model can act on. For the runs that
- * `skills` are those of (`ActiveSkills`): provide the same there. Outermost of all interceptors it sees the calls in their order.
+ * Refuses what the active skills do not allow, with `ToolAccessDeniedError`, as an outcome that the model can act on.
+ * For the runs that `skills` are those of (`ActiveSkills`): provide the same there. Outermost of all interceptors it
+ * sees the calls in their order.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,6 @@
 /**
- * The parameters and results of several skills as those of one: what composites that are none of their own schemas show.
+ * The parameters and results of several skills as those of one: what composites that are none of their own schemas
+ * show.
  *
  * @internal
  * @since 0.1.0

@@ -4,14 +4,16 @@
  * - `Read`: every call of the tool. Capital and small letters of names are the same, `*` in a name stands for any text.
  * - `Bash(npm test)`: exactly this argument.
  * - `Bash(git:*)`: `git`, alone or followed by white space and more.
- * - `Read(docs/*)`: `*` stands for any text, also none; everything else for itself, capital and small letters told apart.
+ * - `Read(docs/*)`: `*` stands for any text, also none; everything else for itself, capital and small letters told
+ *   apart.
  *
- * What a `*` in an argument stands for must be harmless to a shell: an argument with `;`, `&`, `|`, `<`, `>`, backticks, `$(`, `${`, `$[` or
- * control characters (line ends among them) matches no such pattern, quoted or not, and one with a `..` on a path only `:*`. Patterns that
- * begin with `http://` or `https://` are for addresses: those may hold `&` and `;`, but no white space. `(*)` and `(:*)` are no restriction.
+ * What a `*` in an argument stands for must be harmless to a shell: an argument with `;`, `&`, `|`, `<`, `>`,
+ * backticks, `$(`, `${`, `$[` or control characters (line ends among them) matches no such pattern, quoted or not, and
+ * one with a `..` on a path only `:*`. Patterns that begin with `http://` or `https://` are for addresses: those may
+ * hold `&` and `;`, but no white space. `(*)` and `(:*)` are no restriction.
  *
- * The argument is the text in a call's parameters. A call with several texts, at any depth, matches when all of them do (unless
- * `mainArguments` names the one that counts), and a call without any matches no pattern.
+ * The argument is the text in a call's parameters. A call with several texts, at any depth, matches when all of them do
+ * (unless `mainArguments` names the one that counts), and a call without any matches no pattern.
  *
  * @since 0.1.0
  */
@@ -33,7 +35,10 @@ export interface Call {
 export interface Options {
   /** The tools that skills mean by a name, beside those of that very name: `{ Bash: ["run_command"] }`. */
   readonly aliases?: Readonly<Record<string, ReadonlyArray<string>>> | undefined
-  /** By tool, the parameter that patterns are for: `{ run_command: "command" }`. The other parameters may then be anything. */
+  /**
+   * By tool, the parameter that patterns are for: `{ run_command: "command" }`. The other parameters may then be
+   * anything.
+   */
   readonly mainArguments?: Readonly<Record<string, string>> | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
- * a skill gets into them.
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
+ * nothing that stands in a skill gets into them.
  *
  * @since 0.1.0
  */
@@ -47,8 +47,8 @@ export interface Options {
       }
     | undefined
   /**
-   * Characters of instructions or of a file in one answer, at least 100; the model calls again for the rest. Keep it 2,000 below what the
-   * runner lets through of a result (`maxResultChars`).
+   * Characters of instructions or of a file in one answer, at least 100; the model calls again for the rest. Keep it
+   * 2,000 below what the runner lets through of a result (`maxResultChars`).
    */
   readonly maxChars?: number | undefined
 }
@@ -106,7 +106,8 @@ const once = { timeout: Duration.infinity, retries: 0 }
 /**
  * The tools for a catalogue. Make them once a catalogue.
  *
- * A skill that was activated is told to `ActiveSkills`; files are read, and scripts run, of skills that are active there.
+ * A skill that was activated is told to `ActiveSkills`; files are read, and scripts run, of skills that are active
+ * there.
  *
  * @since 0.1.0
  * @category constructors

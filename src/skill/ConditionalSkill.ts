@@ -1,8 +1,8 @@
 /**
  * One skill or the other, by the parameters.
  *
- * A condition that throws ends the execution with `SkillExecutionError`, and one that is an Effect may fail in its own way: neither
- * choice is made then.
+ * A condition that throws ends the execution with `SkillExecutionError`, and one that is an Effect may fail in its own
+ * way: neither choice is made then.
  *
  * @since 0.1.0
  */
@@ -87,11 +87,11 @@ const optional = (skill: Skill.Any): Skill.Any =>
   })
 
 /**
- * Executes `ifTrue` where the condition holds, `ifFalse` where it does not. Without `ifFalse` the result is an `Option`: `None` says that
- * nothing was executed.
+ * Executes `ifTrue` where the condition holds, `ifFalse` where it does not. Without `ifFalse` the result is an
+ * `Option`: `None` says that nothing was executed.
  *
- * A type guard narrows the parameters for both; it needs to be told what they are (`parameters`). Otherwise they are what both skills take,
- * unless `parameters` says so.
+ * A type guard narrows the parameters for both; it needs to be told what they are (`parameters`). Otherwise they are
+ * what both skills take, unless `parameters` says so.
  *
  * @since 0.1.0
  * @category constructors

@@ -14,7 +14,8 @@ import type { SkillOutput } from "./SkillFolders.js"
 import * as SkillTrust from "./SkillTrust.js"
 
 /**
- * Texts that come along with instructions: as many files, bytes of one, and bytes of all. The rest is named, as all files are.
+ * Texts that come along with instructions: as many files, bytes of one, and bytes of all. The rest is named, as all
+ * files are.
  *
  * @since 0.1.0
  * @category constants

@@ -1,8 +1,8 @@
 /**
  * Looks at skill folders again whenever something has happened to them.
  *
- * Each folder has a watcher of its own: recursive watchers would watch all that is passed over (`node_modules`, hidden folders), and follow
- * where the scan does not.
+ * Each folder has a watcher of its own: recursive watchers would watch all that is passed over (`node_modules`, hidden
+ * folders), and follow where the scan does not.
  *
  * @internal
  * @since 0.1.0

@@ -1,9 +1,9 @@
 /**
- * Looks at folders of skills: what lies in them, and what each entry is. Each folder is listed once and each entry looked at once, however many
- * ask.
+ * Looks at folders of skills: what lies in them, and what each entry is. Each folder is listed once and each entry
+ * looked at once, however many ask.
  *
- * `FileSystem` gives names alone, and says of an entry that is no link so by a failure, which costs as much as reading the file. Node lists the
- * kinds with the names. Where both see the same folder, Node lists.
+ * `FileSystem` gives names alone, and says of an entry that is no link so by a failure, which costs as much as reading
+ * the file. Node lists the kinds with the names. Where both see the same folder, Node lists.
  *
  * @internal
  * @since 0.1.0
@@ -37,7 +37,8 @@ export const byCodePoint = (a: string, b: string): number => {
 }
 
 /**
- * What an entry of a folder is, `path` being below the folder's real path. `Outside`: a link that leaves the root, or leads nowhere.
+ * What an entry of a folder is, `path` being below the folder's real path. `Outside`: a link that leaves the root, or
+ * leads nowhere.
  *
  * @since 0.1.0
  * @category models
@@ -80,7 +81,10 @@ export interface FolderLook {
   readonly size: (file: string) => Effect.Effect<number, PlatformError>
 }
 
-/** An entry as the file system has it, whatever root it is looked at from; without a `target` it leads nowhere or is gone. */
+/**
+ * An entry as the file system has it, whatever root it is looked at from; without a `target` it leads nowhere or is
+ * gone.
+ */
 interface Entry {
   /** Where it is, a link resolved. */
   readonly target: string | undefined

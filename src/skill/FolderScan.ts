@@ -17,7 +17,8 @@ import * as SkillFile from "./SkillFile.js"
 import type { Problem, Scan, ScanOptions } from "./SkillFolders.js"
 
 /**
- * A scan, with what has to be watched to notice changes of its result: folders that there are, and paths that there are not.
+ * A scan, with what has to be watched to notice changes of its result: folders that there are, and paths that there are
+ * not.
  *
  * @since 0.1.0
  * @category models
@@ -53,7 +54,9 @@ const homeOf = (options: ScanOptions): Effect.Effect<string | undefined> =>
 /** Folders and files that are read at a time: while one waits for the disk, another is parsed. */
 const CONCURRENCY = 8
 
-/** As `Effect.forEach`, in as many fibers as work at a time: one for each item costs as much as a look at its folder. */
+/**
+ * As `Effect.forEach`, in as many fibers as work at a time: one for each item costs as much as a look at its folder.
+ */
 const each = <A, B, R>(
   items: ReadonlyArray<A>,
   f: (item: A) => Effect.Effect<B, never, R>

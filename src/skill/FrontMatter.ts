@@ -1,6 +1,6 @@
 /**
- * The YAML block at the top of a `SKILL.md`, read as text alone: no types, no tags, no references that grow. Whatever stands in it,
- * reading ends, in time that its bounded length bounds.
+ * The YAML block at the top of a `SKILL.md`, read as text alone: no types, no tags, no references that grow. Whatever
+ * stands in it, reading ends, in time that its bounded length bounds.
  *
  * @internal
  * @since 0.1.0
@@ -15,8 +15,9 @@ import * as Yaml from "yaml"
  */
 export const MAX_LENGTH = 64 * 1024
 
-// The parser of the package is recursive, and a stack that runs out while a pattern is compiled ends the whole process: too deep a
-// nesting must never reach it. The number of tokens bounds how long it takes (8,192 of the worst take 0.2 s).
+// The parser of the package is recursive, and a stack that runs out while a pattern is compiled ends the whole process:
+// too deep a nesting must never reach it. The number of tokens bounds how long it takes (8,192 of the worst take 0.2
+// s).
 const MAX_DEPTH = 32
 const MAX_TOKENS = 8192
 const MAX_ALIASES = 32
@@ -34,7 +35,8 @@ export interface Problem {
 }
 
 /**
- * A value. Scalars are the text that was written; what is nested more deeply than is read, and a key that is no text, are `Deep`.
+ * A value. Scalars are the text that was written; what is nested more deeply than is read, and a key that is no text,
+ * are `Deep`.
  *
  * @since 0.1.0
  * @category models
@@ -79,7 +81,8 @@ export interface Content {
 const isMarker = (line: string): boolean => line.startsWith("---") && line.slice(3).trim() === ""
 
 /**
- * The text in its two parts, or why it has not got them. Blanks behind a marker are let pass: such a line is a marker in YAML as well.
+ * The text in its two parts, or why it has not got them. Blanks behind a marker are let pass: such a line is a marker
+ * in YAML as well.
  *
  * @since 0.1.0
  * @category parsing
@@ -152,8 +155,8 @@ const isPlain = (value: string): boolean => !/^["'[\]{}|>&*!%@`#,?-]/.test(value
 const indentOf = (line: string): number => line.length - line.trimStart().length
 
 /**
- * The block with quotation marks around plain values that have a colon, as `description: Use it: always`; `undefined` when there are none.
- * A value goes on over the lines below that are indented more than its key.
+ * The block with quotation marks around plain values that have a colon, as `description: Use it: always`; `undefined`
+ * when there are none. A value goes on over the lines below that are indented more than its key.
  *
  * @since 0.1.0
  * @category parsing
@@ -230,8 +233,8 @@ const plainScalar = (text: string): string | undefined => {
 }
 
 /**
- * The entries of a block of which every line is `key: value`, one level below a key that has no value of its own: what most files have, and what
- * the parser would give for it. `undefined` for every other block.
+ * The entries of a block of which every line is `key: value`, one level below a key that has no value of its own: what
+ * most files have, and what the parser would give for it. `undefined` for every other block.
  *
  * @since 0.1.0
  * @category parsing

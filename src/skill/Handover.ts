@@ -12,8 +12,8 @@ import type { SkillValidationError } from "./SkillError.js"
 import * as SkillFailure from "./SkillFailure.js"
 
 /**
- * New names of keys: `{ hits: "items" }` hands `hits` on as `items`. All at once, so that two keys can change places. A renamed key wins
- * over one that had the name before, and of two with one new name the later entry.
+ * New names of keys: `{ hits: "items" }` hands `hits` on as `items`. All at once, so that two keys can change places. A
+ * renamed key wins over one that had the name before, and of two with one new name the later entry.
  *
  * @since 0.1.0
  * @category models
@@ -38,7 +38,8 @@ type NotMap =
 type IsLoose<A> = unknown extends A ? true : string extends keyof A ? (unknown extends A[string] ? true : false) : false
 
 /**
- * A result as parameters: a map is handed on as it is, any other value as `output`. `any` where the result is not known.
+ * A result as parameters: a map is handed on as it is, any other value as `output`. `any` where the result is not
+ * known.
  *
  * @since 0.1.0
  * @category models
@@ -69,7 +70,8 @@ export type Renamed<A, M extends Rename> =
   true extends IsAny<Handed<A>> ? any : [keyof M] extends [never] ? Handed<A> : Named<Handed<A>, M>
 
 /**
- * `unknown` where a result `A` fits the parameters `P` under the names `M`; otherwise a type that no skill has, which says why.
+ * `unknown` where a result `A` fits the parameters `P` under the names `M`; otherwise a type that no skill has, which
+ * says why.
  *
  * @since 0.1.0
  * @category models
@@ -81,7 +83,8 @@ export type Fits<A, P, M extends Rename> = [keyof M] extends [KeysOf<Handed<A>>]
   : { readonly "a renamed key is not in the result": Exclude<keyof M, KeysOf<Handed<A>>> }
 
 /**
- * Whether a value is handed on as named parameters. Class instances are; dates, lists, options, maps and the like are not.
+ * Whether a value is handed on as named parameters. Class instances are; dates, lists, options, maps and the like are
+ * not.
  *
  * @since 0.1.0
  * @category guards
@@ -118,8 +121,8 @@ export const toParams = (value: unknown, rename?: Rename | undefined): Readonly<
   renamed(isMap(value) ? value : { output: value }, rename)
 
 /**
- * Values as the parameters of a skill, decoded. Typed values fit as they are; others, from references and JSON sources, are read by the
- * schema of the skill. A reference takes anything: the skill that it stands for checks.
+ * Values as the parameters of a skill, decoded. Typed values fit as they are; others, from references and JSON sources,
+ * are read by the schema of the skill. A reference takes anything: the skill that it stands for checks.
  *
  * @since 0.1.0
  * @category conversions
@@ -177,8 +180,8 @@ const emptyOf = (value: unknown): object | undefined => {
 }
 
 /**
- * The same lists and plain objects once more: whoever gets them may change them without anybody else seeing it. Instances of classes are
- * shared. Any depth, cycles included.
+ * The same lists and plain objects once more: whoever gets them may change them without anybody else seeing it.
+ * Instances of classes are shared. Any depth, cycles included.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,9 +1,10 @@
 /**
- * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients understand.
+ * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
+ * understand.
  *
- * A server is another party. Its descriptions and results reach the model as data: hidden characters are made visible and sizes are
- * bounded. Its annotations are claims: `readOnlyHint` and `destructiveHint` decide whether somebody is asked first only as far as `confirm`
- * lets them, so use `confirm: "always"` for servers that are not trusted.
+ * A server is another party. Its descriptions and results reach the model as data: hidden characters are made visible
+ * and sizes are bounded. Its annotations are claims: `readOnlyHint` and `destructiveHint` decide whether somebody is
+ * asked first only as far as `confirm` lets them, so use `confirm: "always"` for servers that are not trusted.
  *
  * @since 0.1.0
  */
@@ -26,8 +27,8 @@ import type { SkillDefinition } from "./SkillDefinition.js"
 import { SkillRegistry } from "./SkillRegistry.js"
 
 /**
- * What a tool gives: its structured content where it declares a schema for it or has nothing else, its text where it gives only text, and
- * otherwise its blocks.
+ * What a tool gives: its structured content where it declares a schema for it or has nothing else, its text where it
+ * gives only text, and otherwise its blocks.
  *
  * @since 0.1.0
  * @category models
@@ -44,8 +45,8 @@ export interface Options {
   /** Which tools are taken; all unless set. */
   readonly include?: ((tool: ToolInfo) => boolean) | undefined
   /**
-   * What somebody is asked for first. `destructive` (default): all but tools that say they are read-only or not destructive; `always`: every
-   * tool, whatever it says; `never`: none.
+   * What somebody is asked for first. `destructive` (default): all but tools that say they are read-only or not
+   * destructive; `always`: every tool, whatever it says; `never`: none.
    */
   readonly confirm?: "destructive" | "always" | "never" | undefined
   /** Default `mcp`. */
@@ -59,8 +60,8 @@ export interface Options {
   /** Also `read_resource`, which reads a resource of the server by its address. Default false. */
   readonly resources?: boolean | undefined
   /**
-   * Images, audio and other bytes: `keep` them as base64, or `describe` them in a line, which is all that a model can use of them in the
-   * result of a tool. Skills keep and tools describe, unless set.
+   * Images, audio and other bytes: `keep` them as base64, or `describe` them in a line, which is all that a model can
+   * use of them in the result of a tool. Skills keep and tools describe, unless set.
    */
   readonly binary?: "keep" | "describe" | undefined
   /** Tools beyond this many are left out. Default 256. */
@@ -69,7 +70,10 @@ export interface Options {
   readonly maxDescription?: number | undefined
   /** Characters of a schema; tools with a larger one are left out. Default 65,536. */
   readonly maxSchema?: number | undefined
-  /** Characters of a result, base64 included: text is cut, larger bytes are described, larger structured content fails. Default 1,048,576. */
+  /**
+   * Characters of a result, base64 included: text is cut, larger bytes are described, larger structured content fails.
+   * Default 1,048,576.
+   */
   readonly maxResult?: number | undefined
 }
 
@@ -94,7 +98,10 @@ const MAX_NAME = 128
 /** Of a server's own names, which are kept beside ours. */
 const MAX_TOOL_NAME = 512
 
-/** What the protocol allows in names, and a hash where something had to go: the same name whatever other tools there are. */
+/**
+ * What the protocol allows in names, and a hash where something had to go: the same name whatever other tools there
+ * are.
+ */
 const nameOf = (prefix: string, name: string): string => {
   const whole = prefix === "" ? name : `${prefix}__${name}`
   const cleaned = whole.slice(0, MAX_NAME).replace(/[^A-Za-z0-9_.-]/g, "_")
@@ -238,8 +245,9 @@ const wanted = (client: Service, options: Options | undefined): Effect.Effect<Re
   })
 
 /**
- * The server's tools as skills, schemas kept. A tool whose schema does not compile or is too large, or that can only be called as a task, is
- * left out with a warning; the others stay. A tool that fails is a failure of its skill, with the beginning of what it says.
+ * The server's tools as skills, schemas kept. A tool whose schema does not compile or is too large, or that can only be
+ * called as a task, is left out with a warning; the others stay. A tool that fails is a failure of its skill, with the
+ * beginning of what it says.
  *
  * @since 0.1.0
  * @category conversions
@@ -299,8 +307,8 @@ const keyOf = (tool: ToolInfo): string | undefined => {
 }
 
 /**
- * The server's tools as tools, for agents that are given them directly. As `skills`, but bytes are described and there is no registry, no
- * permissions and no cache between.
+ * The server's tools as tools, for agents that are given them directly. As `skills`, but bytes are described and there
+ * is no registry, no permissions and no cache between.
  *
  * @since 0.1.0
  * @category conversions
@@ -349,9 +357,9 @@ export const tools = (client: Service, options?: Options): Effect.Effect<Readonl
 const PAUSE = "100 millis"
 
 /**
- * Registers the server's tools as skills, and follows them: tools that come are registered, those that change replaced, those that go
- * unregistered, now and after each reconnection. Skills of others are left alone: a name that is taken stays taken, with a warning. When the
- * scope closes, what was registered here is gone.
+ * Registers the server's tools as skills, and follows them: tools that come are registered, those that change replaced,
+ * those that go unregistered, now and after each reconnection. Skills of others are left alone: a name that is taken
+ * stays taken, with a warning. When the scope closes, what was registered here is gone.
  *
  * @since 0.1.0
  * @category registration

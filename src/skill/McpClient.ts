@@ -1,8 +1,8 @@
 /**
  * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
  *
- * What a server says of itself is the word of another party: names, descriptions, schemas, annotations and results are data, never
- * instructions. This port hands them over as they came; `McpBridge` makes them fit for models.
+ * What a server says of itself is the word of another party: names, descriptions, schemas, annotations and results are
+ * data, never instructions. This port hands them over as they came; `McpBridge` makes them fit for models.
  *
  * @since 0.1.0
  */
@@ -182,14 +182,15 @@ export interface CallOptions {
   /** Time in all, whatever progress there is. */
   readonly maxTotal?: Duration.DurationInput | undefined
   /**
-   * Given each progress in order; the call ends after the last of them. The server is asked for progress only if this is set. One that is
-   * slow misses the oldest.
+   * Given each progress in order; the call ends after the last of them. The server is asked for progress only if this
+   * is set. One that is slow misses the oldest.
    */
   readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
 }
 
 /**
- * What happened to the server. After `Connected` everything about it may be new; a list that changed is to be read again.
+ * What happened to the server. After `Connected` everything about it may be new; a list that changed is to be read
+ * again.
  *
  * @since 0.1.0
  * @category models
@@ -243,8 +244,8 @@ export class McpError extends ErrorCode.TaggedError<McpError>("effect-lexigram/s
 }) {}
 
 /**
- * A connection that was lost comes back by itself: the next request makes a new one, as far as the client is configured to. Interrupting a
- * request tells the server to stop it.
+ * A connection that was lost comes back by itself: the next request makes a new one, as far as the client is configured
+ * to. Interrupting a request tells the server to stop it.
  *
  * @since 0.1.0
  * @category models
@@ -256,11 +257,14 @@ export interface Service {
   readonly info: Effect.Effect<ServerInfo, McpError>
   /** Succeeds when the server answers. */
   readonly ping: Effect.Effect<void, McpError>
-  /** All tools, all pages of them, in the server's order. A server without tools: empty. Entries that are no tools are left out. */
+  /**
+   * All tools, all pages of them, in the server's order. A server without tools: empty. Entries that are no tools are
+   * left out.
+   */
   readonly listTools: Effect.Effect<ReadonlyArray<ToolInfo>, McpError>
   /**
-   * Calls a tool. That the tool itself failed is a result with `isError`; `McpError` says that the call did not come to a result. A tool
-   * that the server does not have is one or the other, as the server likes.
+   * Calls a tool. That the tool itself failed is a result with `isError`; `McpError` says that the call did not come to
+   * a result. A tool that the server does not have is one or the other, as the server likes.
    */
   readonly callTool: (
     name: string,
@@ -285,8 +289,8 @@ export interface Service {
     options?: CallOptions
   ) => Effect.Effect<PromptResult, McpError>
   /**
-   * What happens from the time of subscription on; begins with `Connected` where there is a connection. A subscriber that falls far behind
-   * loses the oldest changes.
+   * What happens from the time of subscription on; begins with `Connected` where there is a connection. A subscriber
+   * that falls far behind loses the oldest changes.
    */
   readonly changes: Stream.Stream<Change>
 }

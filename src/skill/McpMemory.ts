@@ -103,8 +103,8 @@ const lists = [
 ] as const
 
 /**
- * A client of a server that is never lost. Calls run in the caller's fiber, for as long as it gives them; `name` is the client's, that of
- * the server unless set.
+ * A client of a server that is never lost. Calls run in the caller's fiber, for as long as it gives them; `name` is the
+ * client's, that of the server unless set.
  *
  * @since 0.1.0
  * @category constructors

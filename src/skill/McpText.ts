@@ -5,8 +5,8 @@
  * @since 0.1.0
  */
 
-// Controls other than line ends and tabs, marks that turn the direction of text, characters without width and tag characters. What scripts and
-// emoji need (joiners, variation selectors of the first plane) stays.
+// Controls other than line ends and tabs, marks that turn the direction of text, characters without width and tag
+// characters. What scripts and emoji need (joiners, variation selectors of the first plane) stays.
 const hidden =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|\p{Surrogate}/gu

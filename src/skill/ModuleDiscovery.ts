@@ -21,13 +21,13 @@ import * as SkillToolkit from "./SkillToolkit.js"
  */
 export interface Options {
   /**
-   * What paths that begin with `./` or `../` are relative to: a URL, such as `import.meta.url`. Without it they are refused: nobody could say
-   * where they lead.
+   * What paths that begin with `./` or `../` are relative to: a URL, such as `import.meta.url`. Without it they are
+   * refused: nobody could say where they lead.
    */
   readonly base?: string | URL | undefined
   /**
-   * Loads a module. Default `import`, which looks up packages from where this library is; `(specifier) => import(specifier)` written in your
-   * program looks them up from there.
+   * Loads a module. Default `import`, which looks up packages from where this library is; `(specifier) =>
+   * import(specifier)` written in your program looks them up from there.
    */
   readonly load?: ((specifier: string) => Promise<unknown>) | undefined
   /** How long a module may take to load. Default 10 s. */
@@ -91,7 +91,8 @@ const skillsIn = (value: unknown): ReadonlyArray<Skill.Any> =>
   )
 
 /**
- * The skills that a module exports: skills, toolkits, and lists of them, by the names of the exports. Each once, under whatever names.
+ * The skills that a module exports: skills, toolkits, and lists of them, by the names of the exports. Each once, under
+ * whatever names.
  *
  * @since 0.1.0
  * @category accessors
@@ -104,8 +105,9 @@ export const exported = (module: unknown): ReadonlyArray<Skill.Any> => {
 }
 
 /**
- * Loads modules one after another and looks for skills among their exports. Packages, with or without a path in them, `file:` URLs and
- * relative paths are loaded, nothing else. A module that cannot be loaded is a problem, and the scan goes on.
+ * Loads modules one after another and looks for skills among their exports. Packages, with or without a path in them,
+ * `file:` URLs and relative paths are loaded, nothing else. A module that cannot be loaded is a problem, and the scan
+ * goes on.
  *
  * @since 0.1.0
  * @category constructors
@@ -163,8 +165,9 @@ export const scan = (specifiers: ReadonlyArray<string>, options?: Options | unde
   })
 
 /**
- * The skills of these modules as a source. What a module exports does not say in its type what it requires: the skills get the services that
- * are in context where the source is loaded, and are to require no others. One that does fails when it is executed.
+ * The skills of these modules as a source. What a module exports does not say in its type what it requires: the skills
+ * get the services that are in context where the source is loaded, and are to require no others. One that does fails
+ * when it is executed.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,9 @@
 /**
  * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
  *
- * Each skill gets a copy of the parameters of its own, so that none sees what another one changes. Results are what executing the skills
- * one after another would give. Whatever ends it early (a failure, a quorum, an interruption) interrupts the skills that still run, and
- * waits for their finalizers.
+ * Each skill gets a copy of the parameters of its own, so that none sees what another one changes. Results are what
+ * executing the skills one after another would give. Whatever ends it early (a failure, a quorum, an interruption)
+ * interrupts the skills that still run, and waits for their finalizers.
  *
  * @since 0.1.0
  */
@@ -60,8 +60,8 @@ export type ResultsOf<S extends Skills | ReadonlyArray<Skill.Any>> = {
 }
 
 /**
- * The results of those that succeeded and the failures of the others: each skill is in one of the two. In its JSON form a failure is its
- * message.
+ * The results of those that succeeded and the failures of the others: each skill is in one of the two. In its JSON form
+ * a failure is its message.
  *
  * @since 0.1.0
  * @category models
@@ -172,7 +172,8 @@ const compose = (
 }
 
 /**
- * All of them: the first failure interrupts the others and is the failure. The result is that of each skill under its key.
+ * All of them: the first failure interrupts the others and is the failure. The result is that of each skill under its
+ * key.
  *
  * @since 0.1.0
  * @category constructors
@@ -211,7 +212,8 @@ export const all = <const S extends Skills | ReadonlyArray<Skill.Any>>(
   )
 
 /**
- * As many as succeed: it always does, and says what failed beside the results. Defects and interruption end it nevertheless.
+ * As many as succeed: it always does, and says what failed beside the results. Defects and interruption end it
+ * nevertheless.
  *
  * @since 0.1.0
  * @category constructors
@@ -266,12 +268,15 @@ const collected = (entries: Entries) => {
   }
 }
 
-/** What a failure says of itself; nothing else of it is shown. What rejected promises are wrapped in says less than what it wraps. */
+/**
+ * What a failure says of itself; nothing else of it is shown. What rejected promises are wrapped in says less than what
+ * it wraps.
+ */
 const textOf = (error: unknown): string => errorInfo(Cause.isUnknownException(error) ? error.error : error).message
 
 /**
- * The first `count` that succeed; the others are interrupted then. When so many have failed that the rest cannot make it, the failure that
- * made it so is the failure. The result has at least `count` of the keys.
+ * The first `count` that succeed; the others are interrupted then. When so many have failed that the rest cannot make
+ * it, the failure that made it so is the failure. The result has at least `count` of the keys.
  *
  * @since 0.1.0
  * @category constructors

@@ -92,8 +92,8 @@ const asked = <A extends { readonly userId: UserId }, R>(
   )
 
 /**
- * A checker of your own: `missing` says which permissions the user lacks. What it fails with becomes `PermissionCheckerError`, and the
- * execution is refused.
+ * A checker of your own: `missing` says which permissions the user lacks. What it fails with becomes
+ * `PermissionCheckerError`, and the execution is refused.
  *
  * @since 0.1.0
  * @category layers
@@ -107,7 +107,8 @@ export const layer = <E, R>(
   )
 
 /**
- * Looks up what a user has, wildcards included (see `Permissions.Allows`), at each execution. A look-up that fails refuses the execution.
+ * Looks up what a user has, wildcards included (see `Permissions.Allows`), at each execution. A look-up that fails
+ * refuses the execution.
  *
  * @since 0.1.0
  * @category layers
@@ -130,7 +131,8 @@ export const layerLookup = <E, R>(
 export type ByName<A extends string = string> = Readonly<Record<string, ReadonlyArray<A>>>
 
 /**
- * Users with what they may do, wildcards included (see `Permissions.Allows`). Nobody else may do anything that needs a permission.
+ * Users with what they may do, wildcards included (see `Permissions.Allows`). Nobody else may do anything that needs a
+ * permission.
  *
  * @since 0.1.0
  * @category layers
@@ -149,8 +151,8 @@ export const layerStatic = (users: ByName): Layer.Layer<PermissionChecker> =>
   })
 
 /**
- * Who has which roles, and what roles allow. Users who are not named have those of `everyone` alone. A role that does not exist fails the
- * layer where it is written here; where a function gives it at run time, it allows nothing.
+ * Who has which roles, and what roles allow. Users who are not named have those of `everyone` alone. A role that does
+ * not exist fails the layer where it is written here; where a function gives it at run time, it allows nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -5,9 +5,10 @@
  */
 
 /**
- * Whether something is allowed by what was granted. A segment `*` of a grant stands for one segment of any content, at the end for one or
- * more: `files.*` allows `files.read` and `files.read.own`, not `files`; `*` allows everything. Nothing else is a pattern: `fi*` is a name.
- * Something required that holds a `*` is allowed by exactly the same grant only: what a skill asks for never widens what a user has.
+ * Whether something is allowed by what was granted. A segment `*` of a grant stands for one segment of any content, at
+ * the end for one or more: `files.*` allows `files.read` and `files.read.own`, not `files`; `*` allows everything.
+ * Nothing else is a pattern: `fi*` is a name. Something required that holds a `*` is allowed by exactly the same grant
+ * only: what a skill asks for never widens what a user has.
  *
  * @since 0.1.0
  * @category models

@@ -14,8 +14,9 @@ type Settled<A, E> =
   | { readonly _tag: "TooFew"; readonly error: E }
 
 /**
- * The first `count` results with the indexes of their items, in the order of the items; the effects that still run are interrupted then.
- * As soon as so many failed that the rest cannot do it, the failure that made it so is the failure of all. Defects are kept.
+ * The first `count` results with the indexes of their items, in the order of the items; the effects that still run are
+ * interrupted then. As soon as so many failed that the rest cannot do it, the failure that made it so is the failure of
+ * all. Defects are kept.
  *
  * @since 0.1.0
  * @category combinators

@@ -18,7 +18,8 @@ import * as ErrorCode from "../domain/ErrorCode.js"
  * - `TooLarge`: the file is larger than may be run
  * - `Unavailable`: there is no interpreter for it, or no process could be started
  * - `Failed`: it ended with an exit code other than 0, or by a signal
- * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it went beyond a limit and was killed, with everything it had started
+ * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it went beyond a limit and was killed, with everything it
+ *   had started
  *
  * @since 0.1.0
  * @category errors
@@ -80,7 +81,8 @@ export interface ScriptResult {
  */
 export interface Service {
   /**
-   * Runs a script to its end in a process of its own. Interruption kills it, with everything it has started, before the fiber ends.
+   * Runs a script to its end in a process of its own. Interruption kills it, with everything it has started, before the
+   * fiber ends.
    */
   readonly run: (request: ScriptRequest) => Effect.Effect<ScriptResult, ScriptError>
 }

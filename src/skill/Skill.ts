@@ -1,5 +1,6 @@
 /**
- * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
+ * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are
+ * typed.
  *
  * @since 0.1.0
  */
@@ -54,8 +55,8 @@ export interface SkillCall extends SkillContext {
 }
 
 /**
- * Executes a skill inside another one: under the same executor, for the same user, with everything that holds for the skill itself (its
- * permissions, cache, timeout, retries and limits).
+ * Executes a skill inside another one: under the same executor, for the same user, with everything that holds for the
+ * skill itself (its permissions, cache, timeout, retries and limits).
  *
  * @since 0.1.0
  * @category models
@@ -207,8 +208,8 @@ export interface Traits {
 }
 
 /**
- * Whether somebody must approve an execution first, always or depending on its parameters; a function that throws says that somebody must.
- * The definition then says that confirmation is required.
+ * Whether somebody must approve an execution first, always or depending on its parameters; a function that throws says
+ * that somebody must. The definition then says that confirmation is required.
  *
  * @since 0.1.0
  * @category models
@@ -314,11 +315,12 @@ export type Parameters = Tool.Parameters
 export type ParametersType<P extends Parameters> = Tool.ParametersType<P>
 
 /**
- * A skill of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements from the handler.
+ * A skill of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements
+ * from the handler.
  *
- * Each result is checked by `returns`; one that does not fit fails the execution with `SkillValidationError`. Where `maxRetries` is set,
- * every failure is tried again, unless `retryable` says otherwise; retries that come from the executor's configuration are for failures of
- * a connection only.
+ * Each result is checked by `returns`; one that does not fit fails the execution with `SkillValidationError`. Where
+ * `maxRetries` is set, every failure is tried again, unless `retryable` says otherwise; retries that come from the
+ * executor's configuration are for failures of a connection only.
  *
  * @since 0.1.0
  * @category constructors
@@ -357,8 +359,8 @@ export const make = <const P extends Parameters = {}, A = unknown, F = never, R 
   )
 
 /**
- * A skill that is a plain function, asynchronous or not: what it throws or rejects with is its failure. The signal is aborted when the
- * execution is interrupted or runs out of time.
+ * A skill that is a plain function, asynchronous or not: what it throws or rejects with is its failure. The signal is
+ * aborted when the execution is interrupted or runs out of time.
  *
  * @since 0.1.0
  * @category constructors
@@ -375,8 +377,9 @@ export const fromFunction = <const P extends Parameters = {}, A = unknown>(
 ): Skill<ParametersType<P>, A, Cause.UnknownException> => make(name, { ...options, handler: Tool.fromFunction(f) })
 
 /**
- * A skill whose parameters and result are raw JSON Schemas (draft-07 or 2020-12), checked by ajv: for sources that are only known at run
- * time. `SkillParameters.toJsonSchema` makes one of a list of parameters. A schema that does not compile is the skill's `problem`.
+ * A skill whose parameters and result are raw JSON Schemas (draft-07 or 2020-12), checked by ajv: for sources that are
+ * only known at run time. `SkillParameters.toJsonSchema` makes one of a list of parameters. A schema that does not
+ * compile is the skill's `problem`.
  *
  * @since 0.1.0
  * @category constructors
@@ -407,9 +410,9 @@ export const fromJsonSchema = <A = unknown, F = never, R = never>(
 }
 
 /**
- * A skill that executes other skills, by `run`. Its permissions are its own and those of all it uses; each of those is checked again when
- * it is executed. It takes no place of its own among the executions that run at a time: what it uses does. Its timeout, if it has one, covers
- * them all, and it is not retried unless it says so.
+ * A skill that executes other skills, by `run`. Its permissions are its own and those of all it uses; each of those is
+ * checked again when it is executed. It takes no place of its own among the executions that run at a time: what it uses
+ * does. Its timeout, if it has one, covers them all, and it is not retried unless it says so.
  *
  * `like` takes parameters and result, schemas included, from skills: those of a chain are its first's and its last's.
  *
@@ -494,8 +497,9 @@ export const fromParts = <P, A, E = never, R = never>(
 }
 
 /**
- * The skill of this name in the registry of whatever executes it: for compositions of skills that are only known by name. Parameters are
- * checked by the skill that is found; where there is none, the execution fails with `SkillNotFoundError`.
+ * The skill of this name in the registry of whatever executes it: for compositions of skills that are only known by
+ * name. Parameters are checked by the skill that is found; where there is none, the execution fails with
+ * `SkillNotFoundError`.
  *
  * @since 0.1.0
  * @category constructors
@@ -582,7 +586,8 @@ export const annotate: {
 })
 
 /**
- * The same skill with what its handler requires. A service that is present where the skill is executed wins over one given here.
+ * The same skill with what its handler requires. A service that is present where the skill is executed wins over one
+ * given here.
  *
  * @since 0.1.0
  * @category combinators

@@ -138,8 +138,8 @@ const contentOf = (file: FileSystem.File, maxBytes: number): Effect.Effect<Uint8
   })
 
 /**
- * The text of a file that the skill has. What is opened is checked to be the very file that lies at the path, so that nothing that is moved
- * into its place meanwhile is read instead.
+ * The text of a file that the skill has. What is opened is checked to be the very file that lies at the path, so that
+ * nothing that is moved into its place meanwhile is read instead.
  *
  * @since 0.1.0
  * @category constructors

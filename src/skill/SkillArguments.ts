@@ -14,8 +14,8 @@ import { stringify } from "../tool/Observation.js"
 export type Arguments = string | Readonly<Record<string, unknown>>
 
 /**
- * Characters that placeholders after the first may add to a body in all. Those for which nothing is left stay as they are: many
- * placeholders times long arguments would be more than any model reads.
+ * Characters that placeholders after the first may add to a body in all. Those for which nothing is left stay as they
+ * are: many placeholders times long arguments would be more than any model reads.
  *
  * @since 0.1.0
  * @category constants
@@ -30,9 +30,9 @@ const isPlainName = (name: string): boolean => /^[\p{L}\p{N}_.-]+$/u.test(name)
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /**
- * Arguments as they stand in a body: a text as it is, else `key='value', …` in the order of the keys. What is no text stands as JSON, and
- * what has no JSON form is left out. A quote within a value is doubled, and a key that is not made of letters, digits, `_`, `.` and `-` is
- * quoted: no value can pass for another argument.
+ * Arguments as they stand in a body: a text as it is, else `key='value', …` in the order of the keys. What is no text
+ * stands as JSON, and what has no JSON form is left out. A quote within a value is doubled, and a key that is not made
+ * of letters, digits, `_`, `.` and `-` is quoted: no value can pass for another argument.
  *
  * @since 0.1.0
  * @category conversions
@@ -48,8 +48,8 @@ export const format = (params: Arguments): string => {
 }
 
 /**
- * A body with its arguments in the place of `$ARGUMENTS`; without arguments nothing stands there. `$$ARGUMENTS` is the escape, for a
- * `$ARGUMENTS` that is meant as text. Arguments are data: nothing in them is replaced in its turn.
+ * A body with its arguments in the place of `$ARGUMENTS`; without arguments nothing stands there. `$$ARGUMENTS` is the
+ * escape, for a `$ARGUMENTS` that is meant as text. Arguments are data: nothing in them is replaced in its turn.
  *
  * Arguments that the body has no place for are not lost: they follow it under a heading `## Arguments`.
  *

@@ -106,7 +106,10 @@ interface One {
 
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
-/** The place is taken, and given back, in the same uninterruptible region: whatever happens between, it is given back once. */
+/**
+ * The place is taken, and given back, in the same uninterruptible region: whatever happens between, it is given back
+ * once.
+ */
 const inPlace = (one: One): Effect.Effect<unknown, unknown, any> =>
   Effect.uninterruptibleMask((restore) => {
     const { executing, number, policy } = one

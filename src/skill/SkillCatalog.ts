@@ -1,6 +1,7 @@
 /**
- * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of those that are
- * activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped or fenced, and bounded.
+ * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
+ * those that are activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped
+ * or fenced, and bounded.
  *
  * @since 0.1.0
  */
@@ -52,8 +53,9 @@ export interface Service {
   /** Whether `script` runs anything: what decides if models are given a tool for it. */
   readonly scripts: boolean
   /**
-   * Names and descriptions within a budget of tokens, by default about 2,000 in all. What does not fit is left out whole, and said. `only`
-   * chooses among the skills. The same object as long as neither the skills nor the options change.
+   * Names and descriptions within a budget of tokens, by default about 2,000 in all. What does not fit is left out
+   * whole, and said. `only` chooses among the skills. The same object as long as neither the skills nor the options
+   * change.
    */
   readonly listing: (options?: {
     readonly maxTokens?: number | undefined
@@ -89,8 +91,8 @@ export interface Options<out E = never, out R = never> {
   /** Counts the tokens of listings and instructions; default `TokenCounter.approximate`. */
   readonly counter?: TokenCounter.Service | undefined
   /**
-   * Reads a skill's folder again, each time something of the skill is used: one that has changed since is asked about (`SkillTrust`) before
-   * its text is. Without it skills stay as they were loaded.
+   * Reads a skill's folder again, each time something of the skill is used: one that has changed since is asked about
+   * (`SkillTrust`) before its text is. Without it skills stay as they were loaded.
    */
   readonly reload?: ((skill: LoadedSkill) => Effect.Effect<LoadedSkill, E, R>) | undefined
   /** Gives models a tool that runs scripts. Default false. */
@@ -171,7 +173,9 @@ const distrusted = (skill: LoadedSkill): SkillTrust.SkillTrustError =>
     hint: "Go on without it"
   })
 
-/** The first trusted one of each name: one that is not trusted hides no other. `known` are decisions that still hold. */
+/**
+ * The first trusted one of each name: one that is not trusted hides no other. `known` are decisions that still hold.
+ */
 const admitted = Effect.fnUntraced(function* (
   skills: ReadonlyArray<LoadedSkill>,
   trust: SkillTrust.Service,
@@ -214,7 +218,9 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
     const reload = options?.reload
     let state = stateOf([])
     let decisions: ReadonlyMap<string, boolean> = new Map()
-    /** By name, what was refused when it was wanted last: a model that tries again does not have it asked about again. */
+    /**
+     * By name, what was refused when it was wanted last: a model that tries again does not have it asked about again.
+     */
     const refused = new Map<string, string>()
 
     /** A skill whose folder cannot be read any more, or holds another one, is not used as it was. */
@@ -313,8 +319,8 @@ const build = <E, R>(options: Options<E, R> | undefined): Effect.Effect<Made, ne
   })
 
 /**
- * A catalogue of these skills, in this order; of two that have one name the first that is trusted counts. Fails when it cannot be found out whether they are
- * trusted; those that are not are left out.
+ * A catalogue of these skills, in this order; of two that have one name the first that is trusted counts. Fails when it
+ * cannot be found out whether they are trusted; those that are not are left out.
  *
  * @since 0.1.0
  * @category constructors
@@ -337,7 +343,8 @@ export interface Change {
 }
 
 /**
- * The skills there are after each change, for `makeLive`: those that were there first come first. Changes that come in one piece count as one.
+ * The skills there are after each change, for `makeLive`: those that were there first come first. Changes that come in
+ * one piece count as one.
  *
  * @since 0.1.0
  * @category conversions
@@ -355,9 +362,9 @@ export const following = <E, R>(
   })
 
 /**
- * A catalogue that follows its skills: `current` to begin with, then whatever `changes` gives. While somebody is asked about new ones it
- * stays as it was; of changes that come meanwhile the last counts. It also stays as it was when it cannot be found out whether they are
- * trusted, and when the changes end; failures are logged.
+ * A catalogue that follows its skills: `current` to begin with, then whatever `changes` gives. While somebody is asked
+ * about new ones it stays as it was; of changes that come meanwhile the last counts. It also stays as it was when it
+ * cannot be found out whether they are trusted, and when the changes end; failures are logged.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,10 @@
 /**
  * Skills one after another: each result is the next one's parameters.
  *
- * A result that is a map replaces the parameters; any other value `v` becomes `{ output: v }`. The first failure ends the chain, and the
- * last result is the chain's. Whether they fit is checked by types; what only run time knows (references, raw JSON) is read by the schema
- * of the skill that takes it, and fails with `SkillValidationError` where it does not fit. References take values in their JSON form.
+ * A result that is a map replaces the parameters; any other value `v` becomes `{ output: v }`. The first failure ends
+ * the chain, and the last result is the chain's. Whether they fit is checked by types; what only run time knows
+ * (references, raw JSON) is read by the schema of the skill that takes it, and fails with `SkillValidationError` where
+ * it does not fit. References take values in their JSON form.
  *
  * Grouping makes no difference: `a, (b, c)` gives what `(a, b), c` gives.
  *
@@ -87,8 +88,8 @@ const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unkn
 }
 
 /**
- * A chain of one skill or more. Each must be able to take what the one before gives; `andThen` takes new names of keys as well. Parameters
- * are the first skill's, the result is the last one's, each with its schema.
+ * A chain of one skill or more. Each must be able to take what the one before gives; `andThen` takes new names of keys
+ * as well. Parameters are the first skill's, the result is the last one's, each with its schema.
  *
  * @since 0.1.0
  * @category constructors
@@ -149,8 +150,8 @@ const stepOf = (step: FromListStep): Step =>
   typeof step === "string" ? { skill: Skill.ref(step) } : { skill: Skill.ref(step.skill), rename: step.rename }
 
 /**
- * The same chain with one more skill, whose result is the chain's then. `rename` gives keys of the result so far the names that the next
- * skill takes them under (`{ hits: "texts" }`); a value that is no map is named `output`.
+ * The same chain with one more skill, whose result is the chain's then. `rename` gives keys of the result so far the
+ * names that the next skill takes them under (`{ hits: "texts" }`); a value that is no map is named `output`.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,9 +1,9 @@
 /**
  * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
  *
- * Each gives a new skill with a name of its own (`search` tried again is `search_retry`), so that it can be registered beside the skill it
- * is made of; `Skill.annotate` gives it another name and description. What holds for the skills inside (permissions, cache, confirmation,
- * limits, retries) holds at each of their executions.
+ * Each gives a new skill with a name of its own (`search` tried again is `search_retry`), so that it can be registered
+ * beside the skill it is made of; `Skill.annotate` gives it another name and description. What holds for the skills
+ * inside (permissions, cache, confirmation, limits, retries) holds at each of their executions.
  *
  * @since 0.1.0
  */
@@ -68,15 +68,15 @@ export interface RetryOptions<E, R> {
   /** When they happen, and until when. Default: at once. */
   readonly schedule?: Schedule.Schedule<unknown, E, R> | undefined
   /**
-   * After which failures. Default: all but those of a skill that is unknown, refused, not confirmed or given what it cannot take, and the
-   * end of its time unless it is idempotent.
+   * After which failures. Default: all but those of a skill that is unknown, refused, not confirmed or given what it
+   * cannot take, and the end of its time unless it is idempotent.
    */
   readonly while?: ((error: E) => boolean) | undefined
 }
 
 /**
- * Executes the skill again when it fails. Other than the retries of the skill itself (`maxRetries`), each is a whole execution: permissions,
- * confirmation and limits hold anew.
+ * Executes the skill again when it fails. Other than the retries of the skill itself (`maxRetries`), each is a whole
+ * execution: permissions, confirmation and limits hold anew.
  *
  * @since 0.1.0
  * @category combinators
@@ -131,7 +131,8 @@ export const retry: {
 )
 
 /**
- * The skill under a limit of time for the whole of its execution, its own attempts and waits included: `SkillTimeoutError` where it passes.
+ * The skill under a limit of time for the whole of its execution, its own attempts and waits included:
+ * `SkillTimeoutError` where it passes.
  *
  * @since 0.1.0
  * @category combinators
@@ -205,8 +206,8 @@ const over = (
 }
 
 /**
- * Each skill in turn until one succeeds: the failure is that of the last. Defects and interruption are no failures. The name is theirs
- * with `_or_` between them.
+ * Each skill in turn until one succeeds: the failure is that of the last. Defects and interruption are no failures. The
+ * name is theirs with `_or_` between them.
  *
  * @since 0.1.0
  * @category combinators
@@ -225,8 +226,8 @@ export const fallback = <const S extends Alike.Some>(
   })
 
 /**
- * All at once: the first to succeed gives the result and the others are interrupted. Where all fail, the last to fail says why. The name is
- * theirs with `_race_` between them.
+ * All at once: the first to succeed gives the result and the others are interrupted. Where all fail, the last to fail
+ * says why. The name is theirs with `_race_` between them.
  *
  * @since 0.1.0
  * @category combinators
@@ -257,8 +258,8 @@ export interface LoopOptions<P, A, E, R> {
 }
 
 /**
- * Executes the skill with parameters made of its last result, until a result is as it should be. When none is after `maxRounds` rounds it
- * fails with `SkillExecutionError`.
+ * Executes the skill with parameters made of its last result, until a result is as it should be. When none is after
+ * `maxRounds` rounds it fails with `SkillExecutionError`.
  *
  * @since 0.1.0
  * @category combinators

@@ -62,8 +62,8 @@ const hasher = () => {
 }
 
 /**
- * Reads the folder whose real path is `root`. It never fails: what cannot be read, is too much or leads out of it is a problem, and the
- * hash covers the rest.
+ * Reads the folder whose real path is `root`. It never fails: what cannot be read, is too much or leads out of it is a
+ * problem, and the hash covers the rest.
  *
  * @since 0.1.0
  * @category constructors

@@ -43,8 +43,8 @@ export const SkillParameter = Schema.Struct({
 export interface SkillParameter extends Schema.Schema.Type<typeof SkillParameter> {}
 
 /**
- * What a skill says about itself. `parametersSchema` and `returnsSchema` are JSON Schemas; an empty one accepts anything. The retries
- * and the timeout that a skill leaves out come from the configuration.
+ * What a skill says about itself. `parametersSchema` and `returnsSchema` are JSON Schemas; an empty one accepts
+ * anything. The retries and the timeout that a skill leaves out come from the configuration.
  *
  * @since 0.1.0
  * @category schemas
@@ -80,7 +80,8 @@ export const SkillDefinition = Schema.Struct({
 export interface SkillDefinition extends Schema.Schema.Type<typeof SkillDefinition> {}
 
 /**
- * What came of an execution. `error` is there when `success` is false: a composition of skills that tolerates failures says so here.
+ * What came of an execution. `error` is there when `success` is false: a composition of skills that tolerates failures
+ * says so here.
  *
  * @since 0.1.0
  * @category schemas

@@ -27,7 +27,8 @@ export class SkillAlreadyRegisteredError extends ErrorCode.TaggedError<SkillAlre
 )("SkillAlreadyRegisteredError", { ...ErrorCode.fields("LEX_ERR_SKILL_003"), skillName: Schema.String }) {}
 
 /**
- * The parameters, the result or the definition of a skill is not as it should be. `errors` says what is wrong, one text each.
+ * The parameters, the result or the definition of a skill is not as it should be. `errors` says what is wrong, one text
+ * each.
  *
  * @since 0.1.0
  * @category errors

@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as DomainEvent from "../observability/DomainEvent.js"
 
 /**
- * An execution ended, whichever way; `success` is false when it failed or was interrupted. The aggregate is the skill, and the actor the
- * user it was executed for.
+ * An execution ended, whichever way; `success` is false when it failed or was interrupted. The aggregate is the skill,
+ * and the actor the user it was executed for.
  *
  * @since 0.1.0
  * @category events

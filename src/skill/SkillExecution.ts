@@ -152,7 +152,10 @@ const checked = (execution: Execution, params: unknown, next: Next): Steps => {
   return Effect.matchEffect(checked, { onSuccess: go, onFailure: invalid })
 }
 
-/** A skill that is confirmed is so each time, before the cache is asked; what comes from there needs no confirmation otherwise. */
+/**
+ * A skill that is confirmed is so each time, before the cache is asked; what comes from there needs no confirmation
+ * otherwise.
+ */
 const confirmed = (engine: Engine, execution: Execution, params: unknown, json: () => unknown): Steps => {
   const { definition, erased } = execution.skill
   if (execution.isConfirmed || !erased.needsConfirmation(params as never)) {

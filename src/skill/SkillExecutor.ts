@@ -42,14 +42,15 @@ export interface ExecuteRequest extends SkillContext {
  */
 export interface Service {
   /**
-   * Executes the skill of a name and gives its result, the output in its JSON form. Permissions and parameters are checked before the
-   * first attempt; a skill that needs permissions is refused to a request without a user. The timeout holds for each attempt. A cacheable
-   * skill may answer from the cache, marked `cached`; equal calls of it that run at the same time are executed once.
+   * Executes the skill of a name and gives its result, the output in its JSON form. Permissions and parameters are
+   * checked before the first attempt; a skill that needs permissions is refused to a request without a user. The
+   * timeout holds for each attempt. A cacheable skill may answer from the cache, marked `cached`; equal calls of it
+   * that run at the same time are executed once.
    */
   readonly execute: (request: ExecuteRequest) => Effect.Effect<SkillResult, SkillError>
   /**
-   * Executes a skill that need not be registered, with decoded parameters. Everything holds as for `execute`, but result and failures keep
-   * their types: the skill's own failure is what its last attempt failed with.
+   * Executes a skill that need not be registered, with decoded parameters. Everything holds as for `execute`, but
+   * result and failures keep their types: the skill's own failure is what its last attempt failed with.
    */
   readonly run: <P, A, E, R>(
     skill: Skill<P, A, E, R>,
@@ -71,13 +72,24 @@ export class SkillExecutor extends Context.Tag("effect-lexigram/skill/SkillExecu
  * @category models
  */
 export interface Options {
-  /** Time for one attempt of a skill that does not say otherwise; default 30 s. A composite that says nothing has none: its parts have. */
+  /**
+   * Time for one attempt of a skill that does not say otherwise; default 30 s. A composite that says nothing has none:
+   * its parts have.
+   */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Further attempts after the first, of a skill that does not say otherwise: only where a connection failed; default 2. */
+  /**
+   * Further attempts after the first, of a skill that does not say otherwise: only where a connection failed; default
+   * 2.
+   */
   readonly maxRetries?: number | undefined
-  /** Executions at a time; default 10. One that waits for a retry or a confirmation is not among them, nor one that only executes others. */
+  /**
+   * Executions at a time; default 10. One that waits for a retry or a confirmation is not among them, nor one that only
+   * executes others.
+   */
   readonly maxConcurrent?: number | undefined
-  /** True: the waits between attempts (1 s, 2 s, 4 s, …, at most 30 s) are drawn from their upper half; default false. */
+  /**
+   * True: the waits between attempts (1 s, 2 s, 4 s, …, at most 30 s) are drawn from their upper half; default false.
+   */
   readonly jitter?: boolean | undefined
   /** How long results are kept; default: as the `SkillResultCache` says. */
   readonly cacheTtl?: Duration.DurationInput | undefined
@@ -98,20 +110,23 @@ export const defaults = {
 } as const
 
 /**
- * Executes skills. Limits and equal executions at the same time are those of this executor alone: one that is to hold for an application is
- * made once.
+ * Executes skills. Limits and equal executions at the same time are those of this executor alone: one that is to hold
+ * for an application is made once.
  *
- * The order: the skill is found; permissions; parameters; confirmation, for a skill that needs it; cache; then attempts. What needs
- * confirmation is confirmed each time, whatever the cache has; what does not may come from the cache without anybody being asked.
+ * The order: the skill is found; permissions; parameters; confirmation, for a skill that needs it; cache; then
+ * attempts. What needs confirmation is confirmed each time, whatever the cache has; what does not may come from the
+ * cache without anybody being asked.
  *
- * Attempts end when their time is up, and with the execution when that is interrupted; what a handler makes uninterruptible is waited for.
- * Interrupted executions have given back what they held when they end. The time of an attempt stands still while somebody is asked to
- * confirm a skill inside it, and begins anew then.
+ * Attempts end when their time is up, and with the execution when that is interrupted; what a handler makes
+ * uninterruptible is waited for. Interrupted executions have given back what they held when they end. The time of an
+ * attempt stands still while somebody is asked to confirm a skill inside it, and begins anew then.
  *
- * A skill may execute others: a composite by what it is handed, any other by this service. What a skill that is no composite executes runs
- * in its place, one at a time. Skills with limits of their own that execute each other are refused where they would wait for each other.
+ * A skill may execute others: a composite by what it is handed, any other by this service. What a skill that is no
+ * composite executes runs in its place, one at a time. Skills with limits of their own that execute each other are
+ * refused where they would wait for each other.
  *
- * A cacheable result whose handler looked at the user or the session (`call.userId`, `call.sessionId`) is not kept for others.
+ * A cacheable result whose handler looked at the user or the session (`call.userId`, `call.sessionId`) is not kept for
+ * others.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,10 @@
 /**
  * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
  *
- * Reading is strict or lenient. Strict, every rule of the published format holds and all issues are told at once; YAML in flow style
- * (`[a, b]`) is accepted. Lenient, what can be used is used and the issues are warnings: only a file without front matter, without YAML
- * that can be parsed or without a description is refused. A value with a colon and without quotation marks is read as the text that it is.
+ * Reading is strict or lenient. Strict, every rule of the published format holds and all issues are told at once; YAML
+ * in flow style (`[a, b]`) is accepted. Lenient, what can be used is used and the issues are warnings: only a file
+ * without front matter, without YAML that can be parsed or without a description is refused. A value with a colon and
+ * without quotation marks is read as the text that it is.
  *
  * @since 0.1.0
  */
@@ -207,8 +208,8 @@ export const parse = (text: string, options?: ParseOptions | undefined): Either.
 }
 
 /**
- * Reads a `SKILL.md`, leniently: the issues are warnings where the file can be used all the same. Without a name the folder's holds; of
- * a key that stands there twice the first holds; values and tools that cannot be read are left out.
+ * Reads a `SKILL.md`, leniently: the issues are warnings where the file can be used all the same. Without a name the
+ * folder's holds; of a key that stands there twice the first holds; values and tools that cannot be read are left out.
  *
  * @since 0.1.0
  * @category parsing
@@ -365,7 +366,8 @@ export const validate = (
 ): Effect.Effect<LoadedSkill, SkillFileError, FileSystem.FileSystem | Path.Path> => read(directory, options, true)
 
 /**
- * Reads a skill folder, leniently: see `parseLenient`. Links that leave the folder, and what is too much or cannot be read, are warnings.
+ * Reads a skill folder, leniently: see `parseLenient`. Links that leave the folder, and what is too much or cannot be
+ * read, are warnings.
  *
  * @since 0.1.0
  * @category reading

@@ -61,7 +61,10 @@ const checkName = (name: string, line: number, folderName: string | undefined, {
     add("folder-name", `The name ${told(name)} is not that of its folder, ${told(folderName)}`, at)
 }
 
-/** Those that can be read. A tool whose pattern cannot be read is left out: without the pattern it would be allowed more. */
+/**
+ * Those that can be read. A tool whose pattern cannot be read is left out: without the pattern it would be allowed
+ * more.
+ */
 const toolsOf = (text: string, problem: (message: string) => void): ReadonlyArray<AllowedTool> => {
   const isSeparator = (character: string): boolean => character === "," || character.trim() === ""
   const tools: Array<AllowedTool> = []

@@ -1,6 +1,6 @@
 /**
- * Equal executions at the same time share one. It is executed by the first of them, in its own fiber; when that one is interrupted, one of
- * those who wait begins again in its place, so that nothing runs for nobody.
+ * Equal executions at the same time share one. It is executed by the first of them, in its own fiber; when that one is
+ * interrupted, one of those who wait begins again in its place, so that nothing runs for nobody.
  *
  * @internal
  * @since 0.1.0
@@ -167,8 +167,8 @@ export class Flights<A, E> {
 type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
- * Whoever keeps others waiting waits only for what goes on inside it: anybody else may be waiting for what it holds, and nobody would get
- * on.
+ * Whoever keeps others waiting waits only for what goes on inside it: anybody else may be waiting for what it holds,
+ * and nobody would get on.
  */
 const mayWait = (waiter: Waiter<unknown, any>, leader: Frame): boolean =>
   waiter.holder === undefined || (leader !== waiter.holder && leader.isPartOf(waiter.holder))

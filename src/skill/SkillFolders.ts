@@ -30,8 +30,8 @@ import type { SkillTrustError } from "./SkillTrust.js"
  */
 export interface ScanOptions {
   /**
-   * Folders to look in, themselves included; of two skills of one name that of the first path holds. `~` is the home folder; relative paths
-   * are resolved against the working directory. A path that is not there is no problem.
+   * Folders to look in, themselves included; of two skills of one name that of the first path holds. `~` is the home
+   * folder; relative paths are resolved against the working directory. A path that is not there is no problem.
    */
   readonly paths: ReadonlyArray<string>
   /** What `~` stands for. `HOME` of the configuration unless set. */
@@ -43,8 +43,8 @@ export interface ScanOptions {
   /** How much of each skill is read. */
   readonly read?: ReadOptions | undefined
   /**
-   * Whether a skill that was found below a path (as `paths` has it) takes part. Asked for the first of each name that is left; one that is
-   * refused hides no other. Default: all do.
+   * Whether a skill that was found below a path (as `paths` has it) takes part. Asked for the first of each name that
+   * is left; one that is refused hides no other. Default: all do.
    */
   readonly admit?: ((skill: LoadedSkill, path: string) => Effect.Effect<boolean, SkillTrustError>) | undefined
 }
@@ -83,8 +83,9 @@ export interface Scan {
 }
 
 /**
- * Looks for folders with a `SKILL.md` and loads them, leniently. Hidden folders and `node_modules` are passed over, as are `scripts`,
- * `references` and `assets` of a skill. Links are followed as long as they stay below the path they are found under. Never fails.
+ * Looks for folders with a `SKILL.md` and loads them, leniently. Hidden folders and `node_modules` are passed over, as
+ * are `scripts`, `references` and `assets` of a skill. Links are followed as long as they stay below the path they are
+ * found under. Never fails.
  *
  * @since 0.1.0
  * @category constructors
@@ -163,10 +164,11 @@ const argumentsOf = (params: Readonly<Record<string, unknown>>): SkillArguments.
 }
 
 /**
- * A skill folder as a skill. It takes `arguments`, a text, and whatever else it is given. Where there is a `scripts/main.py`, else a
- * `scripts/main.js`, else a `scripts/main.sh` of an allowed type, executing the skill runs it, with the parameters; otherwise the result
- * are the instructions, with the arguments in the place of `$ARGUMENTS`. The metadata of the file are those of the definition; `skillDir`,
- * `license`, `compatibility`, `allowedTools`, `files` and `hash` are not theirs to set.
+ * A skill folder as a skill. It takes `arguments`, a text, and whatever else it is given. Where there is a
+ * `scripts/main.py`, else a `scripts/main.js`, else a `scripts/main.sh` of an allowed type, executing the skill runs
+ * it, with the parameters; otherwise the result are the instructions, with the arguments in the place of `$ARGUMENTS`.
+ * The metadata of the file are those of the definition; `skillDir`, `license`, `compatibility`, `allowedTools`, `files`
+ * and `hash` are not theirs to set.
  *
  * @since 0.1.0
  * @category conversions
@@ -231,9 +233,15 @@ export const toSkill = <E = never>(
  * @category models
  */
 export interface WatchOptions extends ScanOptions {
-  /** How long it has to be quiet before the folders are looked at again; after ten times as long they are in any case. Default 200 ms. */
+  /**
+   * How long it has to be quiet before the folders are looked at again; after ten times as long they are in any case.
+   * Default 200 ms.
+   */
   readonly debounce?: Duration.DurationInput | undefined
-  /** How often what cannot be watched is looked at: paths that are not there, or a file system without events. Default 5 s. */
+  /**
+   * How often what cannot be watched is looked at: paths that are not there, or a file system without events. Default 5
+   * s.
+   */
   readonly fallback?: Duration.DurationInput | undefined
   /** Folders that are watched at most; the rest is looked at as `fallback` says. Default 1,024. */
   readonly maxWatchers?: number | undefined
@@ -264,8 +272,8 @@ const changesOf = (before: ReadonlyMap<string, LoadedSkill>, skills: ReadonlyArr
 }
 
 /**
- * What becomes of the skills: those that are there are `Added` first. Many changes at once are told in one piece. The watchers are closed
- * with the stream.
+ * What becomes of the skills: those that are there are `Added` first. Many changes at once are told in one piece. The
+ * watchers are closed with the stream.
  *
  * @since 0.1.0
  * @category watching
@@ -314,10 +322,10 @@ interface Held {
 }
 
 /**
- * Keeps the registry in step with the folders until the scope closes: skills that are found are registered, those that change are replaced,
- * those that go are taken away. A skill that somebody else has registered, or has put in the place of one of these, is left alone. The
- * skills that are there are registered when this ends. Problems are logged as warnings, once each, and what a strict reader would refuse of
- * a skill at level debug.
+ * Keeps the registry in step with the folders until the scope closes: skills that are found are registered, those that
+ * change are replaced, those that go are taken away. A skill that somebody else has registered, or has put in the place
+ * of one of these, is left alone. The skills that are there are registered when this ends. Problems are logged as
+ * warnings, once each, and what a strict reader would refuse of a skill at level debug.
  *
  * @since 0.1.0
  * @category registration

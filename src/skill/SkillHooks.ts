@@ -33,8 +33,8 @@ export interface ExecutionInfo extends SkillInfo {
 }
 
 /**
- * A skill can be executed from now on: it was registered, or put in the place of another one. Within a run the hooks of the run are called,
- * else those that were in context when the registry was made.
+ * A skill can be executed from now on: it was registered, or put in the place of another one. Within a run the hooks of
+ * the run are called, else those that were in context when the registry was made.
  *
  * @since 0.1.0
  * @category hooks
@@ -42,7 +42,8 @@ export interface ExecutionInfo extends SkillInfo {
 export const SkillRegisteredHook: Hooks.Action<SkillInfo> = Hooks.action("SkillRegisteredHook")
 
 /**
- * A skill was executed and gave its result, from the cache or by itself. The result is handed on when the handlers are done.
+ * A skill was executed and gave its result, from the cache or by itself. The result is handed on when the handlers are
+ * done.
  *
  * @since 0.1.0
  * @category hooks
@@ -51,8 +52,8 @@ export const SkillExecutedHook: Hooks.Action<ExecutionInfo & { readonly cached: 
   Hooks.action("SkillExecutedHook")
 
 /**
- * A skill was to be executed and did not give a result, whatever the reason: it is unknown, was refused, ran out of time or failed itself.
- * Not called for an execution that is interrupted: nobody waits for it any more.
+ * A skill was to be executed and did not give a result, whatever the reason: it is unknown, was refused, ran out of
+ * time or failed itself. Not called for an execution that is interrupted: nobody waits for it any more.
  *
  * @since 0.1.0
  * @category hooks

@@ -8,8 +8,9 @@ import * as Effect from "effect/Effect"
 import type { SkillDefinition } from "./SkillDefinition.js"
 
 /**
- * What one attempt needs: a place among all, or inside the place of the execution it is part of, and one among those of its kind. All is
- * taken in one step, so that nobody keeps one place while he waits for another that is open to everybody.
+ * What one attempt needs: a place among all, or inside the place of the execution it is part of, and one among those of
+ * its kind. All is taken in one step, so that nobody keeps one place while he waits for another that is open to
+ * everybody.
  *
  * @category models
  */
@@ -50,7 +51,10 @@ export class Place {
 class Kind {
   held = 0
   readonly waiting = new Set<Place>()
-  /** Those inside another place, which need no other one. Apart, or they would wait for those who wait for what their parents hold. */
+  /**
+   * Those inside another place, which need no other one. Apart, or they would wait for those who wait for what their
+   * parents hold.
+   */
   readonly nested = new Set<Place>()
 
   constructor(readonly name: string) {}
@@ -81,9 +85,9 @@ export class Limits {
   ) {}
 
   /**
-   * Takes a place, or a number in the queue: `state` says which. `within` is the place of the execution it is part of; `limited` is false
-   * for one that is part of an execution of the same skill, which has taken the place among its kind. Refused is one that would wait for
-   * what is only given back when it is done itself.
+   * Takes a place, or a number in the queue: `state` says which. `within` is the place of the execution it is part of;
+   * `limited` is false for one that is part of an execution of the same skill, which has taken the place among its
+   * kind. Refused is one that would wait for what is only given back when it is done itself.
    */
   enter(definition: SkillDefinition, options: EnterOptions): Place {
     const most = options.limited ? (definition.maxConcurrent ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
@@ -115,8 +119,8 @@ export class Limits {
   }
 
   /**
-   * Whether it would wait for ever: what it needs is held by executions that all wait themselves, for what they hold. An execution counts as
-   * waiting as long as one inside it does, although it may do something else meanwhile.
+   * Whether it would wait for ever: what it needs is held by executions that all wait themselves, for what they hold.
+   * An execution counts as waiting as long as one inside it does, although it may do something else meanwhile.
    */
   private isStuck(place: Place): boolean {
     if (place.holder === undefined) return false

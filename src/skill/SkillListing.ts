@@ -18,7 +18,10 @@ export interface Listing {
   readonly tokens: number
   /** The names that stand in it, in the order of the catalogue. */
   readonly names: ReadonlyArray<string>
-  /** Those for which there was no room; the text says that there are more. They can be found (`CatalogTools.search`) and activated. */
+  /**
+   * Those for which there was no room; the text says that there are more. They can be found (`CatalogTools.search`) and
+   * activated.
+   */
   readonly omitted: ReadonlyArray<string>
   readonly warnings: ReadonlyArray<string>
 }

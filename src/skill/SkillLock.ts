@@ -1,6 +1,6 @@
 /**
- * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about before anything of it is
- * used.
+ * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
+ * before anything of it is used.
  *
  * The file can be kept under version control: paths below its folder are relative to it.
  *
@@ -38,8 +38,9 @@ export interface Question {
 }
 
 /**
- * What happens to skills that were never accepted: somebody is asked, they are accepted, or they are not. `allow` is for the first use
- * alone: one that changes later is asked about all the same. With `deny` nobody is ever asked, and one that changed is denied too.
+ * What happens to skills that were never accepted: somebody is asked, they are accepted, or they are not. `allow` is
+ * for the first use alone: one that changes later is asked about all the same. With `deny` nobody is ever asked, and
+ * one that changed is denied too.
  *
  * @since 0.1.0
  * @category models
@@ -101,8 +102,8 @@ const changesOf = (skill: LoadedSkill, pin: SkillLockFile.Pin): ReadonlyArray<st
 }
 
 /**
- * Trust of a lock file, for which `ask` decides. One question is asked at a time; what is answered is written before the skill is used, and
- * a skill that was not accepted is asked about again when it is wanted again.
+ * Trust of a lock file, for which `ask` decides. One question is asked at a time; what is answered is written before
+ * the skill is used, and a skill that was not accepted is asked about again when it is wanted again.
  *
  * @since 0.1.0
  * @category constructors
@@ -197,8 +198,8 @@ const requestOf = (question: Question, id: string, run: Run.Service): ApprovalGa
 }
 
 /**
- * Asks through a gate: the request is for a tool `use_skill:<name>@<first 12 digits of the hash>`, and its parameters say which skill, where it
- * lies and what changed.
+ * Asks through a gate: the request is for a tool `use_skill:<name>@<first 12 digits of the hash>`, and its parameters
+ * say which skill, where it lies and what changed.
  *
  * @since 0.1.0
  * @category constructors

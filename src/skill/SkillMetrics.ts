@@ -1,5 +1,6 @@
 /**
- * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes from a fixed list.
+ * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
+ * from a fixed list.
  *
  * @since 0.1.0
  */
@@ -102,7 +103,8 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number]
 
 /**
- * Names that get labels of their own; further ones are counted under `other`, and names that no skill has under `unknown`.
+ * Names that get labels of their own; further ones are counted under `other`, and names that no skill has under
+ * `unknown`.
  *
  * @since 0.1.0
  * @category constants

@@ -1,9 +1,10 @@
 /**
  * One of several skills, chosen by a model from their descriptions.
  *
- * The model answers with the name of a route, as structured output; anything else it says is read by nobody. Descriptions and input are
- * data: they reach it as one JSON document in the message of the user, whose strings they cannot close. Whoever is heard in the input may
- * still sway the choice among the routes, so that a skill must be as safe here as anywhere else: its permissions and its confirmation hold.
+ * The model answers with the name of a route, as structured output; anything else it says is read by nobody.
+ * Descriptions and input are data: they reach it as one JSON document in the message of the user, whose strings they
+ * cannot close. Whoever is heard in the input may still sway the choice among the routes, so that a skill must be as
+ * safe here as anywhere else: its permissions and its confirmation hold.
  *
  * @since 0.1.0
  */
@@ -157,8 +158,8 @@ const routingError = (name: string, reason: string, cause?: unknown): SkillRouti
   })
 
 /**
- * A router whose model comes from the `ModelRouter`. A choice that fails, names no route or says that none fits goes to the fallback;
- * without one the router fails with `SkillRoutingError`. The failure of the chosen skill is the router's.
+ * A router whose model comes from the `ModelRouter`. A choice that fails, names no route or says that none fits goes to
+ * the fallback; without one the router fails with `SkillRoutingError`. The failure of the chosen skill is the router's.
  *
  * @since 0.1.0
  * @category constructors

@@ -95,8 +95,9 @@ const readProperty = (
 }
 
 /**
- * The parameters of a JSON Schema that is an object of plain properties, or everything in it that a list cannot say: compositions,
- * references, patterns, items and properties of their own, further properties. Remarks (titles, examples) are passed over.
+ * The parameters of a JSON Schema that is an object of plain properties, or everything in it that a list cannot say:
+ * compositions, references, patterns, items and properties of their own, further properties. Remarks (titles, examples)
+ * are passed over.
  *
  * @since 0.1.0
  * @category conversions
@@ -198,8 +199,8 @@ export const withDefaults: {
 })
 
 /**
- * A skill whose parameters are a list. The handler, and who says what needs confirmation, get the defaults of what is not given. A list that contradicts itself is the skill's
- * `problem`.
+ * A skill whose parameters are a list. The handler, and who says what needs confirmation, get the defaults of what is
+ * not given. A list that contradicts itself is the skill's `problem`.
  *
  * @since 0.1.0
  * @category constructors

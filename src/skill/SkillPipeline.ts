@@ -1,9 +1,10 @@
 /**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
- * A result goes under the stage's key, `as`; without one a map is merged in, its keys in the place of older ones, and a value that is no
- * map goes under `output`. The first failure ends the pipeline; its result is the last context. Contexts do not change: a stage gets a
- * copy of its own, so that nothing it does to its parameters is seen by the others.
+ * A result goes under the stage's key, `as`; without one a map is merged in, its keys in the place of older ones, and a
+ * value that is no map goes under `output`. The first failure ends the pipeline; its result is the last context.
+ * Contexts do not change: a stage gets a copy of its own, so that nothing it does to its parameters is seen by the
+ * others.
  *
  * @since 0.1.0
  */
@@ -181,8 +182,8 @@ export const make = <P = Readonly<Record<string, unknown>>>(name: string, option
 type Fits<C, P2> = Handover.Fits<C, P2, {}>
 
 /**
- * The same pipeline with one more stage. `as` is the key of its result; `input` says what the skill takes of the context, which must fit
- * its parameters otherwise.
+ * The same pipeline with one more stage. `as` is the key of its result; `input` says what the skill takes of the
+ * context, which must fit its parameters otherwise.
  *
  * @since 0.1.0
  * @category combinators
@@ -219,8 +220,8 @@ export const stage: {
 )
 
 /**
- * The same pipeline with a schema of its last context, which checks it and gives it its JSON form: the last thing to say of a pipeline.
- * Without one the context is shown as it is.
+ * The same pipeline with a schema of its last context, which checks it and gives it its JSON form: the last thing to
+ * say of a pipeline. Without one the context is shown as it is.
  *
  * @since 0.1.0
  * @category combinators

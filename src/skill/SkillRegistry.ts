@@ -47,19 +47,24 @@ export interface Change {
  */
 export interface Service {
   /**
-   * Adds a skill. A name that is taken fails with `SkillAlreadyRegisteredError` and the first skill stays; a definition that cannot be
-   * used fails with `SkillValidationError`.
+   * Adds a skill. A name that is taken fails with `SkillAlreadyRegisteredError` and the first skill stays; a definition
+   * that cannot be used fails with `SkillValidationError`.
    */
   readonly register: (skill: Skill.Bound) => Effect.Effect<void, SkillAlreadyRegisteredError | SkillValidationError>
   /** Adds a skill, or puts it in the place of the one of its name; executions that go on end with the old one. */
   readonly replace: (skill: Skill.Bound) => Effect.Effect<void, SkillValidationError>
-  /** Takes a skill away; false when there was none. With `skill`, only if the name still stands for exactly that one. */
+  /**
+   * Takes a skill away; false when there was none. With `skill`, only if the name still stands for exactly that one.
+   */
   readonly unregister: (name: string, skill?: Skill.Bound | undefined) => Effect.Effect<boolean>
   /** The skill of exactly this name. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Skill.Bound>>
   /** The definitions that fit, in the order of registration. None: empty. */
   readonly list: (options?: ListOptions) => Effect.Effect<ReadonlyArray<SkillDefinition>>
-  /** The skills that fit as a model sees them, in the same order; the same objects as long as the registry does not change. */
+  /**
+   * The skills that fit as a model sees them, in the same order; the same objects as long as the registry does not
+   * change.
+   */
   readonly schemas: (options?: ListOptions) => Effect.Effect<ReadonlyArray<ToolDefinition>>
   /** What happens from the time of subscription on. A subscriber that falls far behind loses the oldest changes. */
   readonly changes: Stream.Stream<Change>
@@ -246,8 +251,8 @@ export const make: Effect.Effect<Service, never, Scope.Scope> = Effect.gen(funct
 })
 
 /**
- * Registers skills until the scope closes, all of them or none; what they require is kept from here. When the scope closes, a skill that
- * somebody has put in the place of one of these stays.
+ * Registers skills until the scope closes, all of them or none; what they require is kept from here. When the scope
+ * closes, a skill that somebody has put in the place of one of these stays.
  *
  * @since 0.1.0
  * @category registration
@@ -293,7 +298,8 @@ export const add = <const S extends ReadonlyArray<Skill.Any>>(
 export const layerEmpty: Layer.Layer<SkillRegistry> = Layer.scoped(SkillRegistry, make)
 
 /**
- * A registry of these skills. What they require is kept from here; a service that is present where a skill is executed wins.
+ * A registry of these skills. What they require is kept from here; a service that is present where a skill is executed
+ * wins.
  *
  * @since 0.1.0
  * @category layers
@@ -314,7 +320,8 @@ export const layer = <const S extends ReadonlyArray<Skill.Any>>(
   SkillAlreadyRegisteredError | SkillValidationError,
   Exclude<Skill.ServicesOf<S[number]>, Scope.Scope>
 > =>
-  // A layer of its own, not `layerEmpty`: layers that are one value are built once, and this is not to be the registry of another layer.
+  // A layer of its own, not `layerEmpty`: layers that are one value are built once, and this is not to be the registry
+  // of another layer.
   Layer.provideMerge(add(...skills), Layer.scoped(SkillRegistry, make)) as Layer.Layer<any, any, any>
 
 /** What several registries say, each name once: the first that has it. The same array as long as they say the same. */
@@ -369,8 +376,9 @@ const view = (own: Service, others: ReadonlyArray<Service>): Service => {
 type Source = Layer.Layer<SkillRegistry, any, any>
 
 /**
- * One registry of the skills of several: what they gain and lose later, it gains and loses with them. A name that two of them have fails
- * the layer; one that they come to have later stands for the skill of the first. Skills that are registered here are in none of them.
+ * One registry of the skills of several: what they gain and lose later, it gains and loses with them. A name that two
+ * of them have fails the layer; one that they come to have later stands for the skill of the first. Skills that are
+ * registered here are in none of them.
  *
  * @since 0.1.0
  * @category layers

@@ -54,14 +54,19 @@ const warn = (message: string, cause?: Cause.Cause<unknown> | undefined): Effect
 type Operation = CacheBackend.CacheBackendError["operation"]
 type Backed<A> = Effect.Effect<A, CacheBackend.CacheBackendError>
 
-/** A name for each state of what was invalidated: results belong to the one in which they were asked for, and to no other. */
+/**
+ * A name for each state of what was invalidated: results belong to the one in which they were asked for, and to no
+ * other.
+ */
 class Generations {
   /** Invalidations that the backend refused: made up for before anything is read again. */
   private readonly owed = new Set<string>()
 
   constructor(private readonly backend: CacheBackend.Service) {}
 
-  /** One that is not there, or not any more, is made anew: an older one may have been evicted, and must not come back. */
+  /**
+   * One that is not there, or not any more, is made anew: an older one may have been evicted, and must not come back.
+   */
   current(key: string): Backed<string> {
     if (this.owed.size > 0 && this.owed.has(key)) return this.renew(key)
     return Effect.flatMap(this.backend.get(key), (found) =>

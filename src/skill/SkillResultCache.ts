@@ -46,8 +46,8 @@ export interface Call {
  */
 export interface Slot {
   /**
-   * Of name, scope, parameters and definition: equal for executions that have the same result. A SHA-256, so that no parameter stands in
-   * the keys of a backend; what stays in this process is readable while it is short.
+   * Of name, scope, parameters and definition: equal for executions that have the same result. A SHA-256, so that no
+   * parameter stands in the keys of a backend; what stays in this process is readable while it is short.
    */
   readonly key: string
   readonly scope: Scope
@@ -66,7 +66,9 @@ export interface Slot {
  */
 export interface Found {
   readonly output: Option.Option<unknown>
-  /** When it was: what is set later is not found when there was an invalidation in between. Absent: nothing can be set. */
+  /**
+   * When it was: what is set later is not found when there was an invalidation in between. Absent: nothing can be set.
+   */
   readonly since: string | undefined
 }
 
@@ -78,16 +80,17 @@ export interface Service {
   /** False: nothing is kept, and equal executions at the same time are not shared. */
   readonly enabled: boolean
   /**
-   * Where the result of an execution is kept; `undefined` for parameters that are no JSON. Parameters are equal when their values are: the
-   * order of keys does not matter, nor how a number was written (`1`, `1.0`, `1e0`; `-0` is `0`); absent and `undefined` fields are the
-   * same; texts are compared as they are, so that `é` in its two Unicode forms are two.
+   * Where the result of an execution is kept; `undefined` for parameters that are no JSON. Parameters are equal when
+   * their values are: the order of keys does not matter, nor how a number was written (`1`, `1.0`, `1e0`; `-0` is `0`);
+   * absent and `undefined` fields are the same; texts are compared as they are, so that `é` in its two Unicode forms
+   * are two.
    */
   readonly slot: (call: Call) => Slot | undefined
   /** What is kept there. Failures of the backend are logged, counted, and as good as nothing. */
   readonly get: (slot: Slot) => Effect.Effect<Found>
   /**
-   * Keeps an output until its time is up; one that is no JSON is not kept, nor one that was invalidated since `found`, which is what a look-up
-   * before the execution gave. `ttl` wins over the cache's own.
+   * Keeps an output until its time is up; one that is no JSON is not kept, nor one that was invalidated since `found`,
+   * which is what a look-up before the execution gave. `ttl` wins over the cache's own.
    */
   readonly set: (
     slot: Slot,
@@ -96,8 +99,8 @@ export interface Service {
     ttl?: Duration.DurationInput | undefined
   ) => Effect.Effect<void>
   /**
-   * Forgets the result of one skill for these parameters (in their JSON form): that for everybody, that for nobody in particular and, with a
-   * user, that user's. Also that of an execution that is under way.
+   * Forgets the result of one skill for these parameters (in their JSON form): that for everybody, that for nobody in
+   * particular and, with a user, that user's. Also that of an execution that is under way.
    */
   readonly invalidate: (skillName: string, params: unknown, userId?: UserId | undefined) => Effect.Effect<void>
   /** Forgets all results of one skill, also those of executions that are under way. */
@@ -122,7 +125,9 @@ export class SkillResultCache extends Context.Tag("effect-lexigram/skill/SkillRe
 export interface Options {
   /** How long a result is kept; default 1 hour. */
   readonly ttl?: Duration.DurationInput | undefined
-  /** Whose results these are, whatever the skills say; default `shared` for skills that say so, and `user` for others. */
+  /**
+   * Whose results these are, whatever the skills say; default `shared` for skills that say so, and `user` for others.
+   */
   readonly scope?: Scope | undefined
   /** Stands before every key of the backend; default `skill`. */
   readonly namespace?: string | undefined
@@ -143,8 +148,9 @@ export const defaults = {
 } as const
 
 /**
- * Results in a backend. Every instance over the same backend and namespace sees the same results and the same invalidations. All results of
- * a skill are forgotten by giving it a new generation, which no older result belongs to: no keys are listed.
+ * Results in a backend. Every instance over the same backend and namespace sees the same results and the same
+ * invalidations. All results of a skill are forgotten by giving it a new generation, which no older result belongs to:
+ * no keys are listed.
  *
  * @since 0.1.0
  * @category constructors

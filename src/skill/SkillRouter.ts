@@ -1,8 +1,8 @@
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.
  *
- * A condition that throws or fails does not hold; the log says so. Where none holds the fallback is executed, and without one the router
- * fails with `SkillRoutingError`. `SkillModelRouter` lets a model choose.
+ * A condition that throws or fails does not hold; the log says so. Where none holds the fallback is executed, and
+ * without one the router fails with `SkillRoutingError`. `SkillModelRouter` lets a model choose.
  *
  * @since 0.1.0
  */
@@ -114,8 +114,8 @@ export const make = <P = Readonly<Record<string, unknown>>>(
 ): Router<P, never, SkillError> => build(name, options, [], undefined)
 
 /**
- * The same router with one more route, after the others. A type guard narrows the parameters for its skill. An Effect as condition adds
- * what it requires; its failures only pass the route over.
+ * The same router with one more route, after the others. A type guard narrows the parameters for its skill. An Effect
+ * as condition adds what it requires; its failures only pass the route over.
  *
  * @since 0.1.0
  * @category combinators

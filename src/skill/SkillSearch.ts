@@ -18,8 +18,8 @@ const wordsOf = (query: string): ReadonlyArray<string> =>
     .slice(0, MAX_WORDS)
 
 /**
- * The skills that have words of the query in their names or descriptions, best first: a rare word counts for more than a common one, and one
- * of the name three times. Equal ones stay in the order of the catalogue.
+ * The skills that have words of the query in their names or descriptions, best first: a rare word counts for more than
+ * a common one, and one of the name three times. Equal ones stay in the order of the catalogue.
  *
  * @category accessors
  */

@@ -106,8 +106,8 @@ const unknown = (source: string, given: string, known: ReadonlyArray<string>): S
 }
 
 /**
- * Those of the skills that have these names, in the order of the names. A name that none of them has is a problem, with the name that was
- * probably meant.
+ * Those of the skills that have these names, in the order of the names. A name that none of them has is a problem, with
+ * the name that was probably meant.
  *
  * @since 0.1.0
  * @category constructors
@@ -167,8 +167,9 @@ export const warn = (problem: SkillSourceError): Effect.Effect<void> =>
   )
 
 /**
- * Registers what the sources have until the scope closes, one source after another. Of two skills of one name the first stays. Nothing that
- * is wrong with a source breaks anything: what is missing is in the report, and a warning in the log.
+ * Registers what the sources have until the scope closes, one source after another. Of two skills of one name the first
+ * stays. Nothing that is wrong with a source breaks anything: what is missing is in the report, and a warning in the
+ * log.
  *
  * @since 0.1.0
  * @category registration

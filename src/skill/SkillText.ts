@@ -81,7 +81,8 @@ export const page = (text: string, options: { readonly offset: number; readonly 
 }
 
 /**
- * A text between two lines that do not occur in it: their mark is made from the text, and made again until it is not in it.
+ * A text between two lines that do not occur in it: their mark is made from the text, and made again until it is not in
+ * it.
  *
  * @since 0.1.0
  * @category constructors

@@ -73,8 +73,8 @@ const outputOf = (result: SkillResult): Effect.Effect<unknown, SkillExecutionErr
 
 /**
  * A skill as a tool. A call is executed by the `SkillExecutor` where the tool runs, for the user and session of the run
- * (`ApprovalGate.Requester`): permissions, cache, timeout, retries and limits are the skill's. A confirmation is asked for by the tool's
- * runner, once. Failures are observations for the model.
+ * (`ApprovalGate.Requester`): permissions, cache, timeout, retries and limits are the skill's. A confirmation is asked
+ * for by the tool's runner, once. Failures are observations for the model.
  *
  * @since 0.1.0
  * @category conversions
@@ -113,7 +113,8 @@ export const registered = (
   const { needsConfirmation } = skill.erased
   const { name } = skill.definition
   return wrap(skill, {
-    // Decoded for the model to hear of all that is wrong, and for whoever approves; executed as it came, by whatever has the name then.
+    // Decoded for the model to hear of all that is wrong, and for whoever approves; executed as it came, by whatever
+    // has the name then.
     decode: (args) => Effect.map(decode(args), (decoded): Checked => ({ args, decoded })),
     encodeParams: (checked) => (checked as Checked).args,
     encode: Effect.succeed,
@@ -136,8 +137,8 @@ interface Checked {
 }
 
 /**
- * A tool as a skill: its schemas, time, retries, approval and module are kept. What is unset comes from the skill executor. Without more, it
- * is not cacheable and needs no permissions.
+ * A tool as a skill: its schemas, time, retries, approval and module are kept. What is unset comes from the skill
+ * executor. Without more, it is not cacheable and needs no permissions.
  *
  * @since 0.1.0
  * @category conversions

@@ -74,8 +74,8 @@ const build = <S extends Skill.Any>(name: string, description: string, skills: R
   Object.assign(Object.create(proto), { name, description, skills })
 
 /**
- * A toolkit of these skills. With a prefix they are named after it: `sql_` and `query` give `sql_query`; what a composite uses keeps its
- * name. Two skills of one name fail where they are registered.
+ * A toolkit of these skills. With a prefix they are named after it: `sql_` and `query` give `sql_query`; what a
+ * composite uses keeps its name. Two skills of one name fail where they are registered.
  *
  * @since 0.1.0
  * @category constructors
@@ -131,8 +131,8 @@ const select = <S extends Skill.Any>(self: SkillToolkit<S>, isWanted: (name: str
   )
 
 /**
- * The same toolkit with the skills of these names alone; a name that it has not is passed over. What the others require is still in its
- * type: names are not.
+ * The same toolkit with the skills of these names alone; a name that it has not is passed over. What the others require
+ * is still in its type: names are not.
  *
  * @since 0.1.0
  * @category combinators

@@ -35,8 +35,8 @@ export class SkillTrustError extends ErrorCode.TaggedError<SkillTrustError>(
  */
 export interface Service {
   /**
-   * Whether the skill, as it is now (its name, its folder, its hash), may be used. May ask somebody and wait for the answer. Asked again about
-   * the same, it answers the same without asking when the answer was yes.
+   * Whether the skill, as it is now (its name, its folder, its hash), may be used. May ask somebody and wait for the
+   * answer. Asked again about the same, it answers the same without asking when the answer was yes.
    */
   readonly isTrusted: (skill: LoadedSkill) => Effect.Effect<boolean, SkillTrustError>
 }

@@ -1,9 +1,10 @@
 /**
- * Skills as an application has them: a registry that is filled from several sources, and an executor, as a configuration wants them.
+ * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
+ * configuration wants them.
  *
- * The registry is filled in this order: skills that are given, built-in ones, those that modules export, sources of your own, folders with a
- * `SKILL.md`. Of two skills of one name the first stays, and a warning names the other. What is registered later, by `SkillRegistry.add` for
- * example, fails on a name that is taken.
+ * The registry is filled in this order: skills that are given, built-in ones, those that modules export, sources of
+ * your own, folders with a `SKILL.md`. Of two skills of one name the first stays, and a warning names the other. What
+ * is registered later, by `SkillRegistry.add` for example, fails on a name that is taken.
  *
  * @since 0.1.0
  */
@@ -43,7 +44,9 @@ import * as SkillTrust from "./SkillTrust.js"
 export interface Service {
   /** What the configuration calls these skills. */
   readonly name: string
-  /** What came of each source, in the order in which they were read; folders as they were when they were last looked at. */
+  /**
+   * What came of each source, in the order in which they were read; folders as they were when they were last looked at.
+   */
   readonly sources: Effect.Effect<ReadonlyArray<SkillSource.Report>>
   /** A part for each source: unhealthy while something of it is not there that should be. */
   readonly health: Effect.Effect<Health.Report>
@@ -89,8 +92,8 @@ export interface Collaborators {
   /** What runs the scripts of folders. Default: nothing does. */
   readonly scripts?: Layer.Layer<ScriptRunner.ScriptRunner, any, any> | undefined
   /**
-   * Which folders may be used: asked at each execution, and about skills of the project before they are registered. Default: all but those of
-   * the project, which are not looked at.
+   * Which folders may be used: asked at each execution, and about skills of the project before they are registered.
+   * Default: all but those of the project, which are not looked at.
    */
   readonly trust?: Layer.Layer<SkillTrust.SkillTrust, any, any> | undefined
   /** How the modules of `scanPackages` are loaded. */

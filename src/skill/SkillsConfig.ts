@@ -50,8 +50,8 @@ export const directories = {
 } as const
 
 /**
- * Where a project keeps skills of its own, from the working directory. Whoever wrote the project wrote them: nothing of them is shown to a
- * model before `SkillTrust` accepts it.
+ * Where a project keeps skills of its own, from the working directory. Whoever wrote the project wrote them: nothing of
+ * them is shown to a model before `SkillTrust` accepts it.
  *
  * @since 0.1.0
  * @category constants
@@ -59,7 +59,8 @@ export const directories = {
 export const projectDirectories = ["./.claude/skills", "./.agents/skills"] as const
 
 /**
- * Where a folder of skills is known from: named in the configuration, kept by an assistant of the user, or part of the project.
+ * Where a folder of skills is known from: named in the configuration, kept by an assistant of the user, or part of the
+ * project.
  *
  * @since 0.1.0
  * @category models
@@ -129,7 +130,9 @@ export const SkillsConfig = Schema.Struct({
   cacheEnabled: Flag,
   /** How long a result may be used again. */
   cacheTtlSeconds: seconds(1),
-  /** Where results are kept: in this process, or in the backend that `Skills.layer` is given, which others may share. */
+  /**
+   * Where results are kept: in this process, or in the backend that `Skills.layer` is given, which others may share.
+   */
   cacheBackend: Schema.Literal("in_memory", "cache").annotations(says('must be "in_memory" or "cache"')),
   /** Off: everybody may execute every skill. */
   enforcePermissions: Flag,
@@ -150,8 +153,9 @@ export const SkillsConfig = Schema.Struct({
     says(`must be a list of ${assistants.join(", ")}`)
   ),
   /**
-   * Skills of the project (`projectDirectories`), each only once `SkillTrust` accepts it: not looked at, behind all other folders, or before
-   * them. Of two skills of one name that of the earlier folder counts; one that is not trusted hides no other.
+   * Skills of the project (`projectDirectories`), each only once `SkillTrust` accepts it: not looked at, behind all
+   * other folders, or before them. Of two skills of one name that of the earlier folder counts; one that is not trusted
+   * hides no other.
    */
   projectSkills: Schema.Literal("off", "last", "first").annotations(says('must be "off", "last" or "first"')),
   /** How long a script of a skill may run. */
@@ -159,8 +163,8 @@ export const SkillsConfig = Schema.Struct({
   /** Scripts that may be run, by the ends of their names; none: no script is run. */
   allowedScriptTypes: Schema.Array(Schema.Literal("py", "sh", "js")).annotations(says("must be a list of py, sh, js")),
   /**
-   * On: whoever executes a folder without a script is told the names of its files, and reads what is needed. Off: the texts come along, of 50
-   * files at most, 64 KiB each and 256 KiB in all.
+   * On: whoever executes a folder without a script is told the names of its files, and reads what is needed. Off: the
+   * texts come along, of 50 files at most, 64 KiB each and 256 KiB in all.
    */
   lazyLoadContext: Flag
 }).annotations({ identifier: "effect-lexigram/skill/SkillsConfig" })
@@ -204,8 +208,9 @@ export const defaults: SkillsConfig = {
 export type Options = { readonly [K in keyof SkillsConfig]?: SkillsConfig[K] | undefined }
 
 /**
- * Where folders with a SKILL.md are looked for, each path once. The order is the precedence: of two skills of one name that of the earlier
- * place counts. `skillPaths` come before the folders of assistants, those of the project last or first, as `projectSkills` says.
+ * Where folders with a SKILL.md are looked for, each path once. The order is the precedence: of two skills of one name
+ * that of the earlier place counts. `skillPaths` come before the folders of assistants, those of the project last or
+ * first, as `projectSkills` says.
  *
  * @since 0.1.0
  * @category accessors
@@ -238,7 +243,8 @@ export const placesOf = ({
 const check = FlatConfig.checking(SkillsConfig, defaults)
 
 /**
- * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined` keeps its default.
+ * The defaults with some fields replaced, or every field that is wrong and what it must be. A field that is `undefined`
+ * keeps its default.
  *
  * @since 0.1.0
  * @category constructors
@@ -288,8 +294,9 @@ const fields = {
 } satisfies { [K in keyof SkillsConfig]: Config.Config<unknown> }
 
 /**
- * The configuration from variables such as `LEX_AI_SKILLS__MAX_RETRIES`; what is unset keeps its default, lists are separated by commas, an
- * empty text is an empty list. A value that cannot be read or is out of bounds is a `ConfigError` that names its variable.
+ * The configuration from variables such as `LEX_AI_SKILLS__MAX_RETRIES`; what is unset keeps its default, lists are
+ * separated by commas, an empty text is an empty list. A value that cannot be read or is out of bounds is a
+ * `ConfigError` that names its variable.
  *
  * @since 0.1.0
  * @category constructors

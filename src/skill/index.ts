@@ -13,8 +13,8 @@ export * as ActiveSkills from "./ActiveSkills.js"
 export * as AllowedTools from "./AllowedTools.js"
 
 /**
- * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are: nothing that stands in
- * a skill gets into them.
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
+ * nothing that stands in a skill gets into them.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,8 @@ export * as CatalogTools from "./CatalogTools.js"
 export * as ConditionalSkill from "./ConditionalSkill.js"
 
 /**
- * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients understand.
+ * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
+ * understand.
  *
  * @since 0.1.0
  */
@@ -91,7 +92,8 @@ export * as Permissions from "./Permissions.js"
 export * as ScriptRunner from "./ScriptRunner.js"
 
 /**
- * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are typed.
+ * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are
+ * typed.
  *
  * @since 0.1.0
  */
@@ -119,8 +121,9 @@ export * as SkillActivation from "./SkillActivation.js"
 export * as SkillArguments from "./SkillArguments.js"
 
 /**
- * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of those that are
- * activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped or fenced, and bounded.
+ * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
+ * those that are activated, and files when they are asked for. Everything that stands in a skill is data: it is escaped
+ * or fenced, and bounded.
  *
  * @since 0.1.0
  */
@@ -197,8 +200,8 @@ export * as SkillHooks from "./SkillHooks.js"
 export * as SkillListing from "./SkillListing.js"
 
 /**
- * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about before anything of it is
- * used.
+ * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
+ * before anything of it is used.
  *
  * @since 0.1.0
  */
@@ -212,7 +215,8 @@ export * as SkillLock from "./SkillLock.js"
 export * as SkillLockFile from "./SkillLockFile.js"
 
 /**
- * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes from a fixed list.
+ * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
+ * from a fixed list.
  *
  * @since 0.1.0
  */
@@ -289,7 +293,8 @@ export * as SkillToolkit from "./SkillToolkit.js"
 export * as SkillTrust from "./SkillTrust.js"
 
 /**
- * Skills as an application has them: a registry that is filled from several sources, and an executor, as a configuration wants them.
+ * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
+ * configuration wants them.
  *
  * @since 0.1.0
  */

@@ -120,7 +120,8 @@ export const candidates = {
 } as const satisfies Candidates
 
 /**
- * A question of one line and at most 200 characters, with no tools at hand, needs no classification: it is answered directly.
+ * A question of one line and at most 200 characters, with no tools at hand, needs no classification: it is answered
+ * directly.
  *
  * @since 0.1.0
  * @category constants
@@ -137,7 +138,9 @@ export const shortQuestion: Rule<typeof FunctionCalling.NAME> = ({ input, tools 
 export interface Options<C extends Candidates = typeof candidates> extends Reasoning.Options {
   /** Default `candidates`. */
   readonly strategies?: C | undefined
-  /** Asked in their order before any model; default `shortQuestion`, where `function_calling` is among the candidates. */
+  /**
+   * Asked in their order before any model; default `shortQuestion`, where `function_calling` is among the candidates.
+   */
   readonly rules?: ReadonlyArray<Rule<NoInfer<Name<C>>>> | undefined
   /** What is taken when nothing usable was picked; default `react`, else the first. */
   readonly fallback?: NoInfer<Name<C>> | undefined
@@ -202,8 +205,8 @@ const nodeOf = (name: string): string => `strategy ${name}`
 const isSoft = (error: { readonly _tag: string }): error is LlmError | StrategyReplyError => error._tag !== "Fatality"
 
 /**
- * The strategy as a graph: a node that chooses, and one for each candidate. It takes one model call more than the strategy that was picked,
- * none where a rule decides or there is a single candidate.
+ * The strategy as a graph: a node that chooses, and one for each candidate. It takes one model call more than the
+ * strategy that was picked, none where a rule decides or there is a single candidate.
  *
  * Candidates have to be there, and `fallback` to be one of them: what is not is thrown, as options are constants.
  *
@@ -331,8 +334,8 @@ export const definition = <C extends Candidates = typeof candidates>(
 }
 
 /**
- * Picks a strategy for each task. A pick that is no candidate is taken for the one it resembles, else the fallback runs; so it does when the
- * classification fails. What any of the candidates may fail with and requires is in the type.
+ * Picks a strategy for each task. A pick that is no candidate is taken for the one it resembles, else the fallback
+ * runs; so it does when the classification fails. What any of the candidates may fail with and requires is in the type.
  *
  * @since 0.1.0
  * @category constructors

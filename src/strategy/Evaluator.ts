@@ -1,6 +1,6 @@
 /**
- * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value, never a guess from
- * the words of a text.
+ * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value,
+ * never a guess from the words of a text.
  *
  * @since 0.1.0
  */
@@ -67,7 +67,8 @@ const readText = (text: string): Either.Either<Verdict, string> => {
 }
 
 /**
- * The reply to the Evaluate step: JSON, or text whose first line begins with `SUCCESS:` or `FAILURE:`. Words further on decide nothing.
+ * The reply to the Evaluate step: JSON, or text whose first line begins with `SUCCESS:` or `FAILURE:`. Words further on
+ * decide nothing.
  *
  * @since 0.1.0
  * @category conversions
@@ -124,7 +125,8 @@ const punctuation = /[!-/:-@[-`{-~]/g
 const articles = /(?<![\p{L}\p{N}])(?:a|an|the)(?![\p{L}\p{N}])/gu
 
 /**
- * Text as HotpotQA and SQuAD compare it: lower case, without ASCII punctuation and the articles a, an, the, single spaces.
+ * Text as HotpotQA and SQuAD compare it: lower case, without ASCII punctuation and the articles a, an, the, single
+ * spaces.
  *
  * @since 0.1.0
  * @category conversions
@@ -133,8 +135,9 @@ export const normalize = (text: string): string =>
   text.toLowerCase().replace(punctuation, "").replace(articles, " ").replace(/\s+/g, " ").trim()
 
 /**
- * A success when the answer is one of the keys, both normalized. The key is not in the verdict: a reflection must not learn it. The whole
- * text is compared: where a task asks for an output of a shape that is its JSON, so use `check` there.
+ * A success when the answer is one of the keys, both normalized. The key is not in the verdict: a reflection must not
+ * learn it. The whole text is compared: where a task asks for an output of a shape that is its JSON, so use `check`
+ * there.
  *
  * @since 0.1.0
  * @category constructors

@@ -106,7 +106,8 @@ const program =
     })
 
 /**
- * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the answer.
+ * Calls of one turn run side by side; their results go back in the order of the calls. A turn without a call is the
+ * answer.
  *
  * @since 0.1.0
  * @category constructors

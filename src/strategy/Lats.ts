@@ -1,6 +1,7 @@
 /**
- * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies Reasoning, Acting and
- * Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that really run.
+ * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies
+ * Reasoning, Acting and Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that
+ * really run.
  *
  * @since 0.1.0
  */
@@ -40,8 +41,8 @@ export const PAPER = "Zhou et al. 2023, Language Agent Tree Search (arXiv 2310.0
 export const PATTERN = "LATSAgent"
 
 /**
- * What an evaluator says of a state. `solved` ends the search, whatever the state is; unset, it is a final answer whose value reaches
- * `successThreshold`.
+ * What an evaluator says of a state. `solved` ends the search, whatever the state is; unset, it is a final answer whose
+ * value reaches `successThreshold`.
  *
  * @since 0.1.0
  * @category schemas
@@ -90,11 +91,14 @@ export interface Options<E = never, R = never> extends Reasoning.Options {
   /** Actions sampled from one state; default 3. */
   readonly numExpansions?: number | undefined
   /**
-   * `each` (default): every action is a sample of its own, as in the paper, and samples that agree are one action of more weight.
-   * `together`: one call proposes them all, which is cheaper and leaves nothing to agree on.
+   * `each` (default): every action is a sample of its own, as in the paper, and samples that agree are one action of
+   * more weight. `together`: one call proposes them all, which is cheaper and leaves nothing to agree on.
    */
   readonly sampling?: "each" | "together" | undefined
-  /** `written` (default): actions are structured replies. `native`: the provider's tool calls, where there are tools; text is the answer. */
+  /**
+   * `written` (default): actions are structured replies. `native`: the provider's tool calls, where there are tools;
+   * text is the answer.
+   */
   readonly actions?: "written" | "native" | undefined
   /** Of the samples: without variety there is nothing to search; default 1. */
   readonly temperature?: number | undefined
@@ -103,15 +107,16 @@ export interface Options<E = never, R = never> extends Reasoning.Options {
   /** Actions on one path at most; default 7. The last one has to be an answer; if it is not, the path has failed. */
   readonly maxDepth?: number | undefined
   /**
-   * The paper's λ: a value is λ times the score of the model plus 1 - λ times the share of the samples that agreed on the action. Default
-   * 0.5, as in the paper for questions and for the Game of 24.
+   * The paper's λ: a value is λ times the score of the model plus 1 - λ times the share of the samples that agreed on
+   * the action. Default 0.5, as in the paper for questions and for the Game of 24.
    */
   readonly valueWeight?: number | undefined
   /** The score from which on a final answer solves the task; default 1. */
   readonly successThreshold?: number | undefined
   /**
-   * Whether a round goes on from its best child, level by level, until a path ends (the paper's simulation; default true): the outcome of
-   * the path is then what its nodes learn. Without it a round is one expansion, and the value of each child is.
+   * Whether a round goes on from its best child, level by level, until a path ends (the paper's simulation; default
+   * true): the outcome of the path is then what its nodes learn. Without it a round is one expansion, and the value of
+   * each child is.
    */
   readonly rollout?: boolean | undefined
   /** Lessons of failed paths that are kept and shown to the model, the latest; default 3, 0 for none. */
@@ -119,16 +124,16 @@ export interface Options<E = never, R = never> extends Reasoning.Options {
   /** Model calls at most, each retry counted; default 60. One of them is kept for the answer. */
   readonly maxModelCalls?: number | undefined
   /**
-   * Brings the world of the tools to where exactly the actions of `path` have been done: before each call, and for the best path at the end.
-   * Calls then run one after another. Without it a search whose task has a tool that is neither `readOnly` nor `idempotent` fails before
-   * its first model call: such a tool would do again and again what it does.
+   * Brings the world of the tools to where exactly the actions of `path` have been done: before each call, and for the
+   * best path at the end. Calls then run one after another. Without it a search whose task has a tool that is neither
+   * `readOnly` nor `idempotent` fails before its first model call: such a tool would do again and again what it does.
    */
   readonly reset?: ((path: ReadonlyArray<Action>, task: Strategy.Task) => Effect.Effect<void, E, R>) | undefined
   /** When no answer solved the task: the best one (default), marked `limit`, or `MaxIterationsExceededError`. */
   readonly onLimit?: "answer" | "fail" | undefined
   /**
-   * Judges states in the place of the model: an environment that knows. Its value is taken as it is; where it gives `undefined`, the model
-   * judges.
+   * Judges states in the place of the model: an environment that knows. Its value is taken as it is; where it gives
+   * `undefined`, the model judges.
    */
   readonly evaluate?:
     | ((candidate: Candidate, task: Strategy.Task) => Effect.Effect<Verdict | undefined, E, R>)
@@ -210,14 +215,16 @@ type Failure = LlmError | Fatality | StrategyReplyError | StrategyConfigurationE
 /**
  * The search as a graph.
  *
- * A round (an iteration) selects the leaf with the highest UCB1, samples `numExpansions` actions there, carries them out, has each judged
- * and adds the outcome to all states above. Final answers end a path, and one that solves the task ends the search. A path that failed is
- * never selected again, nor a state that only such paths leave; when none is left, the search has ended as well.
+ * A round (an iteration) selects the leaf with the highest UCB1, samples `numExpansions` actions there, carries them
+ * out, has each judged and adds the outcome to all states above. Final answers end a path, and one that solves the task
+ * ends the search. A path that failed is never selected again, nor a state that only such paths leave; when none is
+ * left, the search has ended as well.
  *
- * Model calls: without `rollout` at most `iterations × (samples + evaluations) + reflections + final`, where samples are `numExpansions`
- * (`together`: 1), evaluations the distinct actions among them (none where `evaluate` judges), reflections the failed paths (at most
- * `maxReflections` a round, none in the last one), and final is 1 where the best path holds no answer, else 0. With `rollout` a round
- * has up to `maxDepth` such expansions, and on average as many as its paths are long. Never more than `maxModelCalls`, 60 unless set.
+ * Model calls: without `rollout` at most `iterations × (samples + evaluations) + reflections + final`, where samples
+ * are `numExpansions` (`together`: 1), evaluations the distinct actions among them (none where `evaluate` judges),
+ * reflections the failed paths (at most `maxReflections` a round, none in the last one), and final is 1 where the best
+ * path holds no answer, else 0. With `rollout` a round has up to `maxDepth` such expansions, and on average as many as
+ * its paths are long. Never more than `maxModelCalls`, 60 unless set.
  *
  * @since 0.1.0
  * @category constructors

@@ -128,9 +128,10 @@ const fromBlock = (block: string, tools: ReadonlyArray<string>, isOnly: boolean)
 const MAX_BLOCKS = 64
 
 /**
- * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form; a reply without a heading is one block. `tools`
- * are the names of the tools on offer: an action in words that names none of them is a step of reasoning. With `isOnly` a block that holds
- * an action has to hold nothing else: the form of a model that was asked for JSON, whose texts may quote anything.
+ * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form; a reply without a heading is
+ * one block. `tools` are the names of the tools on offer: an action in words that names none of them is a step of
+ * reasoning. With `isOnly` a block that holds an action has to hold nothing else: the form of a model that was asked
+ * for JSON, whose texts may quote anything.
  *
  * @since 0.1.0
  * @category conversions
@@ -155,7 +156,8 @@ const makeForms = () => new WeakMap<ReadonlyArray<ToolDefinition>, ReplyForm.Rep
 const forms = { json: makeForms(), text: makeForms() }
 
 /**
- * The form of proposals where these tools are on offer, for a model that is asked for JSON or for text. Made once a set of definitions.
+ * The form of proposals where these tools are on offer, for a model that is asked for JSON or for text. Made once a set
+ * of definitions.
  *
  * @since 0.1.0
  * @category constructors
@@ -201,7 +203,10 @@ export interface Judgement {
 
 const ANOTHER_SCALE = "the score must be a number from 0 to 1"
 
-/** Slightly outside is meant as the end of the scale; further outside it is on another one, and 8 of 10 would pass for certain. */
+/**
+ * Slightly outside is meant as the end of the scale; further outside it is on another one, and 8 of 10 would pass for
+ * certain.
+ */
 const isOnScale = (score: number): boolean => score > -1 && score < 2
 
 const JudgementReply = Schema.Struct({

@@ -1,7 +1,7 @@
 /**
- * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a planner writes which
- * calls a task takes and which of them need results of which others, a task fetching unit makes each as soon as it can, also while the
- * plan is still being written, and a joiner answers or asks for another plan.
+ * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
+ * planner writes which calls a task takes and which of them need results of which others, a task fetching unit makes
+ * each as soon as it can, also while the plan is still being written, and a joiner answers or asks for another plan.
  *
  * @since 0.1.0
  */
@@ -55,13 +55,13 @@ export interface Options extends Reasoning.Options {
   /** Further plans that the joiner may ask for; default 2. */
   readonly maxReplans?: number | undefined
   /**
-   * Whether the answer is written in a call of its own, shown as it is written, instead of by the joiner; default only where the task asks
-   * for an output of a shape.
+   * Whether the answer is written in a call of its own, shown as it is written, instead of by the joiner; default only
+   * where the task asks for an output of a shape.
    */
   readonly synthesize?: boolean | undefined
   /**
-   * When the joiner asks for more plans than there may be: fail with `MaxIterationsExceededError` (default), or write the answer from
-   * what there is, marked `limit`.
+   * When the joiner asks for more plans than there may be: fail with `MaxIterationsExceededError` (default), or write
+   * the answer from what there is, marked `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
 }
@@ -141,7 +141,8 @@ const enclosed = (text: string): string => {
 }
 
 /**
- * The joiner's text form: `Thought: …`, then `Action: Finish(…)` or `Action: Replan(…)`, the first of them outside of a fence.
+ * The joiner's text form: `Thought: …`, then `Action: Finish(…)` or `Action: Replan(…)`, the first of them outside of a
+ * fence.
  *
  * @since 0.1.0
  * @category conversions
@@ -198,12 +199,13 @@ const renderPrevious = (rounds: ReadonlyArray<Round>): string => {
 }
 
 /**
- * The graph: `planner_generate_graph` plans and, since that overlaps, makes the calls; `check_completion` is the joiner. Two model calls a
- * plan, and one more where the answer is synthesized; a reply that has to be asked for again counts as well.
+ * The graph: `planner_generate_graph` plans and, since that overlaps, makes the calls; `check_completion` is the
+ * joiner. Two model calls a plan, and one more where the answer is synthesized; a reply that has to be asked for again
+ * counts as well.
  *
- * A plan that cannot be carried out goes back to the planner with all that is wrong with it, and ends in `PlanError` if that does not
- * help. What was called before the fault was read stays: its results are not asked for again. A call that fails is an observation for the
- * joiner, and the calls that need it are skipped.
+ * A plan that cannot be carried out goes back to the planner with all that is wrong with it, and ends in `PlanError` if
+ * that does not help. What was called before the fault was read stays: its results are not asked for again. A call that
+ * fails is an observation for the joiner, and the calls that need it are skipped.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,6 +1,6 @@
 /**
- * One plan of `llm-compiler`, carried out while it is written: the planner's words go through the parser as they arrive, and each call it
- * completes is begun as soon as the results it refers to are there.
+ * One plan of `llm-compiler`, carried out while it is written: the planner's words go through the parser as they
+ * arrive, and each call it completes is begun as soon as the results it refers to are there.
  *
  * @since 0.1.0
  * @internal
@@ -82,7 +82,10 @@ const explain = (issues: ReadonlyArray<PlanIssue>): string =>
     ? `${PlanCollector.explain(issues)}; \`$\` and a number as a whole argument is always a reference, and so is one up to the last call within a text: write amounts of money as \`50 USD\``
     : PlanCollector.explain(issues)
 
-/** The calls of a plan with what came of them. A planner that never writes a plan that can be carried out is a `PlanError`. */
+/**
+ * The calls of a plan with what came of them. A planner that never writes a plan that can be carried out is a
+ * `PlanError`.
+ */
 export const carryOut = (given: Given) =>
   Effect.suspend(() => {
     const { reasoning } = given
@@ -230,7 +233,8 @@ export const carryOut = (given: Given) =>
       tools: PlanArguments.describeTools(tools),
       previous_plans: given.previousPlans
     }
-    // A prompt of one's own may have no place for earlier plans: without them the planner would make the same plan again.
+    // A prompt of one's own may have no place for earlier plans: without them the planner would make the same plan
+    // again.
     const isTold = reasoning
       .opening(LlmCompilerPrompts.PlanGraph, values)
       .some(({ content }) => typeof content === "string" && content.includes(given.previousPlans))

@@ -1,6 +1,6 @@
 /**
- * One turn of a loop of model and tools: what the model is asked, what its reply means, and what it is told next. Pure; shared by every
- * loop.
+ * One turn of a loop of model and tools: what the model is asked, what its reply means, and what it is told next. Pure;
+ * shared by every loop.
  *
  * @internal
  * @since 0.1.0
@@ -62,8 +62,8 @@ export const nativeRequest = (task: Task, messages: ReadonlyArray<LlmClient.Mess
 export type TextCalls = "never" | "always"
 
 /**
- * The reply of a model that was given native tools: calls, or a text, which is its answer. With `textCalls: "always"` a text that is one
- * step of the ReAct protocol and nothing else is that step.
+ * The reply of a model that was given native tools: calls, or a text, which is its answer. With `textCalls: "always"` a
+ * text that is one step of the ReAct protocol and nothing else is that step.
  */
 export const readNative = (
   response: LlmClient.LlmResponse,

@@ -44,8 +44,9 @@ import { OutputValidationError } from "./StrategyError.js"
 export interface Target extends CallGate.Target {}
 
 /**
- * A wrapper around model calls of a run: how limits and budgets see calls before and after. `spent` says what requests used that went out
- * from here, besides an answer (`CallMeter.spent`): to be asked when the call has ended, however it did.
+ * A wrapper around model calls of a run: how limits and budgets see calls before and after. `spent` says what requests
+ * used that went out from here, besides an answer (`CallMeter.spent`): to be asked when the call has ended, however it
+ * did.
  *
  * @since 0.1.0
  * @category models
@@ -58,8 +59,8 @@ export type ModelCallInterceptor = (
 ) => Effect.Effect<LlmClient.LlmResponse, LlmError | Fatality>
 
 /**
- * The wrappers of the current run, outermost first: around the calls of its strategy, and around those of its tools, skills, guards and memory
- * (`sideCalls`).
+ * The wrappers of the current run, outermost first: around the calls of its strategy, and around those of its tools,
+ * skills, guards and memory (`sideCalls`).
  *
  * @since 0.1.0
  * @category tags
@@ -70,7 +71,8 @@ export class ModelCallInterceptors extends Ambient.Reference<ModelCallIntercepto
 ) {}
 
 /**
- * Wrappers around the calls of the strategy alone, outside of those of `ModelCallInterceptors`: what belongs into the conversation.
+ * Wrappers around the calls of the strategy alone, outside of those of `ModelCallInterceptors`: what belongs into the
+ * conversation.
  *
  * @since 0.1.0
  * @category tags
@@ -114,8 +116,9 @@ const refused = (error: LlmError | Fatality, { model, provider }: Target): LlmEr
 }
 
 /**
- * The gate of runs and budgets for the model calls of everything but strategies: they pass the wrappers that are around them, and tell the run
- * what they used. What ends a run when its strategy asks is a `LlmCallRefusedError` here. A call that outlives its run belongs to nobody.
+ * The gate of runs and budgets for the model calls of everything but strategies: they pass the wrappers that are around
+ * them, and tell the run what they used. What ends a run when its strategy asks is a `LlmCallRefusedError` here. A call
+ * that outlives its run belongs to nobody.
  *
  * @internal
  */
@@ -159,7 +162,9 @@ export const defaultTimeout: Duration.Duration = Duration.seconds(120)
 export interface CallOptions {
   /** The step it belongs to, from 1. */
   readonly step: number
-  /** Turns parts of the answer into live events; by default text into `TextDelta` and reasoning into `ReasoningDelta`. */
+  /**
+   * Turns parts of the answer into live events; by default text into `TextDelta` and reasoning into `ReasoningDelta`.
+   */
   readonly deltas?: ((parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>) | undefined
   /** Sees the parts as they arrive, whoever reads the run: with it the answer is always streamed. */
   readonly onParts?: LlmClient.OnParts | undefined
@@ -244,7 +249,8 @@ const uniqueCalls = (response: LlmClient.LlmResponse, step: number): LlmClient.L
 }
 
 /**
- * Resolves the task's role once and gives back how to call it. Settings of the role win over the task's, those of a request over both.
+ * Resolves the task's role once and gives back how to call it. Settings of the role win over the task's, those of a
+ * request over both.
  *
  * @since 0.1.0
  * @category constructors
@@ -489,8 +495,9 @@ export const openingMessages = (task: Task, system: string = task.system): Reado
 }
 
 /**
- * Brings an answer into the shape the task asks for. A text that does not fit goes back to the model with what is wrong, in a call that
- * may only answer in that shape; after the task's retries the run ends with `OutputValidationError`.
+ * Brings an answer into the shape the task asks for. A text that does not fit goes back to the model with what is
+ * wrong, in a call that may only answer in that shape; after the task's retries the run ends with
+ * `OutputValidationError`.
  *
  * @since 0.1.0
  * @category combinators

@@ -42,7 +42,10 @@ const bytesOf = (code: number): number =>
 class Omitted {}
 const omitted = new Omitted()
 
-/** Copies a value as its JSON would be, until the bytes are used up. Work and memory depend on the bytes, not on the value. */
+/**
+ * Copies a value as its JSON would be, until the bytes are used up. Work and memory depend on the bytes, not on the
+ * value.
+ */
 class Copy {
   private left: number
 
@@ -151,8 +154,8 @@ export interface Options {
 }
 
 /**
- * The updates of one run, each as its event shows it: messages and hidden fields are left out, a list that only grew is what was added,
- * and the whole takes at most the node's bytes. What was cut bears `TRUNCATED`.
+ * The updates of one run, each as its event shows it: messages and hidden fields are left out, a list that only grew is
+ * what was added, and the whole takes at most the node's bytes. What was cut bears `TRUNCATED`.
  *
  * @since 0.1.0
  * @category constructors

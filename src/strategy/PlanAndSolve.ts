@@ -1,8 +1,10 @@
 /**
- * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
- * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
+ * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
+ * Lan et al. 2023). Takes two model calls and one for each step; a step that uses tools takes one more for each turn of
+ * them.
  *
- * The paper has one prompt that asks for plan and solution at once; here each step is a call of its own, and each can be seen.
+ * The paper has one prompt that asks for plan and solution at once; here each step is a call of its own, and each can
+ * be seen.
  *
  * @since 0.1.0
  */
@@ -56,8 +58,9 @@ export const PATTERN = "PlanAndSolveAgent"
  */
 export interface Options<out E = never, out R = never> extends Reasoning.Options {
   /**
-   * `ps+` (default): the planner takes down the variables of the task with their numerals, and whoever solves a step calculates intermediate
-   * results and minds calculation and common sense. `ps`: understand, plan and follow the plan, no more.
+   * `ps+` (default): the planner takes down the variables of the task with their numerals, and whoever solves a step
+   * calculates intermediate results and minds calculation and common sense. `ps`: understand, plan and follow the plan,
+   * no more.
    */
   readonly variant?: "ps" | "ps+" | undefined
   /** Whether steps may use the tools of the task; default true. Without tools a step is one model call. */
@@ -65,8 +68,8 @@ export interface Options<out E = never, out R = never> extends Reasoning.Options
   /** Turns of model and tools in one step at most; default that of the agent, then 10. */
   readonly maxToolIterations?: number | undefined
   /**
-   * Steps that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to the last prompt, and the answer
-   * is marked `limit`.
+   * Steps that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to the last
+   * prompt, and the answer is marked `limit`.
    */
   readonly maxSteps?: number | undefined
   /** Plans instead of the model. A tool that it names for a step is told to whoever solves the step. */
@@ -176,7 +179,10 @@ const roleOf = (task: Strategy.Task, role: string) =>
     return own ? task.role : role
   })
 
-/** A step solved in turns of model and tools. Its text is a result of the run as any other: empty or cut by a filter it is none. */
+/**
+ * A step solved in turns of model and tools. Its text is a result of the run as any other: empty or cut by a filter it
+ * is none.
+ */
 const solveWithTools = (
   strategy: Strategy.Strategy,
   values: { readonly [K in (typeof Prompts.ExecuteStep.variables)[number]]: string }

@@ -1,9 +1,9 @@
 /**
- * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that fails leads to a new
- * plan from there on.
+ * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that
+ * fails leads to a new plan from there on.
  *
- * A step of a tool takes one model call that writes the arguments, unless the plan holds them already; a step of reasoning takes one; plan,
- * each new plan and the answer take one each.
+ * A step of a tool takes one model call that writes the arguments, unless the plan holds them already; a step of
+ * reasoning takes one; plan, each new plan and the answer take one each.
  *
  * @since 0.1.0
  */
@@ -54,16 +54,22 @@ export const PATTERN = "PlanExecuteAgent"
  * @category models
  */
 export interface Options<out E = never, out R = never> extends Reasoning.Options {
-  /** Steps of one plan that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to the last prompt. */
+  /**
+   * Steps of one plan that are carried out at most; default 10. What a plan has beyond is shown as skipped and told to
+   * the last prompt.
+   */
   readonly maxSteps?: number | undefined
   /** New plans at most; default 2. */
   readonly maxReplans?: number | undefined
   /**
-   * When a step fails and no new plan may be made: fail with `MaxIterationsExceededError` (default), or answer from what stands, marked
-   * `limit`.
+   * When a step fails and no new plan may be made: fail with `MaxIterationsExceededError` (default), or answer from
+   * what stands, marked `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
-  /** Whether the model may answer at once, without a plan, where the task needs none; default true. Else it is asked for a plan again. */
+  /**
+   * Whether the model may answer at once, without a plan, where the task needs none; default true. Else it is asked for
+   * a plan again.
+   */
   readonly directAnswer?: boolean | undefined
   /** Plans instead of the model. Tools it names that do not exist become steps of reasoning. */
   readonly planner?: Planner.Planner<E, R> | undefined
@@ -122,7 +128,9 @@ const unknownTools = (tools: Bound, steps: ReadonlyArray<Planner.Step>): Readonl
 const namesOf = (tools: Bound): string =>
   tools.definitions.length === 0 ? "there are no tools" : tools.definitions.map(({ name }) => name).join(", ")
 
-/** A plan of the model. One that names tools which do not exist is asked for once more, with the names of those that do. */
+/**
+ * A plan of the model. One that names tools which do not exist is asked for once more, with the names of those that do.
+ */
 const ask = <Variable extends string>(
   prompt: Parameters<Reasoning.Service["askFor"]>[0] & { readonly variables: ReadonlyArray<Variable> },
   values: { readonly [K in Variable]: string },
@@ -171,7 +179,10 @@ type Outcome = { readonly ok: true; readonly text: string } | { readonly ok: fal
 const replyFailed = (error: { readonly message: string }): Effect.Effect<Outcome> =>
   Effect.succeed({ ok: false, text: error.message })
 
-/** A tool's failure and a reply that cannot be used are failures of the step; what is wrong with the model itself ends the run. */
+/**
+ * A tool's failure and a reply that cannot be used are failures of the step; what is wrong with the model itself ends
+ * the run.
+ */
 const callTool = (state: State, step: PlanState.Step, toolName: string) =>
   Effect.gen(function* () {
     const reasoning = yield* Reasoning.Reasoning
@@ -244,7 +255,8 @@ const notes = (state: State): string => {
 }
 
 /**
- * The graph: `plan` → `execute_step` (again for each step) → `synthesize`; a step that fails leads to `replan` and back.
+ * The graph: `plan` → `execute_step` (again for each step) → `synthesize`; a step that fails leads to `replan` and
+ * back.
  *
  * @since 0.1.0
  * @category constructors

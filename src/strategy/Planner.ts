@@ -88,8 +88,8 @@ const stepOf = (given: string | Step): Step | undefined => {
 }
 
 /**
- * The plan of a planner with its texts read. A first plan without steps, and a step that says nothing, are a `PlanError`; a later plan may
- * be empty.
+ * The plan of a planner with its texts read. A first plan without steps, and a step that says nothing, are a
+ * `PlanError`; a later plan may be empty.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,6 @@
 /**
- * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the other.
+ * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
+ * other.
  *
  * @since 0.1.0
  */
@@ -33,9 +34,9 @@ const keyOf = (name: string, params: unknown, observation: string): string =>
   `${name}\u0000${stringify(params) ?? ""}\u0000${observation}`
 
 /**
- * Takes the next step with calls. It repeats the last one if each of its calls and what it showed was there too. Where a tool is
- * `polling`, or somebody allowed a call, something else happened in between: the count begins again. Work and memory depend on the step
- * alone, not on how many there were.
+ * Takes the next step with calls. It repeats the last one if each of its calls and what it showed was there too. Where
+ * a tool is `polling`, or somebody allowed a call, something else happened in between: the count begins again. Work and
+ * memory depend on the step alone, not on how many there were.
  *
  * @since 0.1.0
  * @category combinators

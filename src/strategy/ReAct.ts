@@ -1,6 +1,6 @@
 /**
- * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action,
- * observation, until a final answer.
+ * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
+ * thought, action, observation, until a final answer.
  *
  * @since 0.1.0
  */
@@ -60,8 +60,9 @@ export interface Options extends ToolLoop.LoopOptions {
 }
 
 /**
- * Deltas of a completion in the text protocol: the final answer that `ReActText.parse` finds in the whole is text for the user, what
- * stands before it, or before the end of an action, is reasoning. What only the end of the completion decides comes with that.
+ * Deltas of a completion in the text protocol: the final answer that `ReActText.parse` finds in the whole is text for
+ * the user, what stands before it, or before the end of an action, is reasoning. What only the end of the completion
+ * decides comes with that.
  */
 const makeDeltas = (
   tools: ReadonlyArray<string>
@@ -102,7 +103,8 @@ const makeDeltas = (
 const data = <A>(): Schema.Schema<A> => Schema.Unknown as unknown as Schema.Schema<A>
 
 /**
- * Where a run stands. `messages` are those the model was sent, system prompt and history included; those of the run begin at `first`.
+ * Where a run stands. `messages` are those the model was sent, system prompt and history included; those of the run
+ * begin at `first`.
  *
  * @since 0.1.0
  * @category schemas

@@ -1,7 +1,7 @@
 /**
- * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
- * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does; one that the completion begins with is passed over.
+ * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
+ * the model's own completion is ever parsed, only markers at the start of a line count, and nothing behind the first
+ * observation that the model invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */
@@ -88,13 +88,15 @@ export type ReActText = Action | FinalAnswer | Malformed
  * @category models
  */
 export interface Options {
-  /** Names of the tools on offer: they resolve spelling (`Get Weather` for `get_weather`) and claim `Finish` for a tool. */
+  /**
+   * Names of the tools on offer: they resolve spelling (`Get Weather` for `get_weather`) and claim `Finish` for a tool.
+   */
   readonly tools?: ReadonlyArray<string> | undefined
 }
 
 /**
- * Where a provider should stop writing, so that it pays for no invented observation: the spelling of the conversation alone, for
- * `Observation:` may begin a line of an answer.
+ * Where a provider should stop writing, so that it pays for no invented observation: the spelling of the conversation
+ * alone, for `Observation:` may begin a line of an answer.
  *
  * @since 0.1.0
  * @category constants
@@ -157,8 +159,8 @@ const lateAction = (text: string, line: number, tools: ReActAction.Tools): strin
 type Bracket = NonNullable<ReturnType<typeof ReActAction.readBracket>>
 
 /**
- * A line that is nothing but `Name[argument]`: of a tool on offer, of `Finish`, or alone in its text; or `name({…})` of a tool on offer,
- * outside of a fence.
+ * A line that is nothing but `Name[argument]`: of a tool on offer, of `Finish`, or alone in its text; or `name({…})` of
+ * a tool on offer, outside of a fence.
  */
 const bareCall = (text: string, end: number, tools: ReActAction.Tools): readonly [number, Bracket] | undefined => {
   const isSingle = !text.trim().includes("\n")
@@ -183,7 +185,10 @@ const bareCall = (text: string, end: number, tools: ReActAction.Tools): readonly
   return undefined
 }
 
-/** Where a completion that begins with an observation says something of its own: what it repeats is no reason to ask again. */
+/**
+ * Where a completion that begins with an observation says something of its own: what it repeats is no reason to ask
+ * again.
+ */
 const behindObservation = (text: string): number | undefined => {
   const first = text.length - text.trimStart().length
   const line = text.lastIndexOf("\n", first - 1) + 1
@@ -324,9 +329,9 @@ const isOneInput = (raw: string): boolean => {
 }
 
 /**
- * Reads a completion that is one action or one final answer and nothing else: it begins with the marker of a thought, an action or a final
- * answer, nothing in it is fenced but an input as a whole, and nothing stands behind the input. `undefined` for every other text, one that
- * quotes the protocol among them.
+ * Reads a completion that is one action or one final answer and nothing else: it begins with the marker of a thought,
+ * an action or a final answer, nothing in it is fenced but an input as a whole, and nothing stands behind the input.
+ * `undefined` for every other text, one that quotes the protocol among them.
  *
  * @since 0.1.0
  * @category conversions
@@ -342,8 +347,8 @@ export const parseOnly = (text: string, options?: Options | undefined): Action |
 }
 
 /**
- * The arguments of an action as the tool should get them: the input, but a bare number or boolean as it was written. A tool that takes
- * text gets it with its spelling (`1e5`, `007`), any other reads it as JSON again.
+ * The arguments of an action as the tool should get them: the input, but a bare number or boolean as it was written. A
+ * tool that takes text gets it with its spelling (`1e5`, `007`), any other reads it as JSON again.
  *
  * @since 0.1.0
  * @category getters
@@ -354,7 +359,8 @@ export const paramsOf = (action: Action): unknown =>
     : action.input
 
 /**
- * Text from outside with a quotation mark (`> `) before every line that a reader could take for a marker of the protocol.
+ * Text from outside with a quotation mark (`> `) before every line that a reader could take for a marker of the
+ * protocol.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,7 +1,7 @@
 /**
- * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented Language Models"):
- * a planner writes once which evidence a task needs, workers collect it, and a solver answers from all of it. Two model calls, however
- * many tools there are.
+ * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
+ * Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver answers from
+ * all of it. Two model calls, however many tools there are.
  *
  * @since 0.1.0
  */
@@ -56,8 +56,8 @@ export interface Options extends Reasoning.Options {
   /** Pieces of evidence of a plan at most; default 20. A longer plan is refused. */
   readonly maxEvidence?: number | undefined
   /**
-   * The name under which a plan asks a model instead of a tool: `LLM[question]`; default `LLM`. A tool of that name goes before it; with
-   * `false` there is none.
+   * The name under which a plan asks a model instead of a tool: `LLM[question]`; default `LLM`. A tool of that name
+   * goes before it; with `false` there is none.
    */
   readonly llmWorker?: string | false | undefined
   /** The model role that answers such questions; default `solver`. */
@@ -139,7 +139,10 @@ const pieces = (input: string, schema: PlanArguments.Schema): PlanLiteral.Argume
     : undefined
 }
 
-/** The input as arguments of the tool. How it is read is decided before evidence is put in: evidence is never read as arguments. */
+/**
+ * The input as arguments of the tool. How it is read is decided before evidence is put in: evidence is never read as
+ * arguments.
+ */
 const paramsOf = (
   evidence: ReWooPlan.Evidence,
   schema: PlanArguments.Schema,
@@ -274,12 +277,13 @@ const describeTools = (tools: Bound, llmName: string | undefined): string => {
 }
 
 /**
- * The graph: `worker_plan` is the planner, `solver_execute` the workers, `worker_integrate` the solver. Two model calls, one more for each
- * question to a model among the evidence; a plan that has to be asked for again counts as well.
+ * The graph: `worker_plan` is the planner, `solver_execute` the workers, `worker_integrate` the solver. Two model
+ * calls, one more for each question to a model among the evidence; a plan that has to be asked for again counts as
+ * well.
  *
- * Evidence is collected as soon as what it refers to is there. What fails is told to the solver as missing, with its error, and whatever
- * refers to it is skipped. A plan that cannot be carried out goes back to the planner with all that is wrong with it, and ends in
- * `PlanError` if that does not help; nothing of it is run.
+ * Evidence is collected as soon as what it refers to is there. What fails is told to the solver as missing, with its
+ * error, and whatever refers to it is skipped. A plan that cannot be carried out goes back to the planner with all that
+ * is wrong with it, and ends in `PlanError` if that does not help; nothing of it is run.
  *
  * @since 0.1.0
  * @category constructors
@@ -356,8 +360,8 @@ export const definition = (
 }
 
 /**
- * For tasks whose steps can be foreseen, at the price of two model calls. Where the next step depends on what was found, a strategy that
- * looks at its results is the better one.
+ * For tasks whose steps can be foreseen, at the price of two model calls. Where the next step depends on what was
+ * found, a strategy that looks at its results is the better one.
  *
  * @since 0.1.0
  * @category constructors

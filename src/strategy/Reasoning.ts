@@ -1,6 +1,6 @@
 /**
- * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
- * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read,
+ * tools run, the answer put into its shape. A service, so that a graph is made once and its nodes still know their run.
  *
  * @since 0.1.0
  */
@@ -32,8 +32,8 @@ import * as ToolLoop from "./ToolLoop.js"
  */
 export interface Options {
   /**
-   * How structured replies are asked for: `json` (default) by a JSON Schema, and as text from a model that refuses those; `text` in the
-   * text form of the step. Replies are read in either form.
+   * How structured replies are asked for: `json` (default) by a JSON Schema, and as text from a model that refuses
+   * those; `text` in the text form of the step. Replies are read in either form.
    */
   readonly format?: "json" | "text" | undefined
   /** How often a reply that cannot be used is asked for again, with what is wrong; default 2. */
@@ -63,13 +63,22 @@ export interface AskOptions {
   readonly follow?: ReadonlyArray<LlmClient.Message> | undefined
   /** Whether the agent's system prompt and the earlier turns come first; default true. */
   readonly context?: boolean | undefined
-  /** What readers of the run see while the reply is written: `nothing` (default), `reasoning` as `ReasoningDelta`, `answer` as `TextDelta`. */
+  /**
+   * What readers of the run see while the reply is written: `nothing` (default), `reasoning` as `ReasoningDelta`,
+   * `answer` as `TextDelta`.
+   */
   readonly show?: "nothing" | "reasoning" | "answer" | undefined
   /** Sees the text as it arrives, in pieces; the call waits for its Effect. */
   readonly onText?: ((text: string) => Effect.Effect<void>) | undefined
-  /** What is wrong with a text, in words the model can act on; `undefined` when it can be used. Not asked for replies of a form. */
+  /**
+   * What is wrong with a text, in words the model can act on; `undefined` when it can be used. Not asked for replies of
+   * a form.
+   */
   readonly check?: ((text: string) => string | undefined) | undefined
-  /** Asked before each model call of the question, those for a better reply included: what it fails with ends the question. */
+  /**
+   * Asked before each model call of the question, those for a better reply included: what it fails with ends the
+   * question.
+   */
   readonly admit?: Effect.Effect<void, Fatality> | undefined
 }
 
@@ -84,7 +93,10 @@ export interface CallForm<out A> {
   readonly tools: ReadonlyArray<LlmClient.ToolDefinition>
   /** What `{output_format}` stands for. */
   readonly format: string
-  /** A value out of a reply; `Left` says what is wrong in words the model can act on. Calls or text are there, maybe both. */
+  /**
+   * A value out of a reply; `Left` says what is wrong in words the model can act on. Calls or text are there, maybe
+   * both.
+   */
   readonly read: (text: string, calls: ReadonlyArray<ToolCall>) => Either.Either<A, string>
 }
 
@@ -140,20 +152,26 @@ export interface Service {
     prompt: PromptStep<Variable>,
     values: Values<Variable>
   ) => ReadonlyArray<LlmClient.Message>
-  /** The messages of the task itself, without any prompt; custom instructions of the pattern are in its system message all the same. */
+  /**
+   * The messages of the task itself, without any prompt; custom instructions of the pattern are in its system message
+   * all the same.
+   */
   readonly bare: (pattern: string) => ReadonlyArray<LlmClient.Message>
   /** Begins the next step of the run and gives back its number. `ask`, `askFor` and `finish` do so themselves. */
   readonly begin: (name?: string | undefined) => Effect.Effect<number>
   /**
-   * One model call, in a step of its own. A reply without text is asked for again, then fails with `StrategyReplyError`; one that a
-   * content filter cut is an `LlmContentPolicyError`.
+   * One model call, in a step of its own. A reply without text is asked for again, then fails with
+   * `StrategyReplyError`; one that a content filter cut is an `LlmContentPolicyError`.
    */
   readonly ask: <Variable extends string>(
     prompt: PromptStep<Variable>,
     values: Values<Variable>,
     options?: AskOptions | undefined
   ) => Effect.Effect<Reply, LlmError | Fatality | StrategyReplyError>
-  /** The same for a reply of a shape. What does not fit goes back to the model with what is wrong, then fails with `StrategyReplyError`. */
+  /**
+   * The same for a reply of a shape. What does not fit goes back to the model with what is wrong, then fails with
+   * `StrategyReplyError`.
+   */
   readonly askFor: <A, Variable extends string>(
     prompt: PromptStep<Variable>,
     values: Values<Variable>,
@@ -167,15 +185,17 @@ export interface Service {
     form: CallForm<A>,
     options?: AskOptions | undefined
   ) => Effect.Effect<Formed<A>, LlmError | Fatality | StrategyReplyError>
-  /** The last question of a run: its reply is shown as it is written and is the answer, in the shape the task asks for. */
+  /**
+   * The last question of a run: its reply is shown as it is written and is the answer, in the shape the task asks for.
+   */
   readonly finish: <Variable extends string>(
     prompt: PromptStep<Variable>,
     values: Values<Variable>,
     options?: AskOptions | undefined
   ) => Effect.Effect<Answer, LlmError | Fatality | StrategyReplyError>
   /**
-   * Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. With `refuse` it is not
-   * run and says why.
+   * Runs a tool. Its failure is an observation, unless the tool is fatal. Ids of calls are to be unique in a run. With
+   * `refuse` it is not run and says why.
    */
   readonly call: (
     call: ToolCall,
@@ -183,8 +203,9 @@ export interface Service {
     refuse?: RunOptions["refuse"] | undefined
   ) => Effect.Effect<Outcome, Fatality>
   /**
-   * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several run at once, and calls
-   * whose id an earlier one has used get a number behind it: what tools take for the identity of a call is that of one call.
+   * Runs another strategy as a part of this run. Its steps are numbered on from those there were, also where several
+   * run at once, and calls whose id an earlier one has used get a number behind it: what tools take for the identity of
+   * a call is that of one call.
    */
   readonly inner: <E, R>(
     strategy: Strategy<E, R>,
@@ -192,8 +213,8 @@ export interface Service {
     options?: InnerOptions | undefined
   ) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
   /**
-   * An answer of a text that no more model call is needed for, in the shape the task asks for. Where the model has to bring it into that
-   * shape, it is told the custom instructions of the pattern that was asked last.
+   * An answer of a text that no more model call is needed for, in the shape the task asks for. Where the model has to
+   * bring it into that shape, it is told the custom instructions of the pattern that was asked last.
    */
   readonly answer: (
     text: string,
@@ -538,7 +559,8 @@ export const make = (
           read: Effect.succeed
         }
         const { response, step, text } = yield* converse(prompt, values, form, Effect.succeed, shown)
-        // What does not fit is asked for again with the question before it: the task alone does not say what the answer is made of.
+        // What does not fit is asked for again with the question before it: the task alone does not say what the answer
+        // is made of.
         const shaped = yield* ModelCall.structured(
           admittedBy(yield* modelOf(given.role ?? prompt.role), given.admit),
           output,

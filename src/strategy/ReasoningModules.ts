@@ -1,6 +1,6 @@
 /**
- * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv 2402.03620) in words
- * of this library, and further ones.
+ * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
+ * 2402.03620) in words of this library, and further ones.
  *
  * @since 0.1.0
  */

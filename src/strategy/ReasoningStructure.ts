@@ -48,8 +48,8 @@ export interface Options extends Reasoning.Options {
   /** Modules at most, whatever the model chooses; default 3. */
   readonly maxSelectedModules?: number | undefined
   /**
-   * `each` (default): one call for each module, side by side, so that a module more costs no time and none gets less attention for it.
-   * `together`: one call for all, as in the paper.
+   * `each` (default): one call for each module, side by side, so that a module more costs no time and none gets less
+   * attention for it. `together`: one call for all, as in the paper.
    */
   readonly adapt?: "each" | "together" | undefined
   /** Steps of a structure at most; default 10. A longer one is asked for again. */
@@ -212,8 +212,8 @@ export const tell = (
   })
 
 /**
- * SELECT, ADAPT and IMPLEMENT alone: the structure for tasks like this one, to be stored and given as the option `structure`. It takes
- * `2 + modules` model calls, three when the modules are adapted together.
+ * SELECT, ADAPT and IMPLEMENT alone: the structure for tasks like this one, to be stored and given as the option
+ * `structure`. It takes `2 + modules` model calls, three when the modules are adapted together.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,9 +1,9 @@
 /**
  * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
  *
- * Takes two model calls where the draft is accepted at once, else one and two for each cycle. The last text that may be written is not judged
- * any more: it is known to be the answer while it is written, and shown as it comes. A text that is accepted was written before that was
- * known; it is shown whole when it is, which takes no further call.
+ * Takes two model calls where the draft is accepted at once, else one and two for each cycle. The last text that may be
+ * written is not judged any more: it is known to be the answer while it is written, and shown as it comes. A text that
+ * is accepted was written before that was known; it is shown whole when it is, which takes no further call.
  *
  * @since 0.1.0
  */
@@ -54,7 +54,9 @@ export const PATTERN = "ReflectionAgent"
  * @category models
  */
 export interface Options extends Reasoning.Options {
-  /** How often a draft is judged and mended at most; default 1. With 0 the first draft is the answer, after one call. */
+  /**
+   * How often a draft is judged and mended at most; default 1. With 0 the first draft is the answer, after one call.
+   */
   readonly maxReflectionCycles?: number | undefined
 }
 
@@ -177,7 +179,8 @@ const reflect = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.R
   })
 
 /**
- * The graph: `generate_initial` → `reflect` → `refine` → `check_cycle_limit` and back to `reflect`, until `final_output`.
+ * The graph: `generate_initial` → `reflect` → `refine` → `check_cycle_limit` and back to `reflect`, until
+ * `final_output`.
  *
  * @since 0.1.0
  * @category constructors

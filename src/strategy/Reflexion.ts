@@ -1,6 +1,7 @@
 /**
- * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try, judge, and after a
- * failure put into words what to do differently; the words are there in the next trial. Another form criticises and refines one text.
+ * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try,
+ * judge, and after a failure put into words what to do differently; the words are there in the next trial. Another form
+ * criticises and refines one text.
  *
  * @since 0.1.0
  */
@@ -62,15 +63,17 @@ export interface Options<out EI = never, out RI = never, out EV = never, out RV 
   /** Judges the trials; default the one provided as `Evaluator.Evaluator`, which is a model unless another is given. */
   readonly evaluator?: Evaluator.Service<EV, RV> | undefined
   /**
-   * In the trials form: makes each trial a run of this strategy, with the reflections in its system prompt. Unset, a task with tools is
-   * tried by `FunctionCalling`, one without by a plan and its execution. In the critique form it writes the first text.
+   * In the trials form: makes each trial a run of this strategy, with the reflections in its system prompt. Unset, a
+   * task with tools is tried by `FunctionCalling`, one without by a plan and its execution. In the critique form it
+   * writes the first text.
    */
   readonly inner?: Strategy.Strategy<EI, RI> | undefined
   /** In the critique form: rounds at most; default 3. The limit of the trials' own runs is their strategy's. */
   readonly maxIterations?: number | undefined
   /**
-   * When no trial succeeds: the last answer that a trial gave, marked `limit` (default, as in the paper), or a failure. Trials that gave no
-   * answer at all are a failure in either case. In the critique form: the same for a critic who is never content.
+   * When no trial succeeds: the last answer that a trial gave, marked `limit` (default, as in the paper), or a failure.
+   * Trials that gave no answer at all are a failure in either case. In the critique form: the same for a critic who is
+   * never content.
    */
   readonly onLimit?: "answer" | "fail" | undefined
 }
@@ -134,12 +137,13 @@ const cut = (text: string, max: number): string =>
   text.length <= max ? text : text.slice(0, max).replace(/[\ud800-\udbff]$/, "")
 
 /**
- * The graph of the trials. With a plan of its own a trial takes three model calls (plan, execution, evaluation), a failed one that is not
- * the last a fourth to reflect: `4 · trials - 1` in all, `3 · trials` without reflections. A trial that is a run of another strategy takes
- * what that takes, and evaluation and reflection. An evaluator of one's own takes no model call. The answer is the text that was judged:
- * what the accepted trial came to, or the last one.
+ * The graph of the trials. With a plan of its own a trial takes three model calls (plan, execution, evaluation), a
+ * failed one that is not the last a fourth to reflect: `4 · trials - 1` in all, `3 · trials` without reflections. A
+ * trial that is a run of another strategy takes what that takes, and evaluation and reflection. An evaluator of one's
+ * own takes no model call. The answer is the text that was judged: what the accepted trial came to, or the last one.
  *
- * A trial whose run reaches its own limit, goes in circles, finds no plan or gets no usable reply has failed and is not evaluated.
+ * A trial whose run reaches its own limit, goes in circles, finds no plan or gets no usable reply has failed and is not
+ * evaluated.
  *
  * @since 0.1.0
  * @category constructors

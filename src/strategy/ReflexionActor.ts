@@ -72,7 +72,10 @@ export const trajectory = (maxChars: number) => {
   }
 }
 
-/** Runs the strategy on the task as the prompt puts it: its system half behind the agent's own, its user half as the input. */
+/**
+ * Runs the strategy on the task as the prompt puts it: its system half behind the agent's own, its user half as the
+ * input.
+ */
 export const act = <E, R, Variable extends string>(
   actor: Strategy<E, R>,
   task: Task,

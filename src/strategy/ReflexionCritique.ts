@@ -39,7 +39,9 @@ export interface Options<out E = never, out R = never> extends Reasoning.Options
   readonly temperatureCritique?: number | undefined
   /** Temperature of refinements; default 0.5. */
   readonly temperatureRefine?: number | undefined
-  /** After the last round without the critic's consent: answer with the last text, marked `limit` (default), or fail. */
+  /**
+   * After the last round without the critic's consent: answer with the last text, marked `limit` (default), or fail.
+   */
   readonly onLimit?: "answer" | "fail" | undefined
 }
 
@@ -78,8 +80,8 @@ const readText = (text: string): Either.Either<Review, string> => {
 const review = ReplyForm.make({ name: "review", schema: Review, text: readText })
 
 /**
- * The reply to the Critique step: JSON, or text in which `NO_CHANGES_NEEDED` alone on its line accepts. Inside a sentence it is a word
- * like any other. A refusal to accept has to name a problem.
+ * The reply to the Critique step: JSON, or text in which `NO_CHANGES_NEEDED` alone on its line accepts. Inside a
+ * sentence it is a word like any other. A refusal to accept has to name a problem.
  *
  * @since 0.1.0
  * @category conversions
@@ -125,8 +127,8 @@ export interface State extends Schema.Schema.Type<typeof State> {}
 export type Node = "generate" | "critique" | "refine" | "final_output"
 
 /**
- * The graph: `1 + 2 · rounds` model calls, one less when the critic accepts. The first call must succeed; where a later one fails the text
- * stays as it is and a `Critique` event says why.
+ * The graph: `1 + 2 · rounds` model calls, one less when the critic accepts. The first call must succeed; where a later
+ * one fails the text stays as it is and a `Critique` event says why.
  *
  * @since 0.1.0
  * @category constructors

@@ -27,8 +27,9 @@ const isName = /^[A-Za-z0-9_-]{1,64}$/
 const looksLikeJson = /^\s*(?:```[a-zA-Z]*\s*)?[[{]/
 
 /**
- * A form of a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, what is no JSON of that Schema is read by it.
- * A name that providers refuse, and a Schema without a JSON Schema, are thrown as `TypeError`: forms are constants.
+ * A form of a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, what is no JSON of that
+ * Schema is read by it. A name that providers refuse, and a Schema without a JSON Schema, are thrown as `TypeError`:
+ * forms are constants.
  *
  * @since 0.1.0
  * @category constructors

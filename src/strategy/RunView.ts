@@ -9,7 +9,10 @@ import type { AgentEvent, Body } from "../domain/AgentEvent.js"
 import * as Run from "../observability/Run.js"
 import type { Service as ToolRunner } from "../tool/ToolRunner.js"
 
-/** Each event as `f` makes it; what it makes `undefined` is not emitted. `f` is called as an event is emitted, in that order. */
+/**
+ * Each event as `f` makes it; what it makes `undefined` is not emitted. `f` is called as an event is emitted, in that
+ * order.
+ */
 export const mapped = (run: Run.Service, f: (body: Body) => Body | undefined): Run.Service => {
   if (!Run.isCurrent(run)) return run
   const unsafeEmit: Run.Service["unsafeEmit"] = (body) => {
@@ -33,8 +36,8 @@ export const mapped = (run: Run.Service, f: (body: Body) => Body | undefined): R
 }
 
 /**
- * `see` gets each event of the run, and of the runs it starts, as it is emitted. What it gives back is waited for by whoever emitted the
- * event, where that is possible.
+ * `see` gets each event of the run, and of the runs it starts, as it is emitted. What it gives back is waited for by
+ * whoever emitted the event, where that is possible.
  */
 export const watched = (
   run: Run.Service,
@@ -113,8 +116,8 @@ export const makeNumbers = (): Numbers => {
 }
 
 /**
- * The runner for one part of a run whose model may give its calls ids that another part has used: events and handlers, for which the id is
- * what tells a repetition from a new call, see it with the prefix.
+ * The runner for one part of a run whose model may give its calls ids that another part has used: events and handlers,
+ * for which the id is what tells a repetition from a new call, see it with the prefix.
  */
 export const prefixed = (runner: ToolRunner, prefix: string): ToolRunner => ({
   visible: runner.visible,

@@ -1,5 +1,6 @@
 /**
- * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than the way to the root.
+ * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
+ * the way to the root.
  *
  * @since 0.1.0
  */
@@ -119,8 +120,8 @@ export const average = (node: Node<unknown>): number =>
   node.visits === 0 ? Number.NEGATIVE_INFINITY : node.value / node.visits
 
 /**
- * UCB1 of a child (Auer, Cesa-Bianchi, Fischer 2002): `value / visits + c * sqrt(ln(parent visits) / visits)`. One that was never visited
- * comes before all others.
+ * UCB1 of a child (Auer, Cesa-Bianchi, Fischer 2002): `value / visits + c * sqrt(ln(parent visits) / visits)`. One that
+ * was never visited comes before all others.
  *
  * @since 0.1.0
  * @category getters
@@ -161,8 +162,8 @@ const highest = <A>(
 }
 
 /**
- * The leaf to be expanded next: from the root always the child with the highest UCB1, the first of equals, past those that are exhausted.
- * `undefined` when the whole tree is.
+ * The leaf to be expanded next: from the root always the child with the highest UCB1, the first of equals, past those
+ * that are exhausted. `undefined` when the whole tree is.
  *
  * @since 0.1.0
  * @category getters
@@ -180,7 +181,8 @@ export const select = <A>(self: SearchTree<A>, c: number): Node<A> | undefined =
 }
 
 /**
- * The child whose visits brought most on average, then the one with more visits, then the first; `undefined` when none was visited.
+ * The child whose visits brought most on average, then the one with more visits, then the first; `undefined` when none
+ * was visited.
  *
  * @since 0.1.0
  * @category getters
@@ -193,8 +195,8 @@ export const bestOf = <A>(self: SearchTree<A>, ids: ReadonlyArray<number>): Node
 }
 
 /**
- * The way to the best end: of the nodes that `isGoal` accepts (default those that are terminal) the one with the highest average; where
- * there is none, down from the root by the best child each time.
+ * The way to the best end: of the nodes that `isGoal` accepts (default those that are terminal) the one with the
+ * highest average; where there is none, down from the root by the best child each time.
  *
  * @since 0.1.0
  * @category getters

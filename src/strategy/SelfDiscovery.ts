@@ -1,6 +1,6 @@
 /**
- * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then
- * solve the task by following it. The structure serves every task of its kind.
+ * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
+ * of them, then solve the task by following it. The structure serves every task of its kind.
  *
  * @since 0.1.0
  */
@@ -51,7 +51,10 @@ export const PATTERN = "SelfDiscoveryAgent"
  * @category models
  */
 export interface CacheOptions {
-  /** The kind of a task: tasks of one kind share a structure. `undefined`: this task has a structure of its own, which is not kept. */
+  /**
+   * The kind of a task: tasks of one kind share a structure. `undefined`: this task has a structure of its own, which
+   * is not kept.
+   */
   readonly key: (task: Strategy.Task) => string | undefined
   /** Default for ever. */
   readonly ttl?: Duration.DurationInput | undefined
@@ -63,13 +66,16 @@ export interface CacheOptions {
  */
 export interface Options extends ReasoningStructure.Options {
   /**
-   * `steps` (default): one call for each step, or a run of `FunctionCalling` where the task has tools, and one for the answer.
-   * `structure`: the whole structure is filled in by one call that gives the answer too, as in the paper; tools are not used.
+   * `steps` (default): one call for each step, or a run of `FunctionCalling` where the task has tools, and one for the
+   * answer. `structure`: the whole structure is filled in by one call that gives the answer too, as in the paper; tools
+   * are not used.
    */
   readonly solve?: "steps" | "structure" | undefined
   /** Solves by this structure: nothing is selected, adapted or planned. */
   readonly structure?: ReasoningStructure.Structure | undefined
-  /** Keeps structures by kind of task; default not at all. A backend that fails is passed over, with a `Degraded` event. */
+  /**
+   * Keeps structures by kind of task; default not at all. A backend that fails is passed over, with a `Degraded` event.
+   */
   readonly cache?: CacheOptions | undefined
 }
 
@@ -297,9 +303,9 @@ const graphOf = <R>(
 }
 
 /**
- * The graph. Model calls: one to select, one for each module (or one for all) to adapt, one to implement; then one for each step and one
- * for the answer, or one in all where the structure is filled in at once. With a structure that is given or cached the first three parts
- * fall away.
+ * The graph. Model calls: one to select, one for each module (or one for all) to adapt, one to implement; then one for
+ * each step and one for the answer, or one in all where the structure is filled in at once. With a structure that is
+ * given or cached the first three parts fall away.
  *
  * @since 0.1.0
  * @category constructors
@@ -352,8 +358,8 @@ export const definition: {
 }
 
 /**
- * A structure found for a task is thrown away after it unless `cache` or `structure` say otherwise. No module of the list chosen, however
- * often the model was asked, ends the run with `StrategyReplyError`: none is picked in its place.
+ * A structure found for a task is thrown away after it unless `cache` or `structure` say otherwise. No module of the
+ * list chosen, however often the model was asked, ends the run with `StrategyReplyError`: none is picked in its place.
  *
  * @since 0.1.0
  * @category constructors

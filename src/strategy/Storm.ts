@@ -1,7 +1,8 @@
 /**
- * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with Large Language
- * Models"): perspectives from what is written about related topics, conversations of a writer and an expert who looks everything up, an
- * outline from those, sections from the sources that bear on them, a lead, and the whole polished.
+ * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
+ * Large Language Models"): perspectives from what is written about related topics, conversations of a writer and an
+ * expert who looks everything up, an outline from those, sections from the sources that bear on them, a lead, and the
+ * whole polished.
  *
  * @since 0.1.0
  */
@@ -72,10 +73,11 @@ export const BASIC_FACT_WRITER: StormArticle.Perspective = StormResearch.BASIC_F
 export const PERSPECTIVES: ReadonlyArray<StormArticle.Perspective> = StormResearch.PERSPECTIVES
 
 /**
- * With `P` perspectives, the basic fact writer among them, `T` turns and `S` sections a run makes at most `6 + 3 · P · T + S` model calls,
- * replies that are asked for again apart: outline, related topics, perspectives; question, queries and answer of each turn; outline again,
- * sections, lead, polish. Perspectives of one's own save two, a conversation that ends early what is left of it, a question that nothing is
- * found for its answer. An answer in the shape of an output schema is one more.
+ * With `P` perspectives, the basic fact writer among them, `T` turns and `S` sections a run makes at most `6 + 3 · P ·
+ * T + S` model calls, replies that are asked for again apart: outline, related topics, perspectives; question, queries
+ * and answer of each turn; outline again, sections, lead, polish. Perspectives of one's own save two, a conversation
+ * that ends early what is left of it, a question that nothing is found for its answer. An answer in the shape of an
+ * output schema is one more.
  *
  * @since 0.1.0
  * @category models
@@ -102,25 +104,25 @@ export interface Options extends Reasoning.Options {
   /** Characters of one source that are kept; default 2,000. */
   readonly sourceMaxChars?: number | undefined
   /**
-   * Names of the tools that look things up; each is called with a query alone, and all of them with every query. Default those of the task
-   * that take one text, or are named like a search and need nothing but a query.
+   * Names of the tools that look things up; each is called with a query alone, and all of them with every query.
+   * Default those of the task that take one text, or are named like a search and need nothing but a query.
    */
   readonly retrieval?: ReadonlyArray<string> | undefined
   /**
-   * Without a tool to look things up a run fails with `StrategyConfigurationError`, and a section that no source backs is left empty and says
-   * so. `true`: they are written all the same, and marked. Default false.
+   * Without a tool to look things up a run fails with `StrategyConfigurationError`, and a section that no source backs
+   * is left empty and says so. `true`: they are written all the same, and marked. Default false.
    */
   readonly ungrounded?: boolean | undefined
   /**
-   * Whether repetitions are taken out at the end; default true. A part that comes back without a citation that the article then lacks, or not
-   * at all, stays as it was.
+   * Whether repetitions are taken out at the end; default true. A part that comes back without a citation that the
+   * article then lacks, or not at all, stays as it was.
    */
   readonly polish?: boolean | undefined
   /** Model calls at most, those for a better reply included; default no limit. */
   readonly maxModelCalls?: number | undefined
   /**
-   * At `maxModelCalls`: fail with `MaxIterationsExceededError` (default), or end the research in time to write, leave out what there is no call
-   * for, and mark the answer `limit`.
+   * At `maxModelCalls`: fail with `MaxIterationsExceededError` (default), or end the research in time to write, leave
+   * out what there is no call for, and mark the answer `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
 }
@@ -426,7 +428,8 @@ export const definition = (
 export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))
 
 /**
- * The article of a task with all that led to it, for programs that want more than its text. An output schema of the task is not looked at.
+ * The article of a task with all that led to it, for programs that want more than its text. An output schema of the
+ * task is not looked at.
  *
  * @since 0.1.0
  * @category execution
@@ -449,7 +452,8 @@ const Compiled = Schema.Struct({ article: StormArticle.Article })
 const decodeCompiled = Schema.decodeUnknownOption(Compiled)
 
 /**
- * The article in the events of a run, as they were emitted or read back from a log. One of more than 1 MiB of JSON is not in them.
+ * The article in the events of a run, as they were emitted or read back from a log. One of more than 1 MiB of JSON is
+ * not in them.
  *
  * @since 0.1.0
  * @category conversions

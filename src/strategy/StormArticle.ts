@@ -1,5 +1,6 @@
 /**
- * The article that `storm` writes: sections put together, citations numbered in the order in which they appear, Markdown in and out.
+ * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
+ * Markdown in and out.
  *
  * @since 0.1.0
  */
@@ -26,7 +27,8 @@ export const Perspective = Schema.Struct({ name: Schema.String, description: Sch
 export interface Perspective extends Schema.Schema.Type<typeof Perspective> {}
 
 /**
- * A question and its answer. It is grounded when the answer cites a source that was found for it; `sources` are those it cites.
+ * A question and its answer. It is grounded when the answer cites a source that was found for it; `sources` are those
+ * it cites.
  *
  * @since 0.1.0
  * @category schemas
@@ -117,8 +119,8 @@ export const FailedQuery = Schema.Struct({
 export interface FailedQuery extends Schema.Schema.Type<typeof FailedQuery> {}
 
 /**
- * What a run of `storm` comes to. `text` is the whole as Markdown, with a list of sources at its end. Numbers of sources, also those of the
- * conversations, are numbers of `sources`. It is `grounded` when every section is.
+ * What a run of `storm` comes to. `text` is the whole as Markdown, with a list of sources at its end. Numbers of
+ * sources, also those of the conversations, are numbers of `sources`. It is `grounded` when every section is.
  *
  * @since 0.1.0
  * @category schemas
@@ -204,8 +206,8 @@ export const render = (
   [...(lead === "" ? [] : [lead]), ...sections.map(({ text, title }) => `## ${title}\n\n${text}`)].join("\n\n")
 
 /**
- * Markdown taken apart at the headings of these titles: what stands before the first, below the title of the whole if that is there, and the
- * text of each that is there.
+ * Markdown taken apart at the headings of these titles: what stands before the first, below the title of the whole if
+ * that is there, and the text of each that is there.
  *
  * @since 0.1.0
  * @category conversions
@@ -245,7 +247,8 @@ export const split = (
 }
 
 /**
- * Parts of an article in the order in which they stand: the lead, then the sections. `allowed` are the numbers a part may cite.
+ * Parts of an article in the order in which they stand: the lead, then the sections. `allowed` are the numbers a part
+ * may cite.
  *
  * @since 0.1.0
  * @category models
@@ -256,8 +259,9 @@ export interface Part {
 }
 
 /**
- * Takes each polished part whose citations hold, and leaves the others as they were: no source that the article cited is lost, and none is
- * cited by a part that was not given it, and what cited something still does. `undefined` stands for a part that did not come back.
+ * Takes each polished part whose citations hold, and leaves the others as they were: no source that the article cited
+ * is lost, and none is cited by a part that was not given it, and what cited something still does. `undefined` stands
+ * for a part that did not come back.
  *
  * @since 0.1.0
  * @category combinators
@@ -302,7 +306,8 @@ const sourceLine = ({ number, text, title, tool, url }: Source): string => {
 }
 
 /**
- * The article of what was written and found: citations are numbered from 1 in the order in which they appear, and listed at the end.
+ * The article of what was written and found: citations are numbered from 1 in the order in which they appear, and
+ * listed at the end.
  *
  * @since 0.1.0
  * @category constructors

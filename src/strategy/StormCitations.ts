@@ -60,7 +60,8 @@ export const linesOf = (text: string): ReadonlyArray<{ readonly line: string; re
 }
 
 /**
- * Maps the lines of a text that are not in fenced code; what gives `undefined` is left out. A block that is never closed is closed.
+ * Maps the lines of a text that are not in fenced code; what gives `undefined` is left out. A block that is never
+ * closed is closed.
  *
  * @since 0.1.0
  * @category combinators
@@ -159,7 +160,8 @@ export interface Resolved {
 }
 
 /**
- * Takes out citations of anything but these numbers, and definitions of links under a number; writes the others one by one: `[1][2]`.
+ * Takes out citations of anything but these numbers, and definitions of links under a number; writes the others one by
+ * one: `[1][2]`.
  *
  * @since 0.1.0
  * @category conversions

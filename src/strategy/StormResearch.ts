@@ -1,6 +1,7 @@
 /**
- * The research of `storm`: perspectives from what is written about related topics, and conversations of a writer and an expert who looks
- * everything up. All conversations go on together, a turn at a time, so that a source has the same number in each of them.
+ * The research of `storm`: perspectives from what is written about related topics, and conversations of a writer and an
+ * expert who looks everything up. All conversations go on together, a turn at a time, so that a source has the same
+ * number in each of them.
  *
  * @since 0.1.0
  * @internal

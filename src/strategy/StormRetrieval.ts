@@ -67,8 +67,8 @@ const wrong = (message: string, hint: string): Either.Either<never, StrategyConf
   Either.left(new StrategyConfigurationError({ strategyName: "storm", option: "retrieval", message, hint }))
 
 /**
- * The tools that are asked: those named, else all that take one text, and all that are named like a search and can be called with a query
- * alone.
+ * The tools that are asked: those named, else all that take one text, and all that are named like a search and can be
+ * called with a query alone.
  */
 export const choose = (
   tools: Bound,

@@ -1,6 +1,6 @@
 /**
- * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they share with a
- * question.
+ * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
+ * share with a question.
  *
  * @since 0.1.0
  */
@@ -183,8 +183,9 @@ const fromValue = (value: unknown, depth: number): ReadonlyArray<Found> | undefi
 const truncated = /\n\[TRUNCATED: [^\n]{1,80}\]$/
 
 /**
- * The sources in a result: items of an array, or of the list that an object holds, with an address, a title and a text under the names
- * tools give them; anything else as one source of plain text. Nothing found is no source. Texts are cut to `maxChars`.
+ * The sources in a result: items of an array, or of the list that an object holds, with an address, a title and a text
+ * under the names tools give them; anything else as one source of plain text. Nothing found is no source. Texts are cut
+ * to `maxChars`.
  *
  * @since 0.1.0
  * @category conversions
@@ -215,8 +216,8 @@ export const read = (result: unknown, maxChars: number): ReadonlyArray<Found> =>
 const textKey = (text: string): string => oneLine(text).toLowerCase()
 
 /**
- * What was found put to what there is: an address or a text that is known already keeps its number, and a known address may gain text. Gives
- * the sources that are new or changed, and the numbers of what was found, in its order.
+ * What was found put to what there is: an address or a text that is known already keeps its number, and a known address
+ * may gain text. Gives the sources that are new or changed, and the numbers of what was found, in its order.
  *
  * @since 0.1.0
  * @category combinators
@@ -292,8 +293,9 @@ const wordsOf = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The sources that bear on a question, best first, at most `limit`: BM25 over title, text and the queries that found them. Where no word is
- * shared at all, the first of them in the order of their keys. The order in which they were found plays no part.
+ * The sources that bear on a question, best first, at most `limit`: BM25 over title, text and the queries that found
+ * them. Where no word is shared at all, the first of them in the order of their keys. The order in which they were
+ * found plays no part.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,6 @@
 /**
- * The writing of `storm`: outline, sections from the sources that bear on them, lead, and the whole once more as one text.
+ * The writing of `storm`: outline, sections from the sources that bear on them, lead, and the whole once more as one
+ * text.
  *
  * @since 0.1.0
  * @internal

@@ -98,8 +98,8 @@ export interface Task {
   readonly limits: Limits
   readonly output?: OutputSpec | undefined
   /**
-   * For debugging: `NodeFinished` events hold updates as nodes return them, system prompt, memories and history among them, without any
-   * bound. Never for events that leave the server.
+   * For debugging: `NodeFinished` events hold updates as nodes return them, system prompt, memories and history among
+   * them, without any bound. Never for events that leave the server.
    */
   readonly debugNodeUpdates?: boolean | undefined
 }
@@ -129,8 +129,8 @@ export interface Strategy<out E = never, out R = never> {
   /** Emits through the current `Run` and ends in its answer: what the executor and combinators use. */
   readonly program: (task: Task) => Effect.Effect<Answer, E | StrategyBaseError, R | StrategyServices>
   /**
-   * The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it, and so does a reader that takes
-   * longer than `ReaderTimeout`.
+   * The same as a run of its own: its events, the last one terminal. Stopping the stream interrupts it, and so does a
+   * reader that takes longer than `ReaderTimeout`.
    */
   readonly execute: (
     task: Task
@@ -160,7 +160,8 @@ export {
 export { isStrategy, make, terminal } from "./StrategyProgram.js"
 
 /**
- * A strategy drawn as a graph: what every graph strategy exports, so that nodes can be wrapped or replaced before it is made.
+ * A strategy drawn as a graph: what every graph strategy exports, so that nodes can be wrapped or replaced before it is
+ * made.
  *
  * @since 0.1.0
  * @category models
@@ -181,8 +182,10 @@ export interface GraphDefinition<out N extends string, in out S, in out I, out E
 }
 
 /**
- * A strategy of a graph. Its nodes get at their run through the `Reasoning` service; a `NodeFinished` event tells of each that ended and
- * what it changed: without messages, lists that grew as what was added, at most `NodeUpdate.MAX_BYTES` long. The graph is compiled here, once for all runs; one that cannot be is thrown as `GraphCompileError` (`StateGraph.compile` gives it typed).
+ * A strategy of a graph. Its nodes get at their run through the `Reasoning` service; a `NodeFinished` event tells of
+ * each that ended and what it changed: without messages, lists that grew as what was added, at most
+ * `NodeUpdate.MAX_BYTES` long. The graph is compiled here, once for all runs; one that cannot be is thrown as
+ * `GraphCompileError` (`StateGraph.compile` gives it typed).
  *
  * @since 0.1.0
  * @category constructors

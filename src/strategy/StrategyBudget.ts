@@ -1,6 +1,7 @@
 /**
- * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, and what it did use is booked when
- * it has ended, also where it was cut off. A call that was refused or never sent gives everything back.
+ * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, and what it
+ * did use is booked when it has ended, also where it was cut off. A call that was refused or never sent gives
+ * everything back.
  *
  * @internal
  * @since 0.1.0

@@ -1,6 +1,6 @@
 /**
- * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts and settings of
- * its own.
+ * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
+ * and settings of its own.
  *
  * A combinator keeps the name of the strategy it wraps and, where the wrapped graph is still what runs, the graph.
  *
@@ -51,9 +51,9 @@ const failureOf = <E>(cause: Cause.Cause<E>): Option.Option<E> =>
 const unwrapped = (error: unknown): unknown => (error instanceof Fatality ? error.error : error)
 
 /**
- * Failures that another attempt may do away with: all but those of keys, quotas and configuration, which any strategy would meet, and
- * failures that were meant to end the run: of fatal tools, limits and guards. An answer that never fitted its schema is worth another
- * attempt.
+ * Failures that another attempt may do away with: all but those of keys, quotas and configuration, which any strategy
+ * would meet, and failures that were meant to end the run: of fatal tools, limits and guards. An answer that never
+ * fitted its schema is worth another attempt.
  *
  * @since 0.1.0
  * @category guards
@@ -72,11 +72,12 @@ export const isRecoverable = (error: unknown): boolean => {
 }
 
 /**
- * The second strategy, from the same task, when the first fails. `when` says for which failures (default `isRecoverable`); a defect or an
- * interruption is never made good. A `when` that is a type guard takes what it accepts out of the failures of the first.
+ * The second strategy, from the same task, when the first fails. `when` says for which failures (default
+ * `isRecoverable`); a defect or an interruption is never made good. A `when` that is a type guard takes what it accepts
+ * out of the failures of the first.
  *
- * The events of the failed attempt stay where they are, a `Degraded` event tells of its failure, and the steps of the second are numbered
- * on. The name is `first|second`; it has no graph.
+ * The events of the failed attempt stay where they are, a `Degraded` event tells of its failure, and the steps of the
+ * second are numbered on. The name is `first|second`; it has no graph.
  *
  * @since 0.1.0
  * @category combinators
@@ -144,8 +145,8 @@ export interface BudgetOptions {
   /** Wall-clock time, tools included. */
   readonly timeout?: Duration.DurationInput | undefined
   /**
-   * With a limit of tokens or dollars: how long an answer may get whose request does not say so, default 4,096. So much is reserved for it,
-   * and the model is told.
+   * With a limit of tokens or dollars: how long an answer may get whose request does not say so, default 4,096. So much
+   * is reserved for it, and the model is told.
    */
   readonly outputTokens?: number | undefined
 }
@@ -170,13 +171,14 @@ const refusedBy = (strategyName: string, refusal: StrategyBudget.Refusal): Strat
 }
 
 /**
- * A budget for each run of the strategy, runs of sub-agents included. Before a model call its counted input and the longest answer are
- * reserved; a call that does not fit beside others that are being answered waits for them, one that does not fit alone gets a shorter
- * answer, and where there is no room for any the run fails with `StrategyBudgetError`. A call that was cut off (interrupted, out of time,
- * broken midway) costs its input and what was streamed, or what the provider said; one that was refused or never sent costs nothing.
+ * A budget for each run of the strategy, runs of sub-agents included. Before a model call its counted input and the
+ * longest answer are reserved; a call that does not fit beside others that are being answered waits for them, one that
+ * does not fit alone gets a shorter answer, and where there is no room for any the run fails with
+ * `StrategyBudgetError`. A call that was cut off (interrupted, out of time, broken midway) costs its input and what was
+ * streamed, or what the provider said; one that was refused or never sent costs nothing.
  *
- * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does. A budget in dollars
- * requires prices.
+ * Input is counted by the `TokenCounter` in context, else approximately: the limit holds as well as the count does. A
+ * budget in dollars requires prices.
  *
  * @since 0.1.0
  * @category combinators
@@ -263,7 +265,8 @@ export interface SelfConsistencyOptions {
 }
 
 /**
- * A text without what does not matter to what it says: case, spaces, marks of emphasis, quotes around it and the full stop behind it.
+ * A text without what does not matter to what it says: case, spaces, marks of emphasis, quotes around it and the full
+ * stop behind it.
  *
  * @since 0.1.0
  * @category conversions
@@ -292,13 +295,14 @@ const isDelta = ({ _tag }: Body): boolean =>
   _tag === "TextDelta" || _tag === "ReasoningDelta" || _tag === "TextRetracted"
 
 /**
- * Several answers to one task, and of them the one that most agree on (Wang et al. 2022, "Self-Consistency Improves Chain of Thought
- * Reasoning in Language Models", arXiv 2203.11171). Of equally many the one that was sampled first wins; an empty answer has no vote.
- * Samples that fail with something `isRecoverable` are told by `Degraded` and do without a vote; when all do, the first failure is the
- * run's.
+ * Several answers to one task, and of them the one that most agree on (Wang et al. 2022, "Self-Consistency Improves
+ * Chain of Thought Reasoning in Language Models", arXiv 2203.11171). Of equally many the one that was sampled first
+ * wins; an empty answer has no vote. Samples that fail with something `isRecoverable` are told by `Degraded` and do
+ * without a vote; when all do, the first failure is the run's.
  *
- * Answers are compared as wholes: let the model answer briefly or by a schema, or give a `key` that finds the answer in the text. A seed
- * in the settings counts up from sample to sample. Readers see the steps of all samples and the text of the answer that won.
+ * Answers are compared as wholes: let the model answer briefly or by a schema, or give a `key` that finds the answer in
+ * the text. A seed in the settings counts up from sample to sample. Readers see the steps of all samples and the text
+ * of the answer that won.
  *
  * @since 0.1.0
  * @category combinators
@@ -384,15 +388,15 @@ export interface Hooks<in E = never, out E2 = never, out R2 = never> {
   /** Cannot be interrupted itself. */
   readonly onInterrupt?: ((task: Task) => Effect.Effect<unknown, E2, R2>) | undefined
   /**
-   * What a hook that fails does: `log` (default), a warning and a `Degraded` event; or `fail`, which ends the run with its failure. One that
-   * fails after the run has failed or was interrupted is always logged: the first failure stays.
+   * What a hook that fails does: `log` (default), a warning and a `Degraded` event; or `fail`, which ends the run with
+   * its failure. One that fails after the run has failed or was interrupted is always logged: the first failure stays.
    */
   readonly failures?: "log" | "fail" | undefined
 }
 
 /**
- * Runs the hooks before, after, on a failure and on an interruption of the strategy. A durable run that is put to sleep has not been
- * interrupted. Failures that are carried to the executor reach `onError` as `Fatality`.
+ * Runs the hooks before, after, on a failure and on an interruption of the strategy. A durable run that is put to sleep
+ * has not been interrupted. Failures that are carried to the executor reach `onError` as `Fatality`.
  *
  * @since 0.1.0
  * @category combinators
@@ -467,8 +471,8 @@ export const withHooks: {
  */
 export interface Observer<out E2 = never, out R2 = never> {
   /**
-   * A tool ended: its name, and what the model reads of its result. What was thought is a step of the action `thought`, a judgement one of
-   * `critique`; the answer is the last step, of the action `final_answer`.
+   * A tool ended: its name, and what the model reads of its result. What was thought is a step of the action `thought`,
+   * a judgement one of `critique`; the answer is the last step, of the action `final_answer`.
    */
   readonly onStep?: ((step: number, action: string, result: string) => Effect.Effect<unknown, E2, R2>) | undefined
   readonly onComplete?: ((totalSteps: number, finalResult: string) => Effect.Effect<unknown, E2, R2>) | undefined
@@ -489,9 +493,9 @@ const seenOf = (body: Body | AgentEvent): Parameters<NonNullable<Observer["onSte
 }
 
 /**
- * Shows an observer what the strategy does, one thing after another in the order of the events, also where tools run side by side: a tool
- * counts as running until the observer has seen its result. Runs of sub-agents are seen as the tool they are. An observer that fails is
- * logged and breaks nothing.
+ * Shows an observer what the strategy does, one thing after another in the order of the events, also where tools run
+ * side by side: a tool counts as running until the observer has seen its result. Runs of sub-agents are seen as the
+ * tool they are. An observer that fails is logged and breaks nothing.
  *
  * @since 0.1.0
  * @category combinators
@@ -514,7 +518,8 @@ export const withObserver: {
       const one = yield* Effect.makeSemaphore(1)
       const waiting: Array<Effect.Effect<unknown, any, any>> = []
       let steps = 0
-      // Whoever comes first shows all that waits: an emitter that is interrupted leaves nothing behind that nobody would show.
+      // Whoever comes first shows all that waits: an emitter that is interrupted leaves nothing behind that nobody
+      // would show.
       const show: Effect.Effect<void> = one
         .withPermits(1)(
           Effect.whileLoop({
@@ -542,8 +547,9 @@ export const withObserver: {
 })
 
 /**
- * Prompts of this strategy alone, on top of those of the run: overrides win, instructions come behind those there are. Options that do not
- * fit the steps (an unknown step, a place that a step does not have) are thrown here: they are constants.
+ * Prompts of this strategy alone, on top of those of the run: overrides win, instructions come behind those there are.
+ * Options that do not fit the steps (an unknown step, a place that a step does not have) are thrown here: they are
+ * constants.
  *
  * @since 0.1.0
  * @category combinators
@@ -557,7 +563,8 @@ export const withPrompts: {
   const extend = (library: PromptLibrary.Service): PromptLibrary.Service => {
     let own = extended.get(library)
     if (own === undefined) {
-      // Fits the steps it was made for: only a run whose library has other steps under the same names can refuse it now.
+      // Fits the steps it was made for: only a run whose library has other steps under the same names can refuse it
+      // now.
       own = Either.getOrThrowWith(library.extend(options), (error) => error)
       extended.set(library, own)
     }

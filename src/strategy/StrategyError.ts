@@ -57,8 +57,8 @@ export class OutputValidationError extends ErrorCode.TaggedError<OutputValidatio
 }) {}
 
 /**
- * A step of the strategy got no reply it could work with, however often the model was told why: no text at all, or text without the shape
- * the step needs.
+ * A step of the strategy got no reply it could work with, however often the model was told why: no text at all, or text
+ * without the shape the step needs.
  *
  * @since 0.1.0
  * @category errors
@@ -76,7 +76,8 @@ export class StrategyReplyError extends ErrorCode.TaggedError<StrategyReplyError
 }) {}
 
 /**
- * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or run.
+ * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or
+ * run.
  *
  * @since 0.1.0
  * @category errors
@@ -90,8 +91,8 @@ export class StrategyConfigurationError extends ErrorCode.TaggedError<StrategyCo
 }) {}
 
 /**
- * A strategy used up the budget it was given: model calls, tokens, US dollars, or milliseconds. A call whose price is not known has no
- * place in a budget of dollars.
+ * A strategy used up the budget it was given: model calls, tokens, US dollars, or milliseconds. A call whose price is
+ * not known has no place in a budget of dollars.
  *
  * @since 0.1.0
  * @category errors

@@ -1,12 +1,13 @@
 /**
- * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it finds them by name.
+ * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
+ * finds them by name.
  *
  * ```json
  * { "effect-lexigram": { "strategies": { "my-strategy": "./dist/MyStrategy.js#make" } } }
  * ```
  *
- * Each entry is a file of the package and, behind `#`, the export to take (default `default`): a strategy, or a function from options to
- * one.
+ * Each entry is a file of the package and, behind `#`, the export to take (default `default`): a strategy, or a
+ * function from options to one.
  *
  * @since 0.1.0
  */
@@ -61,9 +62,10 @@ export interface Plugin {
 /**
  * Why something that was declared is not there.
  *
- * `manifest`: a `package.json` that is missing, too big (1 MiB) or no JSON object. `declaration`: a field that is not of the form above.
- * `name`: a name that no strategy can have. `path`: a file outside of the package. `import`: a module that is missing, fails or takes too
- * long. `export`: neither a function nor a strategy. `duplicate`: the name is taken by another plugin or, without `override`, by the library.
+ * `manifest`: a `package.json` that is missing, too big (1 MiB) or no JSON object. `declaration`: a field that is not
+ * of the form above. `name`: a name that no strategy can have. `path`: a file outside of the package. `import`: a
+ * module that is missing, fails or takes too long. `export`: neither a function nor a strategy. `duplicate`: the name
+ * is taken by another plugin or, without `override`, by the library.
  *
  * @since 0.1.0
  * @category models
@@ -121,7 +123,10 @@ const readManifest = (file: string): Effect.Effect<{ readonly [key: string]: unk
     return isRecord(parsed) ? parsed : yield* fault("manifest", "its package.json is not an object")
   })
 
-/** The real folder of a package: the nearest `node_modules` that has it, from the program's folder upwards; `undefined` where none has. */
+/**
+ * The real folder of a package: the nearest `node_modules` that has it, from the program's folder upwards; `undefined`
+ * where none has.
+ */
 const locate = (
   directory: string,
   packageName: string
@@ -277,11 +282,12 @@ const plugin = (
   })
 
 /**
- * Finds what the packages declare and loads it. Nothing that is wrong with a plugin breaks anything: it is left out, with a warning in the
- * log that names it, and stands in the report.
+ * Finds what the packages declare and loads it. Nothing that is wrong with a plugin breaks anything: it is left out,
+ * with a warning in the log that names it, and stands in the report.
  *
- * Of two plugins of one name the first wins, in the order of `packages` or of the dependencies. A strategy of the library is replaced only
- * where `override` says so. Modules are loaded one after another; to load a module is to run it: take only packages you would import yourself.
+ * Of two plugins of one name the first wins, in the order of `packages` or of the dependencies. A strategy of the
+ * library is replaced only where `override` says so. Modules are loaded one after another; to load a module is to run
+ * it: take only packages you would import yourself.
  *
  * @since 0.1.0
  * @category constructors

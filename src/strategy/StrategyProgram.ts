@@ -34,8 +34,8 @@ export const isStrategy = (u: unknown): u is Any =>
   typeof u.execute === "function"
 
 /**
- * A strategy of a program. The program emits `StepStarted`, deltas, thoughts and the like through `Run`; the start, the message and the
- * end of the run are not its business.
+ * A strategy of a program. The program emits `StepStarted`, deltas, thoughts and the like through `Run`; the start, the
+ * message and the end of the run are not its business.
  *
  * @since 0.1.0
  * @category constructors

@@ -58,8 +58,8 @@ export interface Service {
   /** All names, sorted. */
   readonly names: ReadonlyArray<string>
   /**
-   * The strategy of that name with these options, made once for the same options object. `Left` when there is none: a text with the known
-   * names and the nearest, or with what its factory threw.
+   * The strategy of that name with these options, made once for the same options object. `Left` when there is none: a
+   * text with the known names and the nearest, or with what its factory threw.
    */
   readonly resolve: (named: Named) => Either.Either<Strategy<never, never>, string>
 }

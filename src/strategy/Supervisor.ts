@@ -1,6 +1,6 @@
 /**
- * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their
- * names; other tools stay at hand for the supervisor itself.
+ * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task
+ * (`AgentTool.make`), known by their names; other tools stay at hand for the supervisor itself.
  *
  * @since 0.1.0
  */
@@ -56,13 +56,16 @@ export const PREFIX = "delegate_to_"
  */
 export interface Options extends Omit<Reasoning.Options, "format"> {
   /**
-   * `native` (default): the model calls tools by its provider's means, several at once if it likes, and reviews as JSON. `text`: it writes
-   * `THOUGHT / ACTION / ACTION_INPUT / FINAL_ANSWER`, one action a step, and reviews as text.
+   * `native` (default): the model calls tools by its provider's means, several at once if it likes, and reviews as
+   * JSON. `text`: it writes `THOUGHT / ACTION / ACTION_INPUT / FINAL_ANSWER`, one action a step, and reviews as text.
    */
   readonly format?: "native" | "text" | undefined
   /** Whether calls are read out of the text of a model that was given native tools: as in `ToolLoop.LoopOptions`. */
   readonly textCalls?: ToolLoop.LoopOptions["textCalls"]
-  /** Delegations at most, those that fail included; default 5. Further ones of the same turn are refused, and the model is told. */
+  /**
+   * Delegations at most, those that fail included; default 5. Further ones of the same turn are refused, and the model
+   * is told.
+   */
   readonly maxDelegations?: number | undefined
   /** Reviews at most; default 3. Without any left, the supervisor itself says when the reports are enough. */
   readonly maxReviews?: number | undefined
@@ -73,8 +76,8 @@ export interface Options extends Omit<Reasoning.Options, "format"> {
   /** Calls of one turn that run: as in `ToolLoop.LoopOptions`. */
   readonly maxCallsPerTurn?: number | undefined
   /**
-   * When more delegations are wanted than there are, or turns, or when it goes in circles: fail (default), or answer from what stands, marked
-   * `limit`.
+   * When more delegations are wanted than there are, or turns, or when it goes in circles: fail (default), or answer
+   * from what stands, marked `limit`.
    */
   readonly onLimit?: "fail" | "answer" | undefined
   /** Which tools are agents; default those whose name begins with `delegate_to_`. */
@@ -179,7 +182,9 @@ export interface Verdict extends Schema.Schema.Type<typeof Verdict> {}
 
 const fieldLine = /^\W{0,8}(VERDICT|REASON|INSTRUCTIONS)\W{0,4}:\W{0,4}/i
 
-/** What stands behind each name, up to the next one. Only the first of a name counts: what stands further on is quoted. */
+/**
+ * What stands behind each name, up to the next one. Only the first of a name counts: what stands further on is quoted.
+ */
 const fieldsOf = (lines: ReadonlyArray<string>): ReadonlyMap<string, string> => {
   const fields = new Map<string, Array<string>>()
   let current: Array<string> = []
@@ -196,8 +201,8 @@ const fieldsOf = (lines: ReadonlyArray<string>): ReadonlyMap<string, string> => 
 }
 
 /**
- * A review as text: `VERDICT: DONE`, or `VERDICT: MORE` with `REASON:` and `INSTRUCTIONS:`. The verdict is one of the two words, alone on
- * the first line that holds any.
+ * A review as text: `VERDICT: DONE`, or `VERDICT: MORE` with `REASON:` and `INSTRUCTIONS:`. The verdict is one of the
+ * two words, alone on the first line that holds any.
  *
  * @since 0.1.0
  * @category conversions
@@ -501,8 +506,9 @@ const graph = (options: Options) => {
 }
 
 /**
- * The strategy as a graph. A run whose reports pass their first review takes three model calls (assess, review, decide) and those of the
- * sub-agents, each further round of delegations two more; one that needs no delegation takes a single call.
+ * The strategy as a graph. A run whose reports pass their first review takes three model calls (assess, review, decide)
+ * and those of the sub-agents, each further round of delegations two more; one that needs no delegation takes a single
+ * call.
  *
  * @since 0.1.0
  * @category constructors

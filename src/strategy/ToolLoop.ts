@@ -21,7 +21,8 @@ import type { Answer, Task } from "./Strategy.js"
 import { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
 
 /**
- * Options of every loop of model and tools. What is unset comes from the agent and its configuration, then from the defaults named.
+ * Options of every loop of model and tools. What is unset comes from the agent and its configuration, then from the
+ * defaults named.
  *
  * @since 0.1.0
  * @category models
@@ -44,15 +45,16 @@ export interface LoopOptions {
   /** Asked after the tools of each step; when it holds the loop ends with the last text. */
   readonly stopWhen?: StopCondition | undefined
   /**
-   * How many steps in a row may make the same calls with the same results before the run fails with `NoProgressError`; default 3, `false`
-   * for ever. The model is told the time before. Any other step, a call that somebody allowed, and a tool that is `polling` begin the
-   * count again.
+   * How many steps in a row may make the same calls with the same results before the run fails with `NoProgressError`;
+   * default 3, `false` for ever. The model is told the time before. Any other step, a call that somebody allowed, and a
+   * tool that is `polling` begin the count again.
    */
   readonly noProgressAfter?: number | false | undefined
   /**
-   * Whether calls are read out of the text of a model that was given native tools; default `never`: a text is an answer, whatever it quotes.
-   * `always` is for a model that cannot call natively and writes `Action:` and `Action Input:` instead; then a text that is an action and
-   * nothing else is a call. Without effect where the strategy's `format` is `text`.
+   * Whether calls are read out of the text of a model that was given native tools; default `never`: a text is an
+   * answer, whatever it quotes. `always` is for a model that cannot call natively and writes `Action:` and `Action
+   * Input:` instead; then a text that is an action and nothing else is a call. Without effect where the strategy's
+   * `format` is `text`.
    */
   readonly textCalls?: LoopTurn.TextCalls | undefined
   /** At the limit: fail with `MaxIterationsExceededError` (default), or answer with the last text, marked `limit`. */
@@ -150,8 +152,8 @@ export const exceeded = (strategyName: string, resolved: Resolved): MaxIteration
   })
 
 /**
- * The answer of a loop, in the shape the task asks for: whatever ended the loop, an output that does not fit never gets out. `said` is
- * the message of the model that holds the text.
+ * The answer of a loop, in the shape the task asks for: whatever ended the loop, an output that does not fit never gets
+ * out. `said` is the message of the model that holds the text.
  *
  * @since 0.1.0
  * @category conversions
@@ -183,7 +185,8 @@ export const end = (
 }
 
 /**
- * What a step showed: `stuck` is the failure of a loop that goes in circles, and `note` is for the model before it comes to that.
+ * What a step showed: `stuck` is the failure of a loop that goes in circles, and `note` is for the model before it
+ * comes to that.
  *
  * @since 0.1.0
  * @category combinators
@@ -229,8 +232,8 @@ const stuck = (strategyName: string, toolName: string, repeats: number): NoProgr
 const namesOf = new WeakMap<Bound["definitions"], ReadonlyArray<string>>()
 
 /**
- * Names of the tools in text that a model writes: those it was told, and the tools' own where they are not merely spelled differently.
- * Made once a set of definitions.
+ * Names of the tools in text that a model writes: those it was told, and the tools' own where they are not merely
+ * spelled differently. Made once a set of definitions.
  *
  * @since 0.1.0
  * @category getters

@@ -6,8 +6,8 @@
 export * as Adaptive from "./Adaptive.js"
 
 /**
- * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value, never a guess from
- * the words of a text.
+ * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value,
+ * never a guess from the words of a text.
  *
  * @since 0.1.0
  */
@@ -21,17 +21,18 @@ export * as Evaluator from "./Evaluator.js"
 export * as FunctionCalling from "./FunctionCalling.js"
 
 /**
- * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies Reasoning, Acting and
- * Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that really run.
+ * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies
+ * Reasoning, Acting and Planning in Language Models", arXiv 2310.04406): Monte Carlo tree search over actions that
+ * really run.
  *
  * @since 0.1.0
  */
 export * as Lats from "./Lats.js"
 
 /**
- * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a planner writes which
- * calls a task takes and which of them need results of which others, a task fetching unit makes each as soon as it can, also while the
- * plan is still being written, and a joiner answers or asks for another plan.
+ * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
+ * planner writes which calls a task takes and which of them need results of which others, a task fetching unit makes
+ * each as soon as it can, also while the plan is still being written, and a joiner answers or asks for another plan.
  *
  * @since 0.1.0
  */
@@ -52,16 +53,17 @@ export * as ModelCall from "./ModelCall.js"
 export * as NodeUpdate from "./NodeUpdate.js"
 
 /**
- * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu, Lan et al. 2023).
- * Takes two model calls and one for each step; a step that uses tools takes one more for each turn of them.
+ * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
+ * Lan et al. 2023). Takes two model calls and one for each step; a step that uses tools takes one more for each turn of
+ * them.
  *
  * @since 0.1.0
  */
 export * as PlanAndSolve from "./PlanAndSolve.js"
 
 /**
- * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that fails leads to a new
- * plan from there on.
+ * A plan first, then its steps one after another, then an answer from their results (Wang et al. 2023). A step that
+ * fails leads to a new plan from there on.
  *
  * @since 0.1.0
  */
@@ -75,49 +77,50 @@ export * as PlanExecute from "./PlanExecute.js"
 export * as Planner from "./Planner.js"
 
 /**
- * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the other.
+ * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
+ * other.
  *
  * @since 0.1.0
  */
 export * as Progress from "./Progress.js"
 
 /**
- * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"): thought, action,
- * observation, until a final answer.
+ * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
+ * thought, action, observation, until a final answer.
  *
  * @since 0.1.0
  */
 export * as ReAct from "./ReAct.js"
 
 /**
- * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only the model's own
- * completion is ever parsed, only markers at the start of a line count, and nothing behind the first observation that the model
- * invented does; one that the completion begins with is passed over.
+ * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
+ * the model's own completion is ever parsed, only markers at the start of a line count, and nothing behind the first
+ * observation that the model invented does; one that the completion begins with is passed over.
  *
  * @since 0.1.0
  */
 export * as ReActText from "./ReActText.js"
 
 /**
- * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented Language Models"):
- * a planner writes once which evidence a task needs, workers collect it, and a solver answers from all of it. Two model calls, however
- * many tools there are.
+ * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
+ * Language Models"): a planner writes once which evidence a task needs, workers collect it, and a solver answers from
+ * all of it. Two model calls, however many tools there are.
  *
  * @since 0.1.0
  */
 export * as ReWoo from "./ReWoo.js"
 
 /**
- * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read, tools run, the answer
- * put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read,
+ * tools run, the answer put into its shape. A service, so that a graph is made once and its nodes still know their run.
  *
  * @since 0.1.0
  */
 export * as Reasoning from "./Reasoning.js"
 
 /**
- * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv 2402.03620) in words
- * of this library, and further ones.
+ * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
+ * 2402.03620) in words of this library, and further ones.
  *
  * @since 0.1.0
  */
@@ -138,8 +141,9 @@ export * as ReasoningStructure from "./ReasoningStructure.js"
 export * as Reflection from "./Reflection.js"
 
 /**
- * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try, judge, and after a
- * failure put into words what to do differently; the words are there in the next trial. Another form criticises and refines one text.
+ * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try,
+ * judge, and after a failure put into words what to do differently; the words are there in the next trial. Another form
+ * criticises and refines one text.
  *
  * @since 0.1.0
  */
@@ -160,15 +164,16 @@ export * as ReflexionCritique from "./ReflexionCritique.js"
 export * as ReplyForm from "./ReplyForm.js"
 
 /**
- * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than the way to the root.
+ * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
+ * the way to the root.
  *
  * @since 0.1.0
  */
 export * as SearchTree from "./SearchTree.js"
 
 /**
- * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure of them, then
- * solve the task by following it. The structure serves every task of its kind.
+ * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
+ * of them, then solve the task by following it. The structure serves every task of its kind.
  *
  * @since 0.1.0
  */
@@ -182,16 +187,18 @@ export * as SelfDiscovery from "./SelfDiscovery.js"
 export * as StopCondition from "./StopCondition.js"
 
 /**
- * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with Large Language
- * Models"): perspectives from what is written about related topics, conversations of a writer and an expert who looks everything up, an
- * outline from those, sections from the sources that bear on them, a lead, and the whole polished.
+ * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
+ * Large Language Models"): perspectives from what is written about related topics, conversations of a writer and an
+ * expert who looks everything up, an outline from those, sections from the sources that bear on them, a lead, and the
+ * whole polished.
  *
  * @since 0.1.0
  */
 export * as Storm from "./Storm.js"
 
 /**
- * The article that `storm` writes: sections put together, citations numbered in the order in which they appear, Markdown in and out.
+ * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
+ * Markdown in and out.
  *
  * @since 0.1.0
  */
@@ -205,8 +212,8 @@ export * as StormArticle from "./StormArticle.js"
 export * as StormCitations from "./StormCitations.js"
 
 /**
- * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they share with a
- * question.
+ * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
+ * share with a question.
  *
  * @since 0.1.0
  */
@@ -220,8 +227,8 @@ export * as StormSources from "./StormSources.js"
 export * as Strategy from "./Strategy.js"
 
 /**
- * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts and settings of
- * its own.
+ * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
+ * and settings of its own.
  *
  * @since 0.1.0
  */
@@ -235,7 +242,8 @@ export * as StrategyCombinators from "./StrategyCombinators.js"
 export * as StrategyError from "./StrategyError.js"
 
 /**
- * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it finds them by name.
+ * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
+ * finds them by name.
  *
  * @since 0.1.0
  */
@@ -249,8 +257,8 @@ export * as StrategyPlugins from "./StrategyPlugins.js"
 export * as StrategyRegistry from "./StrategyRegistry.js"
 
 /**
- * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task (`AgentTool.make`), known by their
- * names; other tools stay at hand for the supervisor itself.
+ * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task
+ * (`AgentTool.make`), known by their names; other tools stay at hand for the supervisor itself.
  *
  * @since 0.1.0
  */

@@ -46,8 +46,8 @@ const retryAfter = ({ headers }: HttpClientResponse.HttpClientResponse): Record<
 }
 
 /**
- * A client for exporters. A request takes `timeout` at most. One whose exporter is stopped goes on: `settle` waits for it, and the end of the
- * scope ends it. The first failure after a success is logged, once an address.
+ * A client for exporters. A request takes `timeout` at most. One whose exporter is stopped goes on: `settle` waits for
+ * it, and the end of the scope ends it. The first failure after a success is logged, once an address.
  */
 export const make = (
   http: SameOriginHttp.SameOriginHttp,

@@ -1,6 +1,6 @@
 /**
- * Corrections to what Effect's exporters send, made before it is written: spans that were interrupted end in an error and say so, spans that
- * failed do not claim to have been interrupted, and units are no labels.
+ * Corrections to what Effect's exporters send, made before it is written: spans that were interrupted end in an error
+ * and say so, spans that failed do not claim to have been interrupted, and units are no labels.
  *
  * @internal
  * @since 0.1.0
@@ -35,7 +35,10 @@ const isMarker = ({ key }: Attribute): boolean => key === "span.label" || key ==
 const isUnit = ({ key, value }: Attribute): boolean =>
   unitOf({ key, value: (value as { readonly stringValue?: string }).stringValue ?? "" }) !== undefined
 
-/** An interrupted span comes with a message and without an exception, a failed one with both, a successful one with neither. */
+/**
+ * An interrupted span comes with a message and without an exception, a failed one with both, a successful one with
+ * neither.
+ */
 const correct = (span: Span): void => {
   const isException = span.events.some((event) => event.name === "exception")
   if (span.status.message === undefined && !isException) return

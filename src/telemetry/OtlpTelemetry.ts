@@ -1,9 +1,10 @@
 /**
- * Traces, metrics and logs over OTLP, the protocol of OpenTelemetry, without its SDK: every collector and most back ends take them.
+ * Traces, metrics and logs over OTLP, the protocol of OpenTelemetry, without its SDK: every collector and most back
+ * ends take them.
  *
- * Spans and logs are those of Effect, so whatever else the application traces is exported beside its agents. A collector that cannot be
- * reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log says so once. Needs the package
- * `@effect/opentelemetry`.
+ * Spans and logs are those of Effect, so whatever else the application traces is exported beside its agents. A
+ * collector that cannot be reached, hangs or refuses costs a run nothing: what it does not take is dropped, and the log
+ * says so once. Needs the package `@effect/opentelemetry`.
  *
  * @since 0.1.0
  */
@@ -56,7 +57,8 @@ export interface Options {
 const allSignals: ReadonlyArray<Signal> = ["traces", "metrics", "logs"]
 
 /**
- * Exports through the client in context. At its end it sends what is left, all signals at once, and waits `shutdownTimeout` at most.
+ * Exports through the client in context. At its end it sends what is left, all signals at once, and waits
+ * `shutdownTimeout` at most.
  *
  * @example
  * ```ts
@@ -127,10 +129,11 @@ const protocols = (text: string): "json" | "protobuf" | undefined =>
 /**
  * What OpenTelemetry's standard variables say; `None` where `OTEL_SDK_DISABLED` is true.
  *
- * `OTEL_EXPORTER_OTLP_ENDPOINT` (default `http://localhost:4318`), `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_PROTOCOL` (`http/protobuf`
- * or `http/json`), `OTEL_EXPORTER_OTLP_TIMEOUT` (milliseconds), `OTEL_SERVICE_NAME` and `OTEL_SERVICE_VERSION` (before those among the
- * attributes; default `unknown_service`), `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL` (milliseconds), and `none` for
- * `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER` or `OTEL_LOGS_EXPORTER`.
+ * `OTEL_EXPORTER_OTLP_ENDPOINT` (default `http://localhost:4318`), `OTEL_EXPORTER_OTLP_HEADERS`,
+ * `OTEL_EXPORTER_OTLP_PROTOCOL` (`http/protobuf` or `http/json`), `OTEL_EXPORTER_OTLP_TIMEOUT` (milliseconds),
+ * `OTEL_SERVICE_NAME` and `OTEL_SERVICE_VERSION` (before those among the attributes; default `unknown_service`),
+ * `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_METRIC_EXPORT_INTERVAL` (milliseconds), and `none` for `OTEL_TRACES_EXPORTER`,
+ * `OTEL_METRICS_EXPORTER` or `OTEL_LOGS_EXPORTER`.
  *
  * @since 0.1.0
  * @category config

@@ -1,5 +1,6 @@
 /**
- * A page with all metrics of the process for Prometheus to scrape: those of the agents, of the application, and Effect's own.
+ * A page with all metrics of the process for Prometheus to scrape: those of the agents, of the application, and
+ * Effect's own.
  *
  * @since 0.1.0
  */
@@ -18,8 +19,8 @@ const page = (format: PrometheusText.Format): Effect.Effect<string> =>
   Effect.sync(() => PrometheusText.format(Metric.unsafeSnapshot(), format))
 
 /**
- * The page in Prometheus's text format, version 0.0.4. Counters end in `_total`, histograms have their buckets, sums and counts, units that
- * a label `unit` or `time_unit` names end the name. Families and series stand in a stable order.
+ * The page in Prometheus's text format, version 0.0.4. Counters end in `_total`, histograms have their buckets, sums
+ * and counts, units that a label `unit` or `time_unit` names end the name. Families and series stand in a stable order.
  *
  * @since 0.1.0
  * @category rendering
@@ -48,7 +49,8 @@ const weight = (accept: string, type: string): number => {
 const openMetrics = "application/openmetrics-text"
 
 /**
- * Answers with the page, whatever was asked for: a handler for a route of one's own. OpenMetrics for whom asks for it first.
+ * Answers with the page, whatever was asked for: a handler for a route of one's own. OpenMetrics for whom asks for it
+ * first.
  *
  * @since 0.1.0
  * @category apps

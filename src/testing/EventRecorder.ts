@@ -45,8 +45,9 @@ export const record = <E, R>(stream: Stream.Stream<AgentEvent, E, R>): Effect.Ef
 export const tags = (events: ReadonlyArray<AgentEvent>): ReadonlyArray<Tag> => events.map((event) => event._tag)
 
 /**
- * What is wrong with a complete sequence of events, in words; empty when it is well formed: per run numbers from 0 without gaps, a
- * start, exactly one terminal event and nothing after it, and for each tool call exactly one result behind it.
+ * What is wrong with a complete sequence of events, in words; empty when it is well formed: per run numbers from 0
+ * without gaps, a start, exactly one terminal event and nothing after it, and for each tool call exactly one result
+ * behind it.
  *
  * @since 0.1.0
  * @category guards

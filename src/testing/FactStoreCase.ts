@@ -14,7 +14,8 @@ import type * as PortSuite from "./PortSuite.js"
 import { Mismatch } from "./SuiteAssert.js"
 
 /**
- * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves that clock.
+ * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves
+ * that clock.
  *
  * @since 0.1.0
  * @category models

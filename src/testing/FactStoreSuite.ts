@@ -12,7 +12,8 @@ import * as Way from "./FactStoreWayCases.js"
 import * as PortSuite from "./PortSuite.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
+ * was expected.
  *
  * @since 0.1.0
  * @category models
@@ -30,7 +31,8 @@ export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases, ...
 const suite = PortSuite.make<FactStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty.
+ * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
+ * builds must be empty.
  *
  * @example
  * ```ts

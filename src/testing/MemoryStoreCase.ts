@@ -17,7 +17,8 @@ import type * as PortSuite from "./PortSuite.js"
 import { equal } from "./SuiteAssert.js"
 
 /**
- * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves that clock.
+ * One promise and how it is tried. It expects a store that is empty and a `TestClock` that stands at `epoch`, and moves
+ * that clock.
  *
  * @since 0.1.0
  * @category models
@@ -109,8 +110,8 @@ export const streamed = (store: MemoryStore.Service, ownerId: string, selection?
   Effect.map(Stream.runCollect(store.stream(ownerId, selection)), Chunk.toReadonlyArray)
 
 /**
- * Throws unless these are the same entries in the same order. A store may let everything expire some time; then entries that had no time
- * of their own come with that one.
+ * Throws unless these are the same entries in the same order. A store may let everything expire some time; then entries
+ * that had no time of their own come with that one.
  *
  * @since 0.1.0
  * @category assertions
@@ -153,7 +154,8 @@ export const only = {
 } as const
 
 /**
- * A query of `ann` for up to 100 results of any relevance, by relevance alone: nothing is left to the configuration of the store.
+ * A query of `ann` for up to 100 results of any relevance, by relevance alone: nothing is left to the configuration of
+ * the store.
  *
  * @since 0.1.0
  * @category constructors

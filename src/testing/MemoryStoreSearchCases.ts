@@ -176,7 +176,10 @@ const words: ReadonlyArray<Case> = [
   })
 ]
 
-/** Every entry has a different place by each part: `old` is the most important, `new` the newest, `match` the most relevant. */
+/**
+ * Every entry has a different place by each part: `old` is the most important, `new` the newest, `match` the most
+ * relevant.
+ */
 const threefold = [
   entry("old", { content: "lion", importance: 0.9, timestamp: epoch - 48 * hour }),
   entry("match", { content: "zebra", importance: 0.1, timestamp: epoch - 24 * hour }),

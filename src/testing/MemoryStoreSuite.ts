@@ -16,7 +16,8 @@ import * as Times from "./MemoryStoreTimeCases.js"
 import * as PortSuite from "./PortSuite.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
+ * was expected.
  *
  * @since 0.1.0
  * @category models
@@ -42,8 +43,8 @@ export const cases: ReadonlyArray<Case> = [
 const suite = PortSuite.make<MemoryStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty;
- * what expires must expire by `Clock`.
+ * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
+ * builds must be empty; what expires must expire by `Clock`.
  *
  * @example
  * ```ts

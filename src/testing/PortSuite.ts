@@ -11,7 +11,8 @@ import * as TestClock from "effect/TestClock"
 import * as TestContext from "effect/TestContext"
 
 /**
- * One promise of a port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ * One promise of a port, and how it is tried: a case that does not hold fails, or dies with an error that says what was
+ * expected.
  *
  * @since 0.1.0
  * @category models

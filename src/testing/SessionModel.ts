@@ -1,5 +1,6 @@
 /**
- * What a store of sessions is, as simply as it can be said: lists, and nothing clever. Written from the words of the contract.
+ * What a store of sessions is, as simply as it can be said: lists, and nothing clever. Written from the words of the
+ * contract.
  *
  * @since 0.1.0
  * @internal

@@ -18,7 +18,8 @@ import * as Turns from "./SessionStoreTurnCases.js"
 import * as Writing from "./SessionStoreWritingCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
+ * was expected.
  *
  * @since 0.1.0
  * @category models
@@ -46,7 +47,8 @@ export const cases: ReadonlyArray<Case> = [
 const suite = PortSuite.make<SessionStore>(cases, { epoch })
 
 /**
- * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty.
+ * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
+ * builds must be empty.
  *
  * @example
  * ```ts

@@ -12,7 +12,8 @@ import * as VectorIndex from "../memory/VectorIndex.js"
 import type * as PortSuite from "./PortSuite.js"
 
 /**
- * One promise and how it is tried. It expects an index that is empty and a `TestClock` that stands at `epoch`, and moves that clock.
+ * One promise and how it is tried. It expects an index that is empty and a `TestClock` that stands at `epoch`, and
+ * moves that clock.
  *
  * @since 0.1.0
  * @category models

@@ -11,7 +11,8 @@ import * as Keeping from "./VectorIndexKeepingCases.js"
 import * as Search from "./VectorIndexSearchCases.js"
 
 /**
- * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what was expected.
+ * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
+ * was expected.
  *
  * @since 0.1.0
  * @category models
@@ -29,8 +30,8 @@ export const cases: ReadonlyArray<Case> = [...Keeping.cases, ...Search.cases]
 const suite = PortSuite.make<VectorIndex>(cases, { epoch })
 
 /**
- * One case on an index of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it builds must be empty;
- * what expires must expire by `Clock`.
+ * One case on an index of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
+ * builds must be empty; what expires must expire by `Clock`.
  *
  * @example
  * ```ts

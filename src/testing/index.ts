@@ -34,8 +34,8 @@ export * as PortSuite from "./PortSuite.js"
 export * as SessionStoreSuite from "./SessionStoreSuite.js"
 
 /**
- * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more or for something
- * else.
+ * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more
+ * or for something else.
  *
  * @since 0.1.0
  */

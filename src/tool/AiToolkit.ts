@@ -35,11 +35,12 @@ export type ServicesOf<Tools extends Record<string, AiTool.Any>> = {
 }[keyof Tools]
 
 /**
- * A toolkit with its handlers as a set: each tool with its name, description, schemas, handler and `Idempotent` annotation. What a
- * tool fails with ends the run where its `failureMode` is `"error"`, as it ends `generateText`; with `"return"` the model reads it.
+ * A toolkit with its handlers as a set: each tool with its name, description, schemas, handler and `Idempotent`
+ * annotation. What a tool fails with ends the run where its `failureMode` is `"error"`, as it ends `generateText`; with
+ * `"return"` the model reads it.
  *
- * The `_tag` of a tool made from a tagged request is not asked of the model. Tools that run at the provider cannot be used: they are
- * problems of the set.
+ * The `_tag` of a tool made from a tagged request is not asked of the model. Tools that run at the provider cannot be
+ * used: they are problems of the set.
  *
  * @since 0.1.0
  * @category constructors
@@ -99,7 +100,8 @@ const withoutTag = (tool: Tool.Any, tag: string): Tool.Any => {
 }
 
 /**
- * One of our tools as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end the run.
+ * One of our tools as `@effect/ai` sees it: parameters as the model sent them, any result, and the failures that end
+ * the run.
  *
  * @since 0.1.0
  * @category models
@@ -116,9 +118,9 @@ export interface AnyTool<E>
   > {}
 
 /**
- * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`, so that everything
- * said of our tools holds: what goes wrong with a call is a result the model reads, and only what the tools declare fatal fails.
- * Names are those that providers accept.
+ * A set as a toolkit with handlers, for `LanguageModel.generateText` and the like. Its calls go through `ToolRunner`,
+ * so that everything said of our tools holds: what goes wrong with a call is a result the model reads, and only what
+ * the tools declare fatal fails. Names are those that providers accept.
  *
  * @since 0.1.0
  * @category conversions
@@ -148,7 +150,10 @@ export const toToolkit = <E, R>(
     }
   })
 
-/** Parameters stay undecoded: `@effect/ai` fails the whole request when they do not fit, where the runner tells the model. */
+/**
+ * Parameters stay undecoded: `@effect/ai` fails the whole request when they do not fit, where the runner tells the
+ * model.
+ */
 const toAiTool = (name: string, tool: Tool.Any) =>
   AiTool.make(name, { description: tool.description, success: Schema.Unknown, failure: Schema.Unknown })
     .setParameters(Schema.Unknown.annotations({ jsonSchema: tool.parameters }) as never)

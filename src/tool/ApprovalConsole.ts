@@ -171,9 +171,10 @@ const ended = ApprovalGate.deny({ reason: "Nobody answered at the terminal: its 
 const silent = ApprovalGate.deny({ reason: "The question could not be shown at the terminal" })
 
 /**
- * A gate that asks at the terminal, one question at a time. `e` takes other arguments as JSON, which the tool's schema checks; `a` allows
- * the tool with equal arguments to this agent until the run at the top ends, `t` with any arguments. The end of the input (Ctrl-C, Ctrl-D) denies; interruption takes the question
- * back. Arguments are shown without credentials and with every control character as its code.
+ * A gate that asks at the terminal, one question at a time. `e` takes other arguments as JSON, which the tool's schema
+ * checks; `a` allows the tool with equal arguments to this agent until the run at the top ends, `t` with any arguments.
+ * The end of the input (Ctrl-C, Ctrl-D) denies; interruption takes the question back. Arguments are shown without
+ * credentials and with every control character as its code.
  *
  * @since 0.1.0
  * @category constructors

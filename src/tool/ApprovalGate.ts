@@ -43,7 +43,8 @@ export const ApprovalRequest = Schema.Struct({
 export interface ApprovalRequest extends Schema.Schema.Type<typeof ApprovalRequest> {}
 
 /**
- * The call may run. With `params` it runs with those instead; they are checked against the tool's schema like any others.
+ * The call may run. With `params` it runs with those instead; they are checked against the tool's schema like any
+ * others.
  *
  * @since 0.1.0
  * @category schemas
@@ -89,9 +90,9 @@ export type ApprovalDecision = Approved | Denied
  */
 export interface Service {
   /**
-   * Waits for the decision, as long as it takes: no timeout counts meanwhile. Asked again with the same `id`, it gives the
-   * same decision. Calls of one turn are asked for at the same time and may be decided in any order. A gate that cannot reach anybody
-   * denies. Interruption withdraws the request.
+   * Waits for the decision, as long as it takes: no timeout counts meanwhile. Asked again with the same `id`, it gives
+   * the same decision. Calls of one turn are asked for at the same time and may be decided in any order. A gate that
+   * cannot reach anybody denies. Interruption withdraws the request.
    */
   readonly request: (request: ApprovalRequest) => Effect.Effect<ApprovalDecision>
 }
@@ -103,7 +104,8 @@ export interface Service {
 export class ApprovalGate extends Context.Tag("effect-lexigram/tool/ApprovalGate")<ApprovalGate, Service>() {}
 
 /**
- * Asks the gate. No limit of a model call, tool, skill, strategy, graph node, group or run counts the time until the decision.
+ * Asks the gate. No limit of a model call, tool, skill, strategy, graph node, group or run counts the time until the
+ * decision.
  *
  * @since 0.1.0
  * @category combinators

@@ -22,7 +22,8 @@ const Patterns = Schema.NonEmptyArray(Pattern)
 const tests = ["equals", "in", "min", "max", "matches"] as const
 
 /**
- * What holds for one argument; all of it must. An argument that is not there meets no condition, and one of another type neither.
+ * What holds for one argument; all of it must. An argument that is not there meets no condition, and one of another
+ * type neither.
  *
  * @since 0.1.0
  * @category schemas
@@ -68,8 +69,8 @@ export const Verdict = Schema.Literal("approve", "deny", "ask").annotations({ id
 export type Verdict = typeof Verdict.Type
 
 /**
- * What is decided about the requests that meet all of its conditions. Names are patterns (`*` is any text, `?` one character); without
- * any, every name fits. Requests of nobody fit no `users`.
+ * What is decided about the requests that meet all of its conditions. Names are patterns (`*` is any text, `?` one
+ * character); without any, every name fits. Requests of nobody fit no `users`.
  *
  * @since 0.1.0
  * @category schemas
@@ -96,7 +97,8 @@ const parse = ParseResult.decodeUnknownEither(Schema.Array(ApprovalRule), {
 })
 
 /**
- * Rules from data of any origin. Fails with the reason `policy` and all that is wrong with them; fields that do not exist are wrong.
+ * Rules from data of any origin. Fails with the reason `policy` and all that is wrong with them; fields that do not
+ * exist are wrong.
  *
  * @since 0.1.0
  * @category constructors
@@ -214,8 +216,8 @@ const nobody: ApprovalGate.Service["request"] = ({ reason }) =>
   Effect.succeed(ApprovalGate.deny({ reason: reason ?? "It requires approval and nobody can be asked" }))
 
 /**
- * Decides by rules alone; the first that fits does. Where none fits, `otherwise`, by default `deny`. What is to be asked is denied: there
- * is nobody.
+ * Decides by rules alone; the first that fits does. Where none fits, `otherwise`, by default `deny`. What is to be
+ * asked is denied: there is nobody.
  *
  * @since 0.1.0
  * @category layers
@@ -240,8 +242,8 @@ export const layer = (
   )
 
 /**
- * Decides by rules, and lets the gate underneath decide what they say is to be asked, with the rule's reason. Where none fits,
- * `otherwise`, by default `ask`.
+ * Decides by rules, and lets the gate underneath decide what they say is to be asked, with the rule's reason. Where
+ * none fits, `otherwise`, by default `ask`.
  *
  * @since 0.1.0
  * @category layers

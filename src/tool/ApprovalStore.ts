@@ -66,8 +66,8 @@ export const ApprovalRecord = Schema.Struct({
 export interface ApprovalRecord extends Schema.Schema.Type<typeof ApprovalRecord> {}
 
 /**
- * For what a decision is remembered: the run at the top, the session, the user, or whoever calls the tool. But for `tool`, it is for requests of
- * one user, or of nobody.
+ * For what a decision is remembered: the run at the top, the session, the user, or whoever calls the tool. But for
+ * `tool`, it is for requests of one user, or of nobody.
  *
  * @since 0.1.0
  * @category schemas
@@ -171,15 +171,17 @@ const acceptsRemembered = (filter: RememberedFilter, remembered: Remembered): bo
  * @category models
  */
 export interface Service {
-  /** Adds a record, unless there is one of that id; gives the one that is there now. Of several at once one is `added`. */
+  /**
+   * Adds a record, unless there is one of that id; gives the one that is there now. Of several at once one is `added`.
+   */
   readonly add: (
     record: ApprovalRecord
   ) => Effect.Effect<{ readonly record: ApprovalRecord; readonly added: boolean }, ApprovalError>
   /** The record of an id, waiting or settled. */
   readonly get: (id: string) => Effect.Effect<Option.Option<ApprovalRecord>, ApprovalError>
   /**
-   * Settles a request that waits. `settled` tells whether this call did it: of several at once one does. One that is settled stays as it
-   * is; of an id that is not there, none.
+   * Settles a request that waits. `settled` tells whether this call did it: of several at once one does. One that is
+   * settled stays as it is; of an id that is not there, none.
    */
   readonly settle: (
     id: string,
@@ -237,7 +239,8 @@ const put = <A>(map: Map<string, A>, key: string, value: A, capacity: number): v
 }
 
 /**
- * Keeps everything in memory. Waiting requests are as many as there are; of settled ones and remembered decisions, the newest.
+ * Keeps everything in memory. Waiting requests are as many as there are; of settled ones and remembered decisions, the
+ * newest.
  *
  * @since 0.1.0
  * @category constructors

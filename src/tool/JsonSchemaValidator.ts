@@ -52,7 +52,8 @@ const odd: Record<string, string> = {
 const standard = new Set(["object", "number", "integer", "boolean", "string", "array", "null"])
 
 /**
- * What a schema may have at most: levels, and parts in all. Compiling takes time in proportion, and cannot be interrupted.
+ * What a schema may have at most: levels, and parts in all. Compiling takes time in proportion, and cannot be
+ * interrupted.
  *
  * @since 0.1.0
  * @category constants
@@ -62,9 +63,9 @@ export const limits = { depth: 64, nodes: 2000 } as const
 class Refused extends Error {}
 
 /**
- * A schema as the field writes them, in standard words: `dict`, `float`, `tuple`, `any` and the like get their JSON type, in any case of
- * letters; unknown types accept everything. Parameters are an object: a schema that does not say so is made to. `Left` says why it
- * cannot be used. Input is not changed.
+ * A schema as the field writes them, in standard words: `dict`, `float`, `tuple`, `any` and the like get their JSON
+ * type, in any case of letters; unknown types accept everything. Parameters are an object: a schema that does not say
+ * so is made to. `Left` says why it cannot be used. Input is not changed.
  *
  * @since 0.1.0
  * @category conversions
@@ -116,7 +117,10 @@ const isTooDeep = (data: unknown, depth: number): boolean =>
 const BUDGET = "lexBudget"
 const MAX_REFERENCES = 50_000
 
-/** What a walk is for: the model, the judge of schemas (who compares each value of an enum with all others), or the compiler. */
+/**
+ * What a walk is for: the model, the judge of schemas (who compares each value of an enum with all others), or the
+ * compiler.
+ */
 type Purpose = "plain" | "judged" | "compiled"
 
 const makeWalker = (purpose: Purpose) => {
@@ -195,8 +199,8 @@ const typeOf = (value: unknown): unknown => {
 const accepting = { test: () => true }
 
 /**
- * Patterns come from outside and run on this thread. One that may take long, or is none of this language, accepts everything, and so does
- * each for a long text: the tool judges for itself.
+ * Patterns come from outside and run on this thread. One that may take long, or is none of this language, accepts
+ * everything, and so does each for a long text: the tool judges for itself.
  */
 const regExp = Object.assign(
   (pattern: string, flags: string) => {
@@ -304,8 +308,8 @@ const draftsOf = (declared: unknown, modern: boolean): ReadonlyArray<Draft> => {
 }
 
 /**
- * Compiles a schema of draft-07 or 2020-12: by its `$schema`, else by the words it uses. Formats are not checked, references to other
- * documents are refused; `Left` says why a schema does not compile.
+ * Compiles a schema of draft-07 or 2020-12: by its `$schema`, else by the words it uses. Formats are not checked,
+ * references to other documents are refused; `Left` says why a schema does not compile.
  *
  * @since 0.1.0
  * @category constructors

@@ -37,8 +37,8 @@ export interface VisibilityRequest {
  */
 export interface Service {
   /**
-   * True if the caller may see and call tools of the owner. Asked when tools are listed and again when one is called; the same question
-   * has the same answer for as long as a run lasts. Any failure counts as no.
+   * True if the caller may see and call tools of the owner. Asked when tools are listed and again when one is called;
+   * the same question has the same answer for as long as a run lasts. Any failure counts as no.
    */
   readonly isVisible: (request: VisibilityRequest) => Effect.Effect<boolean, unknown>
 }
@@ -57,7 +57,8 @@ export interface Module {
   /** The modules whose tools it may use. Imports do not pass on: what an imported module imports is not seen. */
   readonly imports?: ReadonlyArray<string> | undefined
   /**
-   * Those of its imports that it hands on: who imports this module sees their tools too, and what they hand on in turn. Default none.
+   * Those of its imports that it hands on: who imports this module sees their tools too, and what they hand on in turn.
+   * Default none.
    */
   readonly exports?: ReadonlyArray<string> | undefined
   /** Its tools are for every module. Default false. */
@@ -112,8 +113,9 @@ const seenFrom = (modules: ReadonlyMap<string, Module>, name: string): ReadonlyS
 /**
  * A graph of modules, checked and worked out once.
  *
- * A tool without an owner is visible to everybody. A caller sees the tools of its own module, of those it imports, of what these hand on, and
- * of global ones. No caller, and a caller or an owner that is no module of the graph: not visible.
+ * A tool without an owner is visible to everybody. A caller sees the tools of its own module, of those it imports, of
+ * what these hand on, and of global ones. No caller, and a caller or an owner that is no module of the graph: not
+ * visible.
  *
  * @since 0.1.0
  * @category constructors
@@ -143,7 +145,8 @@ export const make = (options: { readonly modules: Modules }): Effect.Effect<Serv
   })
 
 /**
- * A graph of modules. Modules that do not fit together make no layer: nothing runs then, rather than with more than it may see.
+ * A graph of modules. Modules that do not fit together make no layer: nothing runs then, rather than with more than it
+ * may see.
  *
  * @since 0.1.0
  * @category layers

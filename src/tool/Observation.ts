@@ -30,8 +30,8 @@ const lenient = () => {
 }
 
 /**
- * A string as it is, anything else as JSON; big integers become text and circles a marker. `undefined` when a value has no such form:
- * functions, symbols, nesting deeper than the stack, a `toJSON` that throws.
+ * A string as it is, anything else as JSON; big integers become text and circles a marker. `undefined` when a value has
+ * no such form: functions, symbols, nesting deeper than the stack, a `toJSON` that throws.
  *
  * @since 0.1.0
  * @category conversions

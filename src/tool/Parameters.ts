@@ -70,8 +70,8 @@ const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
   }))
 
 /**
- * The JSON Schema of an Effect Schema. Providers want an object at the top, where `JSONSchema.make` puts a reference for a schema with an
- * identifier. Throws for a schema without a JSON form.
+ * The JSON Schema of an Effect Schema. Providers want an object at the top, where `JSONSchema.make` puts a reference
+ * for a schema with an identifier. Throws for a schema without a JSON form.
  *
  * @since 0.1.0
  * @category conversions

@@ -25,7 +25,8 @@ import * as ApprovalStore from "./ApprovalStore.js"
 import * as RememberedApproval from "./RememberedApproval.js"
 
 /**
- * What happened to a request: it came to wait, it was settled, or its run was interrupted and nobody need answer it any more.
+ * What happened to a request: it came to wait, it was settled, or its run was interrupted and nobody need answer it any
+ * more.
  *
  * @since 0.1.0
  * @category models
@@ -36,7 +37,8 @@ export type Change =
   | { readonly _tag: "Withdrawn"; readonly record: ApprovalStore.ApprovalRecord }
 
 /**
- * Who asks. Without `userId` only what belongs to nobody is found, unless the caller acts for the system (`SystemAccess`).
+ * Who asks. Without `userId` only what belongs to nobody is found, unless the caller acts for the system
+ * (`SystemAccess`).
  *
  * @since 0.1.0
  * @category models
@@ -67,13 +69,14 @@ export interface RememberedFilter extends Access, Omit<ApprovalStore.RememberedF
  */
 export interface DecideOptions extends Access {
   /**
-   * Answers later requests of the same agent for the same tool with equal arguments as well: those of the run at the top, of the session,
-   * of the user, or all (`tool`: for the system alone). Requests that wait already are not touched.
+   * Answers later requests of the same agent for the same tool with equal arguments as well: those of the run at the
+   * top, of the session, of the user, or all (`tool`: for the system alone). Requests that wait already are not
+   * touched.
    */
   readonly remember?: ApprovalStore.Scope | undefined
   /**
-   * With `remember`: `"any"` answers later requests whatever their arguments; default `"same"`, those with equal arguments. An approval
-   * that changes the arguments is always remembered for the same ones.
+   * With `remember`: `"any"` answers later requests whatever their arguments; default `"same"`, those with equal
+   * arguments. An approval that changes the arguments is always remembered for the same ones.
    */
   readonly arguments?: "same" | "any" | undefined
   /** Who decides; kept with the decision. */
@@ -81,8 +84,8 @@ export interface DecideOptions extends Access {
 }
 
 /**
- * With a user, everything here is about requests of that user; without one, about those of nobody, or of anybody for the system
- * (`SystemAccess.grant`).
+ * With a user, everything here is about requests of that user; without one, about those of nobody, or of anybody for
+ * the system (`SystemAccess.grant`).
  *
  * @since 0.1.0
  * @category models
@@ -98,16 +101,19 @@ export interface Service {
     access?: Access | undefined
   ) => Effect.Effect<Option.Option<ApprovalStore.ApprovalRecord>, ApprovalError>
   /**
-   * Answers a request, and its run goes on. Fails with the reason `unknown`, `decided` or `expired` when it does not wait (any more), with
-   * `scope` when there is nothing to remember the decision for, or the caller may not (`tool`), and decides nothing then. With `storage` after the decision itself was
-   * stored, it holds and is not remembered.
+   * Answers a request, and its run goes on. Fails with the reason `unknown`, `decided` or `expired` when it does not
+   * wait (any more), with `scope` when there is nothing to remember the decision for, or the caller may not (`tool`),
+   * and decides nothing then. With `storage` after the decision itself was stored, it holds and is not remembered.
    */
   readonly decide: (
     id: string,
     decision: ApprovalGate.ApprovalDecision,
     options?: DecideOptions | undefined
   ) => Effect.Effect<ApprovalStore.ApprovalRecord, ApprovalError>
-  /** What waits already, then what happens here. A reader who is more than 1,024 changes behind misses the oldest of them. */
+  /**
+   * What waits already, then what happens here. A reader who is more than 1,024 changes behind misses the oldest of
+   * them.
+   */
   readonly changes: (access?: Access | undefined) => Stream.Stream<Change, ApprovalError>
   /** Denies what was to be decided by now, also what no run waits for any more; gives how many. */
   readonly expire: Effect.Effect<number, ApprovalError>
@@ -133,7 +139,10 @@ export class PendingApprovals extends Context.Tag("effect-lexigram/tool/PendingA
  * @category models
  */
 export interface Options {
-  /** How long a request waits before it is denied; default for ever. A request that says itself until when it waits does no longer. */
+  /**
+   * How long a request waits before it is denied; default for ever. A request that says itself until when it waits does
+   * no longer.
+   */
   readonly expiresAfter?: Duration.DurationInput | undefined
   /** How long a settled request is kept, so that it is known when it is asked for again; default 1 day. */
   readonly keepFor?: Duration.DurationInput | undefined
@@ -501,7 +510,8 @@ export const make = (
   })
 
 /**
- * Answers a request that waits: the call may run, with other arguments where some are given. The tool's schema checks those.
+ * Answers a request that waits: the call may run, with other arguments where some are given. The tool's schema checks
+ * those.
  *
  * @since 0.1.0
  * @category accessors

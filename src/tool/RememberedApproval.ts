@@ -42,7 +42,8 @@ const keyOf = (request: ApprovalRequest, scope: Scope, scopeId: string, args: st
   CanonicalJson.hash([scope, scopeId, ownerOf(request, scope) ?? null, request.agent, request.tool, args])
 
 /**
- * The keys of the decisions that would answer a request: those for equal arguments first, of each kind the one of the narrowest scope.
+ * The keys of the decisions that would answer a request: those for equal arguments first, of each kind the one of the
+ * narrowest scope.
  *
  * @since 0.1.0
  * @category accessors

@@ -45,7 +45,10 @@ const without = (value: unknown, names: ReadonlySet<string>, depth: number): unk
   )
 }
 
-/** What a tool was called with, without what is secret in it. Arguments that are no record were not read yet: all of them may be secret. */
+/**
+ * What a tool was called with, without what is secret in it. Arguments that are no record were not read yet: all of
+ * them may be secret.
+ */
 export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown => {
   const secret = of(tool)
   if (secret === undefined || params === undefined) return params
@@ -54,7 +57,10 @@ export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown
 
 const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
 
-/** Names of members that a schema says are secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where there are none. */
+/**
+ * Names of members that a schema says are secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where
+ * there are none.
+ */
 export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
   if (known.has(schema)) return known.get(schema)
   const names = new Set<string>()

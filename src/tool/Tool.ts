@@ -1,5 +1,6 @@
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.
+ * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
+ * requirements.
  *
  * @since 0.1.0
  */
@@ -48,26 +49,29 @@ export interface Annotations {
   readonly timeout?: Duration.DurationInput | undefined
   /** Re-tries after a transient failure, at most: 2 make 3 attempts. */
   readonly retries?: number | undefined
-  /** Calling it twice does no more than once: only then is it tried again after a timeout. Default that of `readOnly`. */
+  /**
+   * Calling it twice does no more than once: only then is it tried again after a timeout. Default that of `readOnly`.
+   */
   readonly idempotent?: boolean | undefined
   /** It changes nothing, here or elsewhere: a search (`Lats`) may try it as often as it likes. Default false. */
   readonly readOnly?: boolean | undefined
   /**
-   * It waits, or asks how something stands (`get_status`, `wait`): the same result again is no sign of a loop that goes in circles. Default
-   * false.
+   * It waits, or asks how something stands (`get_status`, `wait`): the same result again is no sign of a loop that goes
+   * in circles. Default false.
    */
   readonly polling?: boolean | undefined
   /** The module it belongs to; a tool without one is visible to all. */
   readonly owner?: string | undefined
   /**
-   * Arguments, at any depth, that the public view of events does not show. Those whose JSON Schema has `writeOnly: true` or
-   * `format: "password"` are secret without being named.
+   * Arguments, at any depth, that the public view of events does not show. Those whose JSON Schema has `writeOnly:
+   * true` or `format: "password"` are secret without being named.
    */
   readonly secretParams?: ReadonlyArray<string> | undefined
 }
 
 /**
- * `P` parameters, `A` result, `E` failures that end the run, `R` requirements of the handler, `F` all failures of the handler.
+ * `P` parameters, `A` result, `E` failures that end the run, `R` requirements of the handler, `F` all failures of the
+ * handler.
  *
  * @since 0.1.0
  * @category models
@@ -188,8 +192,9 @@ const connectionCodes = new Set([
 ])
 
 /**
- * True for failures of a connection: what is tried again when a tool says nothing else. Looks at `code` of the error and of its
- * causes, at `@effect/platform` transport errors and sockets, and at errors that say `isRetryable` themselves.
+ * True for failures of a connection: what is tried again when a tool says nothing else. Looks at `code` of the error
+ * and of its causes, at `@effect/platform` transport errors and sockets, and at errors that say `isRetryable`
+ * themselves.
  *
  * @since 0.1.0
  * @category guards
@@ -224,14 +229,16 @@ export type Parameters = ParameterCodec.Parameters
 export type ParametersType<P extends Parameters> = ParameterCodec.ParametersType<P>
 
 /**
- * A tool of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements from the handler.
+ * A tool of Effect Schemas. Everything is inferred: parameters from their schema, result, failures and requirements
+ * from the handler.
  *
- * The handler's failures are observations for the model; with `fatal: true` they end the run and show in `E` (then give a `failure`
- * schema too, so that durable runs can store them). A failure's text for the model is its `message`. A result that is a string is
- * given as it is, anything else as JSON through `success`.
+ * The handler's failures are observations for the model; with `fatal: true` they end the run and show in `E` (then give
+ * a `failure` schema too, so that durable runs can store them). A failure's text for the model is its `message`. A
+ * result that is a string is given as it is, anything else as JSON through `success`.
  *
- * Fields may stand in `parameters` as they are. Those with functions of their own, such as `Schema.optionalWith(schema, { default })` or
- * `Schema.transform(…)`, must be wrapped in `Schema.Struct` there: TypeScript infers nothing from them otherwise.
+ * Fields may stand in `parameters` as they are. Those with functions of their own, such as `Schema.optionalWith(schema,
+ * { default })` or `Schema.transform(…)`, must be wrapped in `Schema.Struct` there: TypeScript infers nothing from them
+ * otherwise.
  *
  * @since 0.1.0
  * @category constructors
@@ -264,7 +271,10 @@ export const make = <
     readonly failure?: Schema.Schema<F, any, never> | undefined
     readonly handler: (params: ParametersType<P>, call: CallInfo) => Effect.Effect<A, F, R>
     readonly fatal?: Fatal | undefined
-    /** Whether somebody must allow a call, always or depending on its arguments; a function that throws says that somebody must. */
+    /**
+     * Whether somebody must allow a call, always or depending on its arguments; a function that throws says that
+     * somebody must.
+     */
     readonly requiresApproval?: boolean | ((params: ParametersType<P>) => boolean) | undefined
     /** Which failures are worth another try; default `isConnectionFailure`. */
     readonly retryable?: ((error: F) => boolean) | undefined
@@ -302,7 +312,8 @@ const treatmentOf = (options: {
 })
 
 /**
- * Whether somebody must be asked, from what was said; a function that throws says yes. The same function for the same constant.
+ * Whether somebody must be asked, from what was said; a function that throws says yes. The same function for the same
+ * constant.
  *
  * @internal
  */
@@ -335,10 +346,12 @@ const failureEncoder = (schema: Schema.Schema<any, any, never> | undefined): Era
 }
 
 /**
- * A tool whose parameters are a raw JSON Schema, draft-07 or 2020-12, checked by ajv: for MCP servers, skills and other sources that
- * are only known at run time. Odd type words (`dict`, `float`, `tuple`, …) are understood. A missing description is the name.
+ * A tool whose parameters are a raw JSON Schema, draft-07 or 2020-12, checked by ajv: for MCP servers, skills and other
+ * sources that are only known at run time. Odd type words (`dict`, `float`, `tuple`, …) are understood. A missing
+ * description is the name.
  *
- * `Left` when the name is empty, or the schema does not compile, is not an object's, or is too large (`JsonSchemaValidator.limits`).
+ * `Left` when the name is empty, or the schema does not compile, is not an object's, or is too large
+ * (`JsonSchemaValidator.limits`).
  *
  * @since 0.1.0
  * @category constructors
@@ -485,7 +498,8 @@ export const annotate: {
 )
 
 /**
- * The same tool with what its handler requires. A service that is present where the tool is called wins over one given here.
+ * The same tool with what its handler requires. A service that is present where the tool is called wins over one given
+ * here.
  *
  * @since 0.1.0
  * @category combinators
@@ -506,8 +520,8 @@ export const provideContext: {
 )
 
 /**
- * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said itself. A function
- * that throws says that somebody must.
+ * Whether somebody must allow a call of the tool, always or depending on its arguments; replaces what the tool said
+ * itself. A function that throws says that somebody must.
  *
  * @since 0.1.0
  * @category combinators
@@ -525,8 +539,8 @@ export const withApproval: {
 )
 
 /**
- * A plain function as a handler: what it throws or rejects with is a failure the model can read. The signal is aborted when the call
- * is interrupted or runs out of time.
+ * A plain function as a handler: what it throws or rejects with is a failure the model can read. The signal is aborted
+ * when the call is interrupted or runs out of time.
  *
  * @since 0.1.0
  * @category constructors

@@ -30,8 +30,8 @@ const parseObject = (text: string): unknown => {
 }
 
 /**
- * Nothing becomes `{}`; text is read as JSON, repaired where it is broken, and a bare text (or number) for a tool with one string
- * parameter becomes that parameter. Anything else is left for validation to judge.
+ * Nothing becomes `{}`; text is read as JSON, repaired where it is broken, and a bare text (or number) for a tool with
+ * one string parameter becomes that parameter. Anything else is left for validation to judge.
  *
  * @since 0.1.0
  * @category conversions
@@ -84,8 +84,8 @@ const acceptsNull = (given: unknown, root: unknown, depth: number): boolean => {
 const MAX_DEPTH = 32
 
 /**
- * The same arguments without explicit `null`s for optional parameters that do not take one, at any depth: leaving out and `null` mean
- * the same. The input itself is given back when there is none.
+ * The same arguments without explicit `null`s for optional parameters that do not take one, at any depth: leaving out
+ * and `null` mean the same. The input itself is given back when there is none.
  *
  * @since 0.1.0
  * @category conversions

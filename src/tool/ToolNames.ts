@@ -38,7 +38,8 @@ export const clean = (name: string): string => {
 }
 
 /**
- * Names that are already fine keep theirs; of those that clean to the same, all but the first get a hash of their own name.
+ * Names that are already fine keep theirs; of those that clean to the same, all but the first get a hash of their own
+ * name.
  *
  * @since 0.1.0
  * @category constructors

@@ -29,7 +29,8 @@ export interface Options {
 }
 
 /**
- * Where something is said of the caller, it is the module in the context (`ToolRunner.CallerModule`): each fiber has its own.
+ * Where something is said of the caller, it is the module in the context (`ToolRunner.CallerModule`): each fiber has
+ * its own.
  *
  * A tool with failures that end a run is not for a registry: it belongs in the set of an agent, whose type shows them.
  *
@@ -38,8 +39,8 @@ export interface Options {
  */
 export interface Service {
   /**
-   * Adds a tool. What its handler requires is kept from here; a service that is present where it is called wins. Fails when the name is
-   * taken, or the tool cannot be used as it is defined.
+   * Adds a tool. What its handler requires is kept from here; a service that is present where it is called wins. Fails
+   * when the name is taken, or the tool cannot be used as it is defined.
    */
   readonly register: <P, A, R, F>(
     tool: Tool.Tool<P, A, never, R, F>,
@@ -66,8 +67,9 @@ export interface Service {
   /** The tools that the caller may see, for an agent. It keeps what it holds, whatever is registered later. */
   readonly toolSet: Effect.Effect<ToolSet.ToolSet>
   /**
-   * Calls a tool as a run would: `ToolRunner` checks, asks, limits, retries and runs it. What a call comes to is an `Outcome`; it fails only
-   * when there is no such tool, or the caller may not see it. `id` is what handlers know the call by; default a new one.
+   * Calls a tool as a run would: `ToolRunner` checks, asks, limits, retries and runs it. What a call comes to is an
+   * `Outcome`; it fails only when there is no such tool, or the caller may not see it. `id` is what handlers know the
+   * call by; default a new one.
    */
   readonly execute: (
     name: string,

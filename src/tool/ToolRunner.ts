@@ -58,7 +58,8 @@ export interface ToolCall {
 }
 
 /**
- * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same as text.
+ * How a call ended, plain and encodable. `result` is what the model gets as the value (bounded), `observation` the same
+ * as text.
  *
  * @since 0.1.0
  * @category schemas
@@ -123,13 +124,14 @@ export interface RunOptions {
  */
 export interface Service {
   /**
-   * Runs one call to its end. Whatever goes wrong with it is an `Outcome` the model can act on; it fails only with what the tool
-   * declares fatal. Emits `ToolCall` before and `ToolResult` after, exactly one each, also when it is interrupted.
+   * Runs one call to its end. Whatever goes wrong with it is an `Outcome` the model can act on; it fails only with what
+   * the tool declares fatal. Emits `ToolCall` before and `ToolResult` after, exactly one each, also when it is
+   * interrupted.
    */
   readonly run: (tools: Bound, call: ToolCall, options?: RunOptions | undefined) => Effect.Effect<Outcome, Fatality>
   /**
-   * The set as the calling module (`CallerModule`) may see it: what models are told of. The same set where nothing is hidden. A hidden tool
-   * that is called all the same is still found, and denied.
+   * The set as the calling module (`CallerModule`) may see it: what models are told of. The same set where nothing is
+   * hidden. A hidden tool that is called all the same is still found, and denied.
    */
   readonly visible: (tools: Bound) => Effect.Effect<Bound>
 }
@@ -367,8 +369,8 @@ const failedAttempt = (
   if (Option.isSome(defects)) return Effect.failCause(defects.value)
   const failure = Cause.failureOption(cause)
   if (Option.isNone(failure)) {
-    // Reached only when the handler interrupted itself: a run that is interrupted never gets here. One that was put to sleep by what it
-    // does inside has no outcome yet.
+    // Reached only when the handler interrupted itself: a run that is interrupted never gets here. One that was put to
+    // sleep by what it does inside has no outcome yet.
     return Effect.flatMap(Step.Step, (step) =>
       step.isSuspended()
         ? Effect.failCause(Cause.stripFailures(cause))
@@ -705,7 +707,8 @@ export const make = (options?: {
           }
           const outcomeOf = (finished: Finished) => describe(tools, tool, call, finished, maxChars)
           const recorded = Step.isRecording(recorder)
-          // What nobody stands before, not even a wait, is the handler and nothing else: it runs in the region of the call itself.
+          // What nobody stands before, not even a wait, is the handler and nothing else: it runs in the region of the
+          // call itself.
           let direct: { readonly tool: Tool.Any; readonly params: unknown; readonly attempt: Attempt } | undefined
           let begun = false
           const start: Start = (tool, params) => {

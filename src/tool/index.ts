@@ -69,7 +69,8 @@ export * as Observation from "./Observation.js"
 export * as PendingApprovals from "./PendingApprovals.js"
 
 /**
- * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and requirements.
+ * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
+ * requirements.
  *
  * @since 0.1.0
  */
