@@ -7,32 +7,32 @@ const src = fileURLToPath(new URL("./src", import.meta.url))
 
 /** What takes longest, longest first: a file that is begun last would keep one worker busy when the others have nothing left to do. */
 const slow = [
-  "persistence/SqlSessionStore",
-  "persistence/SqlMemoryStore",
-  "session/KeyValueSessionStore",
-  "persistence/RedisMemoryStore",
-  "agent/Interruption",
-  "persistence/RedisSessionStore",
-  "strategy/EveryStrategyLimits",
-  "builtin/ProcessRun",
-  "mcp/McpStdio",
-  "session/LangGraphValidation",
-  "persistence/ManyProcesses",
-  "memory/CacheMemoryStore",
-  "strategy/EveryStrategyInterruption",
-  "testing/MemoryStoreSuite",
-  "persistence/Crash",
-  "persistence/SqlSessionStoreLangGraph",
-  "testing/SessionStoreSuite",
-  "examples/demo",
-  "persistence/SqlSessionStoreRaces",
-  "strategy/EveryStrategyAnswers"
+  "SqlSessionStore",
+  "SqlMemoryStore",
+  "KeyValueSessionStore",
+  "RedisMemoryStore",
+  "Interruption",
+  "RedisSessionStore",
+  "EveryStrategyLimits",
+  "ProcessRun",
+  "McpStdio",
+  "LangGraphValidation",
+  "ManyProcesses",
+  "CacheMemoryStore",
+  "EveryStrategyInterruption",
+  "MemoryStoreSuite",
+  "Crash",
+  "SqlSessionStoreLangGraph",
+  "SessionStoreSuite",
+  "demo",
+  "SqlSessionStoreRaces",
+  "EveryStrategyAnswers"
 ]
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const at = slow.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+      const at = slow.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
       return at === -1 ? slow.length : at
     }
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))

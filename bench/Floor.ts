@@ -9,7 +9,7 @@ import * as MetricKey from "effect/MetricKey"
 import * as MetricLabel from "effect/MetricLabel"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import type * as LlmClient from "../src/llm/LlmClient.js"
+import type * as LlmClient from "../src/llm/model/LlmClient.js"
 
 const boundaries = MetricBoundaries.exponential({ start: 1, factor: 2, count: 20 })
 const agent = MetricLabel.make("agent", "bench")

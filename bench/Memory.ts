@@ -1,8 +1,8 @@
 /** What remembering costs: storing, finding, and both with many entries there already. */
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../src/domain/Ids.js"
-import type { MemoryEntry } from "../src/memory/MemoryEntry.js"
-import * as MemoryStore from "../src/memory/MemoryStore.js"
+import type { MemoryEntry } from "../src/memory/entry/MemoryEntry.js"
+import * as MemoryStore from "../src/memory/search/MemoryStore.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
 const OWNER = "bench"

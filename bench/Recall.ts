@@ -1,6 +1,6 @@
 /** What is found again of half a year of talk, over five different half-years, and what a retrieval costs. */
 import * as Effect from "effect/Effect"
-import * as MemoryStore from "../src/memory/MemoryStore.js"
+import * as MemoryStore from "../src/memory/search/MemoryStore.js"
 import * as Conversations from "../test/support/Conversations.js"
 import * as Measured from "../test/support/Recall.js"
 import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"

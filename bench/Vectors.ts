@@ -1,8 +1,8 @@
 /** What vectors cost: made by hashing, searched in this process. */
 import * as Effect from "effect/Effect"
 import { EntryId } from "../src/domain/Ids.js"
-import * as HashingEmbedder from "../src/llm/HashingEmbedder.js"
-import * as VectorIndex from "../src/memory/VectorIndex.js"
+import * as HashingEmbedder from "../src/llm/embedding/HashingEmbedder.js"
+import * as VectorIndex from "../src/memory/search/VectorIndex.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
 const words =

@@ -4,10 +4,12 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { filesBelow, inRootEntry, root } from "./layout.js"
+import { entryOf, filesBelow, folderOf, inRootEntry, root } from "./layout.js"
 
 interface Module {
-  readonly folder: string
+  readonly entry: string
+  /** Relative to the folder of the entry, without `.ts`. */
+  readonly path: string
   readonly name: string
   readonly doc: string
   readonly isInternal: boolean
@@ -74,12 +76,14 @@ export const version = ${JSON.stringify(manifest.version)}
 
 const modules: Array<Module> = []
 for (const file of filesBelow(Path.join(root, "src"))) {
-  const match = /^([a-z]+)\/([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
-  if (match === null || match[1] === "internal") continue
+  const match = /^[a-z]+\/(?:[a-z]+\/)?([A-Z][A-Za-z0-9]*)\.ts$/.exec(file)
+  const entry = entryOf(folderOf(file))
+  if (match === null || entry === "internal") continue
   const source = Fs.readFileSync(Path.join(root, "src", file), "utf8")
   modules.push({
-    folder: match[1]!,
-    name: match[2]!,
+    entry,
+    path: file.slice(entry.length + 1).replace(/\.ts$/, ""),
+    name: match[1]!,
     doc: moduleDoc(`src/${file}`, source),
     // A part of another module: `@internal` in the comment that opens it keeps it out of every index.
     isInternal: /^\/\*\*(?:(?!\*\/)[\s\S])*@internal/.test(source)
@@ -89,37 +93,37 @@ modules.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
 for (const [i, module] of modules.entries()) {
   const previous = modules[i - 1]
   if (previous?.name === module.name) {
-    problems.push(`${previous.folder}/${previous.name} and ${module.folder}/${module.name}: one name, two modules`)
+    problems.push(`${previous.entry}/${previous.path} and ${module.entry}/${module.path}: one name, two modules`)
   }
 }
 
-const folders = [...new Set(modules.map((module) => module.folder))].sort()
+const entries = [...new Set(modules.map((module) => module.entry))].sort()
 const published = modules.filter((module) => !module.isInternal)
-const inRoot = published.filter((module) => inRootEntry(module.folder))
+const inRoot = published.filter((module) => inRootEntry(module.entry))
 
 const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` })
 const exports = {
   ".": entry("index"),
-  ...Object.fromEntries(folders.map((folder) => [`./${folder}`, entry(`${folder}/index`)])),
+  ...Object.fromEntries(entries.map((name) => [`./${name}`, entry(`${name}/index`)])),
   // A program of its own, which a bundle finds by this name.
-  "./builtin/SqliteProcess.mjs": "./dist/builtin/SqliteProcess.mjs",
+  "./builtin/SqliteProcess.mjs": "./dist/builtin/sql/SqliteProcess.mjs",
   "./internal/*": null,
   "./package.json": "./package.json"
 }
 
 if (problems.length === 0) {
-  for (const folder of folders) {
+  for (const name of entries) {
     emit(
-      `src/${folder}/index.ts`,
+      `src/${name}/index.ts`,
       index(
-        published.filter((module) => module.folder === folder),
-        (module) => `./${module.name}.js`
+        published.filter((module) => module.entry === name),
+        (module) => `./${module.path}.js`
       )
     )
   }
   emit(
     "src/index.ts",
-    index(inRoot, (module) => `./${module.folder}/${module.name}.js`)
+    index(inRoot, (module) => `./${module.entry}/${module.path}.js`)
   )
   emit("package.json", `${JSON.stringify({ ...manifest, exports }, null, 2)}\n`)
 }

@@ -1,32 +1,43 @@
 /**
- * What the compiler does not check about `src`: which module may import which, how modules are named, and that time, randomness,
- * the console and the environment are reached through services alone.
+ * Checks what the compiler does not check about `src`: which module imports which, how modules are named, how large they
+ * are, and that time, randomness, the console and the environment are reached through services alone. Run as a program it
+ * prints the map of `src`.
  */
+import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { pathToFileURL } from "node:url"
 import ts from "typescript"
-import { ranks } from "./layout.js"
+import { entryOf, filesBelow, floorOf, floors, folderOf, root } from "./layout.js"
 
 /** Paths relative to `src`, with `/`, and their text. */
 export type Sources = ReadonlyMap<string, string>
+
+/** Upper bounds, in lines but for `folder`, which counts modules, and `column`. */
+export const bars = { function: 80, make: 150, module: 400, folder: 20, column: 120 }
+
+/** What is above a bar today. The check fails when one of them grows, and when one of them can be taken off the list. */
+export interface Debt {
+  readonly functions: Readonly<Record<string, number>>
+  readonly modules: Readonly<Record<string, number>>
+  readonly cycles: ReadonlyArray<ReadonlyArray<string>>
+  readonly columns: Readonly<Record<string, number>>
+}
+
+const noDebt: Debt = { functions: {}, modules: {}, cycles: [], columns: {} }
 
 const barrels = /^(effect|@effect\/[^/]+|effect-lexigram(\/.*)?)$/
 
 const globals = new Set(["setTimeout", "setInterval", "setImmediate", "console"])
 
-/**
- * They may use timers: two wait for a turn of the event loop, which no Effect scheduler does, one must not keep the process alive, as a sleep
- * does.
- */
+/** Modules that may use timers: they wait for a turn of the event loop, or must not keep the process alive as a sleep does. */
 const timersAllowedIn: ReadonlySet<string> = new Set([
-  "internal/EventSink.ts",
-  "internal/NextTurn.ts",
-  "persistence/SqliteLeftovers.ts"
+  "internal/fiber/EventSink.ts",
+  "internal/fiber/NextTurn.ts",
+  "persistence/sqlite/SqliteLeftovers.ts"
 ])
 
-/** Programs of processes of their own: they are no modules, and stand alone. */
-const programs: ReadonlySet<string> = new Set(["builtin/SqliteProcess.mjs"])
-
-const folderOf = (file: string): string => (file.includes("/") ? file.slice(0, file.indexOf("/")) : "")
+/** Programs of child processes. They are no modules and import Node alone. */
+const programs: ReadonlySet<string> = new Set(["builtin/sql/SqliteProcess.mjs"])
 
 const specifierOf = (node: ts.Node): ts.Node | undefined => {
   if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return node.moduleSpecifier
@@ -64,37 +75,186 @@ const instead: Readonly<Record<string, string>> = {
   setImmediate: "Effect.yieldNow"
 }
 
+const targetOf = (file: string, specifier: string): string =>
+  Path.posix.join(Path.posix.dirname(file), specifier).replace(/\.js$/, ".ts")
+
 const importProblem = (sources: Sources, file: string, specifier: string): string | undefined => {
   if (barrels.test(specifier)) return `imports the barrel "${specifier}"`
   if (!specifier.startsWith(".")) return undefined
   if (!specifier.endsWith(".js")) return `imports "${specifier}" without .js`
-  const target = Path.posix.join(Path.posix.dirname(file), specifier).replace(/\.js$/, ".ts")
+  const target = targetOf(file, specifier)
   if (Path.posix.basename(target) === "index.ts") return `imports the barrel "${specifier}"`
   if (!sources.has(target)) return `imports "${specifier}", which is no module of src`
   const [from, to] = [folderOf(file), folderOf(target)]
-  const [fromRank, toRank] = [ranks.get(from), ranks.get(to)]
-  if (from === to || fromRank === undefined || toRank === undefined || toRank < fromRank) return undefined
-  return `${from} (rank ${fromRank}) imports ${to} (rank ${toRank}): "${specifier}"`
+  const [fromFloor, toFloor] = [floorOf.get(from), floorOf.get(to)]
+  if (from === to || fromFloor === undefined || toFloor === undefined || toFloor < fromFloor) return undefined
+  return `${from} (floor ${fromFloor}) imports ${to} (floor ${toFloor}): "${specifier}"`
 }
 
+const entries: ReadonlySet<string> = new Set([...floorOf.keys()].map(entryOf))
+
 const placeProblem = (file: string): string | undefined => {
-  const [folder, ...rest] = file.split("/")
-  if (rest.length === 0) return "a module stands in a folder of src"
-  if (!ranks.has(folder!)) return `the folder ${folder} has no rank`
-  if (rest.length > 1) return "folders are flat"
-  return /^[A-Z][A-Za-z0-9]*\.ts$/.test(rest[0]!) ? undefined : "a module name is PascalCase, its file ends in .ts"
+  const folder = folderOf(file)
+  if (folder === "") return "a module belongs into a folder of src"
+  if (!floorOf.has(folder)) return `the folder ${folder} has no floor`
+  return /^[A-Z][A-Za-z0-9]*\.ts$/.test(Path.posix.basename(file))
+    ? undefined
+    : "a module name is PascalCase, its file ends in .ts"
 }
 
 const isIndex = (file: string): boolean => /^([a-z]+\/)?index\.ts$/.test(file)
 
+const lineOf = (source: ts.SourceFile, position: number): number =>
+  source.getLineAndCharacterOfPosition(position).line + 1
+
+const functionName = (node: ts.Node): string => {
+  const named = node as ts.Node & { readonly name?: ts.Node | undefined }
+  if (named.name !== undefined) return named.name.getText()
+  for (let up: ts.Node = node; up !== undefined && !ts.isSourceFile(up); up = up.parent) {
+    if ((ts.isVariableDeclaration(up) || ts.isPropertyAssignment(up) || ts.isMethodDeclaration(up)) && up.name) {
+      return up.name.getText()
+    }
+  }
+  return "(anonymous)"
+}
+
+interface Measured {
+  readonly lines: number
+  readonly functions: ReadonlyArray<{ readonly name: string; readonly line: number; readonly lines: number }>
+  readonly imports: ReadonlyArray<string>
+  /** Comment lines above the bar of columns. */
+  readonly wide: number
+}
+
+/** What is measured of a module: its size, its functions above the smaller bar, the modules that it imports. */
+const measure = (sources: Sources, file: string, source: ts.SourceFile): Measured => {
+  const functions: Array<{ name: string; line: number; lines: number }> = []
+  const imports = new Set<string>()
+  const visit = (node: ts.Node): void => {
+    const specifier = specifierOf(node)
+    if (specifier !== undefined && ts.isStringLiteralLike(specifier) && specifier.text.startsWith(".")) {
+      const target = targetOf(file, specifier.text)
+      if (sources.has(target)) imports.add(target)
+    }
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
+      const [line, last] = [lineOf(source, node.getStart()), lineOf(source, node.end)]
+      functions.push({ name: functionName(node), line, lines: last - line + 1 })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  const lines = source.text.split("\n")
+  const wide = lines.filter((line) => line.length > bars.column && /^\s*(\/?\*|\/\/)/.test(line)).length
+  return { lines: lines.length - 1, functions, imports: [...imports], wide }
+}
+
+const isMake = (name: string): boolean => /^make([A-Z]|$)/.test(name)
+
+/** The longest function of each name of a module. Functions inside a long one that are short do not count. */
+const longFunctions = (measured: Measured): ReadonlyMap<string, number> => {
+  const found = new Map<string, number>()
+  for (const { lines, name } of measured.functions) {
+    if (lines > (isMake(name) ? bars.make : bars.function)) found.set(name, Math.max(lines, found.get(name) ?? 0))
+  }
+  return found
+}
+
+/** Groups of modules that import each other, types included, each sorted. */
+const cyclesOf = (imports: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: Array<string> = []
+  const open = new Set<string>()
+  const cycles: Array<ReadonlyArray<string>> = []
+  const visit = (file: string): void => {
+    index.set(file, index.size)
+    low.set(file, index.get(file)!)
+    stack.push(file)
+    open.add(file)
+    for (const next of imports.get(file) ?? []) {
+      if (!index.has(next)) visit(next)
+      if (open.has(next)) low.set(file, Math.min(low.get(file)!, low.get(next)!))
+    }
+    if (low.get(file) !== index.get(file)) return
+    const group = stack.splice(stack.lastIndexOf(file))
+    for (const one of group) open.delete(one)
+    if (group.length > 1) cycles.push(group.sort())
+  }
+  for (const file of [...imports.keys()].sort()) if (!index.has(file)) visit(file)
+  return cycles.sort((a, b) => (a[0]! < b[0]! ? -1 : 1))
+}
+
+/** What is measured of all modules. */
+export interface Sizes {
+  readonly modules: ReadonlyMap<string, Measured>
+  readonly cycles: ReadonlyArray<ReadonlyArray<string>>
+  readonly folders: ReadonlyMap<string, number>
+}
+
+/** Measures every module. Indexes and programs do not count. */
+export const sizesOf = (sources: Sources): Sizes => {
+  const modules = new Map<string, Measured>()
+  const folders = new Map<string, number>()
+  for (const [file, text] of sources) {
+    if (isIndex(file) || programs.has(file)) continue
+    modules.set(file, measure(sources, file, ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)))
+    folders.set(folderOf(file), (folders.get(folderOf(file)) ?? 0) + 1)
+  }
+  return { modules, folders, cycles: cyclesOf(new Map([...modules].map(([file, { imports }]) => [file, imports]))) }
+}
+
+/** The debt of these sources: what is above the bars. */
+export const debtOf = ({ cycles, modules }: Sizes): Debt => {
+  const functions: Record<string, number> = {}
+  const long: Record<string, number> = {}
+  const columns: Record<string, number> = {}
+  for (const [file, measured] of modules) {
+    if (measured.lines > bars.module) long[file] = measured.lines
+    if (measured.wide > 0) columns[file] = measured.wide
+    for (const [name, lines] of longFunctions(measured)) functions[`${file} ${name}`] = lines
+  }
+  return { functions, modules: long, cycles, columns }
+}
+
+const compared = (
+  what: string,
+  now: Readonly<Record<string, number>>,
+  known: Readonly<Record<string, number>>
+): ReadonlyArray<string> => [
+  ...Object.entries(now)
+    .filter(([key, size]) => size > (known[key] ?? 0))
+    .map(([key, size]) => `${key}: ${what}: ${size}${known[key] === undefined ? "" : `, ${known[key]} before`}`),
+  ...Object.entries(known)
+    .filter(([key, size]) => size > (now[key] ?? 0))
+    .map(([key]) => `${key}: ${what}: smaller than the list of debts says; run npm run layering -- --update`)
+]
+
+const sizeProblems = (sizes: Sizes, known: Debt): ReadonlyArray<string> => {
+  const debt = debtOf(sizes)
+  const names = new Set(known.cycles.map((cycle) => cycle.join(" ")))
+  const cycles = new Set(debt.cycles.map((cycle) => cycle.join(" ")))
+  return [
+    ...[...sizes.folders]
+      .filter(([, count]) => count > bars.folder)
+      .map(([folder, count]) => `${folder}: ${count} modules`),
+    ...compared(`a function above ${bars.function} lines (make: ${bars.make})`, debt.functions, known.functions),
+    ...compared(`a module above ${bars.module} lines`, debt.modules, known.modules),
+    ...compared(`comment lines above ${bars.column} columns`, debt.columns, known.columns),
+    ...[...cycles].filter((cycle) => !names.has(cycle)).map((cycle) => `a cycle: ${cycle}`),
+    ...[...names]
+      .filter((cycle) => !cycles.has(cycle))
+      .map((cycle) => `no cycle any more: ${cycle}; run npm run layering -- --update`)
+  ]
+}
+
 /** Every problem, as `file: text` or `file:line: text`; none for sources that keep the rules. */
-export const problems = (sources: Sources): ReadonlyArray<string> => {
+export const problems = (sources: Sources, known: Debt = noDebt): ReadonlyArray<string> => {
   const found: Array<string> = []
   const byName = new Map<string, string>()
   for (const [file, text] of sources) {
     if (isIndex(file)) {
       const folder = folderOf(file)
-      if (folder !== "" && !ranks.has(folder)) found.push(`${file}: the folder ${folder} has no rank`)
+      if (folder !== "" && !entries.has(folder)) found.push(`${file}: the folder ${folder} has no floor`)
       continue
     }
     const isProgram = programs.has(file)
@@ -107,7 +267,7 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
 
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
     const report = (node: ts.Node, problem: string): void => {
-      found.push(`${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${problem}`)
+      found.push(`${file}:${lineOf(source, node.getStart())}: ${problem}`)
     }
     const visit = (node: ts.Node): void => {
       const specifier = specifierOf(node)
@@ -126,5 +286,70 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
     }
     visit(source)
   }
-  return found
+  return [...found, ...sizeProblems(sizesOf(sources), known)]
+}
+
+/** The sources of this repository. */
+export const repositorySources = (): Sources => {
+  const src = Path.join(root, "src")
+  return new Map(
+    filesBelow(src)
+      .filter((file) => /\.(ts|mjs)$/.test(file))
+      .map((file) => [file, Fs.readFileSync(Path.join(src, file), "utf8")])
+  )
+}
+
+const debtFile = Path.join(root, "scripts", "layering-debt.json")
+
+/** The debt that this repository admits. */
+export const knownDebt = (): Debt => JSON.parse(Fs.readFileSync(debtFile, "utf8")) as Debt
+
+const sorted = <A>(record: Readonly<Record<string, A>>): Record<string, A> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+const largest = (entries: Iterable<readonly [string, number]>): string => {
+  const [name, size] = [...entries].sort((a, b) => b[1] - a[1])[0] ?? ["none", 0]
+  return `${name} (${size})`
+}
+
+const print = (sizes: Sizes): void => {
+  for (const [floor, folders] of floors.entries()) {
+    for (const [folder, meaning] of Object.entries(folders)) {
+      const count = sizes.folders.get(folder) ?? 0
+      console.log(`${String(floor).padStart(2)}  ${folder.padEnd(24)} ${String(count).padStart(3)}  ${meaning}`)
+    }
+  }
+  const lines = [...sizes.modules.values()].reduce((sum, module) => sum + module.lines, 0)
+  console.log(`\nfolders: ${sizes.folders.size}; modules: ${sizes.modules.size}; lines: ${lines}`)
+  console.log(`cycles of folders: 0; cycles of modules, types included: ${sizes.cycles.length}`)
+  console.log(`largest folder: ${largest(sizes.folders)}`)
+  console.log(`largest module: ${largest([...sizes.modules].map(([file, { lines }]) => [file, lines] as const))}`)
+  const functions = [...sizes.modules].flatMap(([file, module]) =>
+    module.functions.map(({ lines, name }) => [`${file} ${name}`, lines] as const)
+  )
+  console.log(`largest function: ${largest(functions)}`)
+  const debt = debtOf(sizes)
+  const wide = Object.values(debt.columns).reduce((sum, count) => sum + count, 0)
+  console.log(
+    `above the bars: ${Object.keys(debt.functions).length} functions, ${Object.keys(debt.modules).length} modules, ${wide} comment lines`
+  )
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const sources = repositorySources()
+  const sizes = sizesOf(sources)
+  if (process.argv.includes("--update")) {
+    const debt = debtOf(sizes)
+    const text = {
+      functions: sorted(debt.functions),
+      modules: sorted(debt.modules),
+      cycles: debt.cycles,
+      columns: sorted(debt.columns)
+    }
+    Fs.writeFileSync(debtFile, `${JSON.stringify(text, null, 2)}\n`)
+  }
+  const found = problems(sources, knownDebt())
+  print(sizes)
+  for (const problem of found) console.error(problem)
+  if (found.length > 0) process.exitCode = 1
 }

@@ -1,5 +1,5 @@
 /**
- * The folders of `src`, from the bottom up. A folder imports only folders of a lower rank.
+ * The folders of `src`, from the bottom up. A folder imports only folders of a lower floor, types included.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
@@ -7,41 +7,154 @@ import { fileURLToPath } from "node:url"
 
 export const root = Path.resolve(Path.dirname(fileURLToPath(import.meta.url)), "..")
 
-export const ranks: ReadonlyMap<string, number> = new Map([
-  ["internal", 0],
-  ["domain", 1],
-  ["observability", 2],
-  ["llm", 3],
-  ["prompt", 3],
-  ["provider", 4],
-  ["offline", 4],
-  ["graph", 4],
-  ["tool", 4],
-  ["memory", 4],
-  ["guard", 4],
-  ["governance", 4],
-  ["plan", 5],
-  ["skill", 5],
-  ["session", 5],
-  ["strategy", 6],
-  ["agent", 7],
-  ["builtin", 8],
-  ["persistence", 8],
-  ["telemetry", 8],
-  ["durable", 9],
-  ["http", 10],
-  ["cli", 10],
-  ["mcp", 10],
-  ["testing", 11]
+/** Each floor: its folders, and what each of them is. */
+export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
+  {
+    "internal/text": "reads and cleans text: JSON of models, secrets, names, patterns",
+    internal: "small helpers that several folders share"
+  },
+  {
+    "internal/fiber": "how fibers wait, pause, queue and keep context",
+    "memory/text": "analyzes text and indexes its words",
+    "plan/react": "reads the ReAct text protocol",
+    telemetry: "sends spans, metrics and logs to OTLP and Prometheus"
+  },
+  { domain: "ids, usage, events, answers and error codes that everything shares" },
+  {
+    observability: "runs, steps, hooks, the event bus and the run log",
+    "persistence/engine": "access to SQL: dialects, transactions, payloads, keys, failures",
+    "prompt/template": "prompt templates and the steps that they belong to"
+  },
+  {
+    "governance/store": "ports of the cost ledger, the rate limits and the audit log",
+    graph: "state graphs and their checkpoints",
+    "llm/model": "the model port: client, errors, settings, token counts, metering",
+    "persistence/postgres": "the Postgres client",
+    "persistence/schema": "tables and migrations",
+    "persistence/sqlite": "the SQLite client and its drivers",
+    "prompt/defaults": "the prompts that strategies and subsystems use by default"
+  },
+  {
+    "governance/policy": "access policies and the models that they allow",
+    "guard/pipeline": "the guard port, its checks and its reports",
+    llm: "wrappers of the model port: cache, retry, timeout, fallback, router, limits, prices",
+    offline: "the embedded model of demos and examples",
+    "persistence/governance": "ledger, rates and audit log on SQL",
+    prompt: "the prompt library",
+    "provider/exchange": "one exchange with a provider: request, failure, server-sent events",
+    "tool/definition": "tools, tool sets, their parameters and their errors"
+  },
+  {
+    governance: "budgets, quotas, rates and rules around runs and calls",
+    "guard/injection": "detects prompt injection",
+    "guard/pii": "detects personal data and credentials",
+    "llm/embedding": "the embedder port and its wrappers",
+    plan: "reads plans out of the text of models",
+    "provider/format": "wire formats of providers",
+    "skill/definition": "the skill port: definitions, files, permissions, errors",
+    "tool/approval": "approvals of tool calls by people"
+  },
+  {
+    "builtin/file": "skills that read and write files below one folder",
+    "builtin/text": "skills for mathematics, dates, summaries and translations",
+    "builtin/web": "skills that use the web, and the addresses that they may reach",
+    guard: "the other guards, one a module, and presets",
+    "memory/entry": "the memory port: entries, owners, scores, selections, errors",
+    provider: "providers by name",
+    "skill/compose": "skills made of skills: chains, conditions, routers",
+    "skill/execute": "executes skills: permissions, limits, caches, reports",
+    tool: "the registry and the runner of tools"
+  },
+  {
+    "builtin/sql": "the skill that queries a database",
+    "memory/facts": "facts: extraction, time, lineage, stores",
+    "memory/search": "entries in memory, vectors and ranking",
+    "persistence/run": "run log, checkpoints, approvals and caches on SQL",
+    "provider/embedding": "embedding models of providers",
+    "session/turn": "the session port: sessions, turns, stores, errors",
+    "skill/folder": "skills in folders: discovery, trust, listing, activation",
+    "skill/mcp": "the MCP client port, and skills made of MCP tools",
+    "strategy/reasoning": "what strategies share: model calls, the tool loop, budgets, combinators"
+  },
+  {
+    "builtin/process": "skills that run code, and the processes that they start",
+    mcp: "MCP clients over stdio and HTTP",
+    "memory/cache": "a memory store on a cache",
+    "memory/episodic": "episodes and their summaries",
+    "memory/procedural": "procedures that worked before",
+    "persistence/memory": "memory entries and facts on SQL",
+    "persistence/session": "sessions on SQL",
+    "persistence/vector": "vector indexes on SQL",
+    "session/keyvalue": "sessions on a key-value store",
+    skill: "the skill subsystem as one layer",
+    "strategy/lats": "language agent tree search",
+    "strategy/storm": "articles from many perspectives"
+  },
+  {
+    builtin: "all built-in skills",
+    "memory/consolidation": "consolidates and prunes memory",
+    "memory/conversation": "conversation windows, buffers and summaries",
+    "persistence/redis": "stores on Redis",
+    strategy: "the strategies, one a module, and their registry"
+  },
+  { "memory/working": "assembles what a model call is given of memory" },
+  {
+    memory: "the memory subsystem as one layer",
+    "session/manager": "the lifecycle of sessions: turns, exchanges, checkpoints, state"
+  },
+  {
+    "session/branch": "branches, merges and differences",
+    "session/upkeep": "clean-up and analytics"
+  },
+  { session: "the session subsystem as one layer" },
+  {
+    "http/session": "sessions of HTTP requests",
+    "session/group": "conversations of several agents",
+    "session/history": "the history that a model is shown"
+  },
+  { "agent/definition": "agents, their configuration, and what a stage is" },
+  { "agent/stage": "the stages around a run, one a module" },
+  { agent: "the executor, agents as tools, handoffs" },
+  {
+    "agent/crew": "crews: tasks, managers, results",
+    persistence: "the whole system on one backend, and the data of one owner"
+  },
+  {
+    testing: "scripted models and event recorders",
+    "testing/suite": "what every port suite is made of: cases and assertions"
+  },
+  {
+    "testing/facts": "the suite of fact stores",
+    "testing/memory": "the suite of memory stores",
+    "testing/session": "the suite of session stores"
+  },
+  { "testing/vector": "the suite of vector indexes" }
+]
+
+/** The floor of a folder, from 0. */
+export const floorOf: ReadonlyMap<string, number> = new Map(
+  floors.flatMap((floor, i) => Object.keys(floor).map((folder): [string, number] => [folder, i]))
+)
+
+/** Folders with an entry of their own that the root entry leaves out: they load heavy libraries, or serve tests. */
+const outsideRoot: ReadonlySet<string> = new Set([
+  "builtin",
+  "http",
+  "internal",
+  "mcp",
+  "persistence",
+  "telemetry",
+  "testing"
 ])
 
-const heaviestInRoot = 7
+/** The entry of a folder: its first part. */
+export const entryOf = (folder: string): string => folder.replace(/\/.*$/, "")
 
-/** The root entry exports these folders; the others load heavy libraries or serve tests, and are entries of their own. */
-export const inRootEntry = (folder: string): boolean => {
-  const rank = ranks.get(folder)
-  return rank !== undefined && rank > 0 && rank <= heaviestInRoot
-}
+/** Whether the root entry exports the modules of an entry. */
+export const inRootEntry = (entry: string): boolean => !outsideRoot.has(entry)
+
+/** The folder of a file below `src`; empty for `src` itself. */
+export const folderOf = (file: string): string => (file.includes("/") ? file.slice(0, file.lastIndexOf("/")) : "")
 
 /** Files below a folder, relative to it, with `/`, sorted; none when the folder does not exist. */
 export const filesBelow = (folder: string): ReadonlyArray<string> =>

@@ -18,11 +18,11 @@ import { sample as selfDiscovery } from "../examples/strategies/self-discovery.j
 import { sample as storm } from "../examples/strategies/storm.js"
 import { sample as supervisor } from "../examples/strategies/supervisor.js"
 import * as StateGraph from "../src/graph/StateGraph.js"
-import * as DefaultPrompts from "../src/prompt/DefaultPrompts.js"
+import * as DefaultPrompts from "../src/prompt/defaults/DefaultPrompts.js"
 import * as Adaptive from "../src/strategy/Adaptive.js"
 import * as FunctionCalling from "../src/strategy/FunctionCalling.js"
-import * as Lats from "../src/strategy/Lats.js"
 import * as LlmCompiler from "../src/strategy/LlmCompiler.js"
+import * as Lats from "../src/strategy/lats/Lats.js"
 import * as PlanAndSolve from "../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../src/strategy/PlanExecute.js"
 import * as ReAct from "../src/strategy/ReAct.js"
@@ -30,8 +30,8 @@ import * as Reflection from "../src/strategy/Reflection.js"
 import * as Reflexion from "../src/strategy/Reflexion.js"
 import * as ReWoo from "../src/strategy/ReWoo.js"
 import * as SelfDiscovery from "../src/strategy/SelfDiscovery.js"
-import * as Storm from "../src/strategy/Storm.js"
 import * as Supervisor from "../src/strategy/Supervisor.js"
+import * as Storm from "../src/strategy/storm/Storm.js"
 
 interface About {
   readonly NAME: string

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-export * as ActiveSkills from "./skill/ActiveSkills.js"
+export * as ActiveSkills from "./skill/folder/ActiveSkills.js"
 
 /**
  * The strategy that fits the task: rules first, then one cheap question to a model, then the strategy that was picked.
@@ -17,28 +17,28 @@ export * as Adaptive from "./strategy/Adaptive.js"
  *
  * @since 0.1.0
  */
-export * as AdaptivePrompts from "./prompt/AdaptivePrompts.js"
+export * as AdaptivePrompts from "./prompt/defaults/AdaptivePrompts.js"
 
 /**
  * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
  *
  * @since 0.1.0
  */
-export * as Agent from "./agent/Agent.js"
+export * as Agent from "./agent/definition/Agent.js"
 
 /**
  * Defaults of all agents of an executor, from code or from the environment.
  *
  * @since 0.1.0
  */
-export * as AgentConfig from "./agent/AgentConfig.js"
+export * as AgentConfig from "./agent/definition/AgentConfig.js"
 
 /**
  * How an agent can fail besides its model, its tools and its reasoning.
  *
  * @since 0.1.0
  */
-export * as AgentError from "./agent/AgentError.js"
+export * as AgentError from "./agent/definition/AgentError.js"
 
 /**
  * What happens during a run, as plain tagged objects: the stream of them is the truth, everything else is derived from
@@ -116,7 +116,7 @@ export * as AiToolkit from "./tool/AiToolkit.js"
  *
  * @since 0.1.0
  */
-export * as AllowedTools from "./skill/AllowedTools.js"
+export * as AllowedTools from "./skill/folder/AllowedTools.js"
 
 /**
  * The figures of conversations, made of turns one after the other: what is known of one part and of the part behind it
@@ -124,77 +124,77 @@ export * as AllowedTools from "./skill/AllowedTools.js"
  *
  * @since 0.1.0
  */
-export * as AnalyticsFold from "./session/AnalyticsFold.js"
+export * as AnalyticsFold from "./session/upkeep/AnalyticsFold.js"
 
 /**
  * Anthropic's models over `/messages`.
  *
  * @since 0.1.0
  */
-export * as Anthropic from "./provider/Anthropic.js"
+export * as Anthropic from "./provider/format/Anthropic.js"
 
 /**
  * Asks for approvals at the terminal.
  *
  * @since 0.1.0
  */
-export * as ApprovalConsole from "./tool/ApprovalConsole.js"
+export * as ApprovalConsole from "./tool/approval/ApprovalConsole.js"
 
 /**
  * How approvals can fail.
  *
  * @since 0.1.0
  */
-export * as ApprovalError from "./tool/ApprovalError.js"
+export * as ApprovalError from "./tool/approval/ApprovalError.js"
 
 /**
  * Who decides about tool calls that require approval.
  *
  * @since 0.1.0
  */
-export * as ApprovalGate from "./tool/ApprovalGate.js"
+export * as ApprovalGate from "./tool/approval/ApprovalGate.js"
 
 /**
  * Approvals decided by rules that are plain data.
  *
  * @since 0.1.0
  */
-export * as ApprovalPolicy from "./tool/ApprovalPolicy.js"
+export * as ApprovalPolicy from "./tool/approval/ApprovalPolicy.js"
 
 /**
  * Where requests for approval wait and decisions are kept.
  *
  * @since 0.1.0
  */
-export * as ApprovalStore from "./tool/ApprovalStore.js"
+export * as ApprovalStore from "./tool/approval/ApprovalStore.js"
 
 /**
  * What governance decided and what runs did, written down.
  *
  * @since 0.1.0
  */
-export * as AuditLog from "./governance/AuditLog.js"
+export * as AuditLog from "./governance/store/AuditLog.js"
 
 /**
  * Branches of sessions: fork a conversation, see its tree, bring branches together again.
  *
  * @since 0.1.0
  */
-export * as BranchManager from "./session/BranchManager.js"
+export * as BranchManager from "./session/branch/BranchManager.js"
 
 /**
  * The branches of a conversation as a tree, as data and as text.
  *
  * @since 0.1.0
  */
-export * as BranchTree from "./session/BranchTree.js"
+export * as BranchTree from "./session/branch/BranchTree.js"
 
 /**
  * A store that keeps the newest entries of each owner: first in, first out.
  *
  * @since 0.1.0
  */
-export * as BufferMemoryStore from "./memory/BufferMemoryStore.js"
+export * as BufferMemoryStore from "./memory/conversation/BufferMemoryStore.js"
 
 /**
  * A small key-value port with expiry, shared by everything that caches.
@@ -208,7 +208,7 @@ export * as CacheBackend from "./llm/CacheBackend.js"
  *
  * @since 0.1.0
  */
-export * as CacheMemoryStore from "./memory/CacheMemoryStore.js"
+export * as CacheMemoryStore from "./memory/cache/CacheMemoryStore.js"
 
 /**
  * What the requests of a model call used, also where they were cut off: a request that is interrupted, times out or
@@ -216,7 +216,7 @@ export * as CacheMemoryStore from "./memory/CacheMemoryStore.js"
  *
  * @since 0.1.0
  */
-export * as CallMeter from "./llm/CallMeter.js"
+export * as CallMeter from "./llm/model/CallMeter.js"
 
 /**
  * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
@@ -224,7 +224,7 @@ export * as CallMeter from "./llm/CallMeter.js"
  *
  * @since 0.1.0
  */
-export * as CatalogTools from "./skill/CatalogTools.js"
+export * as CatalogTools from "./skill/folder/CatalogTools.js"
 
 /**
  * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
@@ -232,14 +232,14 @@ export * as CatalogTools from "./skill/CatalogTools.js"
  *
  * @since 0.1.0
  */
-export * as ChatCompletions from "./provider/ChatCompletions.js"
+export * as ChatCompletions from "./provider/format/ChatCompletions.js"
 
 /**
  * What servers of the chat-completions API differ in, as plain values.
  *
  * @since 0.1.0
  */
-export * as ChatCompletionsDialect from "./provider/ChatCompletionsDialect.js"
+export * as ChatCompletionsDialect from "./provider/format/ChatCompletionsDialect.js"
 
 /**
  * The port that keeps where the runs of graphs stand: rows of strings and JSON, of no graph's types.
@@ -253,21 +253,21 @@ export * as Checkpointer from "./graph/Checkpointer.js"
  *
  * @since 0.1.0
  */
-export * as CompactedSessionHistory from "./session/CompactedSessionHistory.js"
+export * as CompactedSessionHistory from "./session/history/CompactedSessionHistory.js"
 
 /**
  * One skill or the other, by the parameters.
  *
  * @since 0.1.0
  */
-export * as ConditionalSkill from "./skill/ConditionalSkill.js"
+export * as ConditionalSkill from "./skill/compose/ConditionalSkill.js"
 
 /**
  * Consolidates the memory of everybody, again and again.
  *
  * @since 0.1.0
  */
-export * as ConsolidationScheduler from "./memory/ConsolidationScheduler.js"
+export * as ConsolidationScheduler from "./memory/consolidation/ConsolidationScheduler.js"
 
 /**
  * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
@@ -275,105 +275,105 @@ export * as ConsolidationScheduler from "./memory/ConsolidationScheduler.js"
  *
  * @since 0.1.0
  */
-export * as ConsolidationStrategies from "./memory/ConsolidationStrategies.js"
+export * as ConsolidationStrategies from "./memory/consolidation/ConsolidationStrategies.js"
 
 /**
  * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
  *
  * @since 0.1.0
  */
-export * as ContextPruner from "./memory/ContextPruner.js"
+export * as ContextPruner from "./memory/working/ContextPruner.js"
 
 /**
  * The conversation a run is about, as tools may see it that ask other agents.
  *
  * @since 0.1.0
  */
-export * as Conversation from "./agent/Conversation.js"
+export * as Conversation from "./agent/definition/Conversation.js"
 
 /**
  * The last turns of one conversation, in this process: so many, and of so many tokens.
  *
  * @since 0.1.0
  */
-export * as ConversationBuffer from "./memory/ConversationBuffer.js"
+export * as ConversationBuffer from "./memory/conversation/ConversationBuffer.js"
 
 /**
  * One conversation, message by message: the plain memory of an agent that needs no recall.
  *
  * @since 0.1.0
  */
-export * as ConversationMemory from "./memory/ConversationMemory.js"
+export * as ConversationMemory from "./memory/conversation/ConversationMemory.js"
 
 /**
  * A store of conversations: every entry belongs to a session, and each session keeps its newest entries.
  *
  * @since 0.1.0
  */
-export * as ConversationMemoryStore from "./memory/ConversationMemoryStore.js"
+export * as ConversationMemoryStore from "./memory/conversation/ConversationMemoryStore.js"
 
 /**
  * Plain conversations as the working memory of an agent: what was said last, and nothing else.
  *
  * @since 0.1.0
  */
-export * as ConversationWorkingMemory from "./memory/ConversationWorkingMemory.js"
+export * as ConversationWorkingMemory from "./memory/working/ConversationWorkingMemory.js"
 
 /**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
  *
  * @since 0.1.0
  */
-export * as CostEstimator from "./llm/CostEstimator.js"
+export * as CostEstimator from "./llm/model/CostEstimator.js"
 
 /**
  * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
  *
  * @since 0.1.0
  */
-export * as CostLedger from "./governance/CostLedger.js"
+export * as CostLedger from "./governance/store/CostLedger.js"
 
 /**
  * Closes the books of a run, whether it succeeded or not.
  *
  * @since 0.1.0
  */
-export * as CostStage from "./agent/CostStage.js"
+export * as CostStage from "./agent/stage/CostStage.js"
 
 /**
  * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
  *
  * @since 0.1.0
  */
-export * as CredentialEntities from "./guard/CredentialEntities.js"
+export * as CredentialEntities from "./guard/pii/CredentialEntities.js"
 
 /**
  * Agents that share out tasks: in order, side by side, or under a manager.
  *
  * @since 0.1.0
  */
-export * as Crew from "./agent/Crew.js"
+export * as Crew from "./agent/crew/Crew.js"
 
 /**
  * What a crew's work comes to, and what happens on the way.
  *
  * @since 0.1.0
  */
-export * as CrewResult from "./agent/CrewResult.js"
+export * as CrewResult from "./agent/crew/CrewResult.js"
 
 /**
  * A task of a crew.
  *
  * @since 0.1.0
  */
-export * as CrewTask from "./agent/CrewTask.js"
+export * as CrewTask from "./agent/crew/CrewTask.js"
 
 /**
  * Every step that ships with the library.
  *
  * @since 0.1.0
  */
-export * as DefaultPrompts from "./prompt/DefaultPrompts.js"
+export * as DefaultPrompts from "./prompt/defaults/DefaultPrompts.js"
 
 /**
  * What happened, as other parts of an application are told of it after the fact.
@@ -387,42 +387,42 @@ export * as DomainEvent from "./observability/DomainEvent.js"
  *
  * @since 0.1.0
  */
-export * as Embedder from "./llm/Embedder.js"
+export * as Embedder from "./llm/embedding/Embedder.js"
 
 /**
  * Texts that many fibers embed at about the same time, in one request.
  *
  * @since 0.1.0
  */
-export * as EmbedderBatch from "./llm/EmbedderBatch.js"
+export * as EmbedderBatch from "./llm/embedding/EmbedderBatch.js"
 
 /**
  * Vectors kept for texts that were embedded before: in this process, or in a `CacheBackend` that others share.
  *
  * @since 0.1.0
  */
-export * as EmbedderCache from "./llm/EmbedderCache.js"
+export * as EmbedderCache from "./llm/embedding/EmbedderCache.js"
 
 /**
  * Repeats calls of an embedder that failed for a passing reason, each try under a time limit.
  *
  * @since 0.1.0
  */
-export * as EmbedderRetry from "./llm/EmbedderRetry.js"
+export * as EmbedderRetry from "./llm/embedding/EmbedderRetry.js"
 
 /**
  * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
  *
  * @since 0.1.0
  */
-export * as EmbeddingContextPruner from "./session/EmbeddingContextPruner.js"
+export * as EmbeddingContextPruner from "./session/history/EmbeddingContextPruner.js"
 
 /**
  * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
  *
  * @since 0.1.0
  */
-export * as EmbeddingModelClient from "./provider/EmbeddingModelClient.js"
+export * as EmbeddingModelClient from "./provider/embedding/EmbeddingModelClient.js"
 
 /**
  * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
@@ -430,7 +430,7 @@ export * as EmbeddingModelClient from "./provider/EmbeddingModelClient.js"
  *
  * @since 0.1.0
  */
-export * as EmbeddingProviders from "./provider/EmbeddingProviders.js"
+export * as EmbeddingProviders from "./provider/embedding/EmbeddingProviders.js"
 
 /**
  * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
@@ -438,49 +438,49 @@ export * as EmbeddingProviders from "./provider/EmbeddingProviders.js"
  *
  * @since 0.1.0
  */
-export * as Embeddings from "./provider/Embeddings.js"
+export * as Embeddings from "./provider/embedding/Embeddings.js"
 
 /**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
  */
-export * as EntityExtractor from "./memory/EntityExtractor.js"
+export * as EntityExtractor from "./memory/facts/EntityExtractor.js"
 
 /**
  * A store that knows whom and what its entries name.
  *
  * @since 0.1.0
  */
-export * as EntityMemoryStore from "./memory/EntityMemoryStore.js"
+export * as EntityMemoryStore from "./memory/conversation/EntityMemoryStore.js"
 
 /**
  * Names in a text, found by how they are written: what an index of entities is made of.
  *
  * @since 0.1.0
  */
-export * as EntityNames from "./memory/EntityNames.js"
+export * as EntityNames from "./memory/text/EntityNames.js"
 
 /**
  * Makes one entry of several.
  *
  * @since 0.1.0
  */
-export * as EpisodicCompressor from "./memory/EpisodicCompressor.js"
+export * as EpisodicCompressor from "./memory/episodic/EpisodicCompressor.js"
 
 /**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0
  */
-export * as EpisodicMemory from "./memory/EpisodicMemory.js"
+export * as EpisodicMemory from "./memory/episodic/EpisodicMemory.js"
 
 /**
  * What `EpisodicCompressor` tells its models.
  *
  * @since 0.1.0
  */
-export * as EpisodicPrompts from "./prompt/EpisodicPrompts.js"
+export * as EpisodicPrompts from "./prompt/defaults/EpisodicPrompts.js"
 
 /**
  * Every error code of the library. A code belongs to exactly one error class; the first of each family (`_001`) names
@@ -496,7 +496,7 @@ export * as ErrorCode from "./domain/ErrorCode.js"
  *
  * @since 0.1.0
  */
-export * as Evaluator from "./strategy/Evaluator.js"
+export * as Evaluator from "./strategy/reasoning/Evaluator.js"
 
 /**
  * Tells other parts of an application what happened. Runs hand their events over and go on: a slow or failing listener
@@ -511,14 +511,14 @@ export * as EventBus from "./observability/EventBus.js"
  *
  * @since 0.1.0
  */
-export * as EventsStage from "./agent/EventsStage.js"
+export * as EventsStage from "./agent/stage/EventsStage.js"
 
 /**
  * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
  *
  * @since 0.1.0
  */
-export * as Fact from "./memory/Fact.js"
+export * as Fact from "./memory/facts/Fact.js"
 
 /**
  * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
@@ -526,21 +526,21 @@ export * as Fact from "./memory/Fact.js"
  *
  * @since 0.1.0
  */
-export * as FactBackend from "./memory/FactBackend.js"
+export * as FactBackend from "./memory/facts/FactBackend.js"
 
 /**
  * How many objects a predicate has at a time.
  *
  * @since 0.1.0
  */
-export * as FactCardinality from "./memory/FactCardinality.js"
+export * as FactCardinality from "./memory/facts/FactCardinality.js"
 
 /**
  * Where facts are kept: what is known, how sure it is, and from when until when it held.
  *
  * @since 0.1.0
  */
-export * as FactStore from "./memory/FactStore.js"
+export * as FactStore from "./memory/facts/FactStore.js"
 
 /**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.
@@ -575,28 +575,28 @@ export * as GovernanceControl from "./governance/GovernanceControl.js"
  *
  * @since 0.1.0
  */
-export * as GovernanceError from "./governance/GovernanceError.js"
+export * as GovernanceError from "./governance/store/GovernanceError.js"
 
 /**
  * Where governance can be watched: places for hooks, and what is told on the event bus.
  *
  * @since 0.1.0
  */
-export * as GovernanceEvents from "./governance/GovernanceEvents.js"
+export * as GovernanceEvents from "./governance/store/GovernanceEvents.js"
 
 /**
  * Metrics of governance, on Effect's `Metric`. Labels come from fixed lists: no user, model or run is ever one.
  *
  * @since 0.1.0
  */
-export * as GovernanceMetrics from "./governance/GovernanceMetrics.js"
+export * as GovernanceMetrics from "./governance/store/GovernanceMetrics.js"
 
 /**
  * Asks whether the run may begin at all.
  *
  * @since 0.1.0
  */
-export * as GovernanceStage from "./agent/GovernanceStage.js"
+export * as GovernanceStage from "./agent/stage/GovernanceStage.js"
 
 /**
  * How graphs fail.
@@ -610,14 +610,14 @@ export * as GraphError from "./graph/GraphError.js"
  *
  * @since 0.1.0
  */
-export * as GroupError from "./session/GroupError.js"
+export * as GroupError from "./session/group/GroupError.js"
 
 /**
  * What a group came to.
  *
  * @since 0.1.0
  */
-export * as GroupOutcome from "./session/GroupOutcome.js"
+export * as GroupOutcome from "./session/group/GroupOutcome.js"
 
 /**
  * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
@@ -625,14 +625,14 @@ export * as GroupOutcome from "./session/GroupOutcome.js"
  *
  * @since 0.1.0
  */
-export * as GroupParticipant from "./session/GroupParticipant.js"
+export * as GroupParticipant from "./session/group/GroupParticipant.js"
 
 /**
  * What groups tell models: whoever takes part, and whoever chooses the next speaker.
  *
  * @since 0.1.0
  */
-export * as GroupPrompts from "./prompt/GroupPrompts.js"
+export * as GroupPrompts from "./prompt/defaults/GroupPrompts.js"
 
 /**
  * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
@@ -640,7 +640,7 @@ export * as GroupPrompts from "./prompt/GroupPrompts.js"
  *
  * @since 0.1.0
  */
-export * as GroupSession from "./session/GroupSession.js"
+export * as GroupSession from "./session/group/GroupSession.js"
 
 /**
  * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
@@ -648,14 +648,14 @@ export * as GroupSession from "./session/GroupSession.js"
  *
  * @since 0.1.0
  */
-export * as GroupTermination from "./session/GroupTermination.js"
+export * as GroupTermination from "./session/group/GroupTermination.js"
 
 /**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
  */
-export * as Guard from "./guard/Guard.js"
+export * as Guard from "./guard/pipeline/Guard.js"
 
 /**
  * What the guard stages share: asking the agent's guards and the executor's, one after the other, and saying what they
@@ -663,7 +663,7 @@ export * as Guard from "./guard/Guard.js"
  *
  * @since 0.1.0
  */
-export * as GuardChecks from "./agent/GuardChecks.js"
+export * as GuardChecks from "./agent/stage/GuardChecks.js"
 
 /**
  * Which guards an application has, from code or from the environment.
@@ -677,28 +677,28 @@ export * as GuardConfig from "./guard/GuardConfig.js"
  *
  * @since 0.1.0
  */
-export * as GuardError from "./guard/GuardError.js"
+export * as GuardError from "./guard/pipeline/GuardError.js"
 
 /**
  * Where guards can be watched: places for hooks, and what is told on the event bus. Nothing here holds checked text.
  *
  * @since 0.1.0
  */
-export * as GuardEvents from "./guard/GuardEvents.js"
+export * as GuardEvents from "./guard/pipeline/GuardEvents.js"
 
 /**
  * Metrics of guards, on Effect's `Metric`, with the labels `guard`, `stage` and `action`.
  *
  * @since 0.1.0
  */
-export * as GuardMetrics from "./guard/GuardMetrics.js"
+export * as GuardMetrics from "./guard/pipeline/GuardMetrics.js"
 
 /**
  * All guards of an application or an agent as one: what the executor and the tool runner ask.
  *
  * @since 0.1.0
  */
-export * as GuardPipeline from "./guard/GuardPipeline.js"
+export * as GuardPipeline from "./guard/pipeline/GuardPipeline.js"
 
 /**
  * The pipeline of the guards that come with the library, as a configuration wants them.
@@ -721,7 +721,7 @@ export * as Handoff from "./agent/Handoff.js"
  *
  * @since 0.1.0
  */
-export * as HashingEmbedder from "./llm/HashingEmbedder.js"
+export * as HashingEmbedder from "./llm/embedding/HashingEmbedder.js"
 
 /**
  * How the parts of a system are, asked one by one and summed.
@@ -736,21 +736,21 @@ export * as Health from "./observability/Health.js"
  *
  * @since 0.1.0
  */
-export * as HistoryCompactor from "./memory/HistoryCompactor.js"
+export * as HistoryCompactor from "./memory/conversation/HistoryCompactor.js"
 
 /**
  * What `HistoryCompactor` tells its models.
  *
  * @since 0.1.0
  */
-export * as HistoryPrompts from "./prompt/HistoryPrompts.js"
+export * as HistoryPrompts from "./prompt/defaults/HistoryPrompts.js"
 
 /**
  * Which turns of a session stay when not all of them may be shown.
  *
  * @since 0.1.0
  */
-export * as HistoryPruner from "./session/HistoryPruner.js"
+export * as HistoryPruner from "./session/history/HistoryPruner.js"
 
 /**
  * Places in a run where an application may look in or change a value, while the run waits for it.
@@ -764,7 +764,7 @@ export * as Hooks from "./observability/Hooks.js"
  *
  * @since 0.1.0
  */
-export * as HumanParticipant from "./session/HumanParticipant.js"
+export * as HumanParticipant from "./session/group/HumanParticipant.js"
 
 /**
  * Ids that sort by the time they were made. The default reads Effect's `Clock` and `Random`, so a program under
@@ -788,7 +788,7 @@ export * as Ids from "./domain/Ids.js"
  *
  * @since 0.1.0
  */
-export * as InjectionDetector from "./guard/InjectionDetector.js"
+export * as InjectionDetector from "./guard/injection/InjectionDetector.js"
 
 /**
  * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
@@ -796,7 +796,7 @@ export * as InjectionDetector from "./guard/InjectionDetector.js"
  *
  * @since 0.1.0
  */
-export * as InjectionGuard from "./guard/InjectionGuard.js"
+export * as InjectionGuard from "./guard/injection/InjectionGuard.js"
 
 /**
  * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
@@ -804,21 +804,21 @@ export * as InjectionGuard from "./guard/InjectionGuard.js"
  *
  * @since 0.1.0
  */
-export * as InjectionRules from "./guard/InjectionRules.js"
+export * as InjectionRules from "./guard/injection/InjectionRules.js"
 
 /**
  * Guards see the user's message before the model does.
  *
  * @since 0.1.0
  */
-export * as InputGuardStage from "./agent/InputGuardStage.js"
+export * as InputGuardStage from "./agent/stage/InputGuardStage.js"
 
 /**
  * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
  *
  * @since 0.1.0
  */
-export * as JsonSchemaValidator from "./tool/JsonSchemaValidator.js"
+export * as JsonSchemaValidator from "./tool/definition/JsonSchemaValidator.js"
 
 /**
  * Texts that have to be JSON of a certain shape.
@@ -840,7 +840,7 @@ export * as JudgeGuard from "./guard/JudgeGuard.js"
  *
  * @since 0.1.0
  */
-export * as KeyValueSessionStore from "./session/KeyValueSessionStore.js"
+export * as KeyValueSessionStore from "./session/keyvalue/KeyValueSessionStore.js"
 
 /**
  * Any `@effect/ai` language model as an {@link LlmClient}.
@@ -854,7 +854,7 @@ export * as LanguageModelClient from "./provider/LanguageModelClient.js"
  *
  * @since 0.1.0
  */
-export * as LastConsolidation from "./memory/LastConsolidation.js"
+export * as LastConsolidation from "./memory/consolidation/LastConsolidation.js"
 
 /**
  * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies
@@ -863,14 +863,14 @@ export * as LastConsolidation from "./memory/LastConsolidation.js"
  *
  * @since 0.1.0
  */
-export * as Lats from "./strategy/Lats.js"
+export * as Lats from "./strategy/lats/Lats.js"
 
 /**
  * What `LATSAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as LatsPrompts from "./prompt/LatsPrompts.js"
+export * as LatsPrompts from "./prompt/defaults/LatsPrompts.js"
 
 /**
  * No text longer than a limit.
@@ -894,7 +894,7 @@ export * as LlmCache from "./llm/LlmCache.js"
  *
  * @since 0.1.0
  */
-export * as LlmClient from "./llm/LlmClient.js"
+export * as LlmClient from "./llm/model/LlmClient.js"
 
 /**
  * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
@@ -917,7 +917,7 @@ export * as LlmCompilerPlan from "./plan/LlmCompilerPlan.js"
  *
  * @since 0.1.0
  */
-export * as LlmCompilerPrompts from "./prompt/LlmCompilerPrompts.js"
+export * as LlmCompilerPrompts from "./prompt/defaults/LlmCompilerPrompts.js"
 
 /**
  * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
@@ -925,7 +925,7 @@ export * as LlmCompilerPrompts from "./prompt/LlmCompilerPrompts.js"
  *
  * @since 0.1.0
  */
-export * as LlmError from "./llm/LlmError.js"
+export * as LlmError from "./llm/model/LlmError.js"
 
 /**
  * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
@@ -933,7 +933,7 @@ export * as LlmError from "./llm/LlmError.js"
  *
  * @since 0.1.0
  */
-export * as LlmErrorClassifier from "./provider/LlmErrorClassifier.js"
+export * as LlmErrorClassifier from "./provider/exchange/LlmErrorClassifier.js"
 
 /**
  * How many model calls may run at once, and how many requests and tokens may go out in any minute.
@@ -962,7 +962,7 @@ export * as LlmResilience from "./llm/LlmResilience.js"
  *
  * @since 0.1.0
  */
-export * as LlmResponseSchema from "./llm/LlmResponseSchema.js"
+export * as LlmResponseSchema from "./llm/model/LlmResponseSchema.js"
 
 /**
  * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
@@ -985,21 +985,21 @@ export * as LlmTimeout from "./llm/LlmTimeout.js"
  *
  * @since 0.1.0
  */
-export * as McpBridge from "./skill/McpBridge.js"
+export * as McpBridge from "./skill/mcp/McpBridge.js"
 
 /**
  * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
  *
  * @since 0.1.0
  */
-export * as McpClient from "./skill/McpClient.js"
+export * as McpClient from "./skill/mcp/McpClient.js"
 
 /**
  * An MCP server that is made of values: for tests, and for servers that live in the same process.
  *
  * @since 0.1.0
  */
-export * as McpMemory from "./skill/McpMemory.js"
+export * as McpMemory from "./skill/mcp/McpMemory.js"
 
 /**
  * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
@@ -1015,14 +1015,14 @@ export * as Memory from "./memory/Memory.js"
  *
  * @since 0.1.0
  */
-export * as MemoryBackend from "./memory/MemoryBackend.js"
+export * as MemoryBackend from "./memory/entry/MemoryBackend.js"
 
 /**
  * A model that remembers: working memory for calls that no agent makes. Agents have theirs from the executor.
  *
  * @since 0.1.0
  */
-export * as MemoryClient from "./memory/MemoryClient.js"
+export * as MemoryClient from "./memory/working/MemoryClient.js"
 
 /**
  * What an application remembers and for how long, from code or from the environment.
@@ -1036,35 +1036,35 @@ export * as MemoryConfig from "./memory/MemoryConfig.js"
  *
  * @since 0.1.0
  */
-export * as MemoryConsolidator from "./memory/MemoryConsolidator.js"
+export * as MemoryConsolidator from "./memory/consolidation/MemoryConsolidator.js"
 
 /**
  * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
  *
  * @since 0.1.0
  */
-export * as MemoryEntry from "./memory/MemoryEntry.js"
+export * as MemoryEntry from "./memory/entry/MemoryEntry.js"
 
 /**
  * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
  *
  * @since 0.1.0
  */
-export * as MemoryError from "./memory/MemoryError.js"
+export * as MemoryError from "./memory/entry/MemoryError.js"
 
 /**
  * The domain events of memory: what other parts of an application are told of.
  *
  * @since 0.1.0
  */
-export * as MemoryEvents from "./memory/MemoryEvents.js"
+export * as MemoryEvents from "./memory/entry/MemoryEvents.js"
 
 /**
  * The places of memory where handlers may wait.
  *
  * @since 0.1.0
  */
-export * as MemoryHooks from "./memory/MemoryHooks.js"
+export * as MemoryHooks from "./memory/entry/MemoryHooks.js"
 
 /**
  * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
@@ -1072,21 +1072,21 @@ export * as MemoryHooks from "./memory/MemoryHooks.js"
  *
  * @since 0.1.0
  */
-export * as MemoryMetrics from "./memory/MemoryMetrics.js"
+export * as MemoryMetrics from "./memory/entry/MemoryMetrics.js"
 
 /**
  * Lets go of what matters little or is long past.
  *
  * @since 0.1.0
  */
-export * as MemoryPruner from "./memory/MemoryPruner.js"
+export * as MemoryPruner from "./memory/consolidation/MemoryPruner.js"
 
 /**
  * What `MemoryReranker` tells its models.
  *
  * @since 0.1.0
  */
-export * as MemoryRerankPrompts from "./prompt/MemoryRerankPrompts.js"
+export * as MemoryRerankPrompts from "./prompt/defaults/MemoryRerankPrompts.js"
 
 /**
  * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
@@ -1095,7 +1095,7 @@ export * as MemoryRerankPrompts from "./prompt/MemoryRerankPrompts.js"
  *
  * @since 0.1.0
  */
-export * as MemoryReranker from "./memory/MemoryReranker.js"
+export * as MemoryReranker from "./memory/search/MemoryReranker.js"
 
 /**
  * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
@@ -1104,35 +1104,35 @@ export * as MemoryReranker from "./memory/MemoryReranker.js"
  *
  * @since 0.1.0
  */
-export * as MemoryRetriever from "./memory/MemoryRetriever.js"
+export * as MemoryRetriever from "./memory/search/MemoryRetriever.js"
 
 /**
  * Keeps what was said, in the session and in memory.
  *
  * @since 0.1.0
  */
-export * as MemorySaveStage from "./agent/MemorySaveStage.js"
+export * as MemorySaveStage from "./agent/stage/MemorySaveStage.js"
 
 /**
  * Brings what is remembered into the context.
  *
  * @since 0.1.0
  */
-export * as MemoryStage from "./agent/MemoryStage.js"
+export * as MemoryStage from "./agent/stage/MemoryStage.js"
 
 /**
  * Where entries are kept and found again: by their words, by vectors where there are some, by time.
  *
  * @since 0.1.0
  */
-export * as MemoryStore from "./memory/MemoryStore.js"
+export * as MemoryStore from "./memory/search/MemoryStore.js"
 
 /**
  * Entries that stand for several others: how they are built and told from the rest.
  *
  * @since 0.1.0
  */
-export * as MemorySummary from "./memory/MemorySummary.js"
+export * as MemorySummary from "./memory/episodic/MemorySummary.js"
 
 /**
  * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
@@ -1140,28 +1140,28 @@ export * as MemorySummary from "./memory/MemorySummary.js"
  *
  * @since 0.1.0
  */
-export * as MergeStrategy from "./session/MergeStrategy.js"
+export * as MergeStrategy from "./session/branch/MergeStrategy.js"
 
 /**
  * Counts runs, their duration, tokens, steps, tool calls and failures.
  *
  * @since 0.1.0
  */
-export * as MetricsStage from "./agent/MetricsStage.js"
+export * as MetricsStage from "./agent/stage/MetricsStage.js"
 
 /**
  * Who may use which model, decided by lists of names.
  *
  * @since 0.1.0
  */
-export * as ModelAccess from "./governance/ModelAccess.js"
+export * as ModelAccess from "./governance/policy/ModelAccess.js"
 
 /**
  * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
  *
  * @since 0.1.0
  */
-export * as ModelCall from "./strategy/ModelCall.js"
+export * as ModelCall from "./strategy/reasoning/ModelCall.js"
 
 /**
  * A chain of clients: when one fails, the next one answers.
@@ -1176,7 +1176,7 @@ export * as ModelFallback from "./llm/ModelFallback.js"
  *
  * @since 0.1.0
  */
-export * as ModelMergeResolver from "./session/ModelMergeResolver.js"
+export * as ModelMergeResolver from "./session/branch/ModelMergeResolver.js"
 
 /**
  * Metrics of model calls, by OpenTelemetry's semantic conventions for generative AI: tokens and seconds a call.
@@ -1206,7 +1206,7 @@ export * as ModelRouter from "./llm/ModelRouter.js"
  *
  * @since 0.1.0
  */
-export * as ModelSettings from "./llm/ModelSettings.js"
+export * as ModelSettings from "./llm/model/ModelSettings.js"
 
 /**
  * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
@@ -1214,7 +1214,7 @@ export * as ModelSettings from "./llm/ModelSettings.js"
  *
  * @since 0.1.0
  */
-export * as ModelTurnManager from "./session/ModelTurnManager.js"
+export * as ModelTurnManager from "./session/group/ModelTurnManager.js"
 
 /**
  * Skills that modules export: a program names packages or files, and what they export as skills is found.
@@ -1236,21 +1236,21 @@ export * as ModuleGraph from "./tool/ModuleGraph.js"
  *
  * @since 0.1.0
  */
-export * as NationalEntities from "./guard/NationalEntities.js"
+export * as NationalEntities from "./guard/pii/NationalEntities.js"
 
 /**
  * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
  *
  * @since 0.1.0
  */
-export * as NodeUpdate from "./strategy/NodeUpdate.js"
+export * as NodeUpdate from "./strategy/reasoning/NodeUpdate.js"
 
 /**
  * What a model gets to read of a tool's result or failure: plain data, bounded text.
  *
  * @since 0.1.0
  */
-export * as Observation from "./tool/Observation.js"
+export * as Observation from "./tool/definition/Observation.js"
 
 /**
  * A model inside the process, for demos and tests without a network. It is no language model: it matches words. It
@@ -1267,14 +1267,14 @@ export * as OfflineModel from "./offline/OfflineModel.js"
  *
  * @since 0.1.0
  */
-export * as OpenAi from "./provider/OpenAi.js"
+export * as OpenAi from "./provider/format/OpenAi.js"
 
 /**
  * Guards see the answer before anybody else does.
  *
  * @since 0.1.0
  */
-export * as OutputGuardStage from "./agent/OutputGuardStage.js"
+export * as OutputGuardStage from "./agent/stage/OutputGuardStage.js"
 
 /**
  * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
@@ -1282,14 +1282,14 @@ export * as OutputGuardStage from "./agent/OutputGuardStage.js"
  *
  * @since 0.1.0
  */
-export * as OwnerNamespace from "./memory/OwnerNamespace.js"
+export * as OwnerNamespace from "./memory/entry/OwnerNamespace.js"
 
 /**
  * Several skills at once, over the same parameters: all of them, as many as succeed, or a quorum.
  *
  * @since 0.1.0
  */
-export * as ParallelSkills from "./skill/ParallelSkills.js"
+export * as ParallelSkills from "./skill/compose/ParallelSkills.js"
 
 /**
  * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
@@ -1297,49 +1297,49 @@ export * as ParallelSkills from "./skill/ParallelSkills.js"
  *
  * @since 0.1.0
  */
-export * as PartAssembler from "./llm/PartAssembler.js"
+export * as PartAssembler from "./llm/model/PartAssembler.js"
 
 /**
  * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
  *
  * @since 0.1.0
  */
-export * as PaymentEntities from "./guard/PaymentEntities.js"
+export * as PaymentEntities from "./guard/pii/PaymentEntities.js"
 
 /**
  * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
  *
  * @since 0.1.0
  */
-export * as PendingApprovals from "./tool/PendingApprovals.js"
+export * as PendingApprovals from "./tool/approval/PendingApprovals.js"
 
 /**
  * Who may execute which skills.
  *
  * @since 0.1.0
  */
-export * as PermissionChecker from "./skill/PermissionChecker.js"
+export * as PermissionChecker from "./skill/execute/PermissionChecker.js"
 
 /**
  * What users may do, granted and revoked while the program runs.
  *
  * @since 0.1.0
  */
-export * as PermissionGrants from "./skill/PermissionGrants.js"
+export * as PermissionGrants from "./skill/execute/PermissionGrants.js"
 
 /**
  * Permissions as texts of segments that are separated by dots: `files.read`.
  *
  * @since 0.1.0
  */
-export * as Permissions from "./skill/Permissions.js"
+export * as Permissions from "./skill/definition/Permissions.js"
 
 /**
  * Addresses of people and their machines, and the social security number of the United States.
  *
  * @since 0.1.0
  */
-export * as PersonalEntities from "./guard/PersonalEntities.js"
+export * as PersonalEntities from "./guard/pii/PersonalEntities.js"
 
 /**
  * Telephone numbers: international ones of every country, and those written as people of some countries write them at
@@ -1347,7 +1347,7 @@ export * as PersonalEntities from "./guard/PersonalEntities.js"
  *
  * @since 0.1.0
  */
-export * as PhoneEntity from "./guard/PhoneEntity.js"
+export * as PhoneEntity from "./guard/pii/PhoneEntity.js"
 
 /**
  * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
@@ -1355,28 +1355,28 @@ export * as PhoneEntity from "./guard/PhoneEntity.js"
  *
  * @since 0.1.0
  */
-export * as PiiDetector from "./guard/PiiDetector.js"
+export * as PiiDetector from "./guard/pii/PiiDetector.js"
 
 /**
  * The recognisers that guards use when none are named.
  *
  * @since 0.1.0
  */
-export * as PiiEntities from "./guard/PiiEntities.js"
+export * as PiiEntities from "./guard/pii/PiiEntities.js"
 
 /**
  * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
  *
  * @since 0.1.0
  */
-export * as PiiEntity from "./guard/PiiEntity.js"
+export * as PiiEntity from "./guard/pii/PiiEntity.js"
 
 /**
  * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
  *
  * @since 0.1.0
  */
-export * as PiiGuard from "./guard/PiiGuard.js"
+export * as PiiGuard from "./guard/pii/PiiGuard.js"
 
 /**
  * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
@@ -1392,7 +1392,7 @@ export * as PlanAndSolve from "./strategy/PlanAndSolve.js"
  *
  * @since 0.1.0
  */
-export * as PlanAndSolvePrompts from "./prompt/PlanAndSolvePrompts.js"
+export * as PlanAndSolvePrompts from "./prompt/defaults/PlanAndSolvePrompts.js"
 
 /**
  * How plans are wrong.
@@ -1414,7 +1414,7 @@ export * as PlanExecute from "./strategy/PlanExecute.js"
  *
  * @since 0.1.0
  */
-export * as PlanExecutePrompts from "./prompt/PlanExecutePrompts.js"
+export * as PlanExecutePrompts from "./prompt/defaults/PlanExecutePrompts.js"
 
 /**
  * Plans as models write them: numbered, lettered with "Step", bulleted, as headings, with tags, bold, fenced, with talk
@@ -1429,35 +1429,35 @@ export * as PlanText from "./plan/PlanText.js"
  *
  * @since 0.1.0
  */
-export * as Planner from "./strategy/Planner.js"
+export * as Planner from "./strategy/reasoning/Planner.js"
 
 /**
  * Rules about who may use what, as data or code.
  *
  * @since 0.1.0
  */
-export * as PolicyEngine from "./governance/PolicyEngine.js"
+export * as PolicyEngine from "./governance/policy/PolicyEngine.js"
 
 /**
  * Everybody in turn, whoever has the highest priority first, in each cycle anew.
  *
  * @since 0.1.0
  */
-export * as PriorityTurnManager from "./session/PriorityTurnManager.js"
+export * as PriorityTurnManager from "./session/group/PriorityTurnManager.js"
 
 /**
  * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
  *
  * @since 0.1.0
  */
-export * as ProceduralMemory from "./memory/ProceduralMemory.js"
+export * as ProceduralMemory from "./memory/procedural/ProceduralMemory.js"
 
 /**
  * A way to do something: the steps that worked for a task, and how often they did.
  *
  * @since 0.1.0
  */
-export * as Procedure from "./memory/Procedure.js"
+export * as Procedure from "./memory/procedural/Procedure.js"
 
 /**
  * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
@@ -1465,14 +1465,14 @@ export * as Procedure from "./memory/Procedure.js"
  *
  * @since 0.1.0
  */
-export * as Progress from "./strategy/Progress.js"
+export * as Progress from "./strategy/reasoning/Progress.js"
 
 /**
  * How prompts can be wrong.
  *
  * @since 0.1.0
  */
-export * as PromptError from "./prompt/PromptError.js"
+export * as PromptError from "./prompt/template/PromptError.js"
 
 /**
  * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
@@ -1489,7 +1489,7 @@ export * as PromptLibrary from "./prompt/PromptLibrary.js"
  *
  * @since 0.1.0
  */
-export * as PromptStep from "./prompt/PromptStep.js"
+export * as PromptStep from "./prompt/template/PromptStep.js"
 
 /**
  * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
@@ -1498,7 +1498,7 @@ export * as PromptStep from "./prompt/PromptStep.js"
  *
  * @since 0.1.0
  */
-export * as PromptTemplate from "./prompt/PromptTemplate.js"
+export * as PromptTemplate from "./prompt/template/PromptTemplate.js"
 
 /**
  * Model roles from the environment, each with the provider it names.
@@ -1520,7 +1520,7 @@ export * as Providers from "./provider/Providers.js"
  *
  * @since 0.1.0
  */
-export * as PrunedSessionHistory from "./session/PrunedSessionHistory.js"
+export * as PrunedSessionHistory from "./session/history/PrunedSessionHistory.js"
 
 /**
  * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
@@ -1528,7 +1528,7 @@ export * as PrunedSessionHistory from "./session/PrunedSessionHistory.js"
  *
  * @since 0.1.0
  */
-export * as RateLimitStore from "./governance/RateLimitStore.js"
+export * as RateLimitStore from "./governance/store/RateLimitStore.js"
 
 /**
  * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
@@ -1543,7 +1543,7 @@ export * as ReAct from "./strategy/ReAct.js"
  *
  * @since 0.1.0
  */
-export * as ReActPrompts from "./prompt/ReActPrompts.js"
+export * as ReActPrompts from "./prompt/defaults/ReActPrompts.js"
 
 /**
  * The ReAct text protocol (Yao et al. 2022): what a model wrote, read as an action, a final answer, or neither. Only
@@ -1552,7 +1552,7 @@ export * as ReActPrompts from "./prompt/ReActPrompts.js"
  *
  * @since 0.1.0
  */
-export * as ReActText from "./strategy/ReActText.js"
+export * as ReActText from "./strategy/reasoning/ReActText.js"
 
 /**
  * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
@@ -1575,7 +1575,7 @@ export * as ReWooPlan from "./plan/ReWooPlan.js"
  *
  * @since 0.1.0
  */
-export * as ReWooPrompts from "./prompt/ReWooPrompts.js"
+export * as ReWooPrompts from "./prompt/defaults/ReWooPrompts.js"
 
 /**
  * The limit on how long a stream waits for its reader. The time of that wait counts for no other limit.
@@ -1590,7 +1590,7 @@ export * as ReaderTimeout from "./domain/ReaderTimeout.js"
  *
  * @since 0.1.0
  */
-export * as Reasoning from "./strategy/Reasoning.js"
+export * as Reasoning from "./strategy/reasoning/Reasoning.js"
 
 /**
  * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
@@ -1612,7 +1612,7 @@ export * as ReasoningStructure from "./strategy/ReasoningStructure.js"
  *
  * @since 0.1.0
  */
-export * as RecencyContextPruner from "./session/RecencyContextPruner.js"
+export * as RecencyContextPruner from "./session/history/RecencyContextPruner.js"
 
 /**
  * A draft that is judged and mended until it is accepted (nearest: Self-Refine, Madaan et al. 2023).
@@ -1626,7 +1626,7 @@ export * as Reflection from "./strategy/Reflection.js"
  *
  * @since 0.1.0
  */
-export * as ReflectionPrompts from "./prompt/ReflectionPrompts.js"
+export * as ReflectionPrompts from "./prompt/defaults/ReflectionPrompts.js"
 
 /**
  * Trials with reflection (Shinn et al. 2023, "Reflexion: Language Agents with Verbal Reinforcement Learning"): try,
@@ -1649,7 +1649,7 @@ export * as ReflexionCritique from "./strategy/ReflexionCritique.js"
  *
  * @since 0.1.0
  */
-export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
+export * as ReflexionPrompts from "./prompt/defaults/ReflexionPrompts.js"
 
 /**
  * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
@@ -1657,7 +1657,7 @@ export * as ReflexionPrompts from "./prompt/ReflexionPrompts.js"
  *
  * @since 0.1.0
  */
-export * as RelevanceContextPruner from "./session/RelevanceContextPruner.js"
+export * as RelevanceContextPruner from "./session/history/RelevanceContextPruner.js"
 
 /**
  * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
@@ -1666,14 +1666,14 @@ export * as RelevanceContextPruner from "./session/RelevanceContextPruner.js"
  *
  * @since 0.1.0
  */
-export * as RelevanceRanker from "./memory/RelevanceRanker.js"
+export * as RelevanceRanker from "./memory/search/RelevanceRanker.js"
 
 /**
  * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
  *
  * @since 0.1.0
  */
-export * as ReplyForm from "./strategy/ReplyForm.js"
+export * as ReplyForm from "./strategy/reasoning/ReplyForm.js"
 
 /**
  * For whom the current run works.
@@ -1696,14 +1696,14 @@ export * as ResourceQuotas from "./governance/ResourceQuotas.js"
  *
  * @since 0.1.0
  */
-export * as RoleIsolation from "./session/RoleIsolation.js"
+export * as RoleIsolation from "./session/group/RoleIsolation.js"
 
 /**
  * Everybody in turn, in the order of the group.
  *
  * @since 0.1.0
  */
-export * as RoundRobinTurnManager from "./session/RoundRobinTurnManager.js"
+export * as RoundRobinTurnManager from "./session/group/RoundRobinTurnManager.js"
 
 /**
  * The current run: where strategies, tools and stages emit what happens.
@@ -1725,14 +1725,14 @@ export * as RunLog from "./observability/RunLog.js"
  *
  * @since 0.1.0
  */
-export * as Scoring from "./memory/Scoring.js"
+export * as Scoring from "./memory/entry/Scoring.js"
 
 /**
  * Runs the scripts that come with skills.
  *
  * @since 0.1.0
  */
-export * as ScriptRunner from "./skill/ScriptRunner.js"
+export * as ScriptRunner from "./skill/folder/ScriptRunner.js"
 
 /**
  * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
@@ -1740,21 +1740,21 @@ export * as ScriptRunner from "./skill/ScriptRunner.js"
  *
  * @since 0.1.0
  */
-export * as SearchTree from "./strategy/SearchTree.js"
+export * as SearchTree from "./strategy/lats/SearchTree.js"
 
 /**
  * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
  *
  * @since 0.1.0
  */
-export * as SecretGuard from "./guard/SecretGuard.js"
+export * as SecretGuard from "./guard/pii/SecretGuard.js"
 
 /**
  * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
  *
  * @since 0.1.0
  */
-export * as Selection from "./memory/Selection.js"
+export * as Selection from "./memory/entry/Selection.js"
 
 /**
  * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
@@ -1769,21 +1769,21 @@ export * as SelfDiscovery from "./strategy/SelfDiscovery.js"
  *
  * @since 0.1.0
  */
-export * as SelfDiscoveryPrompts from "./prompt/SelfDiscoveryPrompts.js"
+export * as SelfDiscoveryPrompts from "./prompt/defaults/SelfDiscoveryPrompts.js"
 
 /**
  * What is known about people and things, as facts.
  *
  * @since 0.1.0
  */
-export * as SemanticMemory from "./memory/SemanticMemory.js"
+export * as SemanticMemory from "./memory/facts/SemanticMemory.js"
 
 /**
  * What `EntityExtractor` tells its models.
  *
  * @since 0.1.0
  */
-export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
+export * as SemanticPrompts from "./prompt/defaults/SemanticPrompts.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a
@@ -1792,7 +1792,7 @@ export * as SemanticPrompts from "./prompt/SemanticPrompts.js"
  *
  * @since 0.1.0
  */
-export * as Session from "./session/Session.js"
+export * as Session from "./session/turn/Session.js"
 
 /**
  * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
@@ -1800,7 +1800,7 @@ export * as Session from "./session/Session.js"
  *
  * @since 0.1.0
  */
-export * as SessionAnalytics from "./session/SessionAnalytics.js"
+export * as SessionAnalytics from "./session/upkeep/SessionAnalytics.js"
 
 /**
  * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
@@ -1808,7 +1808,7 @@ export * as SessionAnalytics from "./session/SessionAnalytics.js"
  *
  * @since 0.1.0
  */
-export * as SessionCleanup from "./session/SessionCleanup.js"
+export * as SessionCleanup from "./session/upkeep/SessionCleanup.js"
 
 /**
  * How conversations are kept and for how long, from code or from the environment.
@@ -1823,84 +1823,84 @@ export * as SessionConfig from "./session/SessionConfig.js"
  *
  * @since 0.1.0
  */
-export * as SessionContext from "./session/SessionContext.js"
+export * as SessionContext from "./session/manager/SessionContext.js"
 
 /**
  * How sessions refuse or fail.
  *
  * @since 0.1.0
  */
-export * as SessionError from "./session/SessionError.js"
+export * as SessionError from "./session/turn/SessionError.js"
 
 /**
  * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
  *
  * @since 0.1.0
  */
-export * as SessionEvents from "./session/SessionEvents.js"
+export * as SessionEvents from "./session/turn/SessionEvents.js"
 
 /**
  * What a model is shown of a session before the message it is to answer.
  *
  * @since 0.1.0
  */
-export * as SessionHistory from "./session/SessionHistory.js"
+export * as SessionHistory from "./session/history/SessionHistory.js"
 
 /**
  * The places of sessions where handlers may wait. They are called after the session is kept.
  *
  * @since 0.1.0
  */
-export * as SessionHooks from "./session/SessionHooks.js"
+export * as SessionHooks from "./session/turn/SessionHooks.js"
 
 /**
  * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
  *
  * @since 0.1.0
  */
-export * as SessionManager from "./session/SessionManager.js"
+export * as SessionManager from "./session/manager/SessionManager.js"
 
 /**
  * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
  *
  * @since 0.1.0
  */
-export * as SessionMemory from "./session/SessionMemory.js"
+export * as SessionMemory from "./session/manager/SessionMemory.js"
 
 /**
  * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
  *
  * @since 0.1.0
  */
-export * as SessionMessages from "./session/SessionMessages.js"
+export * as SessionMessages from "./session/history/SessionMessages.js"
 
 /**
  * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.
  *
  * @since 0.1.0
  */
-export * as SessionMetrics from "./session/SessionMetrics.js"
+export * as SessionMetrics from "./session/turn/SessionMetrics.js"
 
 /**
  * What is asked about sessions: which side of a conflict holds when a branch is merged.
  *
  * @since 0.1.0
  */
-export * as SessionPrompts from "./prompt/SessionPrompts.js"
+export * as SessionPrompts from "./prompt/defaults/SessionPrompts.js"
 
 /**
  * Finds the conversation the run belongs to.
  *
  * @since 0.1.0
  */
-export * as SessionStage from "./agent/SessionStage.js"
+export * as SessionStage from "./agent/stage/SessionStage.js"
 
 /**
  * Which status of a session may follow which.
  *
  * @since 0.1.0
  */
-export * as SessionStateMachine from "./session/SessionStateMachine.js"
+export * as SessionStateMachine from "./session/manager/SessionStateMachine.js"
 
 /**
  * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
@@ -1908,7 +1908,7 @@ export * as SessionStateMachine from "./session/SessionStateMachine.js"
  *
  * @since 0.1.0
  */
-export * as SessionStore from "./session/SessionStore.js"
+export * as SessionStore from "./session/turn/SessionStore.js"
 
 /**
  * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
@@ -1916,7 +1916,7 @@ export * as SessionStore from "./session/SessionStore.js"
  *
  * @since 0.1.0
  */
-export * as SessionTaskError from "./session/SessionTaskError.js"
+export * as SessionTaskError from "./session/turn/SessionTaskError.js"
 
 /**
  * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
@@ -1932,28 +1932,28 @@ export * as Sessions from "./session/Sessions.js"
  *
  * @since 0.1.0
  */
-export * as Skill from "./skill/Skill.js"
+export * as Skill from "./skill/definition/Skill.js"
 
 /**
  * Reading a file of a skill's folder, and nothing outside of it.
  *
  * @since 0.1.0
  */
-export * as SkillAccess from "./skill/SkillAccess.js"
+export * as SkillAccess from "./skill/execute/SkillAccess.js"
 
 /**
  * The instructions of a skill as a model is given them.
  *
  * @since 0.1.0
  */
-export * as SkillActivation from "./skill/SkillActivation.js"
+export * as SkillActivation from "./skill/folder/SkillActivation.js"
 
 /**
  * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
  *
  * @since 0.1.0
  */
-export * as SkillArguments from "./skill/SkillArguments.js"
+export * as SkillArguments from "./skill/folder/SkillArguments.js"
 
 /**
  * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
@@ -1962,77 +1962,77 @@ export * as SkillArguments from "./skill/SkillArguments.js"
  *
  * @since 0.1.0
  */
-export * as SkillCatalog from "./skill/SkillCatalog.js"
+export * as SkillCatalog from "./skill/folder/SkillCatalog.js"
 
 /**
  * Skills one after another: each result is the next one's parameters.
  *
  * @since 0.1.0
  */
-export * as SkillChain from "./skill/SkillChain.js"
+export * as SkillChain from "./skill/compose/SkillChain.js"
 
 /**
  * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
  *
  * @since 0.1.0
  */
-export * as SkillCombinators from "./skill/SkillCombinators.js"
+export * as SkillCombinators from "./skill/compose/SkillCombinators.js"
 
 /**
  * Skills and their results as data.
  *
  * @since 0.1.0
  */
-export * as SkillDefinition from "./skill/SkillDefinition.js"
+export * as SkillDefinition from "./skill/definition/SkillDefinition.js"
 
 /**
  * How skills fail.
  *
  * @since 0.1.0
  */
-export * as SkillError from "./skill/SkillError.js"
+export * as SkillError from "./skill/definition/SkillError.js"
 
 /**
  * The domain events of skills: what other parts of an application are told of.
  *
  * @since 0.1.0
  */
-export * as SkillEvents from "./skill/SkillEvents.js"
+export * as SkillEvents from "./skill/definition/SkillEvents.js"
 
 /**
  * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
  */
-export * as SkillExecutor from "./skill/SkillExecutor.js"
+export * as SkillExecutor from "./skill/execute/SkillExecutor.js"
 
 /**
  * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
  *
  * @since 0.1.0
  */
-export * as SkillFile from "./skill/SkillFile.js"
+export * as SkillFile from "./skill/definition/SkillFile.js"
 
 /**
  * Folders of skills: found below paths, made executable, and kept in step with a registry.
  *
  * @since 0.1.0
  */
-export * as SkillFolders from "./skill/SkillFolders.js"
+export * as SkillFolders from "./skill/folder/SkillFolders.js"
 
 /**
  * The places of skills where handlers may wait.
  *
  * @since 0.1.0
  */
-export * as SkillHooks from "./skill/SkillHooks.js"
+export * as SkillHooks from "./skill/definition/SkillHooks.js"
 
 /**
  * What a model is told of all skills: names and descriptions.
  *
  * @since 0.1.0
  */
-export * as SkillListing from "./skill/SkillListing.js"
+export * as SkillListing from "./skill/folder/SkillListing.js"
 
 /**
  * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
@@ -2040,14 +2040,14 @@ export * as SkillListing from "./skill/SkillListing.js"
  *
  * @since 0.1.0
  */
-export * as SkillLock from "./skill/SkillLock.js"
+export * as SkillLock from "./skill/folder/SkillLock.js"
 
 /**
  * The lock file of skills: which were accepted, and with what content. JSON, in one form for the same content.
  *
  * @since 0.1.0
  */
-export * as SkillLockFile from "./skill/SkillLockFile.js"
+export * as SkillLockFile from "./skill/folder/SkillLockFile.js"
 
 /**
  * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
@@ -2055,84 +2055,84 @@ export * as SkillLockFile from "./skill/SkillLockFile.js"
  *
  * @since 0.1.0
  */
-export * as SkillMetrics from "./skill/SkillMetrics.js"
+export * as SkillMetrics from "./skill/definition/SkillMetrics.js"
 
 /**
  * One of several skills, chosen by a model from their descriptions.
  *
  * @since 0.1.0
  */
-export * as SkillModelRouter from "./skill/SkillModelRouter.js"
+export * as SkillModelRouter from "./skill/compose/SkillModelRouter.js"
 
 /**
  * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
  *
  * @since 0.1.0
  */
-export * as SkillParameters from "./skill/SkillParameters.js"
+export * as SkillParameters from "./skill/definition/SkillParameters.js"
 
 /**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
  * @since 0.1.0
  */
-export * as SkillPipeline from "./skill/SkillPipeline.js"
+export * as SkillPipeline from "./skill/compose/SkillPipeline.js"
 
 /**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
  */
-export * as SkillRegistry from "./skill/SkillRegistry.js"
+export * as SkillRegistry from "./skill/execute/SkillRegistry.js"
 
 /**
  * Results of cacheable skills, kept for equal parameters.
  *
  * @since 0.1.0
  */
-export * as SkillResultCache from "./skill/SkillResultCache.js"
+export * as SkillResultCache from "./skill/execute/SkillResultCache.js"
 
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.
  *
  * @since 0.1.0
  */
-export * as SkillRouter from "./skill/SkillRouter.js"
+export * as SkillRouter from "./skill/compose/SkillRouter.js"
 
 /**
  * Where skills come from: built in, in modules, or from a place of your own.
  *
  * @since 0.1.0
  */
-export * as SkillSource from "./skill/SkillSource.js"
+export * as SkillSource from "./skill/folder/SkillSource.js"
 
 /**
  * Puts skills beside the agent's tools.
  *
  * @since 0.1.0
  */
-export * as SkillStage from "./agent/SkillStage.js"
+export * as SkillStage from "./agent/stage/SkillStage.js"
 
 /**
  * Skills as tools, tools as skills.
  *
  * @since 0.1.0
  */
-export * as SkillTool from "./skill/SkillTool.js"
+export * as SkillTool from "./skill/execute/SkillTool.js"
 
 /**
  * Skills that belong together, under one name and with one description.
  *
  * @since 0.1.0
  */
-export * as SkillToolkit from "./skill/SkillToolkit.js"
+export * as SkillToolkit from "./skill/execute/SkillToolkit.js"
 
 /**
  * Whether the text and the scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
-export * as SkillTrust from "./skill/SkillTrust.js"
+export * as SkillTrust from "./skill/folder/SkillTrust.js"
 
 /**
  * Skills as an application has them: a registry that is filled from several sources, and an executor, as a
@@ -2155,14 +2155,14 @@ export * as SkillsConfig from "./skill/SkillsConfig.js"
  *
  * @since 0.1.0
  */
-export * as Stage from "./agent/Stage.js"
+export * as Stage from "./agent/definition/Stage.js"
 
 /**
  * What lies between two states of sessions: field by field, so that it can be read, kept, and put onto a state again.
  *
  * @since 0.1.0
  */
-export * as StateDiff from "./session/StateDiff.js"
+export * as StateDiff from "./session/turn/StateDiff.js"
 
 /**
  * Typed state graphs: nodes are Effects that return updates of one state, edges say what runs next.
@@ -2176,14 +2176,14 @@ export * as StateGraph from "./graph/StateGraph.js"
  *
  * @since 0.1.0
  */
-export * as Steering from "./agent/Steering.js"
+export * as Steering from "./agent/definition/Steering.js"
 
 /**
  * Lets a run be reached while it goes on, and makes runs of one session follow one another.
  *
  * @since 0.1.0
  */
-export * as SteeringStage from "./agent/SteeringStage.js"
+export * as SteeringStage from "./agent/stage/SteeringStage.js"
 
 /**
  * The seam for durability. Everything whose outcome must survive a crash goes through `Step`; `Place` names it by where
@@ -2199,7 +2199,7 @@ export * as Step from "./observability/Step.js"
  *
  * @since 0.1.0
  */
-export * as StopCondition from "./strategy/StopCondition.js"
+export * as StopCondition from "./strategy/reasoning/StopCondition.js"
 
 /**
  * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
@@ -2209,7 +2209,7 @@ export * as StopCondition from "./strategy/StopCondition.js"
  *
  * @since 0.1.0
  */
-export * as Storm from "./strategy/Storm.js"
+export * as Storm from "./strategy/storm/Storm.js"
 
 /**
  * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
@@ -2217,14 +2217,14 @@ export * as Storm from "./strategy/Storm.js"
  *
  * @since 0.1.0
  */
-export * as StormArticle from "./strategy/StormArticle.js"
+export * as StormArticle from "./strategy/storm/StormArticle.js"
 
 /**
  * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
  *
  * @since 0.1.0
  */
-export * as StormCitations from "./strategy/StormCitations.js"
+export * as StormCitations from "./strategy/storm/StormCitations.js"
 
 /**
  * The outline of an article: sections, what each covers, and the points of that. Read from whatever form a model writes
@@ -2239,7 +2239,7 @@ export * as StormOutline from "./plan/StormOutline.js"
  *
  * @since 0.1.0
  */
-export * as StormPrompts from "./prompt/StormPrompts.js"
+export * as StormPrompts from "./prompt/defaults/StormPrompts.js"
 
 /**
  * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
@@ -2247,14 +2247,14 @@ export * as StormPrompts from "./prompt/StormPrompts.js"
  *
  * @since 0.1.0
  */
-export * as StormSources from "./strategy/StormSources.js"
+export * as StormSources from "./strategy/storm/StormSources.js"
 
 /**
  * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
  *
  * @since 0.1.0
  */
-export * as Strategy from "./strategy/Strategy.js"
+export * as Strategy from "./strategy/reasoning/Strategy.js"
 
 /**
  * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
@@ -2262,14 +2262,14 @@ export * as Strategy from "./strategy/Strategy.js"
  *
  * @since 0.1.0
  */
-export * as StrategyCombinators from "./strategy/StrategyCombinators.js"
+export * as StrategyCombinators from "./strategy/reasoning/StrategyCombinators.js"
 
 /**
  * How reasoning can fail besides its model calls.
  *
  * @since 0.1.0
  */
-export * as StrategyError from "./strategy/StrategyError.js"
+export * as StrategyError from "./strategy/reasoning/StrategyError.js"
 
 /**
  * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
@@ -2291,14 +2291,14 @@ export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
  *
  * @since 0.1.0
  */
-export * as SummarizeStrategy from "./memory/SummarizeStrategy.js"
+export * as SummarizeStrategy from "./memory/consolidation/SummarizeStrategy.js"
 
 /**
  * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
  *
  * @since 0.1.0
  */
-export * as SummaryMemoryStore from "./memory/SummaryMemoryStore.js"
+export * as SummaryMemoryStore from "./memory/conversation/SummaryMemoryStore.js"
 
 /**
  * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task
@@ -2313,7 +2313,7 @@ export * as Supervisor from "./strategy/Supervisor.js"
  *
  * @since 0.1.0
  */
-export * as SupervisorPrompts from "./prompt/SupervisorPrompts.js"
+export * as SupervisorPrompts from "./prompt/defaults/SupervisorPrompts.js"
 
 /**
  * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that
@@ -2337,14 +2337,14 @@ export * as Telemetry from "./observability/Telemetry.js"
  *
  * @since 0.1.0
  */
-export * as TextAnalyzer from "./memory/TextAnalyzer.js"
+export * as TextAnalyzer from "./memory/text/TextAnalyzer.js"
 
 /**
  * How a budget of tokens is shared among the sections of working memory.
  *
  * @since 0.1.0
  */
-export * as TokenBudgetAllocator from "./memory/TokenBudgetAllocator.js"
+export * as TokenBudgetAllocator from "./memory/working/TokenBudgetAllocator.js"
 
 /**
  * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
@@ -2352,7 +2352,7 @@ export * as TokenBudgetAllocator from "./memory/TokenBudgetAllocator.js"
  *
  * @since 0.1.0
  */
-export * as TokenCounter from "./llm/TokenCounter.js"
+export * as TokenCounter from "./llm/model/TokenCounter.js"
 
 /**
  * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
@@ -2360,42 +2360,42 @@ export * as TokenCounter from "./llm/TokenCounter.js"
  *
  * @since 0.1.0
  */
-export * as Tool from "./tool/Tool.js"
+export * as Tool from "./tool/definition/Tool.js"
 
 /**
  * Arguments as models send them, made into what a tool can decode.
  *
  * @since 0.1.0
  */
-export * as ToolArguments from "./tool/ToolArguments.js"
+export * as ToolArguments from "./tool/definition/ToolArguments.js"
 
 /**
  * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
  *
  * @since 0.1.0
  */
-export * as ToolError from "./tool/ToolError.js"
+export * as ToolError from "./tool/definition/ToolError.js"
 
 /**
  * Tools as a prompt shows them.
  *
  * @since 0.1.0
  */
-export * as ToolList from "./prompt/ToolList.js"
+export * as ToolList from "./prompt/template/ToolList.js"
 
 /**
  * What every loop of model and tools has in common: its options, its limits, its end.
  *
  * @since 0.1.0
  */
-export * as ToolLoop from "./strategy/ToolLoop.js"
+export * as ToolLoop from "./strategy/reasoning/ToolLoop.js"
 
 /**
  * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
  *
  * @since 0.1.0
  */
-export * as ToolNames from "./tool/ToolNames.js"
+export * as ToolNames from "./tool/definition/ToolNames.js"
 
 /**
  * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
@@ -2403,7 +2403,7 @@ export * as ToolNames from "./tool/ToolNames.js"
  *
  * @since 0.1.0
  */
-export * as ToolPairs from "./memory/ToolPairs.js"
+export * as ToolPairs from "./memory/entry/ToolPairs.js"
 
 /**
  * Tools by name, registered and removed while a program runs.
@@ -2424,14 +2424,14 @@ export * as ToolRunner from "./tool/ToolRunner.js"
  *
  * @since 0.1.0
  */
-export * as ToolSet from "./tool/ToolSet.js"
+export * as ToolSet from "./tool/definition/ToolSet.js"
 
 /**
  * Puts the tools of a registry beside the agent's own.
  *
  * @since 0.1.0
  */
-export * as ToolStage from "./agent/ToolStage.js"
+export * as ToolStage from "./agent/stage/ToolStage.js"
 
 /**
  * Words and phrases that must not be talked of.
@@ -2445,7 +2445,7 @@ export * as TopicGuard from "./guard/TopicGuard.js"
  *
  * @since 0.1.0
  */
-export * as TopicTurnManager from "./session/TopicTurnManager.js"
+export * as TopicTurnManager from "./session/group/TopicTurnManager.js"
 
 /**
  * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
@@ -2453,7 +2453,7 @@ export * as TopicTurnManager from "./session/TopicTurnManager.js"
  *
  * @since 0.1.0
  */
-export * as TurnManager from "./session/TurnManager.js"
+export * as TurnManager from "./session/group/TurnManager.js"
 
 /**
  * Characters nobody sees: invisible, controlling, hidden or piled up. Text in which they do their proper work (emoji
@@ -2476,21 +2476,21 @@ export * as Usage from "./domain/Usage.js"
  *
  * @since 0.1.0
  */
-export * as VectorCodec from "./llm/VectorCodec.js"
+export * as VectorCodec from "./llm/embedding/VectorCodec.js"
 
 /**
  * Vectors of entries, and which are nearest.
  *
  * @since 0.1.0
  */
-export * as VectorIndex from "./memory/VectorIndex.js"
+export * as VectorIndex from "./memory/search/VectorIndex.js"
 
 /**
  * Keys and tokens of the common vendors, known by their prefixes.
  *
  * @since 0.1.0
  */
-export * as VendorEntities from "./guard/VendorEntities.js"
+export * as VendorEntities from "./guard/pii/VendorEntities.js"
 
 /**
  * The version of this package.
@@ -2505,4 +2505,4 @@ export * as Version from "./domain/Version.js"
  *
  * @since 0.1.0
  */
-export * as WorkingMemory from "./memory/WorkingMemory.js"
+export * as WorkingMemory from "./memory/working/WorkingMemory.js"

@@ -1,13 +1,16 @@
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { problems } from "../scripts/layering.js"
-import { filesBelow, root } from "../scripts/layout.js"
+import { bars, type Debt, knownDebt, problems, repositorySources } from "../scripts/layering.js"
+import { filesBelow, floorOf, root } from "../scripts/layout.js"
 
-const src = Path.join(root, "src")
-
-const check = (files: Readonly<Record<string, string>>): ReadonlyArray<string> =>
-  problems(new Map(Object.entries({ "domain/Ids.ts": "", "tool/Tool.ts": "", "agent/Agent.ts": "", ...files })))
+const check = (files: Readonly<Record<string, string>>, debt?: Debt): ReadonlyArray<string> =>
+  problems(
+    new Map(
+      Object.entries({ "domain/Ids.ts": "", "tool/definition/Tool.ts": "", "agent/AgentExecutor.ts": "", ...files })
+    ),
+    debt
+  )
 
 const accepts = (files: Readonly<Record<string, string>>): void => assert.deepStrictEqual(check(files), [])
 
@@ -16,9 +19,9 @@ const refuses = (files: Readonly<Record<string, string>>, ...expected: ReadonlyA
 
 describe("layering", () => {
   it("src keeps its layers", () => {
-    const files = filesBelow(src)
-    assert.isAbove(files.length, 5)
-    const found = problems(new Map(files.map((file) => [file, Fs.readFileSync(Path.join(src, file), "utf8")])))
+    const sources = repositorySources()
+    assert.isAbove(sources.size, 5)
+    const found = problems(sources, knownDebt())
     assert.deepStrictEqual(found, [], found.join("\n"))
   })
 
@@ -40,62 +43,65 @@ describe("layering", () => {
         import Ajv from "ajv"
         import * as Path from "node:path"
         import * as Ids from "../domain/Ids.js"
-        export * from "./Tool.js"
+        export * from "./definition/Tool.js"
       `
     })
   })
 
   it("an index may import what it exports", () => {
     accepts({
-      "index.ts": `export * as Agent from "./agent/Agent.js"`,
-      "agent/index.ts": `export * as Agent from "./Agent.js"`
+      "index.ts": `export * as Tool from "./tool/definition/Tool.js"`,
+      "tool/index.ts": `export * as Tool from "./definition/Tool.js"`
     })
   })
 
   it("a program of a process of its own has timers, and imports Node alone", () => {
-    accepts({ "builtin/SqliteProcess.mjs": `import "node:worker_threads"\nsetTimeout(() => {}, 1)` })
+    accepts({ "builtin/sql/SqliteProcess.mjs": `import "node:worker_threads"\nsetTimeout(() => {}, 1)` })
     refuses(
-      { "builtin/SqliteProcess.mjs": `import * as Ids from "../domain/Ids.js"` },
-      `builtin/SqliteProcess.mjs:1: imports "../domain/Ids.js", but a program stands alone`
+      { "builtin/sql/SqliteProcess.mjs": `import * as Ids from "../../domain/Ids.js"` },
+      `builtin/sql/SqliteProcess.mjs:1: imports "../../domain/Ids.js", but a program stands alone`
     )
   })
 
-  const upward = `tool/Bad.ts:1: tool (rank 4) imports agent (rank 7): "../agent/Agent.js"`
+  const at = (folder: string): string => `${folder} (floor ${floorOf.get(folder)})`
+
+  const upward = `tool/Bad.ts:1: ${at("tool")} imports ${at("agent")}: "../agent/AgentExecutor.js"`
 
   it.each([
-    [`import * as Agent from "../agent/Agent.js"`],
-    [`import type * as Agent from "../agent/Agent.js"`],
-    [`import { type Agent } from "../agent/Agent.js"`],
-    [`import "../agent/Agent.js"`],
-    [`export * from "../agent/Agent.js"`],
-    [`export type { Agent } from "../agent/Agent.js"`],
-    [`export const load = () => import("../agent/Agent.js")`],
-    ["export const load = () => import(`../agent/Agent.js`)"],
-    [`export type Agent = import("../agent/Agent.js").Agent`],
-    [`export type Agent = typeof import("../agent/Agent.js")`]
+    [`import * as Agent from "../agent/AgentExecutor.js"`],
+    [`import type * as Agent from "../agent/AgentExecutor.js"`],
+    [`import { type Agent } from "../agent/AgentExecutor.js"`],
+    [`import "../agent/AgentExecutor.js"`],
+    [`export * from "../agent/AgentExecutor.js"`],
+    [`export type { Agent } from "../agent/AgentExecutor.js"`],
+    [`export const load = () => import("../agent/AgentExecutor.js")`],
+    ["export const load = () => import(`../agent/AgentExecutor.js`)"],
+    [`export type Agent = import("../agent/AgentExecutor.js").Agent`],
+    [`export type Agent = typeof import("../agent/AgentExecutor.js")`]
   ])("a higher folder may not be imported: %s", (text) => {
     refuses({ "tool/Bad.ts": text }, upward)
   })
 
-  it("a sibling folder may not be imported", () => {
+  it("a folder of the same floor may not be imported", () => {
+    assert.strictEqual(floorOf.get("tool"), floorOf.get("guard"))
     refuses(
-      { "memory/Bad.ts": `import "../tool/Tool.js"` },
-      `memory/Bad.ts:1: memory (rank 4) imports tool (rank 4): "../tool/Tool.js"`
+      { "tool/ToolRunner.ts": "", "guard/Bad.ts": `import "../tool/ToolRunner.js"` },
+      `guard/Bad.ts:1: ${at("guard")} imports ${at("tool")}: "../tool/ToolRunner.js"`
     )
   })
 
   it("testing is imported by nothing", () => {
     refuses(
-      { "testing/TestModel.ts": "", "http/Bad.ts": `import "../testing/TestModel.js"` },
-      `http/Bad.ts:1: http (rank 10) imports testing (rank 11): "../testing/TestModel.js"`
+      { "testing/TestModel.ts": "", "http/session/Bad.ts": `import "../../testing/TestModel.js"` },
+      `http/session/Bad.ts:1: ${at("http/session")} imports ${at("testing")}: "../../testing/TestModel.js"`
     )
   })
 
-  it("a folder needs a rank, and so does the folder of an index", () => {
+  it("a folder needs a floor, and so does the folder of an index", () => {
     refuses(
       { "utils/Text.ts": "", "utils/index.ts": "" },
-      "utils/Text.ts: the folder utils has no rank",
-      "utils/index.ts: the folder utils has no rank"
+      "utils/Text.ts: the folder utils has no floor",
+      "utils/index.ts: the folder utils has no floor"
     )
   })
 
@@ -128,18 +134,18 @@ describe("layering", () => {
   })
 
   it("module names are unique across folders", () => {
-    refuses({ "llm/Tool.ts": "" }, "llm/Tool.ts: tool/Tool.ts has the same name")
+    refuses({ "llm/Tool.ts": "" }, "llm/Tool.ts: tool/definition/Tool.ts has the same name")
   })
 
-  it("modules are PascalCase, in folders that are flat", () => {
+  it("modules are PascalCase, in folders of the table", () => {
     const name = "a module name is PascalCase, its file ends in .ts"
     refuses(
       { "tool/helpers.ts": "", "tool/tool-set.ts": "", "tool/View.tsx": "", "tool/x/Deep.ts": "", "Loose.ts": "" },
       `tool/helpers.ts: ${name}`,
       `tool/tool-set.ts: ${name}`,
       `tool/View.tsx: ${name}`,
-      "tool/x/Deep.ts: folders are flat",
-      "Loose.ts: a module stands in a folder of src"
+      "tool/x/Deep.ts: the folder tool/x has no floor",
+      "Loose.ts: a module belongs into a folder of src"
     )
   })
 
@@ -172,15 +178,73 @@ describe("layering", () => {
   })
 
   it("only what waits for a turn of the event loop may use timers, and nothing else that is forbidden", () => {
-    accepts({ "internal/EventSink.ts": "export const wake = (f: () => void) => setImmediate(f)" })
-    accepts({ "internal/NextTurn.ts": "export const wake = (f: () => void) => setImmediate(f)" })
+    accepts({ "internal/fiber/EventSink.ts": "export const wake = (f: () => void) => setImmediate(f)" })
+    accepts({ "internal/fiber/NextTurn.ts": "export const wake = (f: () => void) => setImmediate(f)" })
     refuses(
-      { "internal/EventSink.ts": "console.log(1)" },
-      "internal/EventSink.ts:1: uses console instead of Effect.log"
+      { "internal/fiber/EventSink.ts": "console.log(1)" },
+      "internal/fiber/EventSink.ts:1: uses console instead of Effect.log"
     )
     refuses(
-      { "internal/Deadline.ts": "export const wake = (f: () => void) => setImmediate(f)" },
-      "internal/Deadline.ts:1: uses setImmediate instead of Effect.yieldNow"
+      { "internal/fiber/Deadline.ts": "export const wake = (f: () => void) => setImmediate(f)" },
+      "internal/fiber/Deadline.ts:1: uses setImmediate instead of Effect.yieldNow"
     )
+  })
+
+  const cycle = {
+    "tool/A.ts": `import type { B } from "./B.js"\nexport type A = B`,
+    "tool/B.ts": `import { A } from "./A.js"\nexport type B = A`
+  }
+
+  it("refuses modules that import each other, types included", () => {
+    refuses(cycle, "a cycle: tool/A.ts tool/B.ts")
+  })
+
+  const lines = (count: number): string => Array.from({ length: count }, (_, i) => `  ${i}`).join("\n")
+  const body = (name: string, count: number): string => `export const ${name} = () => {\n${lines(count - 2)}\n}\n`
+  const above = `a function above ${bars.function} lines (make: ${bars.make})`
+
+  it("bounds the lines of functions, and gives a make more", () => {
+    accepts({ "tool/A.ts": body("run", bars.function), "tool/B.ts": body("makeRun", bars.make) })
+    refuses(
+      { "tool/A.ts": body("run", bars.function + 1), "tool/B.ts": body("make", bars.make + 1) },
+      `tool/A.ts run: ${above}: ${bars.function + 1}`,
+      `tool/B.ts make: ${above}: ${bars.make + 1}`
+    )
+  })
+
+  it("bounds the lines of modules and the modules of a folder", () => {
+    accepts({ "tool/A.ts": `${lines(bars.module)}\n` })
+    refuses(
+      { "tool/A.ts": `${lines(bars.module + 1)}\n` },
+      `tool/A.ts: a module above ${bars.module} lines: ${bars.module + 1}`
+    )
+    const many = Object.fromEntries(Array.from({ length: bars.folder + 1 }, (_, i) => [`tool/Module${i}.ts`, ""]))
+    refuses(many, `tool: ${bars.folder + 1} modules`)
+  })
+
+  it("bounds the columns of comments, not of code", () => {
+    const text = "x".repeat(bars.column)
+    accepts({ "tool/A.ts": `export const a = "${text}"\n` })
+    refuses({ "tool/A.ts": `// ${text}\n` }, `tool/A.ts: comment lines above ${bars.column} columns: 1`)
+  })
+
+  it("holds debts to their size: none grows, and none stays listed when it is paid", () => {
+    const debt = (size: number): Debt => ({
+      functions: { "tool/A.ts run": size },
+      modules: {},
+      cycles: [],
+      columns: {}
+    })
+    const long = { "tool/A.ts": body("run", 100) }
+    assert.deepStrictEqual(check(long, debt(100)), [])
+    assert.deepStrictEqual(check(long, debt(99)), [`tool/A.ts run: ${above}: 100, 99 before`])
+    const paid = `tool/A.ts run: ${above}: smaller than the list of debts says; run npm run layering -- --update`
+    assert.deepStrictEqual(check(long, debt(101)), [paid])
+    assert.deepStrictEqual(check({ "tool/A.ts": "" }, debt(100)), [paid])
+    const known: Debt = { functions: {}, modules: {}, cycles: [["tool/A.ts", "tool/B.ts"]], columns: {} }
+    assert.deepStrictEqual(check(cycle, known), [])
+    assert.deepStrictEqual(check({}, known), [
+      "no cycle any more: tool/A.ts tool/B.ts; run npm run layering -- --update"
+    ])
   })
 })

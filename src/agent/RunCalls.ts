@@ -6,15 +6,15 @@
  * @since 0.1.0
  */
 import * as Context from "effect/Context"
-import * as Attribution from "../governance/Attribution.js"
-import * as CallGate from "../llm/CallGate.js"
-import { CostEstimator } from "../llm/CostEstimator.js"
-import * as TokenCounter from "../llm/TokenCounter.js"
-import * as ModelCall from "../strategy/ModelCall.js"
-import * as GovernedCalls from "./GovernedCalls.js"
-import { governanceOf } from "./RunIdentity.js"
-import * as RunInterceptors from "./RunInterceptors.js"
-import type { State } from "./Stage.js"
+import * as Attribution from "../governance/store/Attribution.js"
+import * as CallGate from "../llm/model/CallGate.js"
+import { CostEstimator } from "../llm/model/CostEstimator.js"
+import * as TokenCounter from "../llm/model/TokenCounter.js"
+import * as ModelCall from "../strategy/reasoning/ModelCall.js"
+import { governanceOf } from "./definition/RunIdentity.js"
+import type { State } from "./definition/Stage.js"
+import * as GovernedCalls from "./stage/GovernedCalls.js"
+import * as RunInterceptors from "./stage/RunInterceptors.js"
 
 /**
  * What the context of a run holds beside what it is given: its limits and its governance, inside of those around it.

@@ -8,13 +8,13 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
-import * as ModelSettings from "../llm/ModelSettings.js"
-import type { Strategy } from "../strategy/Strategy.js"
+import * as ModelSettings from "../llm/model/ModelSettings.js"
+import type { Strategy } from "../strategy/reasoning/Strategy.js"
 import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
-import type * as Agent from "./Agent.js"
-import * as AgentConfig from "./AgentConfig.js"
-import { AgentConfigurationError } from "./AgentError.js"
 import type { AgentRequest } from "./AgentExecutor.js"
+import type * as Agent from "./definition/Agent.js"
+import * as AgentConfig from "./definition/AgentConfig.js"
+import { AgentConfigurationError } from "./definition/AgentError.js"
 
 const decodeSessionId = Schema.decodeUnknownEither(SessionId)
 export const decodeRunId = Schema.decodeUnknownEither(RunId)

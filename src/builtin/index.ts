@@ -10,35 +10,35 @@ export * as BuiltinSkills from "./BuiltinSkills.js"
  *
  * @since 0.1.0
  */
-export * as ChildScripts from "./ChildScripts.js"
+export * as ChildScripts from "./process/ChildScripts.js"
 
 /**
  * Executes code.
  *
  * @since 0.1.0
  */
-export * as CodeExecutionSkill from "./CodeExecutionSkill.js"
+export * as CodeExecutionSkill from "./process/CodeExecutionSkill.js"
 
 /**
  * The skill `database_query`: statements that read, on a database that refuses to write while they run.
  *
  * @since 0.1.0
  */
-export * as DatabaseQuerySkill from "./DatabaseQuerySkill.js"
+export * as DatabaseQuerySkill from "./sql/DatabaseQuerySkill.js"
 
 /**
  * Tells the time.
  *
  * @since 0.1.0
  */
-export * as DateTimeSkill from "./DateTimeSkill.js"
+export * as DateTimeSkill from "./text/DateTimeSkill.js"
 
 /**
  * The skills `file_read` and `file_write`: files below one directory.
  *
  * @since 0.1.0
  */
-export * as FileSkills from "./FileSkills.js"
+export * as FileSkills from "./file/FileSkills.js"
 
 /**
  * The skill `http_request`: requests to the public Internet, bounded in where they go, what they carry and what they
@@ -46,53 +46,53 @@ export * as FileSkills from "./FileSkills.js"
  *
  * @since 0.1.0
  */
-export * as HttpRequestSkill from "./HttpRequestSkill.js"
+export * as HttpRequestSkill from "./web/HttpRequestSkill.js"
 
 /**
  * Search providers over HTTP: an instance of SearXNG, Brave, Tavily, or any other that answers with JSON.
  *
  * @since 0.1.0
  */
-export * as HttpSearch from "./HttpSearch.js"
+export * as HttpSearch from "./web/HttpSearch.js"
 
 /**
  * Calculates.
  *
  * @since 0.1.0
  */
-export * as MathSkill from "./MathSkill.js"
+export * as MathSkill from "./text/MathSkill.js"
 
 /**
  * Who searches the web.
  *
  * @since 0.1.0
  */
-export * as SearchProvider from "./SearchProvider.js"
+export * as SearchProvider from "./web/SearchProvider.js"
 
 /**
  * Shortens texts.
  *
  * @since 0.1.0
  */
-export * as TextSummarizeSkill from "./TextSummarizeSkill.js"
+export * as TextSummarizeSkill from "./text/TextSummarizeSkill.js"
 
 /**
  * Translates texts.
  *
  * @since 0.1.0
  */
-export * as TextTranslateSkill from "./TextTranslateSkill.js"
+export * as TextTranslateSkill from "./text/TextTranslateSkill.js"
 
 /**
  * The skill `web_browse`: what a page of the public Internet says, as text.
  *
  * @since 0.1.0
  */
-export * as WebBrowseSkill from "./WebBrowseSkill.js"
+export * as WebBrowseSkill from "./web/WebBrowseSkill.js"
 
 /**
  * The skill `web_search`.
  *
  * @since 0.1.0
  */
-export * as WebSearchSkill from "./WebSearchSkill.js"
+export * as WebSearchSkill from "./web/WebSearchSkill.js"

@@ -6,7 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import type * as Stream from "effect/Stream"
-import * as SecretText from "../internal/SecretText.js"
+import * as SecretText from "../internal/text/SecretText.js"
 import { RunId } from "./Ids.js"
 import * as PublicView from "./PublicView.js"
 import { Usage } from "./Usage.js"

@@ -9,7 +9,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
-import * as Ambient from "../internal/Ambient.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
 
 /**
  * @since 0.1.0

@@ -7,7 +7,7 @@
 import * as Chunk from "effect/Chunk"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import * as SecretText from "../internal/SecretText.js"
+import * as SecretText from "../internal/text/SecretText.js"
 import type { AgentEvent, ErrorInfo, Meta, Of, Tag } from "./AgentEvent.js"
 import * as ErrorCode from "./ErrorCode.js"
 

@@ -6,8 +6,8 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
-import * as Ambient from "../internal/Ambient.js"
-import type * as EventSink from "../internal/EventSink.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import type * as EventSink from "../internal/fiber/EventSink.js"
 import * as ErrorCode from "./ErrorCode.js"
 
 /**

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Ambient from "../internal/Ambient.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
 import type { SessionId, UserId } from "./Ids.js"
 
 /**

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as SystemGrant from "../internal/SystemGrant.js"
+import * as SystemGrant from "../internal/fiber/SystemGrant.js"
 
 /**
  * Whether the system acts. Opaque: only `grant` makes one that does, and no copy, no JSON and no object of the same

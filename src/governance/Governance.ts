@@ -14,20 +14,20 @@ import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../domain/Ids.js"
 import type { Usage } from "../domain/Usage.js"
 import type { Only } from "../internal/Only.js"
-import type * as CostEstimator from "../llm/CostEstimator.js"
-import * as AuditLog from "./AuditLog.js"
-import * as CostLedger from "./CostLedger.js"
+import type * as CostEstimator from "../llm/model/CostEstimator.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
 import type * as GovernanceControl from "./GovernanceControl.js"
+import * as GovernanceRules from "./GovernanceRules.js"
+import * as PolicyEngine from "./policy/PolicyEngine.js"
+import * as ResourceQuotas from "./ResourceQuotas.js"
+import * as AuditLog from "./store/AuditLog.js"
+import * as CostLedger from "./store/CostLedger.js"
 import {
   type GovernanceConfigurationError,
   GovernanceError,
   type GovernancePersistenceError
-} from "./GovernanceError.js"
-import * as GovernanceRules from "./GovernanceRules.js"
-import * as PolicyEngine from "./PolicyEngine.js"
-import * as RateLimitStore from "./RateLimitStore.js"
-import * as ResourceQuotas from "./ResourceQuotas.js"
+} from "./store/GovernanceError.js"
+import * as RateLimitStore from "./store/RateLimitStore.js"
 
 const NAME = "effect-lexigram/governance/Governance"
 

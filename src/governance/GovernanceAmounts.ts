@@ -7,12 +7,12 @@
 import * as DateTime from "effect/DateTime"
 import type { RunId, UserId } from "../domain/Ids.js"
 import type * as Usage from "../domain/Usage.js"
-import * as CostEstimator from "../llm/CostEstimator.js"
-import * as CostLedger from "./CostLedger.js"
+import * as CostEstimator from "../llm/model/CostEstimator.js"
 import type { Reservation, ReserveRequest, Settlement } from "./Governance.js"
 import type * as GovernanceConfig from "./GovernanceConfig.js"
-import { BudgetExceededError } from "./GovernanceError.js"
 import { type About, subjectOf } from "./GovernanceParts.js"
+import * as CostLedger from "./store/CostLedger.js"
+import { BudgetExceededError } from "./store/GovernanceError.js"
 
 /**
  * @since 0.1.0

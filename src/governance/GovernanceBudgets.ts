@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as IdGenerator from "../domain/IdGenerator.js"
 import type { RunId, UserId } from "../domain/Ids.js"
 import * as Usage from "../domain/Usage.js"
-import * as CostLedger from "./CostLedger.js"
 import type { Budget, CheckBudget, Reservation, ReserveRequest, Settlement, TrackCost } from "./Governance.js"
 import {
   costOf,
@@ -24,13 +23,6 @@ import {
   tokensOf
 } from "./GovernanceAmounts.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
-import {
-  BudgetExceededError,
-  type GovernanceError,
-  type GovernancePersistenceError,
-  RateLimitExceededError
-} from "./GovernanceError.js"
-import * as GovernanceMetrics from "./GovernanceMetrics.js"
 import {
   type About,
   aboutOf,
@@ -47,8 +39,16 @@ import {
   warn,
   written
 } from "./GovernanceParts.js"
-import type * as HoldLeases from "./HoldLeases.js"
 import type * as ResourceQuotas from "./ResourceQuotas.js"
+import * as CostLedger from "./store/CostLedger.js"
+import {
+  BudgetExceededError,
+  type GovernanceError,
+  type GovernancePersistenceError,
+  RateLimitExceededError
+} from "./store/GovernanceError.js"
+import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
+import type * as HoldLeases from "./store/HoldLeases.js"
 
 /** The id of reservations that were made while governance was off. */
 const UNTRACKED = "untracked"

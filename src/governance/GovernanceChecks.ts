@@ -9,7 +9,6 @@ import * as Effect from "effect/Effect"
 import type { CheckGuardrail, CheckRequest, CheckToolCall } from "./Governance.js"
 import type { Budgets } from "./GovernanceBudgets.js"
 import * as GovernanceConfig from "./GovernanceConfig.js"
-import { type GovernanceError, type GovernancePersistenceError, RateLimitExceededError } from "./GovernanceError.js"
 import {
   type About,
   aboutOf,
@@ -22,6 +21,11 @@ import {
   tenantOf
 } from "./GovernanceParts.js"
 import type * as ResourceQuotas from "./ResourceQuotas.js"
+import {
+  type GovernanceError,
+  type GovernancePersistenceError,
+  RateLimitExceededError
+} from "./store/GovernanceError.js"
 
 const windowMs = Duration.toMillis(GovernanceConfig.WINDOW)
 

@@ -12,11 +12,11 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
-import * as Glob from "../internal/Glob.js"
-import { CostEstimator } from "../llm/CostEstimator.js"
-import { GovernanceConfigurationError } from "./GovernanceError.js"
+import * as Glob from "../internal/text/Glob.js"
+import { CostEstimator } from "../llm/model/CostEstimator.js"
 import * as QuotaUnits from "./QuotaUnits.js"
 import { UnitKind } from "./ResourceQuotas.js"
+import { GovernanceConfigurationError } from "./store/GovernanceError.js"
 
 /**
  * Prefix of the environment variables.

@@ -6,7 +6,7 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type { GovernanceConfig, Options } from "./GovernanceConfig.js"
-import type { GovernanceConfigurationError } from "./GovernanceError.js"
+import type { GovernanceConfigurationError } from "./store/GovernanceError.js"
 
 /**
  * @since 0.1.0

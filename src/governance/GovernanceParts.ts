@@ -6,19 +6,19 @@
  */
 import * as Effect from "effect/Effect"
 import type { RunId, UserId } from "../domain/Ids.js"
-import * as CostEstimator from "../llm/CostEstimator.js"
+import * as CostEstimator from "../llm/model/CostEstimator.js"
 import * as DomainEvent from "../observability/DomainEvent.js"
 import { Run } from "../observability/Run.js"
-import type * as AuditLog from "./AuditLog.js"
-import type * as CostLedger from "./CostLedger.js"
 import type { GovernanceConfig } from "./GovernanceConfig.js"
-import type { GovernanceError, GovernancePersistenceError } from "./GovernanceError.js"
-import { GovernancePersistenceWritten, SoftLimitReachedEvent } from "./GovernanceEvents.js"
-import * as GovernanceMetrics from "./GovernanceMetrics.js"
-import type { ModelAccess } from "./ModelAccess.js"
-import type * as PolicyEngine from "./PolicyEngine.js"
-import type * as RateLimitStore from "./RateLimitStore.js"
+import type { ModelAccess } from "./policy/ModelAccess.js"
+import type * as PolicyEngine from "./policy/PolicyEngine.js"
 import type * as ResourceQuotas from "./ResourceQuotas.js"
+import type * as AuditLog from "./store/AuditLog.js"
+import type * as CostLedger from "./store/CostLedger.js"
+import type { GovernanceError, GovernancePersistenceError } from "./store/GovernanceError.js"
+import { GovernancePersistenceWritten, SoftLimitReachedEvent } from "./store/GovernanceEvents.js"
+import * as GovernanceMetrics from "./store/GovernanceMetrics.js"
+import type * as RateLimitStore from "./store/RateLimitStore.js"
 
 /**
  * @since 0.1.0

@@ -11,11 +11,6 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { errorInfo } from "../domain/AgentEvent.js"
 import {
-  GovernanceConfigurationError,
-  type GovernancePersistenceError,
-  ResourceExhaustedError
-} from "./GovernanceError.js"
-import {
   isKeyOf,
   issuesOf,
   keyOf,
@@ -27,7 +22,12 @@ import {
   type Unit,
   unitsOf
 } from "./QuotaUnits.js"
-import * as RateLimitStore from "./RateLimitStore.js"
+import {
+  GovernanceConfigurationError,
+  type GovernancePersistenceError,
+  ResourceExhaustedError
+} from "./store/GovernanceError.js"
+import * as RateLimitStore from "./store/RateLimitStore.js"
 
 const NAME = "effect-lexigram/governance/ResourceQuotas"
 

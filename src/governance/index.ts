@@ -3,14 +3,14 @@
  *
  * @since 0.1.0
  */
-export * as AuditLog from "./AuditLog.js"
+export * as AuditLog from "./store/AuditLog.js"
 
 /**
  * The book of money and tokens: what was spent, and what is set aside for calls that are under way.
  *
  * @since 0.1.0
  */
-export * as CostLedger from "./CostLedger.js"
+export * as CostLedger from "./store/CostLedger.js"
 
 /**
  * Who may ask which model for what, and what it may cost.
@@ -38,35 +38,35 @@ export * as GovernanceControl from "./GovernanceControl.js"
  *
  * @since 0.1.0
  */
-export * as GovernanceError from "./GovernanceError.js"
+export * as GovernanceError from "./store/GovernanceError.js"
 
 /**
  * Where governance can be watched: places for hooks, and what is told on the event bus.
  *
  * @since 0.1.0
  */
-export * as GovernanceEvents from "./GovernanceEvents.js"
+export * as GovernanceEvents from "./store/GovernanceEvents.js"
 
 /**
  * Metrics of governance, on Effect's `Metric`. Labels come from fixed lists: no user, model or run is ever one.
  *
  * @since 0.1.0
  */
-export * as GovernanceMetrics from "./GovernanceMetrics.js"
+export * as GovernanceMetrics from "./store/GovernanceMetrics.js"
 
 /**
  * Who may use which model, decided by lists of names.
  *
  * @since 0.1.0
  */
-export * as ModelAccess from "./ModelAccess.js"
+export * as ModelAccess from "./policy/ModelAccess.js"
 
 /**
  * Rules about who may use what, as data or code.
  *
  * @since 0.1.0
  */
-export * as PolicyEngine from "./PolicyEngine.js"
+export * as PolicyEngine from "./policy/PolicyEngine.js"
 
 /**
  * How much was taken under a key within a sliding window: no stretch of the length of the window ever sees more than
@@ -74,7 +74,7 @@ export * as PolicyEngine from "./PolicyEngine.js"
  *
  * @since 0.1.0
  */
-export * as RateLimitStore from "./RateLimitStore.js"
+export * as RateLimitStore from "./store/RateLimitStore.js"
 
 /**
  * How much of a resource a tenant may use in a window of time.

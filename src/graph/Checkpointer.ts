@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as SystemAccess from "../domain/SystemAccess.js"
-import * as CanonicalJson from "../internal/CanonicalJson.js"
+import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import { CheckpointerError, type Waiting } from "./GraphError.js"
 
 /**

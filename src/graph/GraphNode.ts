@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import * as Deadline from "../internal/Deadline.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
 import { GraphNodeTimeoutError, GraphWaitingError } from "./GraphError.js"
 import type { Handler, RetryOptions } from "./StateGraph.js"
 

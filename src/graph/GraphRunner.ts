@@ -5,7 +5,7 @@
  * @internal
  */
 import * as Effect from "effect/Effect"
-import * as Ambient from "../internal/Ambient.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
 import * as Step from "../observability/Step.js"
 import type { Json } from "./Checkpointer.js"
 import { GraphStepLimitError } from "./GraphError.js"

@@ -5,7 +5,7 @@
  * @internal
  */
 import * as SchemaAST from "effect/SchemaAST"
-import * as Nearest from "../internal/Nearest.js"
+import * as Nearest from "../internal/text/Nearest.js"
 import * as GraphCodec from "./GraphCodec.js"
 import { GraphDefectError, type GraphIssue } from "./GraphError.js"
 import type { Branch, Edge, Handler, StateGraph } from "./StateGraph.js"

@@ -10,8 +10,8 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
-import { GuardConfigurationError } from "./GuardError.js"
-import * as PiiEntities from "./PiiEntities.js"
+import * as PiiEntities from "./pii/PiiEntities.js"
+import { GuardConfigurationError } from "./pipeline/GuardError.js"
 
 /**
  * Prefix of the environment variables.

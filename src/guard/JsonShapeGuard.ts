@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
-import * as JsonRepair from "../internal/JsonRepair.js"
-import * as Guard from "./Guard.js"
+import * as JsonRepair from "../internal/text/JsonRepair.js"
+import * as Guard from "./pipeline/Guard.js"
 
 /**
  * @since 0.1.0

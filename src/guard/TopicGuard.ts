@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import * as Guard from "./Guard.js"
+import * as Guard from "./pipeline/Guard.js"
 
 /**
  * @since 0.1.0

@@ -5,7 +5,7 @@
  *
  * @since 0.1.0
  */
-import * as Guard from "./Guard.js"
+import * as Guard from "./pipeline/Guard.js"
 
 /**
  * What is looked for, and the labels of what is found.

@@ -3,14 +3,14 @@
  *
  * @since 0.1.0
  */
-export * as CredentialEntities from "./CredentialEntities.js"
+export * as CredentialEntities from "./pii/CredentialEntities.js"
 
 /**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
  */
-export * as Guard from "./Guard.js"
+export * as Guard from "./pipeline/Guard.js"
 
 /**
  * Which guards an application has, from code or from the environment.
@@ -24,28 +24,28 @@ export * as GuardConfig from "./GuardConfig.js"
  *
  * @since 0.1.0
  */
-export * as GuardError from "./GuardError.js"
+export * as GuardError from "./pipeline/GuardError.js"
 
 /**
  * Where guards can be watched: places for hooks, and what is told on the event bus. Nothing here holds checked text.
  *
  * @since 0.1.0
  */
-export * as GuardEvents from "./GuardEvents.js"
+export * as GuardEvents from "./pipeline/GuardEvents.js"
 
 /**
  * Metrics of guards, on Effect's `Metric`, with the labels `guard`, `stage` and `action`.
  *
  * @since 0.1.0
  */
-export * as GuardMetrics from "./GuardMetrics.js"
+export * as GuardMetrics from "./pipeline/GuardMetrics.js"
 
 /**
  * All guards of an application or an agent as one: what the executor and the tool runner ask.
  *
  * @since 0.1.0
  */
-export * as GuardPipeline from "./GuardPipeline.js"
+export * as GuardPipeline from "./pipeline/GuardPipeline.js"
 
 /**
  * The pipeline of the guards that come with the library, as a configuration wants them.
@@ -60,7 +60,7 @@ export * as GuardPresets from "./GuardPresets.js"
  *
  * @since 0.1.0
  */
-export * as InjectionDetector from "./InjectionDetector.js"
+export * as InjectionDetector from "./injection/InjectionDetector.js"
 
 /**
  * Keeps out instructions that come from somebody else than those who may give them: by heuristics, at once, without a
@@ -68,7 +68,7 @@ export * as InjectionDetector from "./InjectionDetector.js"
  *
  * @since 0.1.0
  */
-export * as InjectionGuard from "./InjectionGuard.js"
+export * as InjectionGuard from "./injection/InjectionGuard.js"
 
 /**
  * What injected instructions look like: one table, each rule with what it is for and how much it weighs. None proves
@@ -76,7 +76,7 @@ export * as InjectionGuard from "./InjectionGuard.js"
  *
  * @since 0.1.0
  */
-export * as InjectionRules from "./InjectionRules.js"
+export * as InjectionRules from "./injection/InjectionRules.js"
 
 /**
  * Texts that have to be JSON of a certain shape.
@@ -105,21 +105,21 @@ export * as LengthGuard from "./LengthGuard.js"
  *
  * @since 0.1.0
  */
-export * as NationalEntities from "./NationalEntities.js"
+export * as NationalEntities from "./pii/NationalEntities.js"
 
 /**
  * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
  *
  * @since 0.1.0
  */
-export * as PaymentEntities from "./PaymentEntities.js"
+export * as PaymentEntities from "./pii/PaymentEntities.js"
 
 /**
  * Addresses of people and their machines, and the social security number of the United States.
  *
  * @since 0.1.0
  */
-export * as PersonalEntities from "./PersonalEntities.js"
+export * as PersonalEntities from "./pii/PersonalEntities.js"
 
 /**
  * Telephone numbers: international ones of every country, and those written as people of some countries write them at
@@ -127,7 +127,7 @@ export * as PersonalEntities from "./PersonalEntities.js"
  *
  * @since 0.1.0
  */
-export * as PhoneEntity from "./PhoneEntity.js"
+export * as PhoneEntity from "./pii/PhoneEntity.js"
 
 /**
  * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
@@ -135,35 +135,35 @@ export * as PhoneEntity from "./PhoneEntity.js"
  *
  * @since 0.1.0
  */
-export * as PiiDetector from "./PiiDetector.js"
+export * as PiiDetector from "./pii/PiiDetector.js"
 
 /**
  * The recognisers that guards use when none are named.
  *
  * @since 0.1.0
  */
-export * as PiiEntities from "./PiiEntities.js"
+export * as PiiEntities from "./pii/PiiEntities.js"
 
 /**
  * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
  *
  * @since 0.1.0
  */
-export * as PiiEntity from "./PiiEntity.js"
+export * as PiiEntity from "./pii/PiiEntity.js"
 
 /**
  * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
  *
  * @since 0.1.0
  */
-export * as PiiGuard from "./PiiGuard.js"
+export * as PiiGuard from "./pii/PiiGuard.js"
 
 /**
  * A guard that finds keys, tokens and passwords and takes them out, or blocks, or warns.
  *
  * @since 0.1.0
  */
-export * as SecretGuard from "./SecretGuard.js"
+export * as SecretGuard from "./pii/SecretGuard.js"
 
 /**
  * Words and phrases that must not be talked of.
@@ -186,4 +186,4 @@ export * as UnicodeGuard from "./UnicodeGuard.js"
  *
  * @since 0.1.0
  */
-export * as VendorEntities from "./VendorEntities.js"
+export * as VendorEntities from "./pii/VendorEntities.js"

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-export * as SessionMiddleware from "./SessionMiddleware.js"
+export * as SessionMiddleware from "./session/SessionMiddleware.js"
 
 /**
  * Tokens (JWT, RFC 7519) that say who the user of a request is, and perhaps in which session. They are verified by the
@@ -12,4 +12,4 @@ export * as SessionMiddleware from "./SessionMiddleware.js"
  *
  * @since 0.1.0
  */
-export * as SessionToken from "./SessionToken.js"
+export * as SessionToken from "./session/SessionToken.js"

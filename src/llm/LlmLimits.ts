@@ -8,9 +8,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Usage from "../domain/Usage.js"
-import * as CallMeter from "./CallMeter.js"
-import * as LlmClient from "./LlmClient.js"
-import * as TokenCounter from "./TokenCounter.js"
+import * as CallMeter from "./model/CallMeter.js"
+import * as LlmClient from "./model/LlmClient.js"
+import * as TokenCounter from "./model/TokenCounter.js"
 
 /**
  * A limit that is absent does not exist; one below 1 counts as 1. The minute is a sliding one: no 60 seconds ever see

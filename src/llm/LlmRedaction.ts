@@ -5,9 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import * as SecretText from "../internal/SecretText.js"
-import * as CallMeter from "./CallMeter.js"
-import * as LlmClient from "./LlmClient.js"
+import * as SecretText from "../internal/text/SecretText.js"
+import * as CallMeter from "./model/CallMeter.js"
+import * as LlmClient from "./model/LlmClient.js"
 
 /**
  * @since 0.1.0

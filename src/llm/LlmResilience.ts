@@ -4,9 +4,9 @@
  * @since 0.1.0
  */
 import * as Layer from "effect/Layer"
-import type * as LlmClient from "./LlmClient.js"
 import * as LlmRetry from "./LlmRetry.js"
 import * as LlmTimeout from "./LlmTimeout.js"
+import type * as LlmClient from "./model/LlmClient.js"
 
 /**
  * @since 0.1.0

@@ -9,11 +9,11 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import { errorInfo } from "../domain/AgentEvent.js"
-import * as Handed from "../internal/Handed.js"
 import * as Run from "../observability/Run.js"
-import * as CallMeter from "./CallMeter.js"
-import * as LlmClient from "./LlmClient.js"
-import type { LlmError } from "./LlmError.js"
+import * as Handed from "./Handed.js"
+import * as CallMeter from "./model/CallMeter.js"
+import * as LlmClient from "./model/LlmClient.js"
+import type { LlmError } from "./model/LlmError.js"
 
 /**
  * A retry about to happen: `attempt` is 1 for the first re-try.

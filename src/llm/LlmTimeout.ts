@@ -6,11 +6,11 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import * as Deadline from "../internal/Deadline.js"
-import * as CallGate from "./CallGate.js"
-import * as CallMeter from "./CallMeter.js"
-import * as LlmClient from "./LlmClient.js"
-import { LlmTimeoutError } from "./LlmError.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import * as CallGate from "./model/CallGate.js"
+import * as CallMeter from "./model/CallMeter.js"
+import * as LlmClient from "./model/LlmClient.js"
+import { LlmTimeoutError } from "./model/LlmError.js"
 
 /**
  * `first` and `gap` hold for streamed calls only and have no default. None of the limits counts while the consumer of

@@ -7,12 +7,12 @@ import type * as Array from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Handed from "../internal/Handed.js"
-import * as CallGate from "./CallGate.js"
-import * as CallMeter from "./CallMeter.js"
-import * as LlmClient from "./LlmClient.js"
-import type { LlmError } from "./LlmError.js"
-import * as ModelSettings from "./ModelSettings.js"
+import * as Handed from "./Handed.js"
+import * as CallGate from "./model/CallGate.js"
+import * as CallMeter from "./model/CallMeter.js"
+import * as LlmClient from "./model/LlmClient.js"
+import type { LlmError } from "./model/LlmError.js"
+import * as ModelSettings from "./model/ModelSettings.js"
 
 /**
  * A client of the chain.

@@ -13,9 +13,9 @@ import type { ModelInfo, ModelPrice } from "@pydantic/genai-prices"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { Usage } from "../domain/Usage.js"
-import * as CostEstimator from "./CostEstimator.js"
-import { LlmConfigurationError } from "./LlmError.js"
-import * as PriceNames from "./PriceNames.js"
+import * as CostEstimator from "./model/CostEstimator.js"
+import { LlmConfigurationError } from "./model/LlmError.js"
+import * as PriceNames from "./model/PriceNames.js"
 
 type DataSet = typeof import("@pydantic/genai-prices")
 

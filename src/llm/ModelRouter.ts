@@ -6,9 +6,9 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as CallGate from "./CallGate.js"
-import * as LlmClient from "./LlmClient.js"
-import * as ModelSettings from "./ModelSettings.js"
+import * as CallGate from "./model/CallGate.js"
+import * as LlmClient from "./model/LlmClient.js"
+import * as ModelSettings from "./model/ModelSettings.js"
 
 /**
  * The roles that strategies and guards ask for.

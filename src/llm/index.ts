@@ -11,42 +11,42 @@ export * as CacheBackend from "./CacheBackend.js"
  *
  * @since 0.1.0
  */
-export * as CallMeter from "./CallMeter.js"
+export * as CallMeter from "./model/CallMeter.js"
 
 /**
  * What a model call cost. Unknown unless prices are given: a price that is not known is never taken for zero.
  *
  * @since 0.1.0
  */
-export * as CostEstimator from "./CostEstimator.js"
+export * as CostEstimator from "./model/CostEstimator.js"
 
 /**
  * Texts as vectors.
  *
  * @since 0.1.0
  */
-export * as Embedder from "./Embedder.js"
+export * as Embedder from "./embedding/Embedder.js"
 
 /**
  * Texts that many fibers embed at about the same time, in one request.
  *
  * @since 0.1.0
  */
-export * as EmbedderBatch from "./EmbedderBatch.js"
+export * as EmbedderBatch from "./embedding/EmbedderBatch.js"
 
 /**
  * Vectors kept for texts that were embedded before: in this process, or in a `CacheBackend` that others share.
  *
  * @since 0.1.0
  */
-export * as EmbedderCache from "./EmbedderCache.js"
+export * as EmbedderCache from "./embedding/EmbedderCache.js"
 
 /**
  * Repeats calls of an embedder that failed for a passing reason, each try under a time limit.
  *
  * @since 0.1.0
  */
-export * as EmbedderRetry from "./EmbedderRetry.js"
+export * as EmbedderRetry from "./embedding/EmbedderRetry.js"
 
 /**
  * An embedder that needs no model: words and parts of words, hashed into a vector. It knows how texts are written, not
@@ -55,7 +55,7 @@ export * as EmbedderRetry from "./EmbedderRetry.js"
  *
  * @since 0.1.0
  */
-export * as HashingEmbedder from "./HashingEmbedder.js"
+export * as HashingEmbedder from "./embedding/HashingEmbedder.js"
 
 /**
  * Answers kept for equal requests, over a `CacheBackend`. Equal requests that are under way at the same time share one
@@ -72,7 +72,7 @@ export * as LlmCache from "./LlmCache.js"
  *
  * @since 0.1.0
  */
-export * as LlmClient from "./LlmClient.js"
+export * as LlmClient from "./model/LlmClient.js"
 
 /**
  * How a model call can fail. Every error names its provider and, where known, the model, the HTTP status and the
@@ -80,7 +80,7 @@ export * as LlmClient from "./LlmClient.js"
  *
  * @since 0.1.0
  */
-export * as LlmError from "./LlmError.js"
+export * as LlmError from "./model/LlmError.js"
 
 /**
  * How many model calls may run at once, and how many requests and tokens may go out in any minute.
@@ -109,7 +109,7 @@ export * as LlmResilience from "./LlmResilience.js"
  *
  * @since 0.1.0
  */
-export * as LlmResponseSchema from "./LlmResponseSchema.js"
+export * as LlmResponseSchema from "./model/LlmResponseSchema.js"
 
 /**
  * Repeats model calls that failed for a passing reason, with exponential, jittered waits and the provider's
@@ -154,7 +154,7 @@ export * as ModelRouter from "./ModelRouter.js"
  *
  * @since 0.1.0
  */
-export * as ModelSettings from "./ModelSettings.js"
+export * as ModelSettings from "./model/ModelSettings.js"
 
 /**
  * Streamed parts put together into the whole answer: what every streaming client ends with, and what history and
@@ -162,7 +162,7 @@ export * as ModelSettings from "./ModelSettings.js"
  *
  * @since 0.1.0
  */
-export * as PartAssembler from "./PartAssembler.js"
+export * as PartAssembler from "./model/PartAssembler.js"
 
 /**
  * How many tokens a text or a conversation is for a model: the tokenizer of OpenAI's models, an approximation for all
@@ -170,11 +170,11 @@ export * as PartAssembler from "./PartAssembler.js"
  *
  * @since 0.1.0
  */
-export * as TokenCounter from "./TokenCounter.js"
+export * as TokenCounter from "./model/TokenCounter.js"
 
 /**
  * Vectors as bytes and as text: 32-bit floats, little-endian, as models, databases and caches write them.
  *
  * @since 0.1.0
  */
-export * as VectorCodec from "./VectorCodec.js"
+export * as VectorCodec from "./embedding/VectorCodec.js"

@@ -17,7 +17,7 @@ import * as Runtime from "effect/Runtime"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { CallOptions, Change, McpError, Progress, Service } from "../skill/McpClient.js"
+import type { CallOptions, Change, McpError, Progress, Service } from "../skill/mcp/McpClient.js"
 import { type Failure, type Session, toError } from "./McpSession.js"
 import * as McpWire from "./McpWire.js"
 

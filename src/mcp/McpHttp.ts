@@ -10,8 +10,8 @@ import * as Exit from "effect/Exit"
 import * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import * as Deadline from "../internal/Deadline.js"
-import type { McpError } from "../skill/McpClient.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import type { McpError } from "../skill/mcp/McpClient.js"
 import type { Events, Failure, Link, Sdk } from "./McpSession.js"
 
 export type Headers = Readonly<Record<string, string | Redacted.Redacted<string>>>

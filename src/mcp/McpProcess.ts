@@ -10,10 +10,10 @@ import * as Effect from "effect/Effect"
 import type * as Redacted from "effect/Redacted"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import * as Deadline from "../internal/Deadline.js"
-import * as SecretText from "../internal/SecretText.js"
-import * as VisibleText from "../internal/VisibleText.js"
-import { McpError } from "../skill/McpClient.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import * as SecretText from "../internal/text/SecretText.js"
+import * as VisibleText from "../internal/text/VisibleText.js"
+import { McpError } from "../skill/mcp/McpClient.js"
 
 export interface Options {
   readonly server: string

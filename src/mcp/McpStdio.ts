@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import type { McpError } from "../skill/McpClient.js"
+import type { McpError } from "../skill/mcp/McpClient.js"
 import * as McpProcess from "./McpProcess.js"
 import type { Events, Failure, Link } from "./McpSession.js"
 

@@ -5,7 +5,7 @@
  * @internal
  * @since 0.1.0
  */
-import type * as McpClient from "../skill/McpClient.js"
+import type * as McpClient from "../skill/mcp/McpClient.js"
 
 type Fields = Readonly<Record<string, unknown>>
 

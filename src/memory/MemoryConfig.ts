@@ -10,7 +10,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
-import { MemorySystemError } from "./MemoryError.js"
+import { MemorySystemError } from "./entry/MemoryError.js"
 
 const NAME = "effect-lexigram/memory/MemoryConfig"
 

@@ -3,21 +3,21 @@
  *
  * @since 0.1.0
  */
-export * as BufferMemoryStore from "./BufferMemoryStore.js"
+export * as BufferMemoryStore from "./conversation/BufferMemoryStore.js"
 
 /**
  * Entries in a `CacheBackend`: Redis, a `KeyValueStore`, this process. They live as long as the cache keeps them.
  *
  * @since 0.1.0
  */
-export * as CacheMemoryStore from "./CacheMemoryStore.js"
+export * as CacheMemoryStore from "./cache/CacheMemoryStore.js"
 
 /**
  * Consolidates the memory of everybody, again and again.
  *
  * @since 0.1.0
  */
-export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
+export * as ConsolidationScheduler from "./consolidation/ConsolidationScheduler.js"
 
 /**
  * What goes when memory is consolidated: doubles, what has faded, what never mattered; and what is put in the place of
@@ -25,84 +25,84 @@ export * as ConsolidationScheduler from "./ConsolidationScheduler.js"
  *
  * @since 0.1.0
  */
-export * as ConsolidationStrategies from "./ConsolidationStrategies.js"
+export * as ConsolidationStrategies from "./consolidation/ConsolidationStrategies.js"
 
 /**
  * Which entries stay when not all of them fit: by how new they are, by what they have to do with a query, or by both.
  *
  * @since 0.1.0
  */
-export * as ContextPruner from "./ContextPruner.js"
+export * as ContextPruner from "./working/ContextPruner.js"
 
 /**
  * The last turns of one conversation, in this process: so many, and of so many tokens.
  *
  * @since 0.1.0
  */
-export * as ConversationBuffer from "./ConversationBuffer.js"
+export * as ConversationBuffer from "./conversation/ConversationBuffer.js"
 
 /**
  * One conversation, message by message: the plain memory of an agent that needs no recall.
  *
  * @since 0.1.0
  */
-export * as ConversationMemory from "./ConversationMemory.js"
+export * as ConversationMemory from "./conversation/ConversationMemory.js"
 
 /**
  * A store of conversations: every entry belongs to a session, and each session keeps its newest entries.
  *
  * @since 0.1.0
  */
-export * as ConversationMemoryStore from "./ConversationMemoryStore.js"
+export * as ConversationMemoryStore from "./conversation/ConversationMemoryStore.js"
 
 /**
  * Plain conversations as the working memory of an agent: what was said last, and nothing else.
  *
  * @since 0.1.0
  */
-export * as ConversationWorkingMemory from "./ConversationWorkingMemory.js"
+export * as ConversationWorkingMemory from "./working/ConversationWorkingMemory.js"
 
 /**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
  */
-export * as EntityExtractor from "./EntityExtractor.js"
+export * as EntityExtractor from "./facts/EntityExtractor.js"
 
 /**
  * A store that knows whom and what its entries name.
  *
  * @since 0.1.0
  */
-export * as EntityMemoryStore from "./EntityMemoryStore.js"
+export * as EntityMemoryStore from "./conversation/EntityMemoryStore.js"
 
 /**
  * Names in a text, found by how they are written: what an index of entities is made of.
  *
  * @since 0.1.0
  */
-export * as EntityNames from "./EntityNames.js"
+export * as EntityNames from "./text/EntityNames.js"
 
 /**
  * Makes one entry of several.
  *
  * @since 0.1.0
  */
-export * as EpisodicCompressor from "./EpisodicCompressor.js"
+export * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
 
 /**
  * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
  *
  * @since 0.1.0
  */
-export * as EpisodicMemory from "./EpisodicMemory.js"
+export * as EpisodicMemory from "./episodic/EpisodicMemory.js"
 
 /**
  * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
  *
  * @since 0.1.0
  */
-export * as Fact from "./Fact.js"
+export * as Fact from "./facts/Fact.js"
 
 /**
  * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
@@ -110,21 +110,21 @@ export * as Fact from "./Fact.js"
  *
  * @since 0.1.0
  */
-export * as FactBackend from "./FactBackend.js"
+export * as FactBackend from "./facts/FactBackend.js"
 
 /**
  * How many objects a predicate has at a time.
  *
  * @since 0.1.0
  */
-export * as FactCardinality from "./FactCardinality.js"
+export * as FactCardinality from "./facts/FactCardinality.js"
 
 /**
  * Where facts are kept: what is known, how sure it is, and from when until when it held.
  *
  * @since 0.1.0
  */
-export * as FactStore from "./FactStore.js"
+export * as FactStore from "./facts/FactStore.js"
 
 /**
  * Keeps the history of a conversation within its share: the newest turns stay as they are, what is older becomes a
@@ -132,14 +132,14 @@ export * as FactStore from "./FactStore.js"
  *
  * @since 0.1.0
  */
-export * as HistoryCompactor from "./HistoryCompactor.js"
+export * as HistoryCompactor from "./conversation/HistoryCompactor.js"
 
 /**
  * When memory was consolidated last, kept so that what was missed while nothing ran is made up for at once.
  *
  * @since 0.1.0
  */
-export * as LastConsolidation from "./LastConsolidation.js"
+export * as LastConsolidation from "./consolidation/LastConsolidation.js"
 
 /**
  * Memory as an application has it: a store of entries, the kinds of memory over it, a context put together from them,
@@ -155,14 +155,14 @@ export * as Memory from "./Memory.js"
  *
  * @since 0.1.0
  */
-export * as MemoryBackend from "./MemoryBackend.js"
+export * as MemoryBackend from "./entry/MemoryBackend.js"
 
 /**
  * A model that remembers: working memory for calls that no agent makes. Agents have theirs from the executor.
  *
  * @since 0.1.0
  */
-export * as MemoryClient from "./MemoryClient.js"
+export * as MemoryClient from "./working/MemoryClient.js"
 
 /**
  * What an application remembers and for how long, from code or from the environment.
@@ -176,35 +176,35 @@ export * as MemoryConfig from "./MemoryConfig.js"
  *
  * @since 0.1.0
  */
-export * as MemoryConsolidator from "./MemoryConsolidator.js"
+export * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
 
 /**
  * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
  *
  * @since 0.1.0
  */
-export * as MemoryEntry from "./MemoryEntry.js"
+export * as MemoryEntry from "./entry/MemoryEntry.js"
 
 /**
  * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
  *
  * @since 0.1.0
  */
-export * as MemoryError from "./MemoryError.js"
+export * as MemoryError from "./entry/MemoryError.js"
 
 /**
  * The domain events of memory: what other parts of an application are told of.
  *
  * @since 0.1.0
  */
-export * as MemoryEvents from "./MemoryEvents.js"
+export * as MemoryEvents from "./entry/MemoryEvents.js"
 
 /**
  * The places of memory where handlers may wait.
  *
  * @since 0.1.0
  */
-export * as MemoryHooks from "./MemoryHooks.js"
+export * as MemoryHooks from "./entry/MemoryHooks.js"
 
 /**
  * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
@@ -212,14 +212,14 @@ export * as MemoryHooks from "./MemoryHooks.js"
  *
  * @since 0.1.0
  */
-export * as MemoryMetrics from "./MemoryMetrics.js"
+export * as MemoryMetrics from "./entry/MemoryMetrics.js"
 
 /**
  * Lets go of what matters little or is long past.
  *
  * @since 0.1.0
  */
-export * as MemoryPruner from "./MemoryPruner.js"
+export * as MemoryPruner from "./consolidation/MemoryPruner.js"
 
 /**
  * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
@@ -228,7 +228,7 @@ export * as MemoryPruner from "./MemoryPruner.js"
  *
  * @since 0.1.0
  */
-export * as MemoryReranker from "./MemoryReranker.js"
+export * as MemoryReranker from "./search/MemoryReranker.js"
 
 /**
  * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
@@ -237,21 +237,21 @@ export * as MemoryReranker from "./MemoryReranker.js"
  *
  * @since 0.1.0
  */
-export * as MemoryRetriever from "./MemoryRetriever.js"
+export * as MemoryRetriever from "./search/MemoryRetriever.js"
 
 /**
  * Where entries are kept and found again: by their words, by vectors where there are some, by time.
  *
  * @since 0.1.0
  */
-export * as MemoryStore from "./MemoryStore.js"
+export * as MemoryStore from "./search/MemoryStore.js"
 
 /**
  * Entries that stand for several others: how they are built and told from the rest.
  *
  * @since 0.1.0
  */
-export * as MemorySummary from "./MemorySummary.js"
+export * as MemorySummary from "./episodic/MemorySummary.js"
 
 /**
  * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
@@ -259,21 +259,21 @@ export * as MemorySummary from "./MemorySummary.js"
  *
  * @since 0.1.0
  */
-export * as OwnerNamespace from "./OwnerNamespace.js"
+export * as OwnerNamespace from "./entry/OwnerNamespace.js"
 
 /**
  * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
  *
  * @since 0.1.0
  */
-export * as ProceduralMemory from "./ProceduralMemory.js"
+export * as ProceduralMemory from "./procedural/ProceduralMemory.js"
 
 /**
  * A way to do something: the steps that worked for a task, and how often they did.
  *
  * @since 0.1.0
  */
-export * as Procedure from "./Procedure.js"
+export * as Procedure from "./procedural/Procedure.js"
 
 /**
  * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
@@ -282,7 +282,7 @@ export * as Procedure from "./Procedure.js"
  *
  * @since 0.1.0
  */
-export * as RelevanceRanker from "./RelevanceRanker.js"
+export * as RelevanceRanker from "./search/RelevanceRanker.js"
 
 /**
  * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
@@ -290,49 +290,49 @@ export * as RelevanceRanker from "./RelevanceRanker.js"
  *
  * @since 0.1.0
  */
-export * as Scoring from "./Scoring.js"
+export * as Scoring from "./entry/Scoring.js"
 
 /**
  * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
  *
  * @since 0.1.0
  */
-export * as Selection from "./Selection.js"
+export * as Selection from "./entry/Selection.js"
 
 /**
  * What is known about people and things, as facts.
  *
  * @since 0.1.0
  */
-export * as SemanticMemory from "./SemanticMemory.js"
+export * as SemanticMemory from "./facts/SemanticMemory.js"
 
 /**
  * Puts summaries in the place of what is old.
  *
  * @since 0.1.0
  */
-export * as SummarizeStrategy from "./SummarizeStrategy.js"
+export * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
 
 /**
  * A store that sums up what gets old: the newest entries stay as they are, those before become summaries.
  *
  * @since 0.1.0
  */
-export * as SummaryMemoryStore from "./SummaryMemoryStore.js"
+export * as SummaryMemoryStore from "./conversation/SummaryMemoryStore.js"
 
 /**
  * From a text to the terms an index keeps of it, and from a query to those it is looked for by.
  *
  * @since 0.1.0
  */
-export * as TextAnalyzer from "./TextAnalyzer.js"
+export * as TextAnalyzer from "./text/TextAnalyzer.js"
 
 /**
  * How a budget of tokens is shared among the sections of working memory.
  *
  * @since 0.1.0
  */
-export * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
+export * as TokenBudgetAllocator from "./working/TokenBudgetAllocator.js"
 
 /**
  * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
@@ -340,14 +340,14 @@ export * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
  *
  * @since 0.1.0
  */
-export * as ToolPairs from "./ToolPairs.js"
+export * as ToolPairs from "./entry/ToolPairs.js"
 
 /**
  * Vectors of entries, and which are nearest.
  *
  * @since 0.1.0
  */
-export * as VectorIndex from "./VectorIndex.js"
+export * as VectorIndex from "./search/VectorIndex.js"
 
 /**
  * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of
@@ -355,4 +355,4 @@ export * as VectorIndex from "./VectorIndex.js"
  *
  * @since 0.1.0
  */
-export * as WorkingMemory from "./WorkingMemory.js"
+export * as WorkingMemory from "./working/WorkingMemory.js"

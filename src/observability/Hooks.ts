@@ -10,7 +10,7 @@ import * as FiberRef from "effect/FiberRef"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { errorInfo } from "../domain/AgentEvent.js"
-import * as Captured from "../internal/Captured.js"
+import * as Captured from "../internal/fiber/Captured.js"
 
 /**
  * A place where something is announced. The type of its payload is known wherever it is used. Places of one kind and

@@ -8,8 +8,8 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Schema from "effect/Schema"
-import * as Ambient from "../internal/Ambient.js"
-import * as Parallel from "../internal/Parallel.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import * as Parallel from "../internal/fiber/Parallel.js"
 
 /**
  * What a durable layer needs to record an effect: its kind (`llm`, `tool`, …), a fingerprint of its input (computed on

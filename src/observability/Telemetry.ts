@@ -8,8 +8,8 @@ import * as Cause from "effect/Cause"
 import * as Option from "effect/Option"
 import { errorInfo } from "../domain/AgentEvent.js"
 import type * as Usage from "../domain/Usage.js"
-import * as Ambient from "../internal/Ambient.js"
-import * as SecretText from "../internal/SecretText.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import * as SecretText from "../internal/text/SecretText.js"
 
 /**
  * Span of a run: `agent.execute.{agent}`.

@@ -6,7 +6,7 @@
  * @since 0.1.0
  */
 import type { Body, ErrorInfo } from "../domain/AgentEvent.js"
-import * as Stepwise from "../internal/Stepwise.js"
+import * as Stepwise from "../internal/fiber/Stepwise.js"
 import type { Screen, ScreenedText } from "./Run.js"
 
 export const hidden = "Withheld until the guards of the answer have judged it"

@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import type { LlmRequest, ToolChoice } from "../llm/LlmClient.js"
+import type { LlmRequest, ToolChoice } from "../llm/model/LlmClient.js"
 import * as Answer from "./OfflineAnswer.js"
 import * as Arguments from "./OfflineArguments.js"
 import type { Dialogue, Exchange, Outcome } from "./OfflineDialogue.js"

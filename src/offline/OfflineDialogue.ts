@@ -5,7 +5,7 @@
  * @internal
  * @since 0.1.0
  */
-import type { LlmRequest, Message, ToolDefinition } from "../llm/LlmClient.js"
+import type { LlmRequest, Message, ToolDefinition } from "../llm/model/LlmClient.js"
 
 /**
  * A call and its result.

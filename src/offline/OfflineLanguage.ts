@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import * as StopWords from "../internal/StopWords.js"
+import * as StopWords from "../internal/text/StopWords.js"
 
 /**
  * @since 0.1.0

@@ -26,8 +26,8 @@ import type {
   LlmResponse,
   OnParts,
   Service
-} from "../llm/LlmClient.js"
-import { LlmClient, partsOf } from "../llm/LlmClient.js"
+} from "../llm/model/LlmClient.js"
+import { LlmClient, partsOf } from "../llm/model/LlmClient.js"
 import * as Decision from "./OfflineDecision.js"
 import * as Dialogue from "./OfflineDialogue.js"
 

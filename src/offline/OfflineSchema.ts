@@ -5,7 +5,7 @@
  * @internal
  * @since 0.1.0
  */
-import type { ToolDefinition } from "../llm/LlmClient.js"
+import type { ToolDefinition } from "../llm/model/LlmClient.js"
 import * as Language from "./OfflineLanguage.js"
 import type { Shape } from "./OfflineShape.js"
 import * as Shapes from "./OfflineShape.js"

@@ -5,8 +5,8 @@
  * @since 0.1.0
  */
 
-import * as PatternCost from "../internal/PatternCost.js"
-import type { JsonSchema } from "../llm/LlmClient.js"
+import * as PatternCost from "../internal/text/PatternCost.js"
+import type { JsonSchema } from "../llm/model/LlmClient.js"
 
 /**
  * @since 0.1.0

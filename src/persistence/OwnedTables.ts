@@ -5,11 +5,11 @@
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import type { Access } from "./Database.js"
-import type { Dialect, Param } from "./Dialect.js"
-import * as IndexKey from "./IndexKey.js"
-import * as KeyText from "./KeyText.js"
-import * as Rows from "./SqlSessionRows.js"
+import type { Access } from "./engine/Database.js"
+import type { Dialect, Param } from "./engine/Dialect.js"
+import * as IndexKey from "./engine/IndexKey.js"
+import * as KeyText from "./engine/KeyText.js"
+import * as Rows from "./session/SqlSessionRows.js"
 
 /**
  * Under which names things are a user's.

@@ -4,7 +4,7 @@
  *
  * @since 0.1.0
  */
-export * as DatabaseUrl from "./DatabaseUrl.js"
+export * as DatabaseUrl from "./engine/DatabaseUrl.js"
 
 /**
  * A whole system in one line: agents with memory, sessions and governance over one backend, with every port that keeps
@@ -21,7 +21,7 @@ export * as Lexigram from "./Lexigram.js"
  *
  * @since 0.1.0
  */
-export * as Migrations from "./Migrations.js"
+export * as Migrations from "./schema/Migrations.js"
 
 /**
  * Everything that is kept of a user: given out, taken in by another database, erased.
@@ -36,7 +36,7 @@ export * as OwnerData from "./OwnerData.js"
  *
  * @since 0.1.0
  */
-export * as PersistenceError from "./PersistenceError.js"
+export * as PersistenceError from "./engine/PersistenceError.js"
 
 /**
  * Vectors in Postgres by its extension pgvector (0.8 or later): a graph (HNSW, Malkov and Yashunin 2016) finds the
@@ -44,7 +44,7 @@ export * as PersistenceError from "./PersistenceError.js"
  *
  * @since 0.1.0
  */
-export * as PgVectorIndex from "./PgVectorIndex.js"
+export * as PgVectorIndex from "./vector/PgVectorIndex.js"
 
 /**
  * Metrics of connection pools, by OpenTelemetry's semantic conventions for databases. They are set when a connection is
@@ -52,7 +52,7 @@ export * as PgVectorIndex from "./PgVectorIndex.js"
  *
  * @since 0.1.0
  */
-export * as PoolMetrics from "./PoolMetrics.js"
+export * as PoolMetrics from "./postgres/PoolMetrics.js"
 
 /**
  * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
@@ -60,14 +60,14 @@ export * as PoolMetrics from "./PoolMetrics.js"
  *
  * @since 0.1.0
  */
-export * as PostgresClient from "./PostgresClient.js"
+export * as PostgresClient from "./postgres/PostgresClient.js"
 
 /**
  * A cache in Redis, which many processes share.
  *
  * @since 0.1.0
  */
-export * as RedisCacheBackend from "./RedisCacheBackend.js"
+export * as RedisCacheBackend from "./redis/RedisCacheBackend.js"
 
 /**
  * A connection to Redis (6.2 or later, one server or a cluster) over `ioredis`, shared by all stores that keep
@@ -75,28 +75,28 @@ export * as RedisCacheBackend from "./RedisCacheBackend.js"
  *
  * @since 0.1.0
  */
-export * as RedisClient from "./RedisClient.js"
+export * as RedisClient from "./redis/RedisClient.js"
 
 /**
  * Memory in Redis, which any number of processes may write at once, for one owner too.
  *
  * @since 0.1.0
  */
-export * as RedisMemoryStore from "./RedisMemoryStore.js"
+export * as RedisMemoryStore from "./redis/RedisMemoryStore.js"
 
 /**
  * Rates in Redis: all processes that use one prefix share their limits, and together never pass one.
  *
  * @since 0.1.0
  */
-export * as RedisRateLimitStore from "./RedisRateLimitStore.js"
+export * as RedisRateLimitStore from "./redis/RedisRateLimitStore.js"
 
 /**
  * Sessions, turns and checkpoints in Redis, for any number of processes at once.
  *
  * @since 0.1.0
  */
-export * as RedisSessionStore from "./RedisSessionStore.js"
+export * as RedisSessionStore from "./redis/RedisSessionStore.js"
 
 /**
  * Approvals in a database: requests outlive the process that waits for them, and whoever decides may do so in another
@@ -104,21 +104,21 @@ export * as RedisSessionStore from "./RedisSessionStore.js"
  *
  * @since 0.1.0
  */
-export * as SqlApprovalStore from "./SqlApprovalStore.js"
+export * as SqlApprovalStore from "./run/SqlApprovalStore.js"
 
 /**
  * An audit log in a database.
  *
  * @since 0.1.0
  */
-export * as SqlAuditLog from "./SqlAuditLog.js"
+export * as SqlAuditLog from "./governance/SqlAuditLog.js"
 
 /**
  * A `CacheBackend` in a database: what one process has put there another finds.
  *
  * @since 0.1.0
  */
-export * as SqlCacheBackend from "./SqlCacheBackend.js"
+export * as SqlCacheBackend from "./run/SqlCacheBackend.js"
 
 /**
  * A `Checkpointer` in a database. A checkpoint has the whole state of its graph, and takes room for what has changed:
@@ -126,7 +126,7 @@ export * as SqlCacheBackend from "./SqlCacheBackend.js"
  *
  * @since 0.1.0
  */
-export * as SqlCheckpointer from "./SqlCheckpointer.js"
+export * as SqlCheckpointer from "./run/SqlCheckpointer.js"
 
 /**
  * The book of money and tokens in a database: SQLite or Postgres, whichever the `SqlClient` is of. Every process that
@@ -134,7 +134,7 @@ export * as SqlCheckpointer from "./SqlCheckpointer.js"
  *
  * @since 0.1.0
  */
-export * as SqlCostLedger from "./SqlCostLedger.js"
+export * as SqlCostLedger from "./governance/SqlCostLedger.js"
 
 /**
  * Facts in a database: SQLite or Postgres, whichever the `SqlClient` is of. Several processes may assert facts of the
@@ -142,7 +142,7 @@ export * as SqlCostLedger from "./SqlCostLedger.js"
  *
  * @since 0.1.0
  */
-export * as SqlFactStore from "./SqlFactStore.js"
+export * as SqlFactStore from "./memory/SqlFactStore.js"
 
 /**
  * Entries of memory in SQLite or Postgres, found by their words: by full text of the database over the words that the
@@ -151,7 +151,7 @@ export * as SqlFactStore from "./SqlFactStore.js"
  *
  * @since 0.1.0
  */
-export * as SqlMemoryStore from "./SqlMemoryStore.js"
+export * as SqlMemoryStore from "./memory/SqlMemoryStore.js"
 
 /**
  * Rates in a database: SQLite or Postgres, whichever the `SqlClient` is of. All processes that work on the same
@@ -159,14 +159,14 @@ export * as SqlMemoryStore from "./SqlMemoryStore.js"
  *
  * @since 0.1.0
  */
-export * as SqlRateLimitStore from "./SqlRateLimitStore.js"
+export * as SqlRateLimitStore from "./governance/SqlRateLimitStore.js"
 
 /**
  * The events of runs in a database.
  *
  * @since 0.1.0
  */
-export * as SqlRunLog from "./SqlRunLog.js"
+export * as SqlRunLog from "./run/SqlRunLog.js"
 
 /**
  * Keeps sessions in SQLite or Postgres, by the `SqlClient` in the context. Any number of processes may use one
@@ -175,21 +175,21 @@ export * as SqlRunLog from "./SqlRunLog.js"
  *
  * @since 0.1.0
  */
-export * as SqlSessionStore from "./SqlSessionStore.js"
+export * as SqlSessionStore from "./session/SqlSessionStore.js"
 
 /**
  * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
  *
  * @since 0.1.0
  */
-export * as SqlSkillCache from "./SqlSkillCache.js"
+export * as SqlSkillCache from "./run/SqlSkillCache.js"
 
 /**
  * Vectors in SQLite or Postgres, without any extension: exact search in this process.
  *
  * @since 0.1.0
  */
-export * as SqlVectorIndex from "./SqlVectorIndex.js"
+export * as SqlVectorIndex from "./vector/SqlVectorIndex.js"
 
 /**
  * SQLite as an `SqlClient` of `@effect/sql`, by `node:sqlite`, `libsql` or `better-sqlite3`: the same files, values and
@@ -197,18 +197,18 @@ export * as SqlVectorIndex from "./SqlVectorIndex.js"
  *
  * @since 0.1.0
  */
-export * as SqliteClient from "./SqliteClient.js"
+export * as SqliteClient from "./sqlite/SqliteClient.js"
 
 /**
  * Vectors in SQLite: exact search, in this process or by the extension `sqlite-vec`.
  *
  * @since 0.1.0
  */
-export * as SqliteVectorIndex from "./SqliteVectorIndex.js"
+export * as SqliteVectorIndex from "./vector/SqliteVectorIndex.js"
 
 /**
  * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
  *
  * @since 0.1.0
  */
-export * as VectorReembedding from "./VectorReembedding.js"
+export * as VectorReembedding from "./vector/VectorReembedding.js"

@@ -5,8 +5,8 @@
  * @since 0.1.0
  * @internal
  */
-import * as Observation from "../tool/Observation.js"
-import type { Bound } from "../tool/ToolSet.js"
+import * as Observation from "../tool/definition/Observation.js"
+import type { Bound } from "../tool/definition/ToolSet.js"
 
 export type Schema = { readonly [key: string]: unknown }
 

@@ -5,10 +5,10 @@
  * @internal
  */
 import { count } from "../internal/Count.js"
-import * as ReActAction from "../internal/ReActAction.js"
 import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerPlan.js"
 import * as PlanArguments from "./PlanArguments.js"
 import { PlanError, type PlanIssue } from "./PlanError.js"
+import * as ReActAction from "./react/ReActAction.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 const withoutZeros = (id: string): string => id.replace(/^0+(?=\d)/, "")

@@ -6,7 +6,7 @@
  */
 import * as Schema from "effect/Schema"
 import { FinishReason, type PlanStep } from "../domain/AgentEvent.js"
-import type { Message } from "../llm/LlmClient.js"
+import type { Message } from "../llm/model/LlmClient.js"
 
 /** An answer as a field of a state. */
 export const Answered = Schema.Struct({

@@ -5,7 +5,7 @@
  * @internal
  */
 import * as Either from "effect/Either"
-import * as JsonRepair from "../internal/JsonRepair.js"
+import * as JsonRepair from "../internal/text/JsonRepair.js"
 import { isRecord } from "./PlanArguments.js"
 import { type Collector, idOf, type Written } from "./PlanCollector.js"
 import { type Cursor, maxChars, next, type Reading } from "./PlanLiteral.js"

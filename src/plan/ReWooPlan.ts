@@ -12,12 +12,12 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
-import * as JsonRepair from "../internal/JsonRepair.js"
-import * as ReActAction from "../internal/ReActAction.js"
+import * as JsonRepair from "../internal/text/JsonRepair.js"
 import * as PlanArguments from "./PlanArguments.js"
 import * as PlanCollector from "./PlanCollector.js"
 import type { PlanError, PlanIssue } from "./PlanError.js"
 import * as ReWooText from "./ReWooText.js"
+import * as ReActAction from "./react/ReActAction.js"
 import * as TaskGraph from "./TaskGraph.js"
 
 /**

@@ -5,7 +5,7 @@
  * @internal
  */
 import * as Either from "effect/Either"
-import * as JsonRepair from "../internal/JsonRepair.js"
+import * as JsonRepair from "../internal/text/JsonRepair.js"
 import { isRecord } from "./PlanArguments.js"
 import { type Cursor, callArguments, maxChars, NONE, runAll } from "./PlanLiteral.js"
 import { withoutFence } from "./PlanStructure.js"

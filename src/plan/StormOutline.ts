@@ -7,7 +7,7 @@
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
-import * as JsonText from "../internal/JsonText.js"
+import * as JsonText from "../internal/text/JsonText.js"
 import { PlanError, type PlanIssue } from "./PlanError.js"
 
 /**

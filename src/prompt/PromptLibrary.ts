@@ -11,12 +11,12 @@ import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
-import * as Ambient from "../internal/Ambient.js"
-import { nearest } from "../internal/Nearest.js"
-import * as DefaultPrompts from "./DefaultPrompts.js"
-import { PromptLibraryError, type PromptTemplateError } from "./PromptError.js"
-import { OUTPUT_FORMAT, type PromptStep } from "./PromptStep.js"
-import * as PromptTemplate from "./PromptTemplate.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import { nearest } from "../internal/text/Nearest.js"
+import * as DefaultPrompts from "./defaults/DefaultPrompts.js"
+import { PromptLibraryError, type PromptTemplateError } from "./template/PromptError.js"
+import { OUTPUT_FORMAT, type PromptStep } from "./template/PromptStep.js"
+import * as PromptTemplate from "./template/PromptTemplate.js"
 
 /**
  * The heading of custom instructions.

@@ -3,77 +3,77 @@
  *
  * @since 0.1.0
  */
-export * as AdaptivePrompts from "./AdaptivePrompts.js"
+export * as AdaptivePrompts from "./defaults/AdaptivePrompts.js"
 
 /**
  * Every step that ships with the library.
  *
  * @since 0.1.0
  */
-export * as DefaultPrompts from "./DefaultPrompts.js"
+export * as DefaultPrompts from "./defaults/DefaultPrompts.js"
 
 /**
  * What `EpisodicCompressor` tells its models.
  *
  * @since 0.1.0
  */
-export * as EpisodicPrompts from "./EpisodicPrompts.js"
+export * as EpisodicPrompts from "./defaults/EpisodicPrompts.js"
 
 /**
  * What groups tell models: whoever takes part, and whoever chooses the next speaker.
  *
  * @since 0.1.0
  */
-export * as GroupPrompts from "./GroupPrompts.js"
+export * as GroupPrompts from "./defaults/GroupPrompts.js"
 
 /**
  * What `HistoryCompactor` tells its models.
  *
  * @since 0.1.0
  */
-export * as HistoryPrompts from "./HistoryPrompts.js"
+export * as HistoryPrompts from "./defaults/HistoryPrompts.js"
 
 /**
  * What `LATSAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as LatsPrompts from "./LatsPrompts.js"
+export * as LatsPrompts from "./defaults/LatsPrompts.js"
 
 /**
  * What `LLMCompilerAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as LlmCompilerPrompts from "./LlmCompilerPrompts.js"
+export * as LlmCompilerPrompts from "./defaults/LlmCompilerPrompts.js"
 
 /**
  * What `MemoryReranker` tells its models.
  *
  * @since 0.1.0
  */
-export * as MemoryRerankPrompts from "./MemoryRerankPrompts.js"
+export * as MemoryRerankPrompts from "./defaults/MemoryRerankPrompts.js"
 
 /**
  * What `PlanAndSolveAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as PlanAndSolvePrompts from "./PlanAndSolvePrompts.js"
+export * as PlanAndSolvePrompts from "./defaults/PlanAndSolvePrompts.js"
 
 /**
  * What `PlanExecuteAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as PlanExecutePrompts from "./PlanExecutePrompts.js"
+export * as PlanExecutePrompts from "./defaults/PlanExecutePrompts.js"
 
 /**
  * How prompts can be wrong.
  *
  * @since 0.1.0
  */
-export * as PromptError from "./PromptError.js"
+export * as PromptError from "./template/PromptError.js"
 
 /**
  * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
@@ -90,7 +90,7 @@ export * as PromptLibrary from "./PromptLibrary.js"
  *
  * @since 0.1.0
  */
-export * as PromptStep from "./PromptStep.js"
+export * as PromptStep from "./template/PromptStep.js"
 
 /**
  * Text with named places. A place is `{name}`: a name of letters, digits and `_` that does not begin with a digit.
@@ -99,74 +99,74 @@ export * as PromptStep from "./PromptStep.js"
  *
  * @since 0.1.0
  */
-export * as PromptTemplate from "./PromptTemplate.js"
+export * as PromptTemplate from "./template/PromptTemplate.js"
 
 /**
  * What `ReActAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReActPrompts from "./ReActPrompts.js"
+export * as ReActPrompts from "./defaults/ReActPrompts.js"
 
 /**
  * What `REWOOAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReWooPrompts from "./ReWooPrompts.js"
+export * as ReWooPrompts from "./defaults/ReWooPrompts.js"
 
 /**
  * What `ReflectionAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReflectionPrompts from "./ReflectionPrompts.js"
+export * as ReflectionPrompts from "./defaults/ReflectionPrompts.js"
 
 /**
  * What `ReflexionAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as ReflexionPrompts from "./ReflexionPrompts.js"
+export * as ReflexionPrompts from "./defaults/ReflexionPrompts.js"
 
 /**
  * What `SelfDiscoveryAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as SelfDiscoveryPrompts from "./SelfDiscoveryPrompts.js"
+export * as SelfDiscoveryPrompts from "./defaults/SelfDiscoveryPrompts.js"
 
 /**
  * What `EntityExtractor` tells its models.
  *
  * @since 0.1.0
  */
-export * as SemanticPrompts from "./SemanticPrompts.js"
+export * as SemanticPrompts from "./defaults/SemanticPrompts.js"
 
 /**
  * What is asked about sessions: which side of a conflict holds when a branch is merged.
  *
  * @since 0.1.0
  */
-export * as SessionPrompts from "./SessionPrompts.js"
+export * as SessionPrompts from "./defaults/SessionPrompts.js"
 
 /**
  * What `STORMAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as StormPrompts from "./StormPrompts.js"
+export * as StormPrompts from "./defaults/StormPrompts.js"
 
 /**
  * What `SupervisorAgent` tells its models.
  *
  * @since 0.1.0
  */
-export * as SupervisorPrompts from "./SupervisorPrompts.js"
+export * as SupervisorPrompts from "./defaults/SupervisorPrompts.js"
 
 /**
  * Tools as a prompt shows them.
  *
  * @since 0.1.0
  */
-export * as ToolList from "./ToolList.js"
+export * as ToolList from "./template/ToolList.js"

@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-export * as Anthropic from "./Anthropic.js"
+export * as Anthropic from "./format/Anthropic.js"
 
 /**
  * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
@@ -11,21 +11,21 @@ export * as Anthropic from "./Anthropic.js"
  *
  * @since 0.1.0
  */
-export * as ChatCompletions from "./ChatCompletions.js"
+export * as ChatCompletions from "./format/ChatCompletions.js"
 
 /**
  * What servers of the chat-completions API differ in, as plain values.
  *
  * @since 0.1.0
  */
-export * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
+export * as ChatCompletionsDialect from "./format/ChatCompletionsDialect.js"
 
 /**
  * Any `@effect/ai` embedding model as an {@link Embedder.Embedder}.
  *
  * @since 0.1.0
  */
-export * as EmbeddingModelClient from "./EmbeddingModelClient.js"
+export * as EmbeddingModelClient from "./embedding/EmbeddingModelClient.js"
 
 /**
  * An embedder by the name of its provider: in code, or from the environment (`LEX_AI_LLM__EMBEDDING__PROVIDER` and its
@@ -33,7 +33,7 @@ export * as EmbeddingModelClient from "./EmbeddingModelClient.js"
  *
  * @since 0.1.0
  */
-export * as EmbeddingProviders from "./EmbeddingProviders.js"
+export * as EmbeddingProviders from "./embedding/EmbeddingProviders.js"
 
 /**
  * An embedder for every server that speaks the embeddings API of OpenAI (`POST /embeddings`): OpenAI, Azure,
@@ -41,7 +41,7 @@ export * as EmbeddingProviders from "./EmbeddingProviders.js"
  *
  * @since 0.1.0
  */
-export * as Embeddings from "./Embeddings.js"
+export * as Embeddings from "./embedding/Embeddings.js"
 
 /**
  * Any `@effect/ai` language model as an {@link LlmClient}.
@@ -56,14 +56,14 @@ export * as LanguageModelClient from "./LanguageModelClient.js"
  *
  * @since 0.1.0
  */
-export * as LlmErrorClassifier from "./LlmErrorClassifier.js"
+export * as LlmErrorClassifier from "./exchange/LlmErrorClassifier.js"
 
 /**
  * OpenAI's own models over `/responses`.
  *
  * @since 0.1.0
  */
-export * as OpenAi from "./OpenAi.js"
+export * as OpenAi from "./format/OpenAi.js"
 
 /**
  * Model roles from the environment, each with the provider it names.

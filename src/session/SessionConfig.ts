@@ -10,8 +10,8 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import * as FlatConfig from "../internal/FlatConfig.js"
-import { SessionConfigurationError } from "./SessionError.js"
-import * as TurnBytes from "./TurnBytes.js"
+import { SessionConfigurationError } from "./turn/SessionError.js"
+import * as TurnBytes from "./turn/TurnBytes.js"
 
 const NAME = "effect-lexigram/session/SessionConfig"
 

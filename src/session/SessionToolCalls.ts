@@ -4,11 +4,11 @@
  * @internal
  * @since 0.1.0
  */
-import type { Message } from "../llm/LlmClient.js"
-import * as RecalledCalls from "../llm/RecalledCalls.js"
-import type * as TokenCounter from "../llm/TokenCounter.js"
-import * as Observation from "../tool/Observation.js"
-import type { SessionTurn, TurnToolCall } from "./Session.js"
+import type { Message } from "../llm/model/LlmClient.js"
+import * as RecalledCalls from "../llm/model/RecalledCalls.js"
+import type * as TokenCounter from "../llm/model/TokenCounter.js"
+import * as Observation from "../tool/definition/Observation.js"
+import type { SessionTurn, TurnToolCall } from "./turn/Session.js"
 
 /** Tokens of a history whose reader sets no budget, as far as tool calls go. */
 const defaultBudget = 16_384

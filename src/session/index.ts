@@ -4,49 +4,49 @@
  *
  * @since 0.1.0
  */
-export * as AnalyticsFold from "./AnalyticsFold.js"
+export * as AnalyticsFold from "./upkeep/AnalyticsFold.js"
 
 /**
  * Branches of sessions: fork a conversation, see its tree, bring branches together again.
  *
  * @since 0.1.0
  */
-export * as BranchManager from "./BranchManager.js"
+export * as BranchManager from "./branch/BranchManager.js"
 
 /**
  * The branches of a conversation as a tree, as data and as text.
  *
  * @since 0.1.0
  */
-export * as BranchTree from "./BranchTree.js"
+export * as BranchTree from "./branch/BranchTree.js"
 
 /**
  * Shows the newest turns of a session as they were said, and a summary of what was said before (`HistoryCompactor`).
  *
  * @since 0.1.0
  */
-export * as CompactedSessionHistory from "./CompactedSessionHistory.js"
+export * as CompactedSessionHistory from "./history/CompactedSessionHistory.js"
 
 /**
  * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
  *
  * @since 0.1.0
  */
-export * as EmbeddingContextPruner from "./EmbeddingContextPruner.js"
+export * as EmbeddingContextPruner from "./history/EmbeddingContextPruner.js"
 
 /**
  * How groups refuse or fail, besides their sessions.
  *
  * @since 0.1.0
  */
-export * as GroupError from "./GroupError.js"
+export * as GroupError from "./group/GroupError.js"
 
 /**
  * What a group came to.
  *
  * @since 0.1.0
  */
-export * as GroupOutcome from "./GroupOutcome.js"
+export * as GroupOutcome from "./group/GroupOutcome.js"
 
 /**
  * Somebody who takes part in a group: an agent, a human, or a function. It is asked with what it may see of the
@@ -54,7 +54,7 @@ export * as GroupOutcome from "./GroupOutcome.js"
  *
  * @since 0.1.0
  */
-export * as GroupParticipant from "./GroupParticipant.js"
+export * as GroupParticipant from "./group/GroupParticipant.js"
 
 /**
  * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
@@ -62,7 +62,7 @@ export * as GroupParticipant from "./GroupParticipant.js"
  *
  * @since 0.1.0
  */
-export * as GroupSession from "./GroupSession.js"
+export * as GroupSession from "./group/GroupSession.js"
 
 /**
  * When a group is done, besides its limits. Conditions are looked at whenever somebody was asked, between two turns:
@@ -70,21 +70,21 @@ export * as GroupSession from "./GroupSession.js"
  *
  * @since 0.1.0
  */
-export * as GroupTermination from "./GroupTermination.js"
+export * as GroupTermination from "./group/GroupTermination.js"
 
 /**
  * Which turns of a session stay when not all of them may be shown.
  *
  * @since 0.1.0
  */
-export * as HistoryPruner from "./HistoryPruner.js"
+export * as HistoryPruner from "./history/HistoryPruner.js"
 
 /**
  * Humans in a group. They are asked like everybody else, have longer for it, and say nothing by not answering.
  *
  * @since 0.1.0
  */
-export * as HumanParticipant from "./HumanParticipant.js"
+export * as HumanParticipant from "./group/HumanParticipant.js"
 
 /**
  * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
@@ -92,7 +92,7 @@ export * as HumanParticipant from "./HumanParticipant.js"
  *
  * @since 0.1.0
  */
-export * as KeyValueSessionStore from "./KeyValueSessionStore.js"
+export * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
 
 /**
  * How a branch is taken over into another session of its tree: which of its turns, and what becomes of the small state
@@ -100,7 +100,7 @@ export * as KeyValueSessionStore from "./KeyValueSessionStore.js"
  *
  * @since 0.1.0
  */
-export * as MergeStrategy from "./MergeStrategy.js"
+export * as MergeStrategy from "./branch/MergeStrategy.js"
 
 /**
  * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
@@ -108,7 +108,7 @@ export * as MergeStrategy from "./MergeStrategy.js"
  *
  * @since 0.1.0
  */
-export * as ModelMergeResolver from "./ModelMergeResolver.js"
+export * as ModelMergeResolver from "./branch/ModelMergeResolver.js"
 
 /**
  * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
@@ -116,14 +116,14 @@ export * as ModelMergeResolver from "./ModelMergeResolver.js"
  *
  * @since 0.1.0
  */
-export * as ModelTurnManager from "./ModelTurnManager.js"
+export * as ModelTurnManager from "./group/ModelTurnManager.js"
 
 /**
  * Everybody in turn, whoever has the highest priority first, in each cycle anew.
  *
  * @since 0.1.0
  */
-export * as PriorityTurnManager from "./PriorityTurnManager.js"
+export * as PriorityTurnManager from "./group/PriorityTurnManager.js"
 
 /**
  * Shows those turns of a session that matter for the message: out of a wide window of the newest ones, what a pruner
@@ -131,14 +131,14 @@ export * as PriorityTurnManager from "./PriorityTurnManager.js"
  *
  * @since 0.1.0
  */
-export * as PrunedSessionHistory from "./PrunedSessionHistory.js"
+export * as PrunedSessionHistory from "./history/PrunedSessionHistory.js"
 
 /**
  * Keeps the newest turns, whatever the query.
  *
  * @since 0.1.0
  */
-export * as RecencyContextPruner from "./RecencyContextPruner.js"
+export * as RecencyContextPruner from "./history/RecencyContextPruner.js"
 
 /**
  * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
@@ -146,7 +146,7 @@ export * as RecencyContextPruner from "./RecencyContextPruner.js"
  *
  * @since 0.1.0
  */
-export * as RelevanceContextPruner from "./RelevanceContextPruner.js"
+export * as RelevanceContextPruner from "./history/RelevanceContextPruner.js"
 
 /**
  * Who sees which turn of a group. Turns carry it themselves, in their metadata: `visibleTo` (a list of names and roles)
@@ -155,14 +155,14 @@ export * as RelevanceContextPruner from "./RelevanceContextPruner.js"
  *
  * @since 0.1.0
  */
-export * as RoleIsolation from "./RoleIsolation.js"
+export * as RoleIsolation from "./group/RoleIsolation.js"
 
 /**
  * Everybody in turn, in the order of the group.
  *
  * @since 0.1.0
  */
-export * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
+export * as RoundRobinTurnManager from "./group/RoundRobinTurnManager.js"
 
 /**
  * Sessions, their turns and their checkpoints as data. Turns form a tree that only grows: a turn knows its parent, a
@@ -171,7 +171,7 @@ export * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
  *
  * @since 0.1.0
  */
-export * as Session from "./Session.js"
+export * as Session from "./turn/Session.js"
 
 /**
  * The figures of sessions: turns, tokens, cost, time, and who and what took part. Turns are read by pages, however many
@@ -179,7 +179,7 @@ export * as Session from "./Session.js"
  *
  * @since 0.1.0
  */
-export * as SessionAnalytics from "./SessionAnalytics.js"
+export * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
 
 /**
  * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
@@ -187,7 +187,7 @@ export * as SessionAnalytics from "./SessionAnalytics.js"
  *
  * @since 0.1.0
  */
-export * as SessionCleanup from "./SessionCleanup.js"
+export * as SessionCleanup from "./upkeep/SessionCleanup.js"
 
 /**
  * How conversations are kept and for how long, from code or from the environment.
@@ -202,70 +202,70 @@ export * as SessionConfig from "./SessionConfig.js"
  *
  * @since 0.1.0
  */
-export * as SessionContext from "./SessionContext.js"
+export * as SessionContext from "./manager/SessionContext.js"
 
 /**
  * How sessions refuse or fail.
  *
  * @since 0.1.0
  */
-export * as SessionError from "./SessionError.js"
+export * as SessionError from "./turn/SessionError.js"
 
 /**
  * The domain events of sessions: what other parts of an application are told of. The aggregate is the session.
  *
  * @since 0.1.0
  */
-export * as SessionEvents from "./SessionEvents.js"
+export * as SessionEvents from "./turn/SessionEvents.js"
 
 /**
  * What a model is shown of a session before the message it is to answer.
  *
  * @since 0.1.0
  */
-export * as SessionHistory from "./SessionHistory.js"
+export * as SessionHistory from "./history/SessionHistory.js"
 
 /**
  * The places of sessions where handlers may wait. They are called after the session is kept.
  *
  * @since 0.1.0
  */
-export * as SessionHooks from "./SessionHooks.js"
+export * as SessionHooks from "./turn/SessionHooks.js"
 
 /**
  * The life of sessions: create, resume, add turns, checkpoint, restore, suspend, close.
  *
  * @since 0.1.0
  */
-export * as SessionManager from "./SessionManager.js"
+export * as SessionManager from "./manager/SessionManager.js"
 
 /**
  * Sessions in memory: whose memory it is, a turn as what is remembered of it, and what of it a branch may recall.
  *
  * @since 0.1.0
  */
-export * as SessionMemory from "./SessionMemory.js"
+export * as SessionMemory from "./manager/SessionMemory.js"
 
 /**
  * Turns of a session as messages for a model: what was said, and the calls of tools that lie between.
  *
  * @since 0.1.0
  */
-export * as SessionMessages from "./SessionMessages.js"
+export * as SessionMessages from "./history/SessionMessages.js"
 
 /**
  * Metrics and span names of sessions. Labels come from fixed lists; none names a session or a user.
  *
  * @since 0.1.0
  */
-export * as SessionMetrics from "./SessionMetrics.js"
+export * as SessionMetrics from "./turn/SessionMetrics.js"
 
 /**
  * Which status of a session may follow which.
  *
  * @since 0.1.0
  */
-export * as SessionStateMachine from "./SessionStateMachine.js"
+export * as SessionStateMachine from "./manager/SessionStateMachine.js"
 
 /**
  * Where sessions, their turns and their checkpoints are kept. What may be done to a session is the manager's business;
@@ -273,7 +273,7 @@ export * as SessionStateMachine from "./SessionStateMachine.js"
  *
  * @since 0.1.0
  */
-export * as SessionStore from "./SessionStore.js"
+export * as SessionStore from "./turn/SessionStore.js"
 
 /**
  * Failures of the work that follows when a session was written: memory takes its turns, takes over what it held, and is
@@ -281,7 +281,7 @@ export * as SessionStore from "./SessionStore.js"
  *
  * @since 0.1.0
  */
-export * as SessionTaskError from "./SessionTaskError.js"
+export * as SessionTaskError from "./turn/SessionTaskError.js"
 
 /**
  * Sessions as an application has them: a store, their life, their branches and what keeps them in order, as a
@@ -296,14 +296,14 @@ export * as Sessions from "./Sessions.js"
  *
  * @since 0.1.0
  */
-export * as StateDiff from "./StateDiff.js"
+export * as StateDiff from "./turn/StateDiff.js"
 
 /**
  * Whoever is responsible for what was just said.
  *
  * @since 0.1.0
  */
-export * as TopicTurnManager from "./TopicTurnManager.js"
+export * as TopicTurnManager from "./group/TopicTurnManager.js"
 
 /**
  * Who speaks next in a group. A turn manager is a value without memory: what it has to remember is a state that each
@@ -311,4 +311,4 @@ export * as TopicTurnManager from "./TopicTurnManager.js"
  *
  * @since 0.1.0
  */
-export * as TurnManager from "./TurnManager.js"
+export * as TurnManager from "./group/TurnManager.js"

@@ -9,11 +9,11 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { errorInfo } from "../domain/AgentEvent.js"
-import * as Deadline from "../internal/Deadline.js"
-import * as VisibleText from "../internal/VisibleText.js"
-import * as Skill from "./Skill.js"
-import { type Loaded, type SkillSource, SkillSourceError } from "./SkillSource.js"
-import * as SkillToolkit from "./SkillToolkit.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import * as VisibleText from "../internal/text/VisibleText.js"
+import * as Skill from "./definition/Skill.js"
+import * as SkillToolkit from "./execute/SkillToolkit.js"
+import { type Loaded, type SkillSource, SkillSourceError } from "./folder/SkillSource.js"
 
 /**
  * @since 0.1.0

@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import * as FlatConfig from "../internal/FlatConfig.js"
-import * as VisibleText from "../internal/VisibleText.js"
+import * as VisibleText from "../internal/text/VisibleText.js"
 
 /**
  * A configuration that cannot be used; the message names every field that is wrong.

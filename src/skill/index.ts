@@ -3,14 +3,14 @@
  *
  * @since 0.1.0
  */
-export * as ActiveSkills from "./ActiveSkills.js"
+export * as ActiveSkills from "./folder/ActiveSkills.js"
 
 /**
  * Which calls the `allowed-tools` of a skill allow.
  *
  * @since 0.1.0
  */
-export * as AllowedTools from "./AllowedTools.js"
+export * as AllowedTools from "./folder/AllowedTools.js"
 
 /**
  * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
@@ -18,14 +18,14 @@ export * as AllowedTools from "./AllowedTools.js"
  *
  * @since 0.1.0
  */
-export * as CatalogTools from "./CatalogTools.js"
+export * as CatalogTools from "./folder/CatalogTools.js"
 
 /**
  * One skill or the other, by the parameters.
  *
  * @since 0.1.0
  */
-export * as ConditionalSkill from "./ConditionalSkill.js"
+export * as ConditionalSkill from "./compose/ConditionalSkill.js"
 
 /**
  * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
@@ -33,21 +33,21 @@ export * as ConditionalSkill from "./ConditionalSkill.js"
  *
  * @since 0.1.0
  */
-export * as McpBridge from "./McpBridge.js"
+export * as McpBridge from "./mcp/McpBridge.js"
 
 /**
  * The door to a server of the Model Context Protocol: its tools, resources and prompts as plain data.
  *
  * @since 0.1.0
  */
-export * as McpClient from "./McpClient.js"
+export * as McpClient from "./mcp/McpClient.js"
 
 /**
  * An MCP server that is made of values: for tests, and for servers that live in the same process.
  *
  * @since 0.1.0
  */
-export * as McpMemory from "./McpMemory.js"
+export * as McpMemory from "./mcp/McpMemory.js"
 
 /**
  * Skills that modules export: a program names packages or files, and what they export as skills is found.
@@ -61,35 +61,35 @@ export * as ModuleDiscovery from "./ModuleDiscovery.js"
  *
  * @since 0.1.0
  */
-export * as ParallelSkills from "./ParallelSkills.js"
+export * as ParallelSkills from "./compose/ParallelSkills.js"
 
 /**
  * Who may execute which skills.
  *
  * @since 0.1.0
  */
-export * as PermissionChecker from "./PermissionChecker.js"
+export * as PermissionChecker from "./execute/PermissionChecker.js"
 
 /**
  * What users may do, granted and revoked while the program runs.
  *
  * @since 0.1.0
  */
-export * as PermissionGrants from "./PermissionGrants.js"
+export * as PermissionGrants from "./execute/PermissionGrants.js"
 
 /**
  * Permissions as texts of segments that are separated by dots: `files.read`.
  *
  * @since 0.1.0
  */
-export * as Permissions from "./Permissions.js"
+export * as Permissions from "./definition/Permissions.js"
 
 /**
  * Runs the scripts that come with skills.
  *
  * @since 0.1.0
  */
-export * as ScriptRunner from "./ScriptRunner.js"
+export * as ScriptRunner from "./folder/ScriptRunner.js"
 
 /**
  * A skill: a capability with a definition, checked parameters and a checked result, whose failures and requirements are
@@ -97,28 +97,28 @@ export * as ScriptRunner from "./ScriptRunner.js"
  *
  * @since 0.1.0
  */
-export * as Skill from "./Skill.js"
+export * as Skill from "./definition/Skill.js"
 
 /**
  * Reading a file of a skill's folder, and nothing outside of it.
  *
  * @since 0.1.0
  */
-export * as SkillAccess from "./SkillAccess.js"
+export * as SkillAccess from "./execute/SkillAccess.js"
 
 /**
  * The instructions of a skill as a model is given them.
  *
  * @since 0.1.0
  */
-export * as SkillActivation from "./SkillActivation.js"
+export * as SkillActivation from "./folder/SkillActivation.js"
 
 /**
  * Arguments of a `SKILL.md`: what `$ARGUMENTS` in its instructions stands for.
  *
  * @since 0.1.0
  */
-export * as SkillArguments from "./SkillArguments.js"
+export * as SkillArguments from "./folder/SkillArguments.js"
 
 /**
  * The `SKILL.md` skills an agent may use, disclosed in three levels: names and descriptions of all, the instructions of
@@ -127,77 +127,77 @@ export * as SkillArguments from "./SkillArguments.js"
  *
  * @since 0.1.0
  */
-export * as SkillCatalog from "./SkillCatalog.js"
+export * as SkillCatalog from "./folder/SkillCatalog.js"
 
 /**
  * Skills one after another: each result is the next one's parameters.
  *
  * @since 0.1.0
  */
-export * as SkillChain from "./SkillChain.js"
+export * as SkillChain from "./compose/SkillChain.js"
 
 /**
  * Skills made of skills: tried again, in another form, with a substitute, in a race, in a loop, in less time.
  *
  * @since 0.1.0
  */
-export * as SkillCombinators from "./SkillCombinators.js"
+export * as SkillCombinators from "./compose/SkillCombinators.js"
 
 /**
  * Skills and their results as data.
  *
  * @since 0.1.0
  */
-export * as SkillDefinition from "./SkillDefinition.js"
+export * as SkillDefinition from "./definition/SkillDefinition.js"
 
 /**
  * How skills fail.
  *
  * @since 0.1.0
  */
-export * as SkillError from "./SkillError.js"
+export * as SkillError from "./definition/SkillError.js"
 
 /**
  * The domain events of skills: what other parts of an application are told of.
  *
  * @since 0.1.0
  */
-export * as SkillEvents from "./SkillEvents.js"
+export * as SkillEvents from "./definition/SkillEvents.js"
 
 /**
  * Executes skills: permissions, validation, confirmation, cache, limits, timeout and retries in one place.
  *
  * @since 0.1.0
  */
-export * as SkillExecutor from "./SkillExecutor.js"
+export * as SkillExecutor from "./execute/SkillExecutor.js"
 
 /**
  * Skills as folders: a file `SKILL.md` with what the skill is for and its instructions, beside scripts and other files.
  *
  * @since 0.1.0
  */
-export * as SkillFile from "./SkillFile.js"
+export * as SkillFile from "./definition/SkillFile.js"
 
 /**
  * Folders of skills: found below paths, made executable, and kept in step with a registry.
  *
  * @since 0.1.0
  */
-export * as SkillFolders from "./SkillFolders.js"
+export * as SkillFolders from "./folder/SkillFolders.js"
 
 /**
  * The places of skills where handlers may wait.
  *
  * @since 0.1.0
  */
-export * as SkillHooks from "./SkillHooks.js"
+export * as SkillHooks from "./definition/SkillHooks.js"
 
 /**
  * What a model is told of all skills: names and descriptions.
  *
  * @since 0.1.0
  */
-export * as SkillListing from "./SkillListing.js"
+export * as SkillListing from "./folder/SkillListing.js"
 
 /**
  * Trust that is kept in a lock file: a skill folder that is new, or is no longer what was accepted, is asked about
@@ -205,14 +205,14 @@ export * as SkillListing from "./SkillListing.js"
  *
  * @since 0.1.0
  */
-export * as SkillLock from "./SkillLock.js"
+export * as SkillLock from "./folder/SkillLock.js"
 
 /**
  * The lock file of skills: which were accepted, and with what content. JSON, in one form for the same content.
  *
  * @since 0.1.0
  */
-export * as SkillLockFile from "./SkillLockFile.js"
+export * as SkillLockFile from "./folder/SkillLockFile.js"
 
 /**
  * Metrics and span names of skills. Labels are names of skills, of which there are at most `maxNames`, and outcomes
@@ -220,77 +220,77 @@ export * as SkillLockFile from "./SkillLockFile.js"
  *
  * @since 0.1.0
  */
-export * as SkillMetrics from "./SkillMetrics.js"
+export * as SkillMetrics from "./definition/SkillMetrics.js"
 
 /**
  * One of several skills, chosen by a model from their descriptions.
  *
  * @since 0.1.0
  */
-export * as SkillModelRouter from "./SkillModelRouter.js"
+export * as SkillModelRouter from "./compose/SkillModelRouter.js"
 
 /**
  * The parameters of a skill as a list, for those who have no schema: written by hand, or read from somewhere.
  *
  * @since 0.1.0
  */
-export * as SkillParameters from "./SkillParameters.js"
+export * as SkillParameters from "./definition/SkillParameters.js"
 
 /**
  * Stages over one growing context: each takes what the stages before have put there, and puts its own result in.
  *
  * @since 0.1.0
  */
-export * as SkillPipeline from "./SkillPipeline.js"
+export * as SkillPipeline from "./compose/SkillPipeline.js"
 
 /**
  * The skills that can be executed, by name.
  *
  * @since 0.1.0
  */
-export * as SkillRegistry from "./SkillRegistry.js"
+export * as SkillRegistry from "./execute/SkillRegistry.js"
 
 /**
  * Results of cacheable skills, kept for equal parameters.
  *
  * @since 0.1.0
  */
-export * as SkillResultCache from "./SkillResultCache.js"
+export * as SkillResultCache from "./execute/SkillResultCache.js"
 
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.
  *
  * @since 0.1.0
  */
-export * as SkillRouter from "./SkillRouter.js"
+export * as SkillRouter from "./compose/SkillRouter.js"
 
 /**
  * Where skills come from: built in, in modules, or from a place of your own.
  *
  * @since 0.1.0
  */
-export * as SkillSource from "./SkillSource.js"
+export * as SkillSource from "./folder/SkillSource.js"
 
 /**
  * Skills as tools, tools as skills.
  *
  * @since 0.1.0
  */
-export * as SkillTool from "./SkillTool.js"
+export * as SkillTool from "./execute/SkillTool.js"
 
 /**
  * Skills that belong together, under one name and with one description.
  *
  * @since 0.1.0
  */
-export * as SkillToolkit from "./SkillToolkit.js"
+export * as SkillToolkit from "./execute/SkillToolkit.js"
 
 /**
  * Whether the text and the scripts of a skill folder may be used.
  *
  * @since 0.1.0
  */
-export * as SkillTrust from "./SkillTrust.js"
+export * as SkillTrust from "./folder/SkillTrust.js"
 
 /**
  * Skills as an application has them: a registry that is filled from several sources, and an executor, as a

@@ -8,20 +8,27 @@ import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
-import { nearest } from "../internal/Nearest.js"
-import type { LlmError } from "../llm/LlmError.js"
-import * as AdaptivePrompts from "../prompt/AdaptivePrompts.js"
+import { nearest } from "../internal/text/Nearest.js"
+import type { LlmError } from "../llm/model/LlmError.js"
+import * as AdaptivePrompts from "../prompt/defaults/AdaptivePrompts.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as PlanAndSolve from "./PlanAndSolve.js"
 import * as PlanExecute from "./PlanExecute.js"
 import * as ReAct from "./ReAct.js"
-import * as Reasoning from "./Reasoning.js"
-import * as ReplyForm from "./ReplyForm.js"
 import * as ReWoo from "./ReWoo.js"
-import type { Answer, GraphDefinition, Strategy, StrategyBaseError, StrategyServices, Task } from "./Strategy.js"
-import * as StrategyModule from "./Strategy.js"
-import * as StrategyCombinators from "./StrategyCombinators.js"
-import type { StrategyBudgetError, StrategyReplyError } from "./StrategyError.js"
+import * as Reasoning from "./reasoning/Reasoning.js"
+import * as ReplyForm from "./reasoning/ReplyForm.js"
+import type {
+  Answer,
+  GraphDefinition,
+  Strategy,
+  StrategyBaseError,
+  StrategyServices,
+  Task
+} from "./reasoning/Strategy.js"
+import * as StrategyModule from "./reasoning/Strategy.js"
+import * as StrategyCombinators from "./reasoning/StrategyCombinators.js"
+import type { StrategyBudgetError, StrategyReplyError } from "./reasoning/StrategyError.js"
 
 /**
  * The name in the registry.

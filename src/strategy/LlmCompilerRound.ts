@@ -7,17 +7,17 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as CanonicalJson from "../internal/CanonicalJson.js"
+import * as CanonicalJson from "../internal/text/CanonicalJson.js"
 import * as LlmCompilerPlan from "../plan/LlmCompilerPlan.js"
 import * as PlanArguments from "../plan/PlanArguments.js"
 import * as PlanCollector from "../plan/PlanCollector.js"
 import * as PlanResults from "../plan/PlanResults.js"
 import * as TaskGraph from "../plan/TaskGraph.js"
-import * as LlmCompilerPrompts from "../prompt/LlmCompilerPrompts.js"
+import * as LlmCompilerPrompts from "../prompt/defaults/LlmCompilerPrompts.js"
 import type { Outcome } from "../tool/ToolRunner.js"
-import type * as Reasoning from "./Reasoning.js"
-import * as ReplyForm from "./ReplyForm.js"
-import type { PlanError, PlanIssue } from "./StrategyError.js"
+import type * as Reasoning from "./reasoning/Reasoning.js"
+import * as ReplyForm from "./reasoning/ReplyForm.js"
+import type { PlanError, PlanIssue } from "./reasoning/StrategyError.js"
 
 /** The plan as JSON; it is read by the parser, which takes more than this. */
 const { jsonSchema } = ReplyForm.make({

@@ -16,12 +16,12 @@ import * as PlanLiteral from "../plan/PlanLiteral.js"
 import * as PlanResults from "../plan/PlanResults.js"
 import * as ReWooPlan from "../plan/ReWooPlan.js"
 import * as TaskGraph from "../plan/TaskGraph.js"
-import * as ReWooPrompts from "../prompt/ReWooPrompts.js"
-import type { Bound } from "../tool/ToolSet.js"
-import * as Reasoning from "./Reasoning.js"
-import * as ReplyForm from "./ReplyForm.js"
-import * as Strategy from "./Strategy.js"
-import type { PlanError } from "./StrategyError.js"
+import * as ReWooPrompts from "../prompt/defaults/ReWooPrompts.js"
+import type { Bound } from "../tool/definition/ToolSet.js"
+import * as Reasoning from "./reasoning/Reasoning.js"
+import * as ReplyForm from "./reasoning/ReplyForm.js"
+import * as Strategy from "./reasoning/Strategy.js"
+import type { PlanError } from "./reasoning/StrategyError.js"
 
 /**
  * The name in the registry.

@@ -9,15 +9,20 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
-import * as ReflexionPrompts from "../prompt/ReflexionPrompts.js"
-import * as Evaluator from "./Evaluator.js"
+import * as ReflexionPrompts from "../prompt/defaults/ReflexionPrompts.js"
 import * as FunctionCalling from "./FunctionCalling.js"
-import * as Reasoning from "./Reasoning.js"
 import * as ReflexionActor from "./ReflexionActor.js"
 import * as ReflexionCritique from "./ReflexionCritique.js"
-import * as Strategy from "./Strategy.js"
-import { MaxIterationsExceededError, NoProgressError, PlanError, StrategyReplyError } from "./StrategyError.js"
-import * as ToolLoop from "./ToolLoop.js"
+import * as Evaluator from "./reasoning/Evaluator.js"
+import * as Reasoning from "./reasoning/Reasoning.js"
+import * as Strategy from "./reasoning/Strategy.js"
+import {
+  MaxIterationsExceededError,
+  NoProgressError,
+  PlanError,
+  StrategyReplyError
+} from "./reasoning/StrategyError.js"
+import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
  * The name in the registry.

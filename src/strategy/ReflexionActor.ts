@@ -7,14 +7,14 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Body, FinishReason } from "../domain/AgentEvent.js"
-import type { Message } from "../llm/LlmClient.js"
-import type { LlmError } from "../llm/LlmError.js"
+import type { Message } from "../llm/model/LlmClient.js"
+import type { LlmError } from "../llm/model/LlmError.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
-import { OUTPUT_FORMAT, type PromptStep } from "../prompt/PromptStep.js"
-import type { Values } from "../prompt/PromptTemplate.js"
+import { OUTPUT_FORMAT, type PromptStep } from "../prompt/template/PromptStep.js"
+import type { Values } from "../prompt/template/PromptTemplate.js"
 import type { Fatality } from "../tool/ToolRunner.js"
-import * as Reasoning from "./Reasoning.js"
-import type { Answer, Strategy, Task } from "./Strategy.js"
+import * as Reasoning from "./reasoning/Reasoning.js"
+import type { Answer, Strategy, Task } from "./reasoning/Strategy.js"
 
 /** An answer as a field of a state. */
 export const Answered = Schema.Struct({

@@ -17,9 +17,9 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { errorInfo } from "../domain/AgentEvent.js"
-import * as Deadline from "../internal/Deadline.js"
-import type { Strategy } from "./Strategy.js"
-import { isStrategy } from "./StrategyProgram.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import type { Strategy } from "./reasoning/Strategy.js"
+import { isStrategy } from "./reasoning/StrategyProgram.js"
 import * as StrategyRegistry from "./StrategyRegistry.js"
 
 /**

@@ -11,7 +11,7 @@ export * as Adaptive from "./Adaptive.js"
  *
  * @since 0.1.0
  */
-export * as Evaluator from "./Evaluator.js"
+export * as Evaluator from "./reasoning/Evaluator.js"
 
 /**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.
@@ -27,7 +27,7 @@ export * as FunctionCalling from "./FunctionCalling.js"
  *
  * @since 0.1.0
  */
-export * as Lats from "./Lats.js"
+export * as Lats from "./lats/Lats.js"
 
 /**
  * A plan of tool calls that runs in parallel (Kim et al. 2023, "An LLM Compiler for Parallel Function Calling"): a
@@ -43,14 +43,14 @@ export * as LlmCompiler from "./LlmCompiler.js"
  *
  * @since 0.1.0
  */
-export * as ModelCall from "./ModelCall.js"
+export * as ModelCall from "./reasoning/ModelCall.js"
 
 /**
  * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
  *
  * @since 0.1.0
  */
-export * as NodeUpdate from "./NodeUpdate.js"
+export * as NodeUpdate from "./reasoning/NodeUpdate.js"
 
 /**
  * A plan, its steps solved one after another with the results before them, and an answer made of all results (Wang, Xu,
@@ -74,7 +74,7 @@ export * as PlanExecute from "./PlanExecute.js"
  *
  * @since 0.1.0
  */
-export * as Planner from "./Planner.js"
+export * as Planner from "./reasoning/Planner.js"
 
 /**
  * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the
@@ -82,7 +82,7 @@ export * as Planner from "./Planner.js"
  *
  * @since 0.1.0
  */
-export * as Progress from "./Progress.js"
+export * as Progress from "./reasoning/Progress.js"
 
 /**
  * Reasoning and acting in turns (Yao et al. 2022, "ReAct: Synergizing Reasoning and Acting in Language Models"):
@@ -99,7 +99,7 @@ export * as ReAct from "./ReAct.js"
  *
  * @since 0.1.0
  */
-export * as ReActText from "./ReActText.js"
+export * as ReActText from "./reasoning/ReActText.js"
 
 /**
  * Reasoning without observation (Xu et al. 2023, "ReWOO: Decoupling Reasoning from Observations for Efficient Augmented
@@ -116,7 +116,7 @@ export * as ReWoo from "./ReWoo.js"
  *
  * @since 0.1.0
  */
-export * as Reasoning from "./Reasoning.js"
+export * as Reasoning from "./reasoning/Reasoning.js"
 
 /**
  * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
@@ -161,7 +161,7 @@ export * as ReflexionCritique from "./ReflexionCritique.js"
  *
  * @since 0.1.0
  */
-export * as ReplyForm from "./ReplyForm.js"
+export * as ReplyForm from "./reasoning/ReplyForm.js"
 
 /**
  * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
@@ -169,7 +169,7 @@ export * as ReplyForm from "./ReplyForm.js"
  *
  * @since 0.1.0
  */
-export * as SearchTree from "./SearchTree.js"
+export * as SearchTree from "./lats/SearchTree.js"
 
 /**
  * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
@@ -184,7 +184,7 @@ export * as SelfDiscovery from "./SelfDiscovery.js"
  *
  * @since 0.1.0
  */
-export * as StopCondition from "./StopCondition.js"
+export * as StopCondition from "./reasoning/StopCondition.js"
 
 /**
  * Research and writing of an article (Shao et al. 2024, "Assisting in Writing Wikipedia-like Articles From Scratch with
@@ -194,7 +194,7 @@ export * as StopCondition from "./StopCondition.js"
  *
  * @since 0.1.0
  */
-export * as Storm from "./Storm.js"
+export * as Storm from "./storm/Storm.js"
 
 /**
  * The article that `storm` writes: sections put together, citations numbered in the order in which they appear,
@@ -202,14 +202,14 @@ export * as Storm from "./Storm.js"
  *
  * @since 0.1.0
  */
-export * as StormArticle from "./StormArticle.js"
+export * as StormArticle from "./storm/StormArticle.js"
 
 /**
  * Citations in Markdown: `[3]`, `[1, 2]`, `[1-3]`. What stands in code is none.
  *
  * @since 0.1.0
  */
-export * as StormCitations from "./StormCitations.js"
+export * as StormCitations from "./storm/StormCitations.js"
 
 /**
  * What was found: results of tools read as sources, each kept once under a number of its own, ranked by the words they
@@ -217,14 +217,14 @@ export * as StormCitations from "./StormCitations.js"
  *
  * @since 0.1.0
  */
-export * as StormSources from "./StormSources.js"
+export * as StormSources from "./storm/StormSources.js"
 
 /**
  * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
  *
  * @since 0.1.0
  */
-export * as Strategy from "./Strategy.js"
+export * as Strategy from "./reasoning/Strategy.js"
 
 /**
  * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
@@ -232,14 +232,14 @@ export * as Strategy from "./Strategy.js"
  *
  * @since 0.1.0
  */
-export * as StrategyCombinators from "./StrategyCombinators.js"
+export * as StrategyCombinators from "./reasoning/StrategyCombinators.js"
 
 /**
  * How reasoning can fail besides its model calls.
  *
  * @since 0.1.0
  */
-export * as StrategyError from "./StrategyError.js"
+export * as StrategyError from "./reasoning/StrategyError.js"
 
 /**
  * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
@@ -269,4 +269,4 @@ export * as Supervisor from "./Supervisor.js"
  *
  * @since 0.1.0
  */
-export * as ToolLoop from "./ToolLoop.js"
+export * as ToolLoop from "./reasoning/ToolLoop.js"

@@ -9,10 +9,10 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Usage from "../domain/Usage.js"
-import * as CallGate from "../llm/CallGate.js"
-import * as LlmClient from "../llm/LlmClient.js"
-import type { LlmError } from "../llm/LlmError.js"
-import * as PartAssembler from "../llm/PartAssembler.js"
+import * as CallGate from "../llm/model/CallGate.js"
+import * as LlmClient from "../llm/model/LlmClient.js"
+import type { LlmError } from "../llm/model/LlmError.js"
+import * as PartAssembler from "../llm/model/PartAssembler.js"
 
 /**
  * A call of a tool; without an id it gets `call_1`, `call_2`, … in the order of the script.

@@ -10,28 +10,28 @@ export * as EventRecorder from "./EventRecorder.js"
  *
  * @since 0.1.0
  */
-export * as FactStoreSuite from "./FactStoreSuite.js"
+export * as FactStoreSuite from "./facts/FactStoreSuite.js"
 
 /**
  * What every `MemoryStore` must do, for stores of your own: cases that any runner of tests can register.
  *
  * @since 0.1.0
  */
-export * as MemoryStoreSuite from "./MemoryStoreSuite.js"
+export * as MemoryStoreSuite from "./memory/MemoryStoreSuite.js"
 
 /**
  * Suites of ports as data: what every backend of a port must do, as cases that any runner of tests can register.
  *
  * @since 0.1.0
  */
-export * as PortSuite from "./PortSuite.js"
+export * as PortSuite from "./suite/PortSuite.js"
 
 /**
  * What every `SessionStore` must do, for stores of your own: cases that any runner of tests can register.
  *
  * @since 0.1.0
  */
-export * as SessionStoreSuite from "./SessionStoreSuite.js"
+export * as SessionStoreSuite from "./session/SessionStoreSuite.js"
 
 /**
  * A scripted model for tests: what it will answer is written down first, and it fails loudly when it is asked for more
@@ -46,4 +46,4 @@ export * as TestModel from "./TestModel.js"
  *
  * @since 0.1.0
  */
-export * as VectorIndexSuite from "./VectorIndexSuite.js"
+export * as VectorIndexSuite from "./vector/VectorIndexSuite.js"

@@ -9,10 +9,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import * as Tool from "./Tool.js"
-import { ToolDefinitionError } from "./ToolError.js"
+import * as Tool from "./definition/Tool.js"
+import { ToolDefinitionError } from "./definition/ToolError.js"
+import * as ToolSet from "./definition/ToolSet.js"
 import * as ToolRunner from "./ToolRunner.js"
-import * as ToolSet from "./ToolSet.js"
 
 /**
  * Failures that end the run: those of tools whose `failureMode` is `"error"`.

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as ErrorCode from "../domain/ErrorCode.js"
-import { nearest } from "../internal/Nearest.js"
+import { nearest } from "../internal/text/Nearest.js"
 
 /**
  * The modules do not fit together. `problems` are all there are, one sentence each.

@@ -17,22 +17,21 @@ import * as Schema from "effect/Schema"
 import type * as Tracer from "effect/Tracer"
 import { ErrorInfo, errorInfo } from "../domain/AgentEvent.js"
 import * as IdGenerator from "../domain/IdGenerator.js"
-import * as Ambient from "../internal/Ambient.js"
-import * as Deadline from "../internal/Deadline.js"
-import * as HandledTool from "../internal/HandledTool.js"
-import { nearest } from "../internal/Nearest.js"
-import * as SecretText from "../internal/SecretText.js"
-import * as Spanned from "../internal/Spanned.js"
+import * as Ambient from "../internal/fiber/Ambient.js"
+import * as Deadline from "../internal/fiber/Deadline.js"
+import * as Spanned from "../internal/fiber/Spanned.js"
+import { nearest } from "../internal/text/Nearest.js"
+import * as SecretText from "../internal/text/SecretText.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
 import * as Telemetry from "../observability/Telemetry.js"
-import * as ApprovalGate from "./ApprovalGate.js"
-import type { Issue } from "./JsonSchemaValidator.js"
-import * as ModuleGraph from "./ModuleGraph.js"
-import * as Observation from "./Observation.js"
-import * as SecretParams from "./SecretParams.js"
-import type * as Tool from "./Tool.js"
-import * as ToolArguments from "./ToolArguments.js"
+import * as ApprovalGate from "./approval/ApprovalGate.js"
+import * as HandledTool from "./definition/HandledTool.js"
+import type { Issue } from "./definition/JsonSchemaValidator.js"
+import * as Observation from "./definition/Observation.js"
+import * as SecretParams from "./definition/SecretParams.js"
+import type * as Tool from "./definition/Tool.js"
+import * as ToolArguments from "./definition/ToolArguments.js"
 import {
   ToolAccessDeniedError,
   ToolApprovalDeniedError,
@@ -41,8 +40,9 @@ import {
   ToolNotFoundError,
   ToolTimeoutError,
   ToolValidationError
-} from "./ToolError.js"
-import type { Bound } from "./ToolSet.js"
+} from "./definition/ToolError.js"
+import type { Bound } from "./definition/ToolSet.js"
+import * as ModuleGraph from "./ModuleGraph.js"
 
 /**
  * A call as the model made it.

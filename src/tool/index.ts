@@ -10,42 +10,42 @@ export * as AiToolkit from "./AiToolkit.js"
  *
  * @since 0.1.0
  */
-export * as ApprovalConsole from "./ApprovalConsole.js"
+export * as ApprovalConsole from "./approval/ApprovalConsole.js"
 
 /**
  * How approvals can fail.
  *
  * @since 0.1.0
  */
-export * as ApprovalError from "./ApprovalError.js"
+export * as ApprovalError from "./approval/ApprovalError.js"
 
 /**
  * Who decides about tool calls that require approval.
  *
  * @since 0.1.0
  */
-export * as ApprovalGate from "./ApprovalGate.js"
+export * as ApprovalGate from "./approval/ApprovalGate.js"
 
 /**
  * Approvals decided by rules that are plain data.
  *
  * @since 0.1.0
  */
-export * as ApprovalPolicy from "./ApprovalPolicy.js"
+export * as ApprovalPolicy from "./approval/ApprovalPolicy.js"
 
 /**
  * Where requests for approval wait and decisions are kept.
  *
  * @since 0.1.0
  */
-export * as ApprovalStore from "./ApprovalStore.js"
+export * as ApprovalStore from "./approval/ApprovalStore.js"
 
 /**
  * JSON Schemas that come from outside (MCP servers, files, skills): made usable, compiled once.
  *
  * @since 0.1.0
  */
-export * as JsonSchemaValidator from "./JsonSchemaValidator.js"
+export * as JsonSchemaValidator from "./definition/JsonSchemaValidator.js"
 
 /**
  * Which module may use the tools of which other.
@@ -59,14 +59,14 @@ export * as ModuleGraph from "./ModuleGraph.js"
  *
  * @since 0.1.0
  */
-export * as Observation from "./Observation.js"
+export * as Observation from "./definition/Observation.js"
 
 /**
  * Requests for approval that wait until somebody answers them from outside: a page, a chat, a colleague, days later.
  *
  * @since 0.1.0
  */
-export * as PendingApprovals from "./PendingApprovals.js"
+export * as PendingApprovals from "./approval/PendingApprovals.js"
 
 /**
  * A tool: something the model may call. Name, description, parameters, and a handler Effect with its own failures and
@@ -74,28 +74,28 @@ export * as PendingApprovals from "./PendingApprovals.js"
  *
  * @since 0.1.0
  */
-export * as Tool from "./Tool.js"
+export * as Tool from "./definition/Tool.js"
 
 /**
  * Arguments as models send them, made into what a tool can decode.
  *
  * @since 0.1.0
  */
-export * as ToolArguments from "./ToolArguments.js"
+export * as ToolArguments from "./definition/ToolArguments.js"
 
 /**
  * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
  *
  * @since 0.1.0
  */
-export * as ToolError from "./ToolError.js"
+export * as ToolError from "./definition/ToolError.js"
 
 /**
  * Tool names as providers accept them (1 to 64 of `[A-Za-z0-9_-]`), mapped there and back without collisions.
  *
  * @since 0.1.0
  */
-export * as ToolNames from "./ToolNames.js"
+export * as ToolNames from "./definition/ToolNames.js"
 
 /**
  * Tools by name, registered and removed while a program runs.
@@ -116,4 +116,4 @@ export * as ToolRunner from "./ToolRunner.js"
  *
  * @since 0.1.0
  */
-export * as ToolSet from "./ToolSet.js"
+export * as ToolSet from "./definition/ToolSet.js"

@@ -4,10 +4,10 @@ import type * as Path from "@effect/platform/Path"
 import type * as SqlClient from "@effect/sql/SqlClient"
 import { expectTypeOf, test } from "vitest"
 import * as BuiltinSkills from "../../src/builtin/BuiltinSkills.js"
-import type * as SearchProvider from "../../src/builtin/SearchProvider.js"
+import type * as SearchProvider from "../../src/builtin/web/SearchProvider.js"
 import type * as ModelRouter from "../../src/llm/ModelRouter.js"
-import type * as Skill from "../../src/skill/Skill.js"
-import type * as SkillSource from "../../src/skill/SkillSource.js"
+import type * as Skill from "../../src/skill/definition/Skill.js"
+import type * as SkillSource from "../../src/skill/folder/SkillSource.js"
 
 type Services<S extends ReadonlyArray<Skill.Any>> = Skill.ServicesOf<S[number]>
 

@@ -7,12 +7,12 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as BuiltinSkills from "../../src/builtin/BuiltinSkills.js"
 import { UserId } from "../../src/domain/Ids.js"
-import * as PermissionChecker from "../../src/skill/PermissionChecker.js"
-import * as SkillExecutor from "../../src/skill/SkillExecutor.js"
-import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
-import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
-import * as SkillSource from "../../src/skill/SkillSource.js"
-import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
+import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
+import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
+import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as SkillSource from "../../src/skill/folder/SkillSource.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 
 const everything = BuiltinSkills.make({
   files: { baseDirectory: "." },

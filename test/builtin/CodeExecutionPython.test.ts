@@ -3,7 +3,7 @@ import * as Fs from "node:fs"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as CodeExecutionSkill from "../../src/builtin/CodeExecutionSkill.js"
+import * as CodeExecutionSkill from "../../src/builtin/process/CodeExecutionSkill.js"
 import { call, Misfit } from "../support/Skills.js"
 
 /** Not a stand-in that looks for its versions in the home of the user, which processes do not get. */

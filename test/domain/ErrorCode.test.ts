@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs"
+import { basename } from "node:path"
 import { fileURLToPath } from "node:url"
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
@@ -6,6 +7,7 @@ import * as Arbitrary from "effect/Arbitrary"
 import * as Cause from "effect/Cause"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
+import { entryOf, folderOf } from "../../scripts/layout.js"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
 
 const src = new URL("../../src/", import.meta.url)
@@ -46,7 +48,7 @@ const collect = async () => {
       if (!isErrorClass(value)) continue
       const entry = found.get(value) ?? { names: new Set(), modules: new Set() }
       entry.names.add(name)
-      entry.modules.add(file.slice(0, -".ts".length))
+      entry.modules.add(`${entryOf(folderOf(file))}/${basename(file, ".ts")}`)
       found.set(value, entry)
     }
   }
@@ -103,7 +105,7 @@ describe("error classes", () => {
         assert.match(errorClass._tag, /Error$/)
       })
 
-      it("is identified by its module path", () => {
+      it("is identified by its entry, its module and its name", () => {
         const expected = [...modules].map((module) => `effect-lexigram/${module}/${errorClass._tag}`)
         assert.include(expected, errorClass.identifier)
       })

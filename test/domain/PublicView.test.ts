@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import * as AgentEvent from "../../src/domain/AgentEvent.js"
 import * as ErrorCode from "../../src/domain/ErrorCode.js"
 import type { RunId } from "../../src/domain/Ids.js"
-import { LlmAuthenticationError } from "../../src/llm/LlmError.js"
+import { LlmAuthenticationError } from "../../src/llm/model/LlmError.js"
 
 const meta = { runId: "run-1" as RunId, parentRunId: "run-0" as RunId, agent: "clerk", seq: 3, at: 7 }
 const error = { tag: "LlmTimeoutError", code: "LEX_ERR_LLM_106", message: "message", hint: "hint" }

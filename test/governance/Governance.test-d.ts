@@ -2,12 +2,12 @@ import type * as ConfigError from "effect/ConfigError"
 import type * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { expectTypeOf, test } from "vitest"
-import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Governance from "../../src/governance/Governance.js"
 import type * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
 import type { GovernanceControl } from "../../src/governance/GovernanceControl.js"
-import type { GovernanceConfigurationError } from "../../src/governance/GovernanceError.js"
-import type { CostEstimator } from "../../src/llm/CostEstimator.js"
+import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import type { GovernanceConfigurationError } from "../../src/governance/store/GovernanceError.js"
+import type { CostEstimator } from "../../src/llm/model/CostEstimator.js"
 
 type Made = Governance.Governance | GovernanceControl
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { RunId, UserId } from "../../src/domain/Ids.js"
 import * as Governance from "../../src/governance/Governance.js"
-import { isGovernanceError, ModelAccessDeniedError } from "../../src/governance/GovernanceError.js"
+import { isGovernanceError, ModelAccessDeniedError } from "../../src/governance/store/GovernanceError.js"
 
 const runId = RunId.make("run-1")
 const userId = UserId.make("user-1")

@@ -5,12 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../src/domain/Ids.js"
-import * as AuditLog from "../../src/governance/AuditLog.js"
-import * as CostLedger from "../../src/governance/CostLedger.js"
 import * as Governance from "../../src/governance/Governance.js"
 import * as GovernanceConfig from "../../src/governance/GovernanceConfig.js"
-import { GovernancePersistenceError } from "../../src/governance/GovernanceError.js"
-import * as CostEstimator from "../../src/llm/CostEstimator.js"
+import * as AuditLog from "../../src/governance/store/AuditLog.js"
+import * as CostLedger from "../../src/governance/store/CostLedger.js"
+import { GovernancePersistenceError } from "../../src/governance/store/GovernanceError.js"
+import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 
 type Config = GovernanceConfig.GovernanceConfig
 type Options = GovernanceConfig.Options

@@ -4,13 +4,13 @@ import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
+import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
 import {
   GovernanceConfigurationError,
   GovernancePersistenceError,
   ResourceExhaustedError
-} from "../../src/governance/GovernanceError.js"
-import * as RateLimitStore from "../../src/governance/RateLimitStore.js"
-import * as ResourceQuotas from "../../src/governance/ResourceQuotas.js"
+} from "../../src/governance/store/GovernanceError.js"
+import * as RateLimitStore from "../../src/governance/store/RateLimitStore.js"
 
 const hour = 3_600_000
 const calls: ResourceQuotas.ResourceUnit = { name: "calls-hour", kind: "model_calls", window: "1 hour" }

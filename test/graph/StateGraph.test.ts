@@ -21,7 +21,7 @@ import {
   GraphNodeTimeoutError
 } from "../../src/graph/GraphError.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
-import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 
 class Down extends Data.TaggedError("Down")<{ readonly attempt: number }> {}
 

@@ -6,29 +6,34 @@ import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { filesBelow } from "../../scripts/layout.js"
 import { literals } from "../../scripts/lint-regex.js"
 import * as Attacks from "../../scripts/regex-attacks.js"
-import * as CredentialEntities from "../../src/guard/CredentialEntities.js"
-import * as InjectionDetector from "../../src/guard/InjectionDetector.js"
-import * as NationalEntities from "../../src/guard/NationalEntities.js"
-import * as PaymentEntities from "../../src/guard/PaymentEntities.js"
-import * as PersonalEntities from "../../src/guard/PersonalEntities.js"
-import * as PhoneEntity from "../../src/guard/PhoneEntity.js"
-import * as PiiDetector from "../../src/guard/PiiDetector.js"
-import type * as PiiEntity from "../../src/guard/PiiEntity.js"
+import * as InjectionDetector from "../../src/guard/injection/InjectionDetector.js"
+import * as CredentialEntities from "../../src/guard/pii/CredentialEntities.js"
+import * as NationalEntities from "../../src/guard/pii/NationalEntities.js"
+import * as PaymentEntities from "../../src/guard/pii/PaymentEntities.js"
+import * as PersonalEntities from "../../src/guard/pii/PersonalEntities.js"
+import * as PhoneEntity from "../../src/guard/pii/PhoneEntity.js"
+import * as PiiDetector from "../../src/guard/pii/PiiDetector.js"
+import type * as PiiEntity from "../../src/guard/pii/PiiEntity.js"
+import * as VendorEntities from "../../src/guard/pii/VendorEntities.js"
 import * as TopicGuard from "../../src/guard/TopicGuard.js"
 import * as UnicodeGuard from "../../src/guard/UnicodeGuard.js"
-import * as VendorEntities from "../../src/guard/VendorEntities.js"
 import * as Growth from "../support/Growth.js"
 import * as PiiCorpus from "../support/PiiCorpus.js"
 
 const folder = fileURLToPath(new URL("../../src/guard", import.meta.url))
 
+const pathOf: ReadonlyMap<string, string> = new Map(
+  filesBelow(folder).map((file) => [Path.basename(file, ".ts"), Path.join(folder, file)])
+)
+
 /** One attack on each expression, of the same choice in every run. */
 const attacksOf = (files: ReadonlyArray<string>): ReadonlyArray<Attacks.Attack> => {
   const pick = PiiCorpus.random(files.length)
   return files.flatMap((file) =>
-    literals(file, Fs.readFileSync(Path.join(folder, `${file}.ts`), "utf8")).flatMap(({ flags, source }) => {
+    literals(file, Fs.readFileSync(pathOf.get(file)!, "utf8")).flatMap(({ flags, source }) => {
       const attacks = Attacks.of(source, flags, 60)
       return attacks.length === 0 ? [] : [attacks[pick(attacks.length)]!]
     })

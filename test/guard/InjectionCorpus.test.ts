@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as InjectionDetector from "../../src/guard/InjectionDetector.js"
+import * as InjectionDetector from "../../src/guard/injection/InjectionDetector.js"
 import { attacks } from "./corpus/attacks.js"
 import { ordinary } from "./corpus/ordinary.js"
 

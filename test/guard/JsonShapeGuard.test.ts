@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import * as JsonShapeGuard from "../../src/guard/JsonShapeGuard.js"
+import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as Growth from "../support/Growth.js"
 
 const shape = Schema.Struct({ score: Schema.NumberFromString, tags: Schema.Array(Schema.String) })

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
 import * as LengthGuard from "../../src/guard/LengthGuard.js"
+import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as Windows from "../support/Windows.js"
 
 const input = { stage: "input" } as const

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as PiiDetector from "../../src/guard/PiiDetector.js"
-import * as PiiEntities from "../../src/guard/PiiEntities.js"
+import * as PiiDetector from "../../src/guard/pii/PiiDetector.js"
+import * as PiiEntities from "../../src/guard/pii/PiiEntities.js"
 import * as PiiCorpus from "../support/PiiCorpus.js"
 
 const keys = (spans: ReadonlyArray<readonly [number, number]>) => spans.map(([start, end]) => `${start}-${end}`)

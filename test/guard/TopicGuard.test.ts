@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import type * as Guard from "../../src/guard/Guard.js"
+import type * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as TopicGuard from "../../src/guard/TopicGuard.js"
 import * as Growth from "../support/Growth.js"
 import * as Windows from "../support/Windows.js"

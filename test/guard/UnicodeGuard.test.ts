@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
-import type * as Guard from "../../src/guard/Guard.js"
+import type * as Guard from "../../src/guard/pipeline/Guard.js"
 import * as UnicodeGuard from "../../src/guard/UnicodeGuard.js"
 import * as Growth from "../support/Growth.js"
 import { legitimate } from "./corpus/unicode.js"

@@ -8,7 +8,7 @@ import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as LlmCache from "../../src/llm/LlmCache.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const request = Scripted.user("hi", { temperature: 0 })

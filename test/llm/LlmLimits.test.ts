@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Takes a second a call; notes the text and the time of each start, and how many ran at most. */

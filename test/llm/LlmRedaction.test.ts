@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Layer from "effect/Layer"
-import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmRedaction from "../../src/llm/LlmRedaction.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const digits = { patterns: [/card-\d{4,8}/], replacement: "<card>" }

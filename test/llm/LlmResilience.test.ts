@@ -5,9 +5,9 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
-import { LlmUnavailableError } from "../../src/llm/LlmError.js"
 import * as LlmResilience from "../../src/llm/LlmResilience.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
 import * as Run from "../../src/observability/Run.js"
 
 const request: LlmClient.LlmRequest = { messages: [{ role: "user", content: "hi" }] }

@@ -4,9 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
-import * as LlmClient from "../../src/llm/LlmClient.js"
-import type { LlmError } from "../../src/llm/LlmError.js"
 import * as LlmRetry from "../../src/llm/LlmRetry.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import type { LlmError } from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Fails the first calls with the given errors, and notes when each call came. */

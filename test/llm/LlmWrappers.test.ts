@@ -6,12 +6,12 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as LlmCache from "../../src/llm/LlmCache.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
 import * as LlmLimits from "../../src/llm/LlmLimits.js"
 import * as LlmRedaction from "../../src/llm/LlmRedaction.js"
 import * as LlmRetry from "../../src/llm/LlmRetry.js"
 import * as LlmTimeout from "../../src/llm/LlmTimeout.js"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 /** Everything, in the recommended order: redaction, cache, fallback, then retry, limits and timeout for each client. */

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as LlmClient from "../../src/llm/LlmClient.js"
-import * as LlmError from "../../src/llm/LlmError.js"
 import * as ModelFallback from "../../src/llm/ModelFallback.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const failing = (error: LlmError.LlmError, provider = "first") => Scripted.make(() => Effect.fail(error), { provider })

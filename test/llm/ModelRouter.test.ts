@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as CallGate from "../../src/llm/CallGate.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
-import { LlmConfigurationError } from "../../src/llm/LlmError.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
+import * as CallGate from "../../src/llm/model/CallGate.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import { LlmConfigurationError } from "../../src/llm/model/LlmError.js"
 import * as Scripted from "../support/ScriptedClient.js"
 
 const named = (provider: string, model = "small") =>

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as McpClientSdk from "../../src/mcp/McpClientSdk.js"
-import { McpClient } from "../../src/skill/McpClient.js"
+import { McpClient } from "../../src/skill/mcp/McpClient.js"
 import * as McpServers from "../support/McpServers.js"
 import { suite } from "./McpClientSuite.js"
 

@@ -10,7 +10,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import { McpClient, type McpError, type Progress } from "../../src/skill/McpClient.js"
+import { McpClient, type McpError, type Progress } from "../../src/skill/mcp/McpClient.js"
 import * as Shared from "../support/Shared.js"
 
 const reasonOf = <A>(effect: Effect.Effect<A, McpError>) => Effect.map(Effect.flip(effect), ({ reason }) => reason)

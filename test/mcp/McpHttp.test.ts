@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as McpClientSdk from "../../src/mcp/McpClientSdk.js"
-import type { Service } from "../../src/skill/McpClient.js"
+import type { Service } from "../../src/skill/mcp/McpClient.js"
 import * as McpServers from "../support/McpServers.js"
 
 const make = (url: string, options: Partial<McpClientSdk.HttpOptions> = {}) =>

@@ -9,7 +9,7 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as McpClientSdk from "../../src/mcp/McpClientSdk.js"
-import type { McpError, Service } from "../../src/skill/McpClient.js"
+import type { McpError, Service } from "../../src/skill/mcp/McpClient.js"
 import * as McpServers from "../support/McpServers.js"
 
 const make = (options: Partial<McpClientSdk.StdioOptions> = {}, ...args: ReadonlyArray<string>) =>

@@ -1,10 +1,10 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as BufferMemoryStore from "../../src/memory/BufferMemoryStore.js"
-import { EpisodicCompressor } from "../../src/memory/EpisodicCompressor.js"
-import { ConsolidationError } from "../../src/memory/MemoryError.js"
-import * as MemoryStore from "../../src/memory/MemoryStore.js"
-import * as SummaryMemoryStore from "../../src/memory/SummaryMemoryStore.js"
+import * as BufferMemoryStore from "../../src/memory/conversation/BufferMemoryStore.js"
+import * as SummaryMemoryStore from "../../src/memory/conversation/SummaryMemoryStore.js"
+import { ConsolidationError } from "../../src/memory/entry/MemoryError.js"
+import { EpisodicCompressor } from "../../src/memory/episodic/EpisodicCompressor.js"
+import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as MemoryStores from "../support/MemoryStores.js"
 
 const below = MemoryStore.layerMemory()

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
-import * as Stepwise from "../../src/internal/Stepwise.js"
+import * as Stepwise from "../../src/internal/fiber/Stepwise.js"
 import * as Run from "../../src/observability/Run.js"
 
 const id = (text: string) => RunId.make(text)

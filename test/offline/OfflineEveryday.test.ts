@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { ToolDefinition } from "../../src/llm/LlmClient.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { ToolDefinition } from "../../src/llm/model/LlmClient.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 import * as Growth from "../support/Growth.js"
 

@@ -3,8 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
-import type { LlmPart, LlmRequest, Message, ToolDefinition } from "../../src/llm/LlmClient.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { LlmPart, LlmRequest, Message, ToolDefinition } from "../../src/llm/model/LlmClient.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 
 const tool = (

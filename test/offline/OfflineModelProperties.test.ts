@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import * as Arbitrary from "fast-check"
-import type { Message, ToolDefinition } from "../../src/llm/LlmClient.js"
-import * as LlmClient from "../../src/llm/LlmClient.js"
+import type { Message, ToolDefinition } from "../../src/llm/model/LlmClient.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as OfflineModel from "../../src/offline/OfflineModel.js"
 import * as Growth from "../support/Growth.js"
 

@@ -3,8 +3,8 @@ import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import * as Fiber from "effect/Fiber"
-import * as SqliteClient from "../../src/persistence/SqliteClient.js"
-import * as SqliteFailure from "../../src/persistence/SqliteFailure.js"
+import * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
+import * as SqliteFailure from "../../src/persistence/sqlite/SqliteFailure.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 
 /** What the connections have beside those of others. */

@@ -2,8 +2,8 @@ import { assert, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as SqliteClient from "../../src/persistence/SqliteClient.js"
-import * as SqliteFailure from "../../src/persistence/SqliteFailure.js"
+import * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
+import * as SqliteFailure from "../../src/persistence/sqlite/SqliteFailure.js"
 import * as SqliteDrivers from "../support/SqliteDrivers.js"
 
 const machine = Clock.make()

@@ -6,11 +6,11 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as DefaultPrompts from "../../src/prompt/DefaultPrompts.js"
-import { PromptLibraryError, PromptTemplateError } from "../../src/prompt/PromptError.js"
+import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
+import * as ReActPrompts from "../../src/prompt/defaults/ReActPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
-import * as PromptStep from "../../src/prompt/PromptStep.js"
-import * as ReActPrompts from "../../src/prompt/ReActPrompts.js"
+import { PromptLibraryError, PromptTemplateError } from "../../src/prompt/template/PromptError.js"
+import * as PromptStep from "../../src/prompt/template/PromptStep.js"
 
 const Translate = PromptStep.make({
   pattern: "TranslatorAgent",

@@ -1,7 +1,7 @@
 import * as Fs from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { analysed, attacked, built, literals, problems, problemsOfBuilt } from "../../scripts/lint-regex.js"
-import * as InjectionDetector from "../../src/guard/InjectionDetector.js"
+import * as InjectionDetector from "../../src/guard/injection/InjectionDetector.js"
 
 const check = (text: string): ReadonlyArray<string> => problems(new Map([["text/Text.ts", text]]))
 
@@ -53,7 +53,7 @@ describe("lint-regex", () => {
   it("finds expressions that are put together", async () => {
     const expressions = await built(async () => InjectionDetector.make())
     const { file, line, source } = expressions.find(
-      (one) => one.file === "guard/InjectionSearch.ts" && one.flags.includes("g")
+      (one) => one.file === "guard/injection/InjectionSearch.ts" && one.flags.includes("g")
     )!
     assert.match(file, /^guard\//)
     assert.isAbove(line, 10)

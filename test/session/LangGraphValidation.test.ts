@@ -3,7 +3,7 @@ import { type Checkpoint, emptyCheckpoint, INTERRUPT, type MemorySaver } from "@
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as ManagedRuntime from "effect/ManagedRuntime"
-import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as LangGraphSessions from "../support/LangGraphSessions.js"
 import * as LangGraphValidation from "../support/LangGraphValidation.js"
 import * as Processes from "../support/Processes.js"

@@ -2,11 +2,11 @@ import * as KeyValueStore from "@effect/platform/KeyValueStore"
 import { describe, expectTypeOf, it } from "@effect/vitest"
 import type * as ConfigError from "effect/ConfigError"
 import type * as Layer from "effect/Layer"
+import type { StorageError } from "../../src/memory/entry/MemoryError.js"
 import type * as Memory from "../../src/memory/Memory.js"
-import type { StorageError } from "../../src/memory/MemoryError.js"
-import type { SessionConfigurationError } from "../../src/session/SessionError.js"
-import type * as SessionStore from "../../src/session/SessionStore.js"
 import * as Sessions from "../../src/session/Sessions.js"
+import type { SessionConfigurationError } from "../../src/session/turn/SessionError.js"
+import type * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 declare const store: Layer.Layer<SessionStore.SessionStore, StorageError, Memory.Memory>
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
-import * as SkillFile from "../../src/skill/SkillFile.js"
+import * as SkillFile from "../../src/skill/definition/SkillFile.js"
 
 const file = (...front: ReadonlyArray<string>): string => ["---", ...front, "---", "The body: it stays.", ""].join("\n")
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
-import type { LoadedSkill, SkillFile } from "../../src/skill/SkillFile.js"
+import type { LoadedSkill, SkillFile } from "../../src/skill/definition/SkillFile.js"
 
 export const loaded = (
   name: string,

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
+import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
+import * as SkillSource from "../../src/skill/folder/SkillSource.js"
 import * as ModuleDiscovery from "../../src/skill/ModuleDiscovery.js"
-import * as SkillRegistry from "../../src/skill/SkillRegistry.js"
-import * as SkillSource from "../../src/skill/SkillSource.js"
-import { named, namesOf } from "./SkillRegistrySuite.js"
+import { named, namesOf } from "./execute/SkillRegistrySuite.js"
 
 const base = new URL("fixtures/discovery/", import.meta.url)
 const names = ({ found }: ModuleDiscovery.Scan) => found.map(({ skill }) => skill.definition.name)

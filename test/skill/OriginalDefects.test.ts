@@ -7,11 +7,11 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as Hooks from "../../src/observability/Hooks.js"
-import * as Skill from "../../src/skill/Skill.js"
-import { SkillExecutedHook, SkillExecutionFailedHook } from "../../src/skill/SkillHooks.js"
-import * as SkillResultCache from "../../src/skill/SkillResultCache.js"
-import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
-import { ann, make } from "./SkillRig.js"
+import * as Skill from "../../src/skill/definition/Skill.js"
+import { SkillExecutedHook, SkillExecutionFailedHook } from "../../src/skill/definition/SkillHooks.js"
+import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import { ann, make } from "./definition/SkillRig.js"
 
 describe("defects of the original executor", () => {
   it.effect("the executor's time, retries and places are those of skills that say nothing", () =>

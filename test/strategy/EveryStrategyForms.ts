@@ -1,8 +1,8 @@
 /** Which prompt a request holds, and the text forms of replies: so that a model that thinks in JSON can be asked for texts. */
 import type { Sample } from "../../examples/strategies/sample.js"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import * as DefaultPrompts from "../../src/prompt/DefaultPrompts.js"
-import type { PromptStep } from "../../src/prompt/PromptStep.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
+import type { PromptStep } from "../../src/prompt/template/PromptStep.js"
 
 export const textOf = (message: LlmClient.Message | undefined): string =>
   message === undefined ? "" : typeof message.content === "string" ? message.content : JSON.stringify(message.content)

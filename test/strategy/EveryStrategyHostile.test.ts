@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import type { ToolInterceptor } from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 import * as EveryStrategy from "./EveryStrategy.js"
 
 const { cases, shaping, succeed, textOf } = EveryStrategy

@@ -4,10 +4,10 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import * as DefaultPrompts from "../../src/prompt/DefaultPrompts.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
-import { OUTPUT_FORMAT } from "../../src/prompt/PromptStep.js"
+import { OUTPUT_FORMAT } from "../../src/prompt/template/PromptStep.js"
 import * as EveryStrategy from "./EveryStrategy.js"
 
 const { cases, keyOf, stepOf, succeed, systemOf, textOf } = EveryStrategy

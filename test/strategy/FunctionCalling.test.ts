@@ -6,16 +6,20 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as StopCondition from "../../src/strategy/StopCondition.js"
-import type * as Strategy from "../../src/strategy/Strategy.js"
-import { MaxIterationsExceededError, NoProgressError, OutputValidationError } from "../../src/strategy/StrategyError.js"
+import * as StopCondition from "../../src/strategy/reasoning/StopCondition.js"
+import type * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import {
+  MaxIterationsExceededError,
+  NoProgressError,
+  OutputValidationError
+} from "../../src/strategy/reasoning/StrategyError.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
-import * as Tool from "../../src/tool/Tool.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 import * as Strategies from "./Strategies.js"
 
 const run = (

@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import * as Tool from "../../src/tool/Tool.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Strategies from "./Strategies.js"
 
 /** A number, or a sum of two of them: `["+", 1, ["*", 2, 3]]`. */

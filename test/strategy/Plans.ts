@@ -1,7 +1,7 @@
 /** What the tests of strategies with plans share: which prompt a request is, what stands in it, and replies in either form. */
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import type { PromptStep } from "../../src/prompt/PromptStep.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import type { PromptStep } from "../../src/prompt/template/PromptStep.js"
 
 export const contents = (request: LlmClient.LlmRequest): ReadonlyArray<string> =>
   request.messages.map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)))

@@ -2,9 +2,9 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { describe, expectTypeOf, it } from "vitest"
-import * as Evaluator from "../../src/strategy/Evaluator.js"
 import * as Reflexion from "../../src/strategy/Reflexion.js"
-import * as Strategy from "../../src/strategy/Strategy.js"
+import * as Evaluator from "../../src/strategy/reasoning/Evaluator.js"
+import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
 
 class Broken extends Data.TaggedError("Broken")<{}> {}
 class Stuck extends Data.TaggedError("Stuck")<{}> {}

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as Strategy from "../../src/strategy/Strategy.js"
+import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
 import * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
 
 const own = (name: string) =>

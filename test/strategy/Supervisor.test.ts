@@ -6,16 +6,20 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as StateGraph from "../../src/graph/StateGraph.js"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import { LlmContentPolicyError } from "../../src/llm/LlmError.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import { LlmContentPolicyError } from "../../src/llm/model/LlmError.js"
+import * as SupervisorPrompts from "../../src/prompt/defaults/SupervisorPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
-import * as SupervisorPrompts from "../../src/prompt/SupervisorPrompts.js"
-import type * as Strategy from "../../src/strategy/Strategy.js"
-import { MaxIterationsExceededError, NoProgressError, StrategyReplyError } from "../../src/strategy/StrategyError.js"
+import type * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import {
+  MaxIterationsExceededError,
+  NoProgressError,
+  StrategyReplyError
+} from "../../src/strategy/reasoning/StrategyError.js"
 import * as Supervisor from "../../src/strategy/Supervisor.js"
 import * as TestModel from "../../src/testing/TestModel.js"
-import * as Tool from "../../src/tool/Tool.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Growth from "../support/Growth.js"
 import * as Strategies from "./Strategies.js"
 

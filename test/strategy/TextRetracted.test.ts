@@ -6,8 +6,8 @@ import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
-import * as Tool from "../../src/tool/Tool.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Strategies from "./Strategies.js"
 
 const look = Tool.make("look", { description: "Looks", handler: () => Effect.succeed("seen") })

@@ -1,10 +1,10 @@
 /** Tools that note what they were called with and when, and runs of planners over them. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import * as LlmCompiler from "../../src/strategy/LlmCompiler.js"
-import * as Tool from "../../src/tool/Tool.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as Strategies from "./Strategies.js"
 
 export const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")

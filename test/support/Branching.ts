@@ -7,8 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
-import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
-import * as BranchManager from "../../src/session/BranchManager.js"
+import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
+import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
 import {
   begin,
   CheckpointId,
@@ -18,9 +19,8 @@ import {
   type SessionState,
   type SessionTurn,
   stateOf
-} from "../../src/session/Session.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
-import * as SessionWriter from "../../src/session/SessionWriter.js"
+} from "../../src/session/turn/Session.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export const sid = (text: string): SessionId => SessionId.make(text)
 export const user = UserId.make("ada")

@@ -6,7 +6,7 @@
  */
 import { stemmer } from "stemmer"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
-import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
+import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import * as Texts from "./ConversationTexts.js"
 
 export interface Question {

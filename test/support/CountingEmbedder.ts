@@ -1,7 +1,7 @@
 /** An embedder that keeps what it was asked, and answers when and how the test says. */
 import * as Effect from "effect/Effect"
-import * as Embedder from "../../src/llm/Embedder.js"
-import * as HashingEmbedder from "../../src/llm/HashingEmbedder.js"
+import * as Embedder from "../../src/llm/embedding/Embedder.js"
+import * as HashingEmbedder from "../../src/llm/embedding/HashingEmbedder.js"
 
 export const dimensions = 16
 

@@ -4,7 +4,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export interface Counts {
   /** By method. */

@@ -4,7 +4,7 @@
 import { inspect } from "node:util"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
-import * as LlmError from "../../src/llm/LlmError.js"
+import * as LlmError from "../../src/llm/model/LlmError.js"
 
 export const of = (error: LlmError.LlmError): string =>
   [

@@ -2,13 +2,13 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SessionId } from "../../src/domain/Ids.js"
-import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
-import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
-import * as GroupParticipant from "../../src/session/GroupParticipant.js"
-import { authorOf } from "../../src/session/RoleIsolation.js"
-import type { SessionTurn } from "../../src/session/Session.js"
-import * as SessionManager from "../../src/session/SessionManager.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
+import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
+import * as GroupParticipant from "../../src/session/group/GroupParticipant.js"
+import { authorOf } from "../../src/session/group/RoleIsolation.js"
+import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import type { SessionTurn } from "../../src/session/turn/Session.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export const sessionId = SessionId.make("s1")
 

@@ -9,12 +9,12 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { UserId } from "../../src/domain/Ids.js"
-import * as SessionMiddleware from "../../src/http/SessionMiddleware.js"
-import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
-import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
-import * as SessionContext from "../../src/session/SessionContext.js"
-import * as SessionManager from "../../src/session/SessionManager.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
+import * as SessionMiddleware from "../../src/http/session/SessionMiddleware.js"
+import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
+import * as SessionContext from "../../src/session/manager/SessionContext.js"
+import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export const sessions = SessionManager.layer({ sessionTtl: "1 hour", maxSessionsPerUser: 10 }).pipe(
   Layer.provide([SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])

@@ -2,11 +2,11 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as MemoryConsolidator from "../../src/memory/MemoryConsolidator.js"
-import * as WorkingMemory from "../../src/memory/WorkingMemory.js"
-import * as BranchManager from "../../src/session/BranchManager.js"
-import * as SessionManager from "../../src/session/SessionManager.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
+import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
+import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
+import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager> = Layer.merge(
   SessionManager.layer(),

@@ -16,8 +16,8 @@ import {
   type SessionCheckpoint,
   type SessionTurn,
   stateOf
-} from "../../src/session/Session.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
+} from "../../src/session/turn/Session.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import { type Kept, Saver, type Space, type Write } from "./LangGraphSaver.js"
 
 /** Whatever the ids of LangGraph are made of, and however long they are. */

@@ -1,8 +1,8 @@
 /** Registers what every `MemoryStore` must do. */
 import { describe, it } from "@effect/vitest"
 import type * as Layer from "effect/Layer"
-import type { MemoryStore } from "../../src/memory/MemoryStore.js"
-import * as MemoryStoreSuite from "../../src/testing/MemoryStoreSuite.js"
+import type { MemoryStore } from "../../src/memory/search/MemoryStore.js"
+import * as MemoryStoreSuite from "../../src/testing/memory/MemoryStoreSuite.js"
 
 export const suite = <E>(name: string, layer: Layer.Layer<MemoryStore, E>): void => {
   describe(`${name} as a MemoryStore`, () => {

@@ -2,14 +2,14 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
-import * as TokenCounter from "../../src/llm/TokenCounter.js"
-import * as EpisodicMemory from "../../src/memory/EpisodicMemory.js"
-import { type Fact, FactId } from "../../src/memory/Fact.js"
-import type * as MemoryEntry from "../../src/memory/MemoryEntry.js"
-import { StorageError } from "../../src/memory/MemoryError.js"
-import * as ProceduralMemory from "../../src/memory/ProceduralMemory.js"
-import * as Selection from "../../src/memory/Selection.js"
-import * as SemanticMemory from "../../src/memory/SemanticMemory.js"
+import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
+import type * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
+import { StorageError } from "../../src/memory/entry/MemoryError.js"
+import * as Selection from "../../src/memory/entry/Selection.js"
+import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
+import { type Fact, FactId } from "../../src/memory/facts/Fact.js"
+import * as SemanticMemory from "../../src/memory/facts/SemanticMemory.js"
+import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
 
 export const failure = new StorageError({ message: "the disk is full" })
 

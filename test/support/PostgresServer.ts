@@ -23,7 +23,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll } from "vitest"
-import * as PostgresClient from "../../src/persistence/PostgresClient.js"
+import * as PostgresClient from "../../src/persistence/postgres/PostgresClient.js"
 import * as TestServers from "./TestServers.js"
 
 export type Services = PostgresClient.Services

@@ -2,7 +2,7 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Param } from "../../src/persistence/Dialect.js"
+import type { Param } from "../../src/persistence/engine/Dialect.js"
 
 /**
  * The lines of a plan, as if the tables were large. A list may stand among the parameters of Postgres. Nothing of the statement is done.

@@ -2,10 +2,10 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import MiniSearch from "minisearch"
-import * as HashingEmbedder from "../../src/llm/HashingEmbedder.js"
-import type * as MemoryEntry from "../../src/memory/MemoryEntry.js"
-import * as MemoryStore from "../../src/memory/MemoryStore.js"
-import * as VectorIndex from "../../src/memory/VectorIndex.js"
+import * as HashingEmbedder from "../../src/llm/embedding/HashingEmbedder.js"
+import type * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
+import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
+import * as VectorIndex from "../../src/memory/search/VectorIndex.js"
 import type { Conversations, Question } from "./Conversations.js"
 
 export interface Figures {

@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
 import { afterAll } from "vitest"
-import * as RedisClient from "../../src/persistence/RedisClient.js"
+import * as RedisClient from "../../src/persistence/redis/RedisClient.js"
 
 export const urlOf = ({ url }: { readonly url: string }): Redacted.Redacted<string> => Redacted.make(url)
 

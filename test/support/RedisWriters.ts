@@ -2,11 +2,11 @@
 import * as Effect from "effect/Effect"
 import { EntryId, SessionId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
-import * as MemoryEntry from "../../src/memory/MemoryEntry.js"
-import type * as MemoryStore from "../../src/memory/MemoryStore.js"
-import * as SessionStore from "../../src/session/SessionStore.js"
-import * as SessionWriter from "../../src/session/SessionWriter.js"
-import { behind, turnsOf } from "../../src/testing/SessionStoreCase.js"
+import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
+import type * as MemoryStore from "../../src/memory/search/MemoryStore.js"
+import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
+import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import { behind, turnsOf } from "../../src/testing/session/SessionStoreCase.js"
 
 export const sessionId = SessionId.make("session")
 export const owner = "owner"

@@ -1,9 +1,9 @@
 /** An executor over a scripted model and the given collaborators, and what its runs bring. */
 import * as Layer from "effect/Layer"
 import type * as Stream from "effect/Stream"
-import type * as AgentConfig from "../../src/agent/AgentConfig.js"
 import type * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
+import type * as AgentConfig from "../../src/agent/definition/AgentConfig.js"
 import type { AgentEvent, Of, Tag } from "../../src/domain/AgentEvent.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"

@@ -1,7 +1,7 @@
 /** A model client that answers from a script, for the tests of the wrappers around clients. */
 import * as Effect from "effect/Effect"
-import type * as LlmClient from "../../src/llm/LlmClient.js"
-import * as LlmError from "../../src/llm/LlmError.js"
+import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmError from "../../src/llm/model/LlmError.js"
 
 export interface Scripted extends LlmClient.Service {
   readonly requests: Array<LlmClient.LlmRequest>

@@ -1,7 +1,7 @@
 /** Turns of one conversation, as tests need them. */
 import * as FastCheck from "effect/FastCheck"
 import { SessionId, TurnId } from "../../src/domain/Ids.js"
-import type { NewTurn, SessionTurn } from "../../src/session/Session.js"
+import type { NewTurn, SessionTurn } from "../../src/session/turn/Session.js"
 
 /** Characters of all kinds, halves of pairs among them, for texts of properties. */
 export const hostile = FastCheck.constantFrom(...'ab z.\n"\\{}\u0000\u200d\u0301é漢ก😀', "\ud800", "\udfff", "\u202e")

@@ -1,7 +1,7 @@
 /** Executes skills as executors do, without anything around them: for tests of what composites make of other skills. */
 import * as Effect from "effect/Effect"
-import * as Skill from "../../src/skill/Skill.js"
-import { type SkillError, SkillNotFoundError, SkillValidationError } from "../../src/skill/SkillError.js"
+import * as Skill from "../../src/skill/definition/Skill.js"
+import { type SkillError, SkillNotFoundError, SkillValidationError } from "../../src/skill/definition/SkillError.js"
 
 const invalid = (skillName: string) => (found: string | ReadonlyArray<string>) => {
   const errors = typeof found === "string" ? [found] : found

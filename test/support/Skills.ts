@@ -1,6 +1,6 @@
 /** Skills called as executors call them: parameters as they came, results in their JSON form. */
 import * as Effect from "effect/Effect"
-import type * as Skill from "../../src/skill/Skill.js"
+import type * as Skill from "../../src/skill/definition/Skill.js"
 
 /** Parameters that do not fit, or a result that does not. */
 export class Misfit extends Error {

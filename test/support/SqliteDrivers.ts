@@ -7,7 +7,7 @@ import { createInterface } from "node:readline"
 import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type * as SqliteClient from "../../src/persistence/SqliteClient.js"
+import type * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
 
 const importable = async (specifier: string): Promise<boolean> => {
   try {

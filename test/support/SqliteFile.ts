@@ -14,7 +14,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { afterAll } from "vitest"
-import * as SqliteClient from "../../src/persistence/SqliteClient.js"
+import * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
 
 export type Services = SqliteClient.SqliteClient | SqlClient.SqlClient
 

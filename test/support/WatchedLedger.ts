@@ -1,6 +1,6 @@
 /** A ledger in memory that is looked at after every booking. */
 import * as Effect from "effect/Effect"
-import * as CostLedger from "../../src/governance/CostLedger.js"
+import * as CostLedger from "../../src/governance/store/CostLedger.js"
 
 export interface Watched {
   readonly service: CostLedger.Service

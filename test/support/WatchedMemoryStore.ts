@@ -2,9 +2,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import type { MemoryEntry, MemoryQuery } from "../../src/memory/MemoryEntry.js"
-import { MemoryStoreError, type RetrievalFailure } from "../../src/memory/MemoryError.js"
-import * as MemoryStore from "../../src/memory/MemoryStore.js"
+import type { MemoryEntry, MemoryQuery } from "../../src/memory/entry/MemoryEntry.js"
+import { MemoryStoreError, type RetrievalFailure } from "../../src/memory/entry/MemoryError.js"
+import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 
 type Method = "storeMany" | "retrieve" | "getMany" | "apply" | "stream" | "owners" | "recordAccess" | "health"
 

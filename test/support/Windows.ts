@@ -2,8 +2,8 @@
  * What comes out of a guard's window when a text is written in pieces.
  */
 import * as Effect from "effect/Effect"
-import type * as Guard from "../../src/guard/Guard.js"
-import * as GuardPipeline from "../../src/guard/GuardPipeline.js"
+import type * as Guard from "../../src/guard/pipeline/Guard.js"
+import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 
 export const written = (
   guard: Guard.Guard,

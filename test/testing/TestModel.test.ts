@@ -4,8 +4,8 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
-import * as LlmClient from "../../src/llm/LlmClient.js"
-import * as LlmError from "../../src/llm/LlmError.js"
+import * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as LlmError from "../../src/llm/model/LlmError.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 
 const ask = (text = "hi"): LlmClient.LlmRequest => ({ messages: [{ role: "user", content: text }] })

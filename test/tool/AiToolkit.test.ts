@@ -7,9 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import * as AiToolkit from "../../src/tool/AiToolkit.js"
-import * as Tool from "../../src/tool/Tool.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import { Fatality } from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 import { call, layer, run } from "./RecordedRun.js"
 
 class Prefix extends Context.Tag("test/Prefix")<Prefix, string>() {}

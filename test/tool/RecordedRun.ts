@@ -5,11 +5,11 @@ import * as Layer from "effect/Layer"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as Run from "../../src/observability/Run.js"
-import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import type * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
-import type * as Tool from "../../src/tool/Tool.js"
 import * as ToolRunner from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 
 export interface RecordedRun {
   readonly run: Run.Service

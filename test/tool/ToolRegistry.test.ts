@@ -10,12 +10,12 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { expectTypeOf } from "vitest"
-import * as ApprovalGate from "../../src/tool/ApprovalGate.js"
+import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ModuleGraph from "../../src/tool/ModuleGraph.js"
-import * as Tool from "../../src/tool/Tool.js"
 import * as ToolRegistry from "../../src/tool/ToolRegistry.js"
 import * as ToolRunner from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 
 class Word extends Context.Tag("test/Word")<Word, string>() {}
 

@@ -14,9 +14,9 @@ import { AgentEvent } from "../../src/domain/AgentEvent.js"
 import { RunId } from "../../src/domain/Ids.js"
 import * as Run from "../../src/observability/Run.js"
 import * as Step from "../../src/observability/Step.js"
-import * as Tool from "../../src/tool/Tool.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ToolRunner from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 import { call, layer, make, run } from "./RecordedRun.js"
 
 const describing = { description: "d" }

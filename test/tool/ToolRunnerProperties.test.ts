@@ -8,9 +8,9 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as Run from "../../src/observability/Run.js"
 import * as Step from "../../src/observability/Step.js"
-import * as Tool from "../../src/tool/Tool.js"
+import * as Tool from "../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../src/tool/definition/ToolSet.js"
 import * as ToolRunner from "../../src/tool/ToolRunner.js"
-import * as ToolSet from "../../src/tool/ToolSet.js"
 import { layer, make } from "./RecordedRun.js"
 
 const Plan = Schema.Struct({

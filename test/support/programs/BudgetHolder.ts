@@ -4,9 +4,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunId, UserId } from "../../../src/domain/Ids.js"
 import * as Governance from "../../../src/governance/Governance.js"
-import * as CostEstimator from "../../../src/llm/CostEstimator.js"
-import * as SqlCostLedger from "../../../src/persistence/SqlCostLedger.js"
-import * as SqliteClient from "../../../src/persistence/SqliteClient.js"
+import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
+import * as SqlCostLedger from "../../../src/persistence/governance/SqlCostLedger.js"
+import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Programs from "../Programs.js"
 
 export interface Input {

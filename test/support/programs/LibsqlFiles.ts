@@ -3,7 +3,7 @@ import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import * as SqliteClient from "../../../src/persistence/SqliteClient.js"
+import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Programs from "../Programs.js"
 
 export interface Input {

@@ -1,11 +1,12 @@
 /** What `TwoCopies` looks at of a copy of the library. */
-export * as Agent from "../../../src/agent/Agent.js"
+
 export * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 export * as Agents from "../../../src/agent/Agents.js"
+export * as Agent from "../../../src/agent/definition/Agent.js"
 export * as IdGenerator from "../../../src/domain/IdGenerator.js"
-export * as CostEstimator from "../../../src/llm/CostEstimator.js"
+export * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 export * as Run from "../../../src/observability/Run.js"
 export * as Step from "../../../src/observability/Step.js"
 export * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
-export * as Evaluator from "../../../src/strategy/Evaluator.js"
+export * as Evaluator from "../../../src/strategy/reasoning/Evaluator.js"
 export * as TestModel from "../../../src/testing/TestModel.js"

@@ -1,12 +1,12 @@
 /** Runs an agent in a session of a database, and says "paying" from inside its tool, which ends when it is told to. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Agent from "../../../src/agent/Agent.js"
 import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
 import * as Agents from "../../../src/agent/Agents.js"
-import * as SessionManager from "../../../src/session/SessionManager.js"
+import * as Agent from "../../../src/agent/definition/Agent.js"
+import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
-import * as Tool from "../../../src/tool/Tool.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Layers from "../crash/Layers.js"
 import * as Programs from "../Programs.js"
 

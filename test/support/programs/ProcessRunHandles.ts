@@ -2,7 +2,7 @@
 import * as Fs from "node:fs"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
-import * as ProcessRun from "../../../src/builtin/ProcessRun.js"
+import * as ProcessRun from "../../../src/builtin/process/ProcessRun.js"
 import { eventually } from "../Processes.js"
 import * as Programs from "../Programs.js"
 

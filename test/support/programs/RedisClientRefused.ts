@@ -2,7 +2,7 @@
 import * as Net from "node:net"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as RedisClient from "../../../src/persistence/RedisClient.js"
+import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"
 import * as Programs from "../Programs.js"
 
 export interface Input {

@@ -1,10 +1,10 @@
 /** One of several processes that write to the same stores in Redis. It says how many takes it was allowed, and how many entries it has found. */
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as RedisClient from "../../../src/persistence/RedisClient.js"
-import * as RedisMemoryStore from "../../../src/persistence/RedisMemoryStore.js"
-import * as RedisRateLimitStore from "../../../src/persistence/RedisRateLimitStore.js"
-import * as RedisSessionStore from "../../../src/persistence/RedisSessionStore.js"
+import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"
+import * as RedisMemoryStore from "../../../src/persistence/redis/RedisMemoryStore.js"
+import * as RedisRateLimitStore from "../../../src/persistence/redis/RedisRateLimitStore.js"
+import * as RedisSessionStore from "../../../src/persistence/redis/RedisSessionStore.js"
 import * as Programs from "../Programs.js"
 import { said, sessionId, stored, windowMs, writerOf } from "../RedisWriters.js"
 

@@ -5,7 +5,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Fiber from "effect/Fiber"
-import * as DatabaseQuerySkill from "../../../src/builtin/DatabaseQuerySkill.js"
+import * as DatabaseQuerySkill from "../../../src/builtin/sql/DatabaseQuerySkill.js"
 import * as Programs from "../Programs.js"
 import { call } from "../Skills.js"
 

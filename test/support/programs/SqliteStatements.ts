@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import * as Effect from "effect/Effect"
 import Database from "libsql"
-import * as SqliteClient from "../../../src/persistence/SqliteClient.js"
+import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
 import * as Programs from "../Programs.js"
 
 export interface Input {

@@ -2,9 +2,9 @@
 import * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import { SessionId, TurnId } from "../../../src/domain/Ids.js"
-import * as CostLedger from "../../../src/governance/CostLedger.js"
-import { NewTurn } from "../../../src/session/Session.js"
-import * as SessionManager from "../../../src/session/SessionManager.js"
+import * as CostLedger from "../../../src/governance/store/CostLedger.js"
+import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import { NewTurn } from "../../../src/session/turn/Session.js"
 import * as Layers from "../crash/Layers.js"
 import * as Programs from "../Programs.js"
 

@@ -1,0 +1,515 @@
+/**
+ * An agent: who it is, what it can do and how it reasons. An immutable value; running it is `AgentExecutor`'s work.
+ *
+ * @since 0.1.0
+ */
+
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as ParseResult from "effect/ParseResult"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import type * as Schema from "effect/Schema"
+import type * as Governance from "../../governance/Governance.js"
+import type * as Guard from "../../guard/pipeline/Guard.js"
+import type { Only } from "../../internal/Only.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import type { ForLimit } from "../../llm/model/CostEstimator.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import type { MemoryError } from "../../memory/entry/MemoryError.js"
+import type * as ConversationWorkingMemory from "../../memory/working/ConversationWorkingMemory.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
+import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
+import type { OutputSpec, Strategy } from "../../strategy/reasoning/Strategy.js"
+import type { OutputValidationError } from "../../strategy/reasoning/StrategyError.js"
+import type * as StrategyRegistry from "../../strategy/StrategyRegistry.js"
+import * as Tool from "../../tool/definition/Tool.js"
+import * as ToolSet from "../../tool/definition/ToolSet.js"
+import type { Placed } from "./Stage.js"
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const TypeId: unique symbol = Symbol.for("effect-lexigram/agent/Agent")
+
+/**
+ * What a run of the agent may use. Reaching a limit fails the run with `RunLimitExceededError` and what it had so far.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunLimits {
+  /** Wall-clock time, everything included. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /**
+   * Tokens of all model calls, delegated ones included: what a call may use at most is reserved before it, so they are
+   * never passed. A call is asked for a shorter answer when only that fits.
+   */
+  readonly maxTokens?: number | undefined
+  /**
+   * US dollars of all model calls, delegated ones included, in the same way. A call whose price is not known is
+   * refused.
+   */
+  readonly maxCostUsd?: number | undefined
+  readonly maxModelCalls?: number | undefined
+  readonly maxToolCalls?: number | undefined
+}
+
+/**
+ * A working memory, or what makes a plain conversation for each owner and session: see `withMemory`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Memory = WorkingMemory.Service | ConversationWorkingMemory.Conversations<MemoryError>
+
+/**
+ * Which of the executor's skills an agent is shown, registered ones and folders alike: all, those of these names, or
+ * those of which it is true.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Skills = "all" | ReadonlyArray<string> | SkillCatalog.Choice
+
+/**
+ * What an answer must be. `decode` reads the encoded value back into the schema's type, `encode` is the way there.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Output {
+  readonly spec: OutputSpec
+  readonly decode: (encoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
+  readonly encode: (decoded: unknown) => Effect.Effect<unknown, ParseResult.ParseIssue>
+  readonly problem: string | undefined
+}
+
+/**
+ * `Output` what its answer decodes to, `E` what its tools, strategy, guards and output add to the executor's failures,
+ * `R` what they require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Agent<out Output = string, out E = never, out R = never> extends Pipeable {
+  readonly [TypeId]: { readonly _O: () => Output; readonly _E: () => E; readonly _R: () => R }
+  readonly name: string
+  readonly definition: Definition
+}
+
+/**
+ * The parts of an agent, free of their types.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Definition {
+  readonly system: string
+  readonly tools: ToolSet.ToolSet<any, any>
+  /** `undefined`: the executor's default, `react`. */
+  readonly strategy: Strategy<any, any> | StrategyRegistry.Named | undefined
+  readonly output: Output | undefined
+  readonly guards: ReadonlyArray<Guard.Any>
+  readonly memory: Memory | undefined
+  readonly governance: Governance.Service | undefined
+  readonly settings: ModelSettings.ModelSettings
+  readonly role: string | undefined
+  readonly module: string | undefined
+  readonly limits: RunLimits
+  readonly stages: ReadonlyArray<Placed<any, any>>
+  readonly debugNodeUpdates: boolean
+  readonly skills: Skills
+}
+
+/**
+ * Any agent.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Any = Agent<unknown, unknown, unknown>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type OutputOf<A extends Any> = A extends Agent<infer O, unknown, unknown> ? O : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<A extends Any> = A extends Agent<unknown, infer E, unknown> ? E : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<A extends Any> = A extends Agent<unknown, unknown, infer R> ? R : never
+
+/**
+ * What an agent's tools may be given as.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Tools = ReadonlyArray<Tool.Any> | ToolSet.ToolSet<unknown, unknown>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolsError<T extends Tools> =
+  T extends ToolSet.ToolSet<infer E, unknown> ? E : T extends ReadonlyArray<Tool.Any> ? Tool.ErrorOf<T[number]> : never
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolsServices<T extends Tools> =
+  T extends ToolSet.ToolSet<unknown, infer R>
+    ? R
+    : T extends ReadonlyArray<Tool.Any>
+      ? Tool.ServicesOf<T[number]>
+      : never
+
+/**
+ * A strategy, or the name of one with its options.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StrategyLike<E = unknown, R = unknown> = Strategy<E, R> | StrategyRegistry.Named | string
+
+type StageErrorOf<P> = P extends Placed<infer E, any> ? E : never
+type StageServicesOf<P> = P extends Placed<any, infer R> ? R : never
+
+const noStages: ReadonlyArray<Placed<any, any>> = []
+
+type StrategyErrorOf<S> = S extends Strategy<infer E, any> ? E : never
+type StrategyServicesOf<S> = S extends Strategy<any, infer R> ? R : never
+
+const proto = {
+  [TypeId]: { _O: () => undefined as never, _E: () => undefined as never, _R: () => undefined as never },
+  pipe() {
+    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
+    return pipeArguments(this, arguments)
+  }
+}
+
+const build = (name: string, definition: Definition): any => Object.assign(Object.create(proto), { name, definition })
+
+const toToolSet = (tools: Tools | undefined): ToolSet.ToolSet<any, any> =>
+  tools === undefined ? ToolSet.empty : isArray(tools) ? ToolSet.make(...tools) : tools
+
+const isArray = (tools: Tools): tools is ReadonlyArray<Tool.Any> => Array.isArray(tools)
+
+const toStrategy = (strategy: StrategyLike | undefined): Definition["strategy"] =>
+  typeof strategy === "string" ? { _tag: "Named", name: strategy, options: {} } : strategy
+
+const makeOutput = (agent: string, schema: Schema.Schema<any, any, never>, retries: number): Output => {
+  const { decode, encode, jsonSchema, problem, read } = OutputSchema.make(schema)
+  return {
+    problem,
+    decode,
+    encode,
+    spec: {
+      name: OutputSchema.nameOf(schema, `${agent}_output`),
+      retries: Number.isNaN(retries) ? 0 : Math.max(0, retries),
+      jsonSchema,
+      decode: (value) =>
+        Effect.flatMap(read(value), (decoded) => Effect.mapError(encode(decoded), OutputSchema.explain))
+    }
+  }
+}
+
+/**
+ * An agent from its parts; everything but the name may be left out. Output, failures and requirements are inferred.
+ *
+ * A strategy named by a string is looked up when the agent runs: an unknown name fails with `AgentConfigurationError`
+ * before any model call. `output` is a Schema the answer must fit: an answer that does not goes back to the model,
+ * `outputRetries` times (default 2), then the run fails with `OutputValidationError`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, Tool } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ * import * as Schema from "effect/Schema"
+ *
+ * const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })
+ *
+ * const clerk = Agent.make("clerk", {
+ *   system: "You answer in one sentence.",
+ *   tools: [time],
+ *   output: Schema.Struct({ answer: Schema.String })
+ * })
+ * ```
+ */
+export const make = <
+  const T extends Tools = readonly [],
+  S extends StrategyLike = never,
+  Out extends Schema.Schema<any, any, never> = never,
+  const G extends ReadonlyArray<Guard.Any> = readonly [],
+  const P extends ReadonlyArray<Placed<any, any>> = readonly [],
+  const L extends RunLimits = {}
+>(
+  name: string,
+  options: {
+    readonly system?: string | undefined
+    readonly tools?: T | undefined
+    readonly strategy?: S | undefined
+    readonly output?: Out | undefined
+    readonly outputRetries?: number | undefined
+    readonly guards?: G | undefined
+    /** Its own memory, as `withMemory` takes it. */
+    readonly memory?: Memory | undefined
+    /** Its own governance, in place of the executor's. */
+    readonly governance?: Governance.Service | undefined
+    /** 0 to 2. */
+    readonly temperature?: number | undefined
+    readonly settings?: ModelSettings.ModelSettings | undefined
+    /** The model role it reasons with, as `ModelRouter` knows it. */
+    readonly role?: string | undefined
+    /** The module it belongs to: what `ModuleGraph` decides the visibility of tools by. */
+    readonly module?: string | undefined
+    /** One in dollars requires prices. */
+    readonly limits?: Only<L, RunLimits> | undefined
+    /** Stages of its own, at their places among those of the executor (`Stage.outside`, `Stage.inside`). */
+    readonly stages?: P | undefined
+    /**
+     * For debugging: `NodeFinished` events hold whole updates, with the system prompt, memories and history, and grow
+     * with the run. Default false: what the node changed, without messages and bounded.
+     */
+    readonly debugNodeUpdates?: boolean | undefined
+    /**
+     * Which of the executor's skills it is shown; default `"all"`. The others are neither listed nor found, and cannot
+     * be activated or called. A name that no skill has is told of by a `Degraded` event.
+     */
+    readonly skills?: Skills | undefined
+  } = {}
+): Agent<
+  [Out] extends [never] ? string : Schema.Schema.Type<Out>,
+  | ToolsError<T>
+  | StrategyErrorOf<S>
+  | Guard.Failure<G[number]>
+  | StageErrorOf<P[number]>
+  | ([Out] extends [never] ? never : OutputValidationError),
+  | ToolsServices<T>
+  | StrategyServicesOf<S>
+  | Guard.Services<G[number]>
+  | StageServicesOf<P[number]>
+  | ForLimit<L, "maxCostUsd">
+> =>
+  build(name, {
+    system: options.system ?? "",
+    tools: toToolSet(options.tools),
+    strategy: toStrategy(options.strategy),
+    output: options.output === undefined ? undefined : makeOutput(name, options.output, options.outputRetries ?? 2),
+    guards: options.guards ?? [],
+    memory: options.memory,
+    governance: options.governance,
+    settings: ModelSettings.merge(options.settings ?? {}, { temperature: options.temperature }),
+    role: options.role,
+    module: options.module,
+    limits: options.limits ?? {},
+    stages: options.stages ?? noStages,
+    debugNodeUpdates: options.debugNodeUpdates === true,
+    skills: options.skills ?? "all"
+  })
+
+const change = (self: Any, fields: Partial<Definition>): any => build(self.name, { ...self.definition, ...fields })
+
+/**
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSystem =
+  (system: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { system })
+
+/**
+ * Adds tools to those it has.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withTools =
+  <const T extends ReadonlyArray<Tool.Any | ToolSet.ToolSet<unknown, unknown>>>(...tools: T) =>
+  <O, E, R>(
+    self: Agent<O, E, R>
+  ): Agent<
+    O,
+    | E
+    | (T[number] extends infer I
+        ? I extends Tool.Any
+          ? Tool.ErrorOf<I>
+          : I extends ToolSet.ToolSet<infer E2, unknown>
+            ? E2
+            : never
+        : never),
+    | R
+    | (T[number] extends infer I
+        ? I extends Tool.Any
+          ? Tool.ServicesOf<I>
+          : I extends ToolSet.ToolSet<unknown, infer R2>
+            ? R2
+            : never
+        : never)
+  > =>
+    change(self, {
+      tools: tools.reduce(
+        (set: ToolSet.ToolSet<any, any>, item) => ToolSet.merge(set, Tool.isTool(item) ? ToolSet.make(item) : item),
+        self.definition.tools
+      )
+    })
+
+/**
+ * Replaces the strategy. Its failures are added to the agent's; those of a strategy it had before stay in the type.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStrategy: {
+  <E2, R2>(strategy: Strategy<E2, R2>): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E | E2, R | R2>
+  (name: string, options?: StrategyRegistry.Options): <O, E, R>(self: Agent<O, E, R>) => Agent<O, E, R>
+} =
+  (strategy: Strategy<any, any> | string, options?: StrategyRegistry.Options) =>
+  (self: Any): any =>
+    change(self, {
+      strategy: typeof strategy === "string" ? { _tag: "Named", name: strategy, options: options ?? {} } : strategy
+    })
+
+/**
+ * Answers that fit a Schema.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withOutput =
+  <O2>(schema: Schema.Schema<O2, any, never>, options?: { readonly retries?: number | undefined }) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O2, E | OutputValidationError, R> =>
+    change(self, { output: makeOutput(self.name, schema, options?.retries ?? 2) })
+
+/**
+ * Adds guards, asked after those it has and before the executor's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withGuards =
+  <const G extends ReadonlyArray<Guard.Any>>(...guards: G) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | Guard.Failure<G[number]>, R | Guard.Services<G[number]>> =>
+    change(self, { guards: [...self.definition.guards, ...guards] })
+
+/**
+ * Its own memory: a working memory, in place of the executor's; or what makes a plain conversation for each owner and
+ * session, which is recalled from where the executor has no working memory or that does not answer, and in which what
+ * is said is kept in any case.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withMemory =
+  (memory: Memory) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { memory })
+
+/**
+ * Which of the executor's skills it is shown, in place of those it was shown before.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSkills =
+  (skills: Skills) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { skills })
+
+/**
+ * Its own governance, in place of the executor's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withGovernance =
+  (governance: Governance.Service) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { governance })
+
+/**
+ * 0 to 2.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withTemperature =
+  (temperature: number) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { settings: ModelSettings.merge(self.definition.settings, { temperature }) })
+
+/**
+ * Settings of its model calls; fields given here win over those it has.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withSettings =
+  (settings: ModelSettings.ModelSettings) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { settings: ModelSettings.merge(self.definition.settings, settings) })
+
+/**
+ * The model role it reasons with, as `ModelRouter` knows it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withRole =
+  (role: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { role })
+
+/**
+ * The module it belongs to.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withModule =
+  (module: string) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R> =>
+    change(self, { module })
+
+/**
+ * Limits of a run; fields given here win over those it has. One in dollars requires prices.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withLimits =
+  <const L extends RunLimits>(limits: Only<L, RunLimits>) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E, R | ForLimit<L, "maxCostUsd">> =>
+    limitedBy(self, limits)
+
+/**
+ * The same for limits whose type says nothing of prices any more.
+ *
+ * @internal
+ */
+export const limitedBy = <O, E, R>(self: Agent<O, E, R>, limits: RunLimits): Agent<O, E, R> =>
+  change(self, { limits: { ...self.definition.limits, ...limits } })
+
+/**
+ * Adds stages of its own, at their places among those of the executor. What they fail with and require is the agent's.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStages =
+  <const P extends ReadonlyArray<Placed<any, any>>>(...stages: P) =>
+  <O, E, R>(self: Agent<O, E, R>): Agent<O, E | StageErrorOf<P[number]>, R | StageServicesOf<P[number]>> =>
+    change(self, { stages: [...self.definition.stages, ...stages] })

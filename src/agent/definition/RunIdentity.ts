@@ -1,0 +1,31 @@
+/**
+ * A run as governance and hooks know it.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Governance from "../../governance/Governance.js"
+import type * as AgentHooks from "../../observability/AgentHooks.js"
+import type { State } from "./Stage.js"
+
+/** The governance a run is under: its agent's own, else the executor's. */
+export const governanceOf = (state: State): Governance.Service =>
+  state.agent.definition.governance ?? state.uses.governance
+
+/** What requests to governance say of the run. */
+export const requester = (state: State) => ({
+  runId: state.run.runId,
+  rootRunId: state.budgetRunId,
+  agent: state.agent.name,
+  ...(state.userId === undefined ? {} : { userId: state.userId }),
+  ...(state.tenantId === undefined ? {} : { tenantId: state.tenantId })
+})
+
+/** What hooks are told of the run. */
+export const infoOf = (state: State): AgentHooks.RunInfo => ({
+  agentName: state.agent.name,
+  runId: state.run.runId,
+  parentRunId: state.run.parentRunId,
+  sessionId: state.notes.session?.id ?? state.sessionId,
+  userId: state.userId
+})

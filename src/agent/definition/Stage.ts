@@ -1,0 +1,327 @@
+/**
+ * A stage of a run: a wrapper around everything further in. The list of stages is the order of the run and the type of
+ * its failures.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import type * as AgentResponse from "../../domain/AgentResponse.js"
+import type { RunId, SessionId, TurnId, UserId } from "../../domain/Ids.js"
+import type * as SystemAccess from "../../domain/SystemAccess.js"
+import type * as Governance from "../../governance/Governance.js"
+import type * as GuardPipeline from "../../guard/pipeline/GuardPipeline.js"
+import * as Deadline from "../../internal/fiber/Deadline.js"
+import type * as ModelRouter from "../../llm/ModelRouter.js"
+import type * as LlmClient from "../../llm/model/LlmClient.js"
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
+import type * as EventBus from "../../observability/EventBus.js"
+import type * as Hooks from "../../observability/Hooks.js"
+import type * as Run from "../../observability/Run.js"
+import type * as SessionHistory from "../../session/history/SessionHistory.js"
+import type * as SessionManager from "../../session/manager/SessionManager.js"
+import type { Session, TurnToolCall } from "../../session/turn/Session.js"
+import type * as SkillExecutor from "../../skill/execute/SkillExecutor.js"
+import type * as SkillRegistry from "../../skill/execute/SkillRegistry.js"
+import type * as CatalogTools from "../../skill/folder/CatalogTools.js"
+import type * as SkillCatalog from "../../skill/folder/SkillCatalog.js"
+import type { Answer } from "../../strategy/reasoning/Strategy.js"
+import type * as StrategyRegistry from "../../strategy/StrategyRegistry.js"
+import type * as Tool from "../../tool/definition/Tool.js"
+import type * as ToolSet from "../../tool/definition/ToolSet.js"
+import type * as ToolRegistry from "../../tool/ToolRegistry.js"
+import type * as ToolRunner from "../../tool/ToolRunner.js"
+import type * as Agent from "./Agent.js"
+import type { AgentConfig } from "./AgentConfig.js"
+import type * as Steering from "./Steering.js"
+
+/**
+ * Everything an executor works with, captured when its layer was built.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Collaborators {
+  readonly config: AgentConfig
+  readonly client: LlmClient.Service
+  readonly router: ModelRouter.Service
+  readonly runner: ToolRunner.Service
+  /** Tools for every agent, beside its own. */
+  readonly registry: ToolRegistry.Service | undefined
+  readonly strategies: StrategyRegistry.Service
+  readonly governance: Governance.Service
+  readonly guards: GuardPipeline.Service
+  readonly memory: WorkingMemory.Service
+  readonly sessions: SessionManager.Service
+  /** What a run is shown of its session. */
+  readonly history: SessionHistory.Service
+  readonly skills: SkillRegistry.Service
+  readonly skillExecutor: SkillExecutor.Service
+  readonly catalog: SkillCatalog.Service
+  /** The tools of the catalogue. */
+  readonly catalogTools: CatalogTools.CatalogTools
+  readonly steering: Steering.Service
+  readonly hooks: Hooks.Service
+  readonly bus: EventBus.Service
+  /** Plain conversations of agents as working memories, once a constructor. */
+  readonly conversations: WeakMap<object, WorkingMemory.Service>
+  /** Skills made into tools, once a definition. */
+  readonly skillTools: WeakMap<object, Tool.Any>
+}
+
+/**
+ * What stages tell each other across their nesting: the inner ones find it out, the outer ones need it on the way out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Notes {
+  /** The session of the run, once resumed or created. */
+  session: Session | undefined
+  /** The turns of the session that stand in the history. */
+  shown: ReadonlySet<TurnId>
+  /** The user's message as it may be kept: after the input guards. Absent while nothing may be kept. */
+  keep: string | undefined
+  /** Guards kept the answer back. */
+  blocked: boolean
+  /**
+   * Where the run failed before guards could judge its answer: the run as it is shown outside. An error may quote what
+   * a model wrote.
+   */
+  veiled: Run.Service | undefined
+  /** Arguments of calls that guards changed or blocked, as they may be kept. */
+  readonly guarded: Map<string, unknown>
+  /** Calls of the runs that the conversation was handed over to, as they may be kept, in their order. */
+  readonly handed: Array<TurnToolCall>
+  /** Messages that were put into the run, as they may be kept. */
+  readonly steered: Array<string>
+}
+
+/**
+ * A run as it is handed inwards. Immutable; a stage that changes something hands on a copy.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface State {
+  readonly agent: Agent.Any
+  readonly run: Run.Service
+  /** Whose budget it shares: the outermost run around it that is under the same governance, or itself. */
+  readonly budgetRunId: RunId
+  readonly uses: Collaborators
+  readonly input: string
+  readonly system: string
+  readonly history: ReadonlyArray<LlmClient.Message>
+  readonly tools: ToolSet.Bound
+  readonly settings: ModelSettings
+  readonly sessionId: SessionId | undefined
+  readonly userId: UserId | undefined
+  /** What the caller of the run held: the run itself, with its tools and its strategy, holds nothing. */
+  readonly held: SystemAccess.Held
+  readonly tenantId: string | undefined
+  /** How the data of the request is classified. */
+  readonly classifications: ReadonlyArray<string>
+  /** Messages that are put into the run while it goes on. */
+  readonly inbox: Steering.Inbox
+  /** The agent's own guards, their requirements captured. */
+  readonly agentGuards: GuardPipeline.Service | undefined
+  /** Who begins in a session: the agent that answered last, or the called one. */
+  readonly startWith: "last" | "called"
+  /** Ends what it surrounds when the reader of the run is late; absent where nobody reads. */
+  readonly attended: (<A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, unknown, R>) | undefined
+  /** The events of the run so far, folded. */
+  readonly progress: () => AgentResponse.AgentResponse<unknown>
+  readonly notes: Notes
+}
+
+/**
+ * `E` and `R` are what the stage adds.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Stage<out E = never, out R = never> {
+  readonly name: string
+  readonly wrap: <E1, R1>(
+    state: State,
+    next: (state: State) => Effect.Effect<Answer, E1, R1>
+  ) => Effect.Effect<Answer, E | E1, R | R1>
+}
+
+/**
+ * A stage from what it does around everything further in. Failures of what stands further in are not in the type of
+ * `next`: they go their way outwards, and `catchAllCause` would see them.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Agent, Stage } from "effect-lexigram"
+ * import * as Clock from "effect/Clock"
+ * import * as Effect from "effect/Effect"
+ *
+ * const dated = Stage.make("dated", (state, next) =>
+ *   Effect.flatMap(Clock.currentTimeMillis, (now) =>
+ *     next({ ...state, system: `${state.system}\nToday is ${new Date(now).toISOString().slice(0, 10)}.` })
+ *   )
+ * )
+ *
+ * const clerk = Agent.make("clerk", { stages: [Stage.inside("memory")(dated)] })
+ * ```
+ */
+export const make = <E = never, R = never>(
+  name: string,
+  wrap: (state: State, next: (state: State) => Effect.Effect<Answer>) => Effect.Effect<Answer, E, R>
+): Stage<E, R> => ({ name, wrap: wrap as Stage<E, R>["wrap"] })
+
+/**
+ * The stages of the executor, outermost first.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type StageName =
+  | "events"
+  | "steering"
+  | "cost"
+  | "memorySave"
+  | "metrics"
+  | "outputGuard"
+  | "governance"
+  | "inputGuard"
+  | "session"
+  | "memory"
+  | "tools"
+  | "skills"
+
+/**
+ * A stage and where it stands: right outside or right inside another one.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Placed<out E = never, out R = never> {
+  readonly stage: Stage<E, R>
+  readonly side: "outside" | "inside"
+  readonly of: StageName
+}
+
+/**
+ * Right outside another stage: sees the run before that one going in, and after it coming out.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const outside =
+  (of: StageName) =>
+  <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "outside", of })
+
+/**
+ * Right inside another stage: sees the run after that one going in, and before it coming out. Inside `skills` nothing
+ * stands but the reasoning itself.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const inside =
+  (of: StageName) =>
+  <E, R>(stage: Stage<E, R>): Placed<E, R> => ({ stage, side: "inside", of })
+
+/**
+ * A list of stages with others put in at their places. Several at one place stand in the order in which they are given,
+ * the first one outermost.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const insert = (
+  stages: ReadonlyArray<Stage<unknown, unknown>>,
+  placed: ReadonlyArray<Placed<unknown, unknown>>
+): ReadonlyArray<Stage<unknown, unknown>> =>
+  placed.length === 0
+    ? stages
+    : stages.flatMap((stage) => {
+        const at = (side: Placed["side"]) =>
+          placed.filter((one) => one.of === stage.name && one.side === side).map((one) => one.stage)
+        return [...at("outside"), stage, ...at("inside")]
+      })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<S extends ReadonlyArray<Stage<unknown, unknown>>> =
+  S[number] extends Stage<infer E, unknown> ? E : never
+
+/**
+ * The stages around a program, the first one outermost.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const compose =
+  <const S extends ReadonlyArray<Stage<any, any>>>(stages: S) =>
+  <E, R>(
+    program: (state: State) => Effect.Effect<Answer, E, R>
+  ): ((state: State) => Effect.Effect<Answer, E | ErrorOf<S>, R>) =>
+    stages.reduceRight<(state: State) => Effect.Effect<Answer, any, any>>(
+      (next, stage) => (state) => {
+        // What a collaborator throws belongs to the run, behind its first event.
+        try {
+          return stage.wrap(state, next)
+        } catch (defect) {
+          return Effect.die(defect)
+        }
+      },
+      program
+    )
+
+/**
+ * Passes over a failure that must not break a run: logged, and an event of it.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const degrade = <A, E, R, B>(
+  effect: Effect.Effect<A, E, R>,
+  options: { readonly state: State; readonly stage: string; readonly orElse: B }
+): Effect.Effect<A | B, never, R> =>
+  Effect.catchAll(effect, (error) => {
+    const info: ErrorInfo = errorInfo(error)
+    return Effect.logWarning(`${options.stage} failed: ${info.message}`).pipe(
+      Effect.annotateLogs({ module: "AgentExecutor", stage: options.stage, error: info.tag }),
+      // Without waiting for a reader: this runs in finalizers too, whose reader may have left.
+      Effect.zipRight(
+        Effect.sync(() => {
+          options.state.run.unsafeEmit({ _tag: "Degraded", stage: options.stage, error: info })
+          options.state.run.metrics?.degraded(options.stage)
+          return options.orElse
+        })
+      )
+    )
+  })
+
+const patience = 5000
+
+/**
+ * Work at the end of a run, also of one that is interrupted: it may take 5 s, then it is interrupted itself. What fails
+ * or takes longer is passed over.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const conclude = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  options: { readonly state: State; readonly stage: string }
+): Effect.Effect<void, never, R> =>
+  Effect.asVoid(
+    degrade(
+      Deadline.run(() => effect, {
+        whole: patience,
+        onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+      }),
+      { ...options, orElse: undefined }
+    )
+  )

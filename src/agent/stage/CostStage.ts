@@ -1,0 +1,62 @@
+/**
+ * Closes the books of a run, whether it succeeded or not.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Usage from "../../domain/Usage.js"
+import type * as Governance from "../../governance/Governance.js"
+import * as StepModule from "../../observability/Step.js"
+import type { Answer } from "../../strategy/reasoning/Strategy.js"
+import { governanceOf } from "../definition/RunIdentity.js"
+import { conclude, type Stage, type State } from "../definition/Stage.js"
+
+const entry = (state: State, exit: Exit.Exit<Answer, unknown>, latencyMs: number): Governance.AuditEntry => {
+  const { costUsd, usage } = state.progress()
+  const model = state.settings.model ?? state.uses.client.model
+  return {
+    type: "agent_execution",
+    runId: state.run.runId,
+    agent: state.agent.name,
+    provider: state.uses.client.provider,
+    ...(model === undefined ? {} : { model }),
+    ...(state.userId === undefined ? {} : { userId: state.userId }),
+    status: Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failure",
+    tokens: Usage.total(usage),
+    ...(costUsd === undefined ? {} : { cost: costUsd }),
+    latencyMs
+  }
+}
+
+/**
+ * Each model call was booked when it answered. At its end a run is written into the audit, and the outermost one under
+ * a governance gives up the budget that it and the runs inside of it shared. A governance that fails here is passed
+ * over.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage = {
+  name: "cost",
+  wrap: (state, next) => {
+    const governance = governanceOf(state)
+    if (governance.enabled === false) return next(state)
+    return Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+      Effect.onExit(next(state), (exit) =>
+        Effect.flatMap(StepModule.Step, (step) => {
+          if (step.isSuspended()) return Effect.void
+          const closed = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.zipRight(
+              governance.audit(entry(state, exit, now - startedAt)),
+              state.budgetRunId === state.run.runId ? governance.release(state.budgetRunId) : Effect.void
+            )
+          )
+          return conclude(closed, { state, stage: "cost" })
+        })
+      )
+    )
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Model calls under governance: what a call may cost is set aside before it, and replaced by what it did cost, also
+ * where it was cut off.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { RunId } from "../../domain/Ids.js"
+import type * as Usage from "../../domain/Usage.js"
+import type * as Governance from "../../governance/Governance.js"
+import * as Ambient from "../../internal/fiber/Ambient.js"
+import * as CallMeter from "../../llm/model/CallMeter.js"
+import * as CostEstimator from "../../llm/model/CostEstimator.js"
+import type * as LlmClient from "../../llm/model/LlmClient.js"
+import * as TokenCounter from "../../llm/model/TokenCounter.js"
+import * as Run from "../../observability/Run.js"
+import type * as ModelCall from "../../strategy/reasoning/ModelCall.js"
+import { Fatality } from "../../tool/ToolRunner.js"
+import { governanceOf, requester } from "../definition/RunIdentity.js"
+import { conclude, type State } from "../definition/Stage.js"
+
+/** A run under a governance, and the one it stands in. */
+export interface Governed {
+  readonly state: State
+  readonly outer: Governed | undefined
+}
+
+/**
+ * Which run's governance a model call is under: the innermost one that has one.
+ */
+export class Governor extends Ambient.Reference<Governor>()("effect-lexigram/agent/GovernedCalls/Governor", {
+  defaultValue: (): { readonly innermost: Governed | undefined } => ({ innermost: undefined })
+}) {}
+
+/** The run whose budget a new one shares: the outermost it stands in that is under the same governance, else itself. */
+export const budgetOf = (context: Context.Context<never>, governance: Governance.Service, runId: RunId): RunId => {
+  if (governance.enabled === false) return runId
+  let above = Context.get(context as Context.Context<Governor>, Governor).innermost
+  while (above !== undefined && governanceOf(above.state) !== governance) above = above.outer
+  return above === undefined ? runId : above.state.budgetRunId
+}
+
+const fatal = (error: unknown) => new Fatality({ error, toolName: "" })
+
+type Exited = Exit.Exit<LlmClient.LlmResponse, unknown>
+
+/**
+ * All that a call used, and what it cost where every price is known; `undefined` where nothing was sent, or all was
+ * refused.
+ */
+const usedBy = (
+  reservation: Governance.Reservation,
+  exit: Exited,
+  lost: ReadonlyArray<LlmClient.Spent>,
+  estimator: CostEstimator.Service
+): { readonly usage: Usage.Usage; readonly settlement: Governance.Settlement } | undefined => {
+  const answer = Exit.isSuccess(exit) ? exit.value : undefined
+  if (answer === undefined && lost.length === 0) return undefined
+  const last = answer ?? lost[lost.length - 1]
+  const provider = last?.provider ?? reservation.provider ?? ""
+  const model = last?.model ?? reservation.model
+  // What an answer does not say was as much as was reserved, beside what else was spent.
+  const given = answer === undefined || lost.length === 0 ? answer?.usage : assumed(reservation, answer.usage)
+  const calls = given === undefined ? lost : [...lost, { provider, model, usage: given }]
+  let cost: number | undefined = 0
+  for (const call of calls) {
+    const one = estimator.estimate(call)
+    cost = cost === undefined || one === undefined ? undefined : cost + one
+  }
+  return {
+    usage: calls.length === 1 && given !== undefined ? given : CallMeter.total(calls),
+    settlement: { provider, ...(model === undefined ? {} : { model }), ...(cost === undefined ? {} : { cost }) }
+  }
+}
+
+const assumed = ({ inputTokens, maxOutputTokens }: Governance.Reservation, usage: Usage.Usage): Usage.Usage =>
+  usage.totalTokens !== undefined
+    ? usage
+    : { ...usage, inputTokens: usage.inputTokens ?? inputTokens, outputTokens: usage.outputTokens ?? maxOutputTokens }
+
+export const make = (
+  state: State,
+  governance: Governance.Service,
+  services: { readonly counter: TokenCounter.Service; readonly defaultOutput: number }
+): ModelCall.ModelCallInterceptor => {
+  const inputOf = TokenCounter.forRequests(services.counter)
+  return (request, next, target, lost) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.contextWithEffect((context: Context.Context<never>) => {
+        const references = context as Context.Context<Governor | Run.Run | CostEstimator.CostEstimator>
+        if (Context.get(references, Governor).innermost?.state !== state) return restore(next(request))
+        const run = Context.get(references, Run.Run)
+        const estimator = Context.get(references, CostEstimator.CostEstimator)
+        const reserved = governance.reserve({
+          ...requester(state),
+          runId: run.runId,
+          agent: run.agent,
+          provider: target.provider,
+          ...(target.model === undefined ? {} : { model: target.model }),
+          inputTokens: inputOf(request),
+          maxOutputTokens: request.settings?.maxTokens ?? services.defaultOutput
+        })
+        return Effect.flatMap(Effect.mapError(reserved, fatal), (reservation) =>
+          Effect.onExit(restore(next(request)), (exit) => {
+            const used = usedBy(reservation, exit, lost(exit), estimator)
+            return used === undefined
+              ? conclude(governance.refund(reservation), { state, stage: "governance refund" })
+              : conclude(governance.settle(reservation, used.usage, used.settlement), {
+                  state,
+                  stage: "governance settle"
+                })
+          })
+        )
+      })
+    )
+}

@@ -1,0 +1,413 @@
+/**
+ * Around the reasoning of agents that ask others: shows their tools the conversation, and goes on with another agent
+ * where it was handed over.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { AssistantMessagePartEncoded } from "@effect/ai/Prompt"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { FinishReason } from "../../domain/AgentEvent.js"
+import * as AgentResponse from "../../domain/AgentResponse.js"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { RunId, type UserId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as Ambient from "../../internal/fiber/Ambient.js"
+import * as JsonText from "../../internal/text/JsonText.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import * as Run from "../../observability/Run.js"
+import * as StepModule from "../../observability/Step.js"
+import type { TurnToolCall } from "../../session/turn/Session.js"
+import * as ModelCall from "../../strategy/reasoning/ModelCall.js"
+import type { Answer } from "../../strategy/reasoning/Strategy.js"
+import { MaxIterationsExceededError, OutputValidationError } from "../../strategy/reasoning/StrategyError.js"
+import type * as Tool from "../../tool/definition/Tool.js"
+import { Fatality } from "../../tool/ToolRunner.js"
+import type * as Agent from "../definition/Agent.js"
+import * as Conversation from "../definition/Conversation.js"
+import type { State } from "../definition/Stage.js"
+
+/** A conversation as another agent gets it: what stands before, and what it is asked. */
+export interface Handed {
+  readonly history: ReadonlyArray<Message>
+  readonly input: string
+}
+
+/** An agent by the name that the conversation goes to it. */
+export interface Station {
+  readonly name: string
+  readonly agent: () => Agent.Any
+}
+
+/** Who goes on. */
+export interface Target extends Station {
+  readonly filter: (handed: Handed, from: string) => Handed
+  readonly run: (
+    request: Handed & { readonly runId: RunId; readonly userId: UserId | undefined },
+    /** Of the agent that handed over: what its answer must be. */
+    output: Agent.Output | undefined,
+    /** Whom the other agent can always hand the conversation back to. */
+    back: Station | undefined
+  ) => Effect.Effect<Reached, unknown, any>
+}
+
+/** How the other agent answered; `output` is encoded. */
+export interface Reached {
+  readonly text: string
+  readonly output: { readonly value: unknown } | undefined
+  readonly reason: FinishReason
+}
+
+type Link = { readonly _tag: "Delegate" } | { readonly _tag: "Handoff"; readonly target: Target }
+
+/** By the handler: it stays the same whatever else is changed about a tool. */
+const links = new WeakMap<Tool.Erased["handle"], Link>()
+
+/** Says of a tool's handler that it needs the conversation, or hands it over. */
+export const link = (tool: Tool.Any, what: Link): void => void links.set(tool.erased.handle, what)
+
+const strategies = new WeakSet<object>()
+
+/** Says of a strategy that it needs the conversation: it asks other agents itself. */
+export const linkStrategy = (strategy: object): void => void strategies.add(strategy)
+
+interface Links {
+  readonly handoffs: ReadonlyMap<string, Target>
+}
+
+const noLinks: Links = { handoffs: new Map() }
+
+const known = new WeakMap<ReadonlyArray<Tool.Any>, Links | false>()
+
+const linksOf = (tools: ReadonlyArray<Tool.Any>): Links | false => {
+  let found = known.get(tools)
+  if (found === undefined) {
+    const handoffs = new Map<string, Target>()
+    let any = false
+    for (const tool of tools) {
+      const one = links.get(tool.erased.handle)
+      if (one === undefined) continue
+      any = true
+      if (one._tag === "Handoff") handoffs.set(tool.name, one.target)
+    }
+    found = any ? { handoffs } : false
+    known.set(tools, found)
+  }
+  return found
+}
+
+/** The agents from the one that was called to the one that has the conversation, each once. */
+type Route = ReadonlyArray<Station>
+
+const noRoute: Route = []
+
+interface Handing {
+  readonly runId: RunId | undefined
+  readonly handoffs: number
+  readonly route: Route
+  /** Where the run that keeps the conversation finds the calls of those it went to. */
+  readonly calls: Array<TurnToolCall>
+}
+
+/** The run that goes on, how often the conversation was handed over on its way there, and through whom. */
+class HandedTo extends Ambient.Reference<HandedTo>()("effect-lexigram/agent/HandoffStage/HandedTo", {
+  defaultValue: (): Handing => ({ runId: undefined, handoffs: 0, route: noRoute, calls: [] })
+}) {}
+
+/**
+ * A run to which a conversation was handed over tells the run that keeps it of its calls, before those of the runs
+ * behind it.
+ */
+export const handing = <E, R>(
+  state: State,
+  program: Effect.Effect<Answer, E, R>,
+  callsOf: (state: State) => ReadonlyArray<TurnToolCall>
+): Effect.Effect<Answer, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const { calls, runId } = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
+    if (runId !== state.run.runId) return program
+    return Effect.tap(program, () => Effect.sync(() => calls.unshift(...callsOf(state))))
+  })
+
+/** Back to an agent of the route, or one further. */
+const along = (route: Route, next: Station): Route => {
+  const at = route.findIndex(({ name }) => name === next.name)
+  return at < 0 ? [...route, next] : route.slice(0, at + 1)
+}
+
+/** Whether an agent declares a handoff to the one of this name. */
+export const handsTo = (tools: ReadonlyArray<Tool.Any>, name: string): boolean => {
+  const found = linksOf(tools)
+  return found !== false && Array.from(found.handoffs.values()).some((target) => target.name === name)
+}
+
+interface Way {
+  readonly target: Target
+  readonly route: Route
+}
+
+const mostAgents = 1000
+
+/** The shortest way of handoffs to the agent of this name. What each of them filters is filtered on the whole way. */
+const wayTo = (handoffs: Links["handoffs"], from: Station, name: string): Way | undefined => {
+  const known = new Set([from.name])
+  let level: Array<Way> = []
+  const reach = (handoffs: Links["handoffs"], before: Way | undefined, into: Array<Way>): Way | undefined => {
+    for (const target of handoffs.values()) {
+      if (known.has(target.name)) continue
+      known.add(target.name)
+      const route = [...(before?.route ?? [from]), target]
+      const way: Way =
+        before === undefined
+          ? { target, route }
+          : {
+              target: {
+                ...target,
+                filter: (handed, from) => target.filter(before.target.filter(handed, from), before.target.name)
+              },
+              route
+            }
+      if (target.name === name) return way
+      into.push(way)
+    }
+    return undefined
+  }
+  let found = reach(handoffs, undefined, level)
+  while (found === undefined && level.length > 0 && known.size <= mostAgents) {
+    const next: Array<Way> = []
+    for (const way of level) {
+      const linked = linksOf(way.target.agent().definition.tools.tools)
+      if (linked !== false) found = reach(linked.handoffs, way, next)
+      if (found !== undefined) return found
+    }
+    level = next
+  }
+  return found
+}
+
+/** Ends the reasoning: somebody else goes on. */
+class HandedOver {
+  readonly _tag = "HandedOver"
+  readonly message = "The conversation was handed over"
+}
+
+const isHandedOver = (error: unknown): boolean =>
+  error instanceof Fatality && (error.error as { readonly _tag?: unknown } | null)?._tag === "HandedOver"
+
+/** A call that was the last one a limit allowed still counts. */
+const isLimit = (error: unknown): boolean =>
+  (error instanceof Fatality ? error.error : error) instanceof MaxIterationsExceededError
+
+/** Runs number their calls for themselves; in one conversation an id may stand for one call only. */
+const withUniqueIds = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const seen = new Set<string>()
+  let renamed = new Map<string, string>()
+  return messages.map((message): Message => {
+    if (message.role === "assistant" && typeof message.content !== "string") {
+      renamed = new Map()
+      const content = message.content.map((part): AssistantMessagePartEncoded => {
+        if (part.type !== "tool-call" || part.providerExecuted === true) return part
+        let id = part.id
+        for (let n = 2; seen.has(id); n++) id = `${part.id}_${n}`
+        seen.add(id)
+        if (id === part.id) return part
+        renamed.set(part.id, id)
+        return { ...part, id }
+      })
+      return renamed.size === 0 ? message : { ...message, content }
+    }
+    if (message.role !== "tool" || renamed.size === 0) return message
+    return { ...message, content: message.content.map((part) => ({ ...part, id: renamed.get(part.id) ?? part.id })) }
+  })
+}
+
+/**
+ * What the run itself did so far, behind what it was asked: whole steps, so that it does not depend on which of the
+ * calls that run side by side ends first.
+ */
+const done = (state: State): ReadonlyArray<Message> => {
+  const progress = state.progress()
+  const steps = progress.steps.filter((step) => step.toolCalls.every((call) => call.isFailure !== undefined))
+  return AgentResponse.toMessages({ ...progress, input: "", steps }, { toolName: state.tools.names.toProvider })
+}
+
+const earlier = (state: State): ReadonlyArray<Message> => state.history.filter((message) => message.role !== "system")
+
+const conversationOf = (state: State, handoffs: number): Conversation.Service => {
+  let taken: string | undefined
+  return {
+    runId: state.run.runId,
+    agent: state.agent.name,
+    input: state.input,
+    userId: state.userId,
+    sessionId: state.sessionId,
+    messages: () => withUniqueIds([...earlier(state), { role: "user", content: state.input }, ...done(state)]),
+    handoffs,
+    claim: (agent) => {
+      if (taken !== undefined) return taken
+      taken = agent
+      return undefined
+    }
+  }
+}
+
+/** The first call that handed the conversation over. Read from the events, which a run that is resumed repeats. */
+const makePending = (state: State, handoffs: ReadonlyMap<string, Target>): (() => Target | undefined) => {
+  let next = 0
+  let found: Target | undefined
+  return () => {
+    const { toolCalls } = state.progress()
+    while (found === undefined && next < toolCalls.length) {
+      const call = toolCalls[next] as AgentResponse.ToolExecutionRecord
+      if (call.isFailure === undefined) break
+      if (!call.isFailure) found = handoffs.get(call.name)
+      next++
+    }
+    return found
+  }
+}
+
+const notFitting = (target: Target, text: string, issues: string): Fatality =>
+  new Fatality({
+    toolName: "",
+    error: new OutputValidationError({
+      strategyName: "handoff",
+      text: text.slice(0, 2000),
+      issues: issues.slice(0, 2000),
+      attempts: 1,
+      message: `The answer of "${target.name}" does not fit the output schema of the agent that handed over: ${issues.slice(0, 500)}`,
+      hint: "Give both agents the same output schema, or the other one none"
+    })
+  })
+
+/** Says that work goes to another agent, whose run is about to begin. */
+export const delegated = (
+  run: Run.Service,
+  toAgent: string,
+  childRunId: RunId,
+  message: string,
+  handoff?: true | undefined
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    run.metrics?.delegated(toAgent)
+    return run.emit({ _tag: "Delegated", toAgent, childRunId, message, ...(handoff === undefined ? {} : { handoff }) })
+  })
+
+/** Runs the other agent on the conversation; its answer is the answer. `route` ends with the other agent. */
+const handOver = (
+  state: State,
+  { route, target }: Way,
+  handoffs: number,
+  calls: Array<TurnToolCall>
+): Effect.Effect<Answer, unknown, any> =>
+  Effect.gen(function* () {
+    const { agent, run } = state
+    const { history, input } = target.filter(
+      { history: withUniqueIds([...earlier(state), ...done(state)]), input: state.input },
+      agent.name
+    )
+    const runId = RunId.make(yield* IdGenerator.generate)
+    yield* delegated(run, target.name, runId, input, true)
+    const { output } = agent.definition
+    const reached = yield* state.tools.provide(
+      Effect.provideService(
+        target.run({ history, input, runId, userId: state.userId }, output, route.at(-2)),
+        HandedTo,
+        { runId, handoffs, route, calls }
+      )
+    )
+    const { reason, text } = reached
+    const answer: Answer = {
+      text,
+      reason,
+      messages: [
+        { role: "user", content: state.input },
+        { role: "assistant", content: text }
+      ]
+    }
+    if (output === undefined) return answer
+    const value = reached.output === undefined ? JsonText.read(text) : Either.right(reached.output.value)
+    const checked = yield* Effect.mapError(
+      Effect.flatMap(Either.mapLeft(value, String), output.spec.decode),
+      (issues) => notFitting(target, text, issues)
+    )
+    return { ...answer, output: checked }
+  })
+
+/** How many of the newest turns are looked at for the last answer. */
+const lookedAt = 20
+
+/** Who gave the last answer of the session; null when nobody did, or when the run begins with the called agent. */
+const lastAgent = (state: State): Effect.Effect<string | null, unknown> => {
+  const { held, notes, startWith, userId, uses } = state
+  if (notes.session === undefined || startWith === "called") return Effect.succeed(null)
+  const access = userId === undefined ? {} : { userId }
+  const read = uses.sessions.turns(notes.session.id, { ...access, last: lookedAt })
+  return StepModule.run(
+    { kind: "start", success: Schema.NullOr(Schema.String) },
+    Effect.map(SystemAccess.holding(held)(read), (turns) => {
+      const agent = turns.findLast(({ role }) => role === "assistant")?.metadata["agent"]
+      return typeof agent === "string" ? agent : null
+    })
+  )
+}
+
+/**
+ * The reasoning of a run, and of those its conversation is handed over to. A session goes on with the agent that
+ * answered last.
+ */
+export const within = (
+  state: State,
+  program: Effect.Effect<Answer, unknown, any>
+): Effect.Effect<Answer, unknown, any> => {
+  const { strategy } = state.agent.definition
+  const linked = linksOf(state.tools.tools)
+  if (linked === false && (strategy === undefined || !strategies.has(strategy))) return program
+  const found = linked === false ? noLinks : linked
+  return Effect.withFiberRuntime((fiber) => {
+    const { runId } = state.run
+    const handedTo = Context.get(fiber.currentContext as Context.Context<any>, HandedTo)
+    const isHanded = handedTo.runId === runId
+    const handoffs = isHanded ? handedTo.handoffs : 0
+    const conversation = conversationOf(state, handoffs)
+    if (found.handoffs.size === 0) return Effect.provideService(program, Conversation.Conversation, conversation)
+    const self: Station = { name: state.agent.name, agent: () => state.agent }
+    const route = isHanded ? handedTo.route : [self]
+    const calls = isHanded ? handedTo.calls : state.notes.handed
+    const onward = (target: Target) => handOver(state, { target, route: along(route, target) }, handoffs + 1, calls)
+    const pending = makePending(state, found.handoffs)
+    const interceptor: ModelCall.ModelCallInterceptor = (request, next) =>
+      Effect.flatMap(Run.Run, (run) =>
+        run.runId === runId && pending() !== undefined
+          ? Effect.fail(new Fatality({ error: new HandedOver(), toolName: "" }))
+          : next(request)
+      )
+    const reasoning = Effect.mapInputContext(program, (current: Context.Context<any>) =>
+      current.pipe(
+        Context.add(Conversation.Conversation, conversation),
+        Context.add(ModelCall.ConversationInterceptors, [
+          ...Context.get(current, ModelCall.ConversationInterceptors),
+          interceptor
+        ])
+      )
+    )
+    const reasoned = Effect.matchEffect(reasoning, {
+      onFailure: (error) => {
+        const target = isHandedOver(error) || isLimit(error) ? pending() : undefined
+        return target === undefined ? Effect.fail(error) : onward(target)
+      },
+      onSuccess: (answer) => {
+        const target = pending()
+        return target === undefined ? Effect.succeed(answer) : onward(target)
+      }
+    })
+    if (isHanded || state.notes.session === undefined) return reasoned
+    return Effect.flatMap(lastAgent(state), (name) => {
+      const way = name === null ? undefined : wayTo(found.handoffs, self, name)
+      return way === undefined ? reasoned : handOver(state, way, 0, calls)
+    })
+  })
+}

@@ -1,0 +1,88 @@
+/**
+ * Guards see the answer before anybody else does.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { type GuardPipelineError, OutputGuardError } from "../../guard/pipeline/GuardError.js"
+import * as GuardPipeline from "../../guard/pipeline/GuardPipeline.js"
+import * as JsonRepair from "../../internal/text/JsonRepair.js"
+import * as Run from "../../observability/Run.js"
+import type { Fatality } from "../../tool/ToolRunner.js"
+import type { Stage, State } from "../definition/Stage.js"
+import * as GuardChecks from "./GuardChecks.js"
+
+const refused = (state: State, guard: string, message: string) => {
+  state.notes.blocked = true
+  return Effect.fail(new OutputGuardError({ guard, stage: "output", message })) as never
+}
+
+/** Only for showing: what is found is told of when the whole answer is judged. */
+const shown = (window: GuardPipeline.OutputWindow): Run.ScreenedText => ({
+  push: (text) => window.push(text).text,
+  end: () => window.end().text
+})
+
+/** Where every guard of answers can judge them as they are written: the agent's guards first, then the executor's. */
+const screenOf = (state: State): Run.Screen | undefined => {
+  const openers: Array<() => GuardPipeline.OutputWindow> = []
+  for (const pipeline of [state.agentGuards, state.uses.guards]) {
+    if (pipeline === undefined || !pipeline.stages.has("output")) continue
+    const { openOutput } = pipeline
+    if (openOutput === undefined) return undefined
+    openers.push(() => openOutput(GuardChecks.context(state)))
+  }
+  return { open: () => shown(GuardPipeline.chain(openers.map((open) => open()))) }
+}
+
+/**
+ * A blocked answer fails the run with `OutputGuardError`; a redacted one is the answer. Texts are streamed as the model
+ * writes them when every guard can judge them in windows, and then only what passes is shown; while some guard needs
+ * the whole answer nothing is streamed.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage<OutputGuardError | GuardPipelineError | Fatality> = {
+  name: "outputGuard",
+  wrap: (state, next) => {
+    if (!GuardChecks.isGuarded(state, "output")) return next(state)
+    const screen = screenOf(state)
+    const run = screen === undefined ? Run.quiet(state.run) : Run.screened(state.run, screen)
+    const unjudged = Effect.tapErrorCause(Effect.provideService(next({ ...state, run }), Run.Run, run), () =>
+      Effect.sync(() => {
+        state.notes.veiled = run
+      })
+    )
+    return Effect.flatMap(
+      unjudged,
+      (answer): ReturnType<typeof next> =>
+        Effect.flatMap(
+          GuardChecks.check(state, "output", answer.text, GuardChecks.context(state)),
+          (verdict): ReturnType<typeof next> => {
+            if (verdict.blocked) {
+              const because = verdict.by.details.reason
+              return refused(
+                state,
+                verdict.by.guardName,
+                `The answer was blocked by the guard "${verdict.by.guardName}"${because === undefined ? "" : `: ${because}`}`
+              )
+            }
+            if (verdict.text === answer.text) return Effect.succeed(answer)
+            const messages = [...answer.messages.slice(0, -1), { role: "assistant" as const, content: verdict.text }]
+            const output = state.agent.definition.output
+            if (output === undefined) return Effect.succeed({ ...answer, text: verdict.text, messages })
+            return Effect.matchEffect(
+              Effect.flatMap(Either.mapLeft(JsonRepair.parse(verdict.text), String), output.spec.decode),
+              {
+                onFailure: () =>
+                  refused(state, "outputGuard", "What the guards left of the answer does not fit the output schema"),
+                onSuccess: (decoded) => Effect.succeed({ ...answer, text: verdict.text, output: decoded, messages })
+              }
+            )
+          }
+        ) as never
+    )
+  }
+}

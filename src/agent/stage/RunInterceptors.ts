@@ -1,0 +1,271 @@
+/**
+ * The wrappers that a run puts around its model and tool calls: limits and guards.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Governance from "../../governance/Governance.js"
+import {
+  GuardPipelineError,
+  ToolObservationBlockedError,
+  ToolObservationGuardError
+} from "../../guard/pipeline/GuardError.js"
+import type { Service as CostEstimator } from "../../llm/model/CostEstimator.js"
+import type * as TokenCounter from "../../llm/model/TokenCounter.js"
+import * as AgentHooks from "../../observability/AgentHooks.js"
+import * as AgentNotices from "../../observability/AgentNotices.js"
+import * as DomainEvent from "../../observability/DomainEvent.js"
+import * as Run from "../../observability/Run.js"
+import * as Step from "../../observability/Step.js"
+import * as StrategyBudget from "../../strategy/reasoning/StrategyBudget.js"
+import * as ToolRunner from "../../tool/ToolRunner.js"
+import type { RunLimits } from "../definition/Agent.js"
+import { RunLimitExceededError } from "../definition/AgentError.js"
+import { requester } from "../definition/RunIdentity.js"
+import { conclude, type State } from "../definition/Stage.js"
+import * as GuardChecks from "./GuardChecks.js"
+
+const units = {
+  time: "ms",
+  tokens: "tokens",
+  cost: "US dollars",
+  "model-calls": "model-calls",
+  "tool-calls": "tool-calls"
+} as const satisfies Record<RunLimitExceededError["limitType"], string>
+
+/** The failure of a run that reached a limit. */
+export const limitError = (
+  state: State,
+  limitType: RunLimitExceededError["limitType"],
+  limit: number,
+  used: number
+): RunLimitExceededError =>
+  new RunLimitExceededError({
+    agentName: state.agent.name,
+    limitType,
+    limit,
+    used,
+    partial: state.progress(),
+    message: `The run of "${state.agent.name}" reached its limit of ${limit} ${units[limitType]}`,
+    hint: "Raise the limit, or use what `partial` holds"
+  })
+
+const fatal = (error: unknown) => Effect.fail(new ToolRunner.Fatality({ error, toolName: "" }))
+
+/**
+ * What a run and the runs it starts may use, as their model calls draw on it: reserved before a call, booked when it
+ * has answered. A call is asked for a shorter answer when only that fits.
+ */
+export const modelBudget = (
+  state: State,
+  limits: Pick<RunLimits, "maxCostUsd" | "maxModelCalls" | "maxTokens">,
+  services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
+): StrategyBudget.Budget<RunLimitExceededError> =>
+  StrategyBudget.make(limits, {
+    counter: services.counter,
+    estimator: services.estimator,
+    fail: ({ limit, limitType, unpriced, used }) =>
+      unpriced === undefined
+        ? limitError(state, limitType, limit, used)
+        : new RunLimitExceededError({
+            agentName: state.agent.name,
+            limitType,
+            limit,
+            used,
+            partial: state.progress(),
+            message: `The run of "${state.agent.name}" has a budget in dollars, and the price of ${unpriced} is not known`,
+            hint: "Give its price (`prices` of the executor, `CostEstimator.layerPrices`), or limit tokens"
+          })
+  })
+
+/** True for calls of the run itself: runs inside of it have wrappers of their own. */
+const isOwn = (state: State): Effect.Effect<boolean> => Effect.map(Run.Run, (run) => run.runId === state.run.runId)
+
+const own =
+  (state: State, interceptor: ToolRunner.ToolInterceptor): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.flatMap(isOwn(state), (mine) => (mine ? interceptor(call, next) : next(call)))
+
+/** Calls of tools by the run itself. */
+export const toolLimits = (state: State, maxToolCalls: number): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) =>
+    Effect.suspend(() => {
+      // The call itself is among those the events know of.
+      const used = state.progress().toolCalls.length
+      return used > maxToolCalls ? fatal(limitError(state, "tool-calls", maxToolCalls, used)) : next(call)
+    })
+  )
+
+/** Models may make names up, of any length. */
+const nameOf = (call: ToolRunner.ToolCall): string => call.name.slice(0, 128)
+
+const callInfo = (state: State, call: ToolRunner.ToolCall): AgentHooks.ToolCallInfo => ({
+  agentName: state.agent.name,
+  runId: state.run.runId,
+  toolName: nameOf(call),
+  toolCallId: call.id
+})
+
+/** A refused call ends the run: the model cannot do anything about a quota. */
+const permitted = (
+  state: State,
+  governance: Governance.Service,
+  call: ToolRunner.ToolCall
+): Effect.Effect<void, ToolRunner.Fatality> =>
+  Effect.matchEffect(governance.checkToolCall({ ...requester(state), toolName: nameOf(call) }), {
+    onFailure: fatal,
+    onSuccess: (decision) => (decision.allowed ? Effect.void : fatal(decision.error))
+  })
+
+/** Outermost: asks whether a call may be made, and tells the application and the audit how one that was made ended. */
+export const toolNotices = (state: State, governance: Governance.Service): ToolRunner.ToolInterceptor => {
+  const told: ToolRunner.ToolInterceptor = (call, next) =>
+    Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+      Effect.onExit(next(call), (exit) =>
+        Effect.flatMap(Effect.zip(Step.Step, Clock.currentTimeMillis), ([step, now]) => {
+          if (step.isSuspended()) return Effect.void
+          const success = Exit.isSuccess(exit) && !exit.value.isFailure
+          state.run.announce(() =>
+            DomainEvent.make(AgentNotices.ToolExecutionCompletedEvent, {
+              aggregateId: state.run.runId,
+              actorId: state.userId,
+              fields: { toolName: nameOf(call), agentId: state.agent.name, success }
+            })
+          )
+          if (governance.enabled === false) return Effect.void
+          const interrupted = Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)
+          return conclude(
+            governance.audit({
+              type: "tool_call",
+              runId: state.run.runId,
+              agent: state.agent.name,
+              ...(state.userId === undefined ? {} : { userId: state.userId }),
+              status: success ? "success" : interrupted ? "interrupted" : "failure",
+              latencyMs: now - startedAt,
+              metadata: { tool: nameOf(call) }
+            }),
+            { state, stage: "audit" }
+          )
+        })
+      )
+    )
+  return own(
+    state,
+    governance.enabled === false
+      ? told
+      : (call, next) => Effect.flatMap(permitted(state, governance, call), () => told(call, next))
+  )
+}
+
+/** Filters may change arguments before guards see them. */
+export const toolParamsFilter = (state: State): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) => {
+    const { hooks } = state.run
+    if (!hooks.has(AgentHooks.AgentToolParamsFilter)) return next(call)
+    return Effect.flatMap(hooks.apply(AgentHooks.AgentToolParamsFilter, call.params, callInfo(state, call)), (params) =>
+      next(params === call.params ? call : { ...call, params })
+    )
+  })
+
+/** Innermost: hooks before the tool runs, filters of what it gave back. */
+export const toolHooks = (state: State): ToolRunner.ToolInterceptor =>
+  own(state, (call, next) => {
+    const { hooks } = state.run
+    const called = hooks.has(AgentHooks.AgentToolCalledHook)
+      ? Effect.flatMap(
+          hooks.call(AgentHooks.AgentToolCalledHook, {
+            ...callInfo(state, call),
+            params: Run.shown(state.run, call.params)
+          }),
+          () => next(call)
+        )
+      : next(call)
+    return Effect.flatMap(called, (outcome) => {
+      if (!hooks.has(AgentHooks.AgentObservationFilter)) return Effect.succeed(outcome)
+      return Effect.map(
+        hooks.apply(AgentHooks.AgentObservationFilter, outcome.observation, {
+          ...callInfo(state, call),
+          isFailure: outcome.isFailure
+        }),
+        (observation) =>
+          observation === outcome.observation ? outcome : { ...outcome, observation, result: observation }
+      )
+    })
+  })
+
+/** Guards see the arguments of a call and what it shows. */
+export const toolGuards =
+  (state: State): ToolRunner.ToolInterceptor =>
+  (call, next) =>
+    Effect.gen(function* () {
+      // Runs inside this one have guards of their own.
+      if (!(yield* isOwn(state))) return yield* next(call)
+      const context = { ...GuardChecks.context(state), toolName: call.name, toolCallId: call.id }
+      let guarded = call
+      if (GuardChecks.isGuarded(state, "toolInput")) {
+        const text = typeof call.params === "string" ? call.params : (JSON.stringify(call.params) ?? "{}")
+        const verdict = yield* asFatal(GuardChecks.check(state, "toolInput", text, context))
+        if (verdict.blocked) {
+          state.notes.guarded.set(call.id, {})
+          return refusedCall(call, verdict.by.guardName)
+        }
+        if (verdict.text !== text) {
+          guarded = { ...call, params: verdict.text }
+          state.notes.guarded.set(call.id, verdict.text)
+        }
+      }
+      const outcome = yield* next(guarded)
+      if (!GuardChecks.isGuarded(state, "toolOutput")) return outcome
+      const verdict = yield* asFatal(
+        Effect.mapError(GuardChecks.check(state, "toolOutput", outcome.observation, context), (error) =>
+          error instanceof GuardPipelineError
+            ? new ToolObservationGuardError({ toolName: call.name, message: error.message, cause: error })
+            : error
+        )
+      )
+      if (!verdict.blocked) {
+        return verdict.text === outcome.observation ? outcome : replaced(outcome, verdict.text)
+      }
+      if (state.uses.guards.blockedObservations !== "fail") return replaced(outcome, WITHHELD)
+      return yield* fatal(
+        new ToolObservationBlockedError({
+          toolName: call.name,
+          message: `What "${call.name}" gave back was blocked by the guard "${verdict.by.guardName}"`
+        })
+      )
+    })
+
+/** What the model is told in place of a blocked result. Quotes nothing of it. */
+const WITHHELD =
+  "The tool ran, and its result was withheld by a guard. Do not repeat the call; go on without the result, or say that it is not available."
+
+/** An outcome of which only this text is left: nothing of what the tool gave back, or failed with, goes on. */
+const replaced = (outcome: ToolRunner.Outcome, text: string): ToolRunner.Outcome => ({
+  ...outcome,
+  observation: text,
+  result: text,
+  ...(outcome.error === undefined ? {} : { error: { ...outcome.error, message: text } })
+})
+
+const asFatal = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, ToolRunner.Fatality> =>
+  Effect.mapError(effect, (error) =>
+    error instanceof ToolRunner.Fatality ? error : new ToolRunner.Fatality({ error, toolName: "" })
+  )
+
+const refusedCall = (call: ToolRunner.ToolCall, guard: string): ToolRunner.Outcome => {
+  const text = `Error: the call was blocked by the guard "${guard}". Do not repeat it with the same arguments`
+  return {
+    id: call.id,
+    name: call.name,
+    isFailure: true,
+    result: text,
+    observation: text,
+    truncated: false,
+    attempts: 0,
+    error: { tag: "InputGuardError", code: "LEX_ERR_GUARD_002", message: text }
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Puts messages that came while a run goes on before its model.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { Message } from "../../llm/model/LlmClient.js"
+import * as Run from "../../observability/Run.js"
+import type * as ModelCall from "../../strategy/reasoning/ModelCall.js"
+import { Fatality } from "../../tool/ToolRunner.js"
+import type { State } from "../definition/Stage.js"
+import * as GuardChecks from "./GuardChecks.js"
+
+/** What waits, as the guards leave it. A message that they block ends the run, as one at its beginning would. */
+const received = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
+  Effect.suspend(() => {
+    const waiting = state.inbox.take()
+    if (waiting.length === 0) return Effect.succeed(waiting)
+    return Effect.forEach(waiting, (message) =>
+      Effect.gen(function* () {
+        let text = message
+        if (GuardChecks.isGuarded(state, "input")) {
+          const verdict = yield* Effect.mapError(
+            GuardChecks.check(state, "input", message, GuardChecks.context(state)),
+            (error) => (error instanceof Fatality ? error : new Fatality({ error, toolName: "" }))
+          )
+          if (verdict.blocked) {
+            return yield* Effect.fail(new Fatality({ error: GuardChecks.blockedInput(verdict.by), toolName: "" }))
+          }
+          text = verdict.text
+        }
+        state.notes.steered.push(text)
+        yield* state.run.emit({ _tag: "Steered", text })
+        return text
+      })
+    )
+  })
+
+/** Messages that came after the last call; with none, no more are taken. */
+export const late = (state: State): Effect.Effect<ReadonlyArray<string>, Fatality> =>
+  Effect.suspend(() => (state.inbox.close() ? Effect.succeed([]) : received(state)))
+
+/** A message and where it was put. */
+export interface Put {
+  /** How many messages of the conversation stood before it. */
+  readonly at: number
+  readonly message: Message
+}
+
+/** Behind as many messages as then, and never between a call and its result. */
+const withPut = (messages: ReadonlyArray<Message>, put: ReadonlyArray<Put>): ReadonlyArray<Message> => {
+  const result: Array<Message> = []
+  let next = 0
+  for (const [index, message] of messages.entries()) {
+    while (next < put.length && (put[next] as Put).at <= index && message.role !== "tool") {
+      result.push((put[next++] as Put).message)
+    }
+    result.push(message)
+  }
+  while (next < put.length) result.push((put[next++] as Put).message)
+  return result
+}
+
+export const make =
+  (state: State, put: Array<Put>): ModelCall.ModelCallInterceptor =>
+  (request, next) =>
+    Effect.flatMap(Run.Run, (run) => {
+      if (run.runId !== state.run.runId) return next(request)
+      return Effect.flatMap(received(state), (texts) => {
+        for (const content of texts) put.push({ at: request.messages.length, message: { role: "user", content } })
+        return next(put.length === 0 ? request : { ...request, messages: withPut(request.messages, put) })
+      })
+    })

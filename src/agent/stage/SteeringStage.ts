@@ -1,0 +1,60 @@
+/**
+ * Lets a run be reached while it goes on, and makes runs of one session follow one another.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { UserId } from "../../domain/Ids.js"
+import * as Step from "../../observability/Step.js"
+import * as ApprovalGate from "../../tool/approval/ApprovalGate.js"
+import { degrade, type Stage } from "../definition/Stage.js"
+import { type Inbox, SteeringError } from "../definition/Steering.js"
+
+/**
+ * A run inside another one does not wait for the session of the outer one. Messages that a failing run has not seen are
+ * told of as `Degraded`; those that a run put to sleep has not seen are logged.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage<SteeringError> = {
+  name: "steering",
+  wrap: (state, next) => {
+    const { steering } = state.uses
+    if (!steering.enabled) return next(state)
+    const { parentRunId, runId } = state.run
+    const { sessionId } = state
+    const within = (userId: UserId | undefined, use: (inbox: Inbox) => ReturnType<typeof next>) =>
+      steering.within(
+        {
+          runId,
+          held: state.held,
+          ...(userId === undefined ? {} : { userId }),
+          ...(sessionId === undefined || parentRunId !== undefined ? {} : { sessionId })
+        },
+        use
+      )
+    // A run inside another one that names no user is that one's user's.
+    return Effect.flatMap(ApprovalGate.Requester, (requester) =>
+      within(state.userId ?? requester.userId, (inbox) =>
+        Effect.onExit(next({ ...state, inbox }), () =>
+          Effect.flatMap(Step.Step, (step) => {
+            const unseen = inbox.take().length
+            if (unseen === 0) return Effect.void
+            if (step.isSuspended()) {
+              return Effect.annotateLogs(
+                Effect.logWarning(`The run was put to sleep before the model saw ${unseen} messages put into it`),
+                { module: "AgentExecutor", stage: "steering" }
+              )
+            }
+            const error = new SteeringError({
+              reason: "not-running",
+              message: `The run ended before the model saw ${unseen} messages put into it`
+            })
+            return degrade(Effect.fail(error), { state, stage: "steering", orElse: undefined })
+          })
+        )
+      )
+    )
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Puts the tools of a registry beside the agent's own.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Tool from "../../tool/definition/Tool.js"
+import * as ToolSet from "../../tool/definition/ToolSet.js"
+import * as ToolRunner from "../../tool/ToolRunner.js"
+import { degrade, type Stage, type State } from "../definition/Stage.js"
+
+/**
+ * The state with more tools behind those that it has.
+ *
+ * @internal
+ */
+export const withTools = (state: State, added: ReadonlyArray<Tool.Any>): State => {
+  if (added.length === 0) return state
+  const set = ToolSet.make(...state.tools.tools, ...added)
+  return { ...state, tools: { ...set, provide: state.tools.provide } }
+}
+
+const shadowed = (state: State, name: string): Effect.Effect<void> =>
+  degrade(
+    Either.left({
+      _tag: "ToolShadowed",
+      message: `The tool "${name}" of the registry has the name of one of the agent's`
+    }),
+    { state, stage: "tools", orElse: undefined }
+  )
+
+/**
+ * What the module of the agent may see when the run begins. A tool of the agent's wins over one of its name; that is
+ * visible as an event.
+ *
+ * @since 0.1.0
+ * @category stages
+ */
+export const stage: Stage = {
+  name: "tools",
+  wrap: (state, next) => {
+    const { registry } = state.uses
+    if (registry === undefined) return next(state)
+    const { module } = state.agent.definition
+    const visible =
+      module === undefined
+        ? registry.listVisible
+        : Effect.provideService(registry.listVisible, ToolRunner.CallerModule, module)
+    return Effect.flatMap(visible, (tools) => {
+      const taken = tools.filter(({ name }) => state.tools.get(name) !== undefined)
+      const added = taken.length === 0 ? tools : tools.filter((tool) => !taken.includes(tool))
+      return Effect.zipRight(
+        Effect.forEach(taken, ({ name }) => shadowed(state, name), { discard: true }),
+        Effect.suspend(() => next(withTools(state, added)))
+      )
+    })
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * Runs the scripts of skills in processes of their own.
+ *
+ * A script gets a clean environment (`PATH`, `LANG`, `HOME` and `TMPDIR` in a folder that is removed afterwards,
+ * `LEX_SKILL_NAME`, `LEX_SKILL_DIR`, `LEX_SCRIPT_NAME`, and what `env` gives), its parameters as JSON on standard
+ * input, and its skill's folder as working folder. When it ends, fails, goes beyond a limit or is interrupted,
+ * everything it has started is killed.
+ *
+ * It runs as the user of this process and with that user's rights on files and the network. On Linux, where the kernel
+ * allows process namespaces, it sees no other process; elsewhere (`isolation`) it can read what the user can read of
+ * other processes, and a script that multiplies is bounded by the kernel only for users other than root.
+ *
+ * @since 0.1.0
+ */
+import type * as CommandExecutor from "@effect/platform/CommandExecutor"
+import type { PlatformError } from "@effect/platform/Error"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Path from "@effect/platform/Path"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as JsonRepair from "../../internal/text/JsonRepair.js"
+import * as SecretText from "../../internal/text/SecretText.js"
+import * as ScriptRunner from "../../skill/folder/ScriptRunner.js"
+import type { Isolation } from "./ProcessLaunch.js"
+import * as ProcessRun from "./ProcessRun.js"
+
+/**
+ * The types of scripts, by the ends of their names.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ScriptType = "py" | "sh" | "js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** All three. */
+  readonly allowedTypes?: ReadonlyArray<ScriptType> | undefined
+  /** What a request does not say otherwise: 30 seconds. Waiting for its turn does not count. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** Of standard output: 1 MiB. */
+  readonly maxOutputBytes?: number | undefined
+  /** Of the end of standard error, which is kept: 64 KiB. */
+  readonly maxErrorBytes?: number | undefined
+  /** Of all processes of a script together: 256 MiB. Looked at every 50 ms. */
+  readonly maxMemoryBytes?: number | undefined
+  /** Of a script's file: 1 MiB. */
+  readonly maxScriptBytes?: number | undefined
+  /** Of a script, at one time: 64. Looked at every 50 ms. */
+  readonly maxProcesses?: number | undefined
+  /**
+   * Absolute paths, or names that are looked for in the folders of the system and then in `PATH`: `python3`, `sh`, and
+   * for `js` the program that runs this process.
+   */
+  readonly interpreters?: { readonly [Type in ScriptType]?: string | undefined } | undefined
+  /** More variables for all scripts. Redacted ones are taken out of what scripts write to standard error. */
+  readonly env?: Readonly<Record<string, string | Redacted.Redacted<string>>> | undefined
+  /** Scripts that run at once: 8. Others wait for their turn. */
+  readonly concurrency?: number | undefined
+  /**
+   * How what a script has started is kept together. `namespace` runs nothing where the system does not allow
+   * namespaces, `scan` uses none, `auto` is `namespace` where it works, else `scan`.
+   */
+  readonly isolation?: Isolation | undefined
+}
+
+const allTypes: ReadonlyArray<ScriptType> = ["py", "sh", "js"]
+
+/** The kernel's own limit on each process is a backstop between two looks: libraries reserve more than they use. */
+const addressBytes = (maxMemoryBytes: number): number => 4 * maxMemoryBytes + 1024 ** 3
+
+/** The heap that leaves room for the rest of node. Without it V8 lets garbage grow beyond the limit. */
+const heapMegabytes = (maxMemoryBytes: number): number =>
+  Math.max(16, Math.floor(Math.max(maxMemoryBytes / 2, maxMemoryBytes - 64 * 1024 ** 2) / 1024 ** 2))
+
+/** How interpreters tell that memory ran out, in lines of their own. */
+const outOfMemory = /JavaScript heap out of memory|^MemoryError\b/m
+
+const readOutput = (stdout: string): unknown => Either.getOrElse(JsonRepair.decode(stdout), () => stdout)
+
+const typeOf = (path: string): ScriptType | undefined =>
+  allTypes.find((type) => path.endsWith(`.${type}`) && !path.endsWith(`/.${type}`))
+
+/**
+ * Looks once for the way to keep processes together; interpreters are looked for when they are needed.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options
+): Effect.Effect<ScriptRunner.Service, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem | Path.Path> =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const processes = yield* ProcessRun.make({ isolation: options?.isolation })
+    const turns = yield* Effect.makeSemaphore(Math.max(1, options?.concurrency ?? 8))
+    const allowed = options?.allowedTypes ?? allTypes
+    const maxScriptBytes = options?.maxScriptBytes ?? 1024 ** 2
+    const maxMemoryBytes = options?.maxMemoryBytes ?? 256 * 1024 ** 2
+    const interpreters: { readonly [Type in ScriptType]: string } = {
+      py: options?.interpreters?.py ?? "python3",
+      sh: options?.interpreters?.sh ?? "sh",
+      js: options?.interpreters?.js ?? process.execPath
+    }
+
+    const run = (request: ScriptRunner.ScriptRequest) => {
+      const script = SecretText.excerpt(request.script, { maxLength: 200 })
+      const skillName = request.skillName
+      const fail = (
+        reason: ScriptRunner.ScriptError["reason"],
+        message: string,
+        more?: Partial<Pick<ScriptRunner.ScriptError, "hint" | "exitCode" | "signal" | "stderr">>
+      ) => new ScriptRunner.ScriptError({ skillName, script, reason, message: `Script ${script}: ${message}`, ...more })
+
+      const onFile = (error: PlatformError) =>
+        error._tag === "SystemError" && error.reason === "NotFound"
+          ? fail("NotFound", "there is no such file")
+          : fail("NotAllowed", "the file cannot be read")
+
+      /** The file itself, links resolved, in the folder itself. */
+      const locate = Effect.gen(function* () {
+        const { directory } = request
+        if (`${request.script}${directory}${skillName}`.includes("\0")) {
+          return yield* fail("NotAllowed", "names hold no NUL character")
+        }
+        if (!path.isAbsolute(directory)) return yield* fail("NotAllowed", "the folder of the skill is not absolute")
+        if (path.isAbsolute(request.script) || request.script.split(/[\\/]/).includes("..")) {
+          return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+        }
+        const type = typeOf(request.script)
+        if (type === undefined || !allowed.includes(type)) {
+          return yield* fail("NotAllowed", `only ${allowed.join(", ") || "no"} scripts are run here`)
+        }
+        const root = yield* Effect.mapError(fs.realPath(directory), onFile)
+        const file = yield* Effect.mapError(fs.realPath(path.join(root, request.script)), onFile)
+        if (!file.startsWith(root.endsWith(path.sep) ? root : `${root}${path.sep}`)) {
+          return yield* fail("NotAllowed", "it lies outside the folder of its skill")
+        }
+        // A link must not make another type of what was allowed as one.
+        if (typeOf(file) !== type) return yield* fail("NotAllowed", "it is a link to a file of another type")
+        const info = yield* Effect.mapError(fs.stat(file), onFile)
+        if (info.type !== "File") return yield* fail("NotAllowed", "it is not a regular file")
+        if (Number(info.size) > maxScriptBytes) {
+          return yield* fail("TooLarge", `it has ${info.size} bytes, of which ${maxScriptBytes} are allowed`)
+        }
+        return { root, file, type }
+      })
+
+      const input = Effect.try({
+        try: () => JSON.stringify(request.params) ?? "null",
+        catch: () => fail("Failed", "its parameters cannot be written as JSON")
+      })
+
+      const onProcess = (error: ProcessRun.ProcessError) =>
+        fail(error.reason, error.message, {
+          ...(error.hint === undefined ? {} : { hint: error.hint }),
+          ...(error.stderr === undefined ? {} : { stderr: error.stderr })
+        })
+
+      return Effect.gen(function* () {
+        const { file, root, type } = yield* locate
+        const stdin = yield* input
+        const command = yield* processes.find(interpreters[type])
+        if (command === undefined) {
+          return yield* fail(
+            "Unavailable",
+            `there is no ${SecretText.excerpt(interpreters[type], { maxLength: 100 })}`,
+            {
+              hint: `Install it, or give its absolute path as interpreters.${type}`
+            }
+          )
+        }
+        const isV8 = type === "js" && /(?:^|\/)node[^/]*$/.test(command)
+        const result = yield* processes
+          .run({
+            command,
+            args: isV8 ? [`--max-old-space-size=${heapMegabytes(maxMemoryBytes)}`, file] : [file],
+            stdin,
+            cwd: root,
+            env: {
+              ...options?.env,
+              LEX_SKILL_NAME: skillName,
+              LEX_SKILL_DIR: root,
+              LEX_SCRIPT_NAME: request.script
+            },
+            limits: {
+              timeout: request.timeout ?? options?.timeout,
+              maxOutputBytes: options?.maxOutputBytes,
+              maxErrorBytes: options?.maxErrorBytes,
+              maxMemoryBytes,
+              maxProcesses: options?.maxProcesses,
+              maxAddressBytes: type === "js" ? undefined : addressBytes(maxMemoryBytes)
+            }
+          })
+          .pipe(turns.withPermits(1), Effect.mapError(onProcess))
+        const { durationMs, exitCode, signal, stderr, stdout } = result
+        if (exitCode === 0) return { stdout, stderr, output: readOutput(stdout), durationMs }
+        const details = { exitCode, stderr, ...(signal === undefined ? {} : { signal }) }
+        if (outOfMemory.test(stderr)) return yield* fail("MemoryLimit", "it ran out of memory", details)
+        return yield* fail("Failed", signal === undefined ? `exit code ${exitCode}` : `ended by ${signal}`, details)
+      })
+    }
+    return { run }
+  })
+
+/**
+ * `NodeContext.layer` of `@effect/platform-node` gives what it needs. Nothing is run on Windows: what a script leaves
+ * behind could not be killed there.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options
+): Layer.Layer<ScriptRunner.ScriptRunner, never, CommandExecutor.CommandExecutor | FileSystem.FileSystem | Path.Path> =>
+  Layer.effect(ScriptRunner.ScriptRunner, make(options))

@@ -1,0 +1,409 @@
+/**
+ * The skill `database_query`: statements that read, on a database that refuses to write while they run.
+ *
+ * @since 0.1.0
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+import * as Skill from "../../skill/definition/Skill.js"
+import * as SkillToolkit from "../../skill/execute/SkillToolkit.js"
+import * as ClientReader from "./ClientReader.js"
+import * as PostgresReader from "./PostgresReader.js"
+import * as ReadOnlyQuery from "./ReadOnlyQuery.js"
+import type * as ReadOnlyRows from "./ReadOnlyRows.js"
+import type * as ReadOnlySql from "./ReadOnlySql.js"
+import * as SqliteReader from "./SqliteReader.js"
+
+/**
+ * A statement was not run, or came to nothing.
+ *
+ * - `Configuration`: the options name no database that can be read this way
+ * - `Dialect`: the database is neither SQLite nor Postgres
+ * - `NotReadOnly`: not exactly one statement that only reads
+ * - `NotAllowed`: it calls a function, or reads a table-valued function or a catalog, that is not on the list
+ * - `Query`: the database refused it; the message is the database's
+ * - `UnknownTable`: there is no table of that name
+ * - `Connection`: there was no connection
+ * - `Timeout`: it took too long
+ * - `TooLarge`: it takes too much memory, or its answer is too large
+ * - `Ended`: the process that ran it, or the connection, has ended
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class DatabaseQueryError extends ErrorCode.TaggedError<DatabaseQueryError>(
+  "effect-lexigram/builtin/DatabaseQuerySkill/DatabaseQueryError"
+)("DatabaseQueryError", {
+  ...ErrorCode.fields("LEX_ERR_SKILL_111"),
+  reason: Schema.Literal(
+    "Configuration",
+    "Dialect",
+    "NotReadOnly",
+    "NotAllowed",
+    "Query",
+    "UnknownTable",
+    "Connection",
+    "Timeout",
+    "TooLarge",
+    "Ended"
+  )
+}) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Limits {
+  /** Rows of a result: 100 unless given. */
+  readonly maxRows?: number | undefined
+  /** Characters of a cell; a longer one is cut: 4,096 unless given. */
+  readonly maxCellChars?: number | undefined
+  /** Characters of a result as a whole, but never less than one row: 262,144 unless given. */
+  readonly maxChars?: number | undefined
+  /** For a statement, the wait for its turn and for a connection included: 15 seconds unless given. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /**
+   * Statements that run at a time; others wait for their turn: 4 unless given. A toolkit has one count for all of its
+   * skills.
+   */
+  readonly maxConcurrent?: number | undefined
+  /**
+   * Functions that may be called beside those that only compute: `name` or, on Postgres, `schema.name`, as the database
+   * writes it. Whatever such a function does, a model can have it done.
+   */
+  readonly functions?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * A file of SQLite. Each statement runs in a process of its own, which opens the file read-only and is killed when its
+ * time is up.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SqliteOptions extends Limits, SqliteReader.Options {
+  readonly postgres?: undefined
+  readonly allowBlocking?: undefined
+}
+
+/**
+ * A Postgres server, by a URL or its parts. Each statement has a connection of its own, which is closed after it. Needs
+ * the package `pg`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface PostgresOptions extends Limits {
+  readonly postgres: PostgresReader.Address
+  readonly sqlite?: undefined
+  readonly allowBlocking?: undefined
+}
+
+/**
+ * The application's own `SqlClient`, such as that of a database in memory.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ClientOptions extends Limits {
+  /**
+   * A driver of SQLite runs statements in this process: while one runs, nothing else does, no timeout ends it, and one
+   * that takes too much memory takes the process with it. Say so only where nobody untrusted can choose the statement.
+   * On Postgres, the statement has one of the client's connections, in a transaction that only reads.
+   */
+  readonly allowBlocking: true
+  readonly sqlite?: undefined
+  readonly postgres?: undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = SqliteOptions | PostgresOptions | ClientOptions
+
+/**
+ * What a skill with these options requires.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<O> = [Extract<O, { readonly allowBlocking: true }>] extends [never] ? never : SqlClient.SqlClient
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Params {
+  readonly sql: string
+  readonly params?: ReadonlyArray<string | number | boolean | null> | undefined
+}
+
+const Fields: Schema.Schema<Params, any> = Schema.Struct({
+  sql: Schema.String.pipe(Schema.maxLength(100_000)).annotations({
+    description:
+      "One SELECT, WITH, VALUES or EXPLAIN statement. Values stand in params: $1, $2 on Postgres, ? on SQLite"
+  }),
+  params: Schema.optional(
+    Schema.Array(Schema.Union(Schema.String, Schema.Number, Schema.Boolean, Schema.Null)).pipe(Schema.maxItems(1000))
+  )
+})
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Result = Schema.Struct({
+  columns: Schema.Array(Schema.String),
+  rows: Schema.Array(Schema.Record({ key: Schema.String, value: Schema.Unknown })),
+  row_count: Schema.NonNegativeInt,
+  truncated: Schema.Boolean
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Result extends Schema.Schema.Type<typeof Result> {}
+
+const hints: Readonly<Record<DatabaseQueryError["reason"], string>> = {
+  Configuration: "Give `sqlite` or `postgres`, or provide a SqlClient and say `allowBlocking: true`",
+  Dialect: "Provide a SqlClient of SQLite or Postgres",
+  NotReadOnly: "Send one SELECT, WITH, VALUES or EXPLAIN statement; put names that SQL reserves in double quotes",
+  NotAllowed: "Do without it; an application allows more functions by the option `functions`",
+  Query: "Correct the statement",
+  UnknownTable: "Ask for the tables first",
+  Connection: "Try again later",
+  Timeout: "Ask for less",
+  TooLarge: "Ask for fewer rows, or for parts of long values",
+  Ended: "Ask for less"
+}
+
+const errorOf = ({
+  hint,
+  message,
+  reason
+}: Omit<ReadOnlyQuery.Failure, "reason"> & {
+  readonly reason: DatabaseQueryError["reason"]
+}): DatabaseQueryError => new DatabaseQueryError({ reason, message, hint: hint ?? hints[reason] })
+
+const timeoutOf = (options: Options): number => Duration.toMillis(options.timeout ?? "15 seconds")
+
+const unconfigured = ReadOnlyQuery.failure("Configuration", "The skill is not told which database it reads")
+
+/** Options from a configuration can lack what their type asks for. */
+const readerOf = (options: Options): ReadOnlyQuery.Reader<SqlClient.SqlClient> => {
+  if (options.sqlite !== undefined) return SqliteReader.make(options)
+  if (options.postgres !== undefined) return PostgresReader.make(options.postgres)
+  if (options.allowBlocking === true) return ClientReader.reader
+  return { dialect: Effect.fail(unconfigured), read: () => Effect.fail(unconfigured) }
+}
+
+/** Runs a statement, with as many others beside it as the options allow. */
+type Run = (
+  sql: string | ((dialect: ReadOnlySql.Dialect) => string),
+  params: ReadonlyArray<unknown>,
+  maxRows?: number
+) => Effect.Effect<ReadOnlyRows.Rows, DatabaseQueryError, SqlClient.SqlClient>
+
+const runOf = (options: Options): Run => {
+  const reader = readerOf(options)
+  const turns = Effect.unsafeMakeSemaphore(Math.max(1, Math.floor(options.maxConcurrent ?? 4)))
+  const inTurn = { ...reader, read: (request: ReadOnlyQuery.Request) => turns.withPermits(1)(reader.read(request)) }
+  const allowed = new Set(options.functions)
+  return (sql, params, maxRows = 100) =>
+    Effect.mapError(
+      ReadOnlyQuery.run(inTurn, sql, params, {
+        maxRows: options.maxRows ?? maxRows,
+        maxCellChars: options.maxCellChars ?? 4096,
+        maxChars: options.maxChars ?? 262_144,
+        timeoutMs: timeoutOf(options),
+        allowed
+      }),
+      errorOf
+    )
+}
+
+/** How every skill that only reads a database is treated. */
+const traits = (options: Options) => ({
+  category: "database",
+  permissions: ["db.query"],
+  idempotent: true,
+  timeout: timeoutOf(options) + 1000,
+  retryable: ({ reason }: DatabaseQueryError) => reason === "Connection"
+})
+
+/**
+ * The skill `database_query`. A statement is checked token by token, calls only functions that compute, its parameters
+ * are bound, and it runs where the database refuses to write: on a file of SQLite that is open read-only in a process
+ * of its own, or in a read-only transaction on a connection of its own on Postgres. The database's own rights still
+ * count: give it a user that may only read what models may see.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { DatabaseQuerySkill } from "effect-lexigram/builtin"
+ *
+ * const queryDatabase = DatabaseQuerySkill.make({ sqlite: "./shop.db", maxRows: 20, timeout: "5 seconds" })
+ * ```
+ */
+export const make = <const O extends Options>(
+  options: O
+): Skill.Skill<Params, Result, DatabaseQueryError, ServicesOf<O>> =>
+  named("database_query", options, runOf(options)) as Skill.Skill<any, Result, DatabaseQueryError, any>
+
+const named = (
+  name: string,
+  options: Options,
+  run: Run
+): Skill.Skill<Params, Result, DatabaseQueryError, SqlClient.SqlClient> =>
+  Skill.make(name, {
+    ...traits(options),
+    description: "Runs one SQL statement that reads and gives its rows.",
+    parameters: Fields,
+    returns: Result,
+    handler: ({ params = [], sql }) =>
+      Effect.map(run(sql, params), ({ columns, rows, truncated }) => ({
+        columns,
+        rows,
+        row_count: rows.length,
+        truncated
+      }))
+  })
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Tables = Schema.Struct({
+  tables: Schema.Array(Schema.Struct({ name: Schema.String, type: Schema.Literal("table", "view") })),
+  truncated: Schema.Boolean
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Tables extends Schema.Schema.Type<typeof Tables> {}
+
+// The catalogues answer in the form that is asked for here: another one is a bug, and no failure of a user.
+const tablesOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Tables.fields.tables)(rows))
+const columnsOf = (rows: unknown) => Effect.orDie(Schema.decodeUnknown(Description.fields.columns)(rows))
+
+const tablesSql = (dialect: ReadOnlySql.Dialect): string =>
+  dialect === "pg"
+    ? `SELECT CASE WHEN table_schema = current_schema() THEN table_name ELSE table_schema || '.' || table_name END AS name,
+         CASE WHEN table_type = 'VIEW' THEN 'view' ELSE 'table' END AS type
+       FROM information_schema.tables WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`
+    : `SELECT name, type FROM sqlite_master
+       WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY 1`
+
+/**
+ * The skill `sql_list_tables`: the tables and views that the user of the database can see, a thousand unless given
+ * otherwise.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const listTables = <const O extends Options>(
+  options: O
+): Skill.Skill<{}, Tables, DatabaseQueryError, ServicesOf<O>> =>
+  listing(options, runOf(options)) as Skill.Skill<any, Tables, DatabaseQueryError, any>
+
+const listing = (options: Options, run: Run): Skill.Skill<{}, Tables, DatabaseQueryError, SqlClient.SqlClient> =>
+  Skill.make("sql_list_tables", {
+    ...traits(options),
+    description: "Lists the tables and views of the database.",
+    returns: Tables,
+    handler: () =>
+      Effect.flatMap(run(tablesSql, [], 1000), ({ rows, truncated }) =>
+        Effect.map(tablesOf(rows), (tables) => ({ tables, truncated }))
+      )
+  })
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Description = Schema.Struct({
+  table: Schema.String,
+  columns: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      type: Schema.String,
+      nullable: Schema.Literal("yes", "no"),
+      default: Schema.NullOr(Schema.String)
+    })
+  ),
+  truncated: Schema.Boolean
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Description extends Schema.Schema.Type<typeof Description> {}
+
+const columnsSql = (dialect: ReadOnlySql.Dialect): string =>
+  dialect === "pg"
+    ? `SELECT column_name AS name, data_type AS type, lower(is_nullable) AS nullable, column_default AS "default"
+       FROM information_schema.columns
+       WHERE CAST($1 AS text) IN (table_schema || '.' || table_name, CASE WHEN table_schema = current_schema() THEN table_name END)
+       ORDER BY ordinal_position`
+    : `SELECT name, type, CASE WHEN "notnull" = 0 THEN 'yes' ELSE 'no' END AS nullable, dflt_value AS "default"
+       FROM pragma_table_info(?) ORDER BY cid`
+
+/**
+ * The skill `sql_describe`: the columns of a table or view.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const describe = <const O extends Options>(
+  options: O
+): Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, ServicesOf<O>> =>
+  describing(options, runOf(options)) as Skill.Skill<any, Description, DatabaseQueryError, any>
+
+const describing = (
+  options: Options,
+  run: Run
+): Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, SqlClient.SqlClient> =>
+  Skill.make("sql_describe", {
+    ...traits(options),
+    description: "Describes the columns of a table of the database.",
+    parameters: { table: Schema.NonEmptyString.pipe(Schema.maxLength(300)) },
+    returns: Description,
+    handler: ({ table }) =>
+      Effect.gen(function* () {
+        const { rows, truncated } = yield* run(columnsSql, [table], 1000)
+        if (rows.length === 0) {
+          return yield* errorOf({ reason: "UnknownTable", message: "There is no table or view of that name" })
+        }
+        return { table, columns: yield* columnsOf(rows), truncated }
+      })
+  })
+
+/**
+ * The skills to explore a database with, as the toolkit `sql`: `sql_list_tables`, `sql_describe` and `sql_execute`,
+ * which is `database_query` under the name that goes with the others.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const toolkit = <const O extends Options>(
+  options: O
+): SkillToolkit.SkillToolkit<
+  | Skill.Skill<{}, Tables, DatabaseQueryError, ServicesOf<O>>
+  | Skill.Skill<{ readonly table: string }, Description, DatabaseQueryError, ServicesOf<O>>
+  | Skill.Skill<Params, Result, DatabaseQueryError, ServicesOf<O>>
+> => {
+  const run = runOf(options)
+  return SkillToolkit.make(
+    "sql",
+    { description: "Explores a database without changing it." },
+    listing(options, run),
+    describing(options, run),
+    named("sql_execute", options, run)
+  ) as SkillToolkit.SkillToolkit<any>
+}

@@ -1,0 +1,81 @@
+/**
+ * Calculates.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+import * as Skill from "../../skill/definition/Skill.js"
+import * as Calculator from "./Calculator.js"
+
+/**
+ * The expression has no value. `position` is the character, from 0, where that shows.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MathError extends ErrorCode.TaggedError<MathError>("effect-lexigram/builtin/MathSkill/MathError")(
+  "MathError",
+  { ...ErrorCode.fields("LEX_ERR_SKILL_112"), expression: Schema.String, position: Schema.NonNegativeInt }
+) {}
+
+/** A result without a number would look like a success. */
+const tooLarge = (expression: string): MathError =>
+  new MathError({
+    expression: expression.slice(0, 200),
+    position: 0,
+    message: "The value is too large: it is beyond 1.7976931348623157e308, the largest number",
+    hint: "Calculate its logarithm, or a part of it, such as a quotient or a remainder"
+  })
+
+const Parameters = Schema.Struct({
+  expression: Schema.String.annotations({
+    description: `Arithmetic such as (3 + 4) * 2 ** 10 / sqrt(2). Operators: + - * / // % ** ! and parentheses; functions: ${[...Calculator.functions.keys()].join(", ")}; constants: ${[...Calculator.constants.keys()].join(", ")}`
+  })
+})
+
+const Calculated = Schema.Struct({
+  result: Schema.Finite.annotations({ description: "The nearest double" }),
+  text: Schema.String.annotations({ description: "The number with every digit" }),
+  expression: Schema.String
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Calculated extends Schema.Schema.Type<typeof Calculated> {}
+
+/**
+ * `math_calculate`: arithmetic with functions. Sums, products and whole powers are exact (`0.1 + 0.2` is `0.3`),
+ * quotients have 50 digits, roots and the like those of a double. A value beyond the largest double is a failure. An
+ * expression has at most 4,096 characters and its numbers 2,000 digits; no text is evaluated as code.
+ *
+ * @since 0.1.0
+ * @category skills
+ */
+export const skill: Skill.Skill<{ readonly expression: string }, Calculated, MathError> = Skill.make("math_calculate", {
+  description: "Calculates the value of an arithmetic expression",
+  category: "utility",
+  parameters: Parameters,
+  returns: Calculated,
+  cacheable: true,
+  shared: true,
+  idempotent: true,
+  maxRetries: 0,
+  handler: ({ expression }) =>
+    Either.flatMap(
+      Either.mapLeft(
+        Calculator.evaluate(expression),
+        ({ message, position }) =>
+          new MathError({
+            expression: expression.slice(0, 200),
+            position,
+            message: `${message} (at character ${position + 1})`,
+            hint: "Write plain arithmetic with numbers, operators and the functions that the parameter lists"
+          })
+      ),
+      ({ number, text }) =>
+        number === null ? Either.left(tooLarge(expression)) : Either.right({ result: number, text, expression })
+    )
+})

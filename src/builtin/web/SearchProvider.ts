@@ -1,0 +1,88 @@
+/**
+ * Who searches the web.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+/**
+ * A search came to nothing. One without matches is none: it gives an empty list.
+ *
+ * - `NotConfigured`: there is nobody who searches
+ * - `Unauthorized`: the key, or the way of asking, is not accepted
+ * - `RateLimited`: too many searches; `retryAfterSeconds` where it is told
+ * - `Refused`: the search itself is not accepted
+ * - `Unavailable`: no connection, or an answer without one
+ * - `Timeout`: no whole answer in time
+ * - `Malformed`: an answer that cannot be read, or is too large
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SearchError extends ErrorCode.TaggedError<SearchError>(
+  "effect-lexigram/builtin/SearchProvider/SearchError"
+)("SearchError", {
+  ...ErrorCode.fields("LEX_ERR_SKILL_107"),
+  provider: Schema.String,
+  reason: Schema.Literal(
+    "NotConfigured",
+    "Unauthorized",
+    "RateLimited",
+    "Refused",
+    "Unavailable",
+    "Timeout",
+    "Malformed"
+  ),
+  status: Schema.optional(Schema.Int),
+  retryAfterSeconds: Schema.optional(Schema.Number)
+}) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface SearchResult {
+  readonly title: string
+  readonly url: string
+  readonly snippet: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** Best first, and not more than asked for; none: empty. */
+  readonly search: (
+    query: string,
+    options: { readonly maxResults: number }
+  ) => Effect.Effect<ReadonlyArray<SearchResult>, SearchError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class SearchProvider extends Context.Tag("effect-lexigram/builtin/SearchProvider")<SearchProvider, Service>() {}
+
+/**
+ * Nobody searches: everything fails with `SearchError`, reason `NotConfigured`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SearchProvider> = Layer.succeed(SearchProvider, {
+  search: () =>
+    Effect.fail(
+      new SearchError({
+        provider: "none",
+        reason: "NotConfigured",
+        message: "The web cannot be searched: there is no search provider",
+        hint: "Provide SearchProvider, for example by HttpSearch.layerSearxng, layerBrave or layerTavily of effect-lexigram/builtin"
+      })
+    )
+})

@@ -1,0 +1,73 @@
+/**
+ * Text with the frame of its records taken away: names of fields are no words of a sentence, values are texts of their
+ * own, and what is escaped in a string is read as what it stands for. Everything outside of records stays as it is.
+ *
+ * @since 0.1.0
+ * @internal
+ */
+
+import * as Steps from "../pipeline/Steps.js"
+import * as RecordContainers from "./RecordContainers.js"
+import * as RecordLines from "./RecordLines.js"
+
+/** A text that was made from another. */
+export interface RecordText {
+  readonly text: string
+  /** Where each character stood; absent where nothing moved. */
+  readonly map: ReadonlyArray<number> | undefined
+}
+
+function* applied(given: RecordText, edits: ReadonlyArray<RecordLines.Edit>): Steps.Steps<RecordText> {
+  if (edits.length === 0) return given
+  const { text: source } = given
+  const origin = (at: number): number => given.map?.[at] ?? at
+  const map: Array<number> = []
+  const pieces: Array<string> = []
+  let done = 0
+  const keep = (to: number): void => {
+    pieces.push(source.slice(done, to))
+    for (let i = done; i < to; i++) map.push(origin(i))
+  }
+  let pause = Steps.perStep
+  for (const { end, start, text } of edits.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    if (start < done) continue
+    if (start >= pause) {
+      yield
+      pause = start + Steps.perStep
+    }
+    keep(start)
+    pieces.push(text)
+    for (let i = 0; i < text.length; i++) map.push(origin(start))
+    done = end
+  }
+  keep(source.length)
+  return { text: pieces.join(""), map }
+}
+
+/** How deep records are looked for in strings of records. */
+const nestings = 4
+
+/** Takes time linear in the text; gives the text itself where there is no record in it. */
+export const make = (source: string): RecordText => Steps.finish(makeInSteps(source))
+
+export function* makeInSteps(source: string): Steps.Steps<RecordText> {
+  let read: RecordText = { text: source, map: undefined }
+  for (let depth = 0; depth < nestings; depth++) {
+    const { edits, isNested } = yield* RecordContainers.find(read.text)
+    read = yield* applied(read, edits)
+    if (!isNested) break
+  }
+  return yield* applied(read, yield* RecordLines.find(read.text))
+}
+
+/** A place of the text that was made, in the one it was made from. */
+export const placeOf = (
+  { map }: RecordText,
+  source: string,
+  start: number,
+  end: number
+): { readonly start: number; readonly end: number } => {
+  if (map === undefined) return { start, end }
+  const from = map[start] ?? source.length
+  return { start: from, end: Math.max(from, map[end] ?? source.length) }
+}

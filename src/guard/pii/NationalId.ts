@@ -1,0 +1,196 @@
+/**
+ * What recognisers of identifiers share: whole words only, check digits of the common kinds, dates that exist.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as FoldedText from "../pipeline/FoldedText.js"
+import * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Shape {
+  /** Bounded, without borders: it matches whole words only, in capitals or not unless `exact`. */
+  readonly pattern: RegExp
+  readonly confidence: number
+  /** Default: 0.95 where there is a `check`, else 0.85. */
+  readonly inContext?: number | undefined
+  /** Given the value in capitals without separators. */
+  readonly check?: ((value: string) => boolean) | undefined
+  /** Capitals and small letters differ. */
+  readonly exact?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly type: string
+  /** Of what is seen. */
+  readonly maxLength: number
+  readonly needs?: PiiEntity.Needs | undefined
+  readonly context: ReadonlyArray<string>
+  readonly shapes: ReadonlyArray<Shape>
+}
+
+// Room for characters that nobody sees between those that count.
+const invisible = 8
+
+const isBare = /^[0-9A-Z]*$/
+
+/** Letters and digits alone, in capitals. */
+const bare = (value: string): string => {
+  if (isBare.test(value)) return value
+  let result = ""
+  for (let index = 0; index < value.length; index++) {
+    const code = value.charCodeAt(index)
+    if ((code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code >= 192) {
+      result += value[index]
+    }
+  }
+  return result.toUpperCase()
+}
+
+// All recognisers read one text after the other.
+let lastText = ""
+let lastNarrow = ""
+
+/** The shapes have no character beyond Latin-1. */
+const narrowing =
+  (find: PiiEntity.Find): PiiEntity.Find =>
+  (text) => {
+    if (text !== lastText) {
+      lastText = text
+      lastNarrow = FoldedText.narrow(text)
+    }
+    return find(lastNarrow)
+  }
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options): PiiEntity.PiiEntity => {
+  const entity = PiiEntity.fromPatterns({
+    type: options.type,
+    maxLength: options.maxLength + invisible,
+    around: 2,
+    needs: options.needs,
+    context: options.context,
+    patterns: options.shapes.map(({ check, confidence, exact, inContext, pattern }) => ({
+      pattern: new RegExp(`(?<![\\p{L}\\p{N}_])(?:${pattern.source})(?![\\p{L}\\p{N}_])`, exact === true ? "u" : "iu"),
+      confidence,
+      inContext: inContext ?? (check === undefined ? 0.85 : 0.95),
+      validate: check === undefined ? undefined : (value) => check(bare(value))
+    }))
+  })
+  return {
+    ...entity,
+    find: narrowing(entity.find),
+    finders: entity.finders?.map((finder) => ({ ...finder, find: narrowing(finder.find) }))
+  }
+}
+
+/**
+ * `0000000000` satisfies most checks and is nobody's.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isVaried = (digits: string): boolean => {
+  for (let index = 1; index < digits.length; index++) {
+    if (digits.charCodeAt(index) !== digits.charCodeAt(0)) return true
+  }
+  return false
+}
+
+/**
+ * The sum of digits, each times the weight at its place; as many digits as weights.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const weighted = (digits: string, weights: ReadonlyArray<number>): number => {
+  let sum = 0
+  for (let index = 0; index < weights.length; index++) sum += (digits.charCodeAt(index) - 48) * weights[index]!
+  return sum
+}
+
+/**
+ * The sum of the digits of the products, as the Luhn check has it with the weights 1 and 2.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const crossSum = (digits: string, weights: ReadonlyArray<number>): number => {
+  let sum = 0
+  for (let index = 0; index < weights.length; index++) {
+    const product = (digits.charCodeAt(index) - 48) * weights[index]!
+    sum += Math.floor(product / 10) + (product % 10)
+  }
+  return sum
+}
+
+/**
+ * A letter as two digits, `A` as `01`.
+ *
+ * @since 0.1.0
+ * @category checks
+ */
+export const spelled = (value: string): string =>
+  value.replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 64).padStart(2, "0"))
+
+/**
+ * ISO 7064, MOD 11,10: the last digit checks the others.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isMod11And10 = (digits: string): boolean => {
+  let product = 10
+  for (let index = 0; index < digits.length - 1; index++) {
+    const sum = (digits.charCodeAt(index) - 48 + product) % 10
+    product = ((sum === 0 ? 10 : sum) * 2) % 11
+  }
+  return (11 - product) % 10 === digits.charCodeAt(digits.length - 1) - 48
+}
+
+const verhoeffStep = "1576283094"
+
+// Products in the dihedral group of ten elements: 0 to 4 turn, 5 to 9 mirror.
+const dihedral = (a: number, b: number): number => {
+  if (a < 5) return b < 5 ? (a + b) % 5 : 5 + ((a + b - 5) % 5)
+  return b < 5 ? 5 + ((a - b + 5) % 5) : (a - b + 5) % 5
+}
+
+/**
+ * Verhoeff's check digit, the last one.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isVerhoeff = (digits: string): boolean => {
+  let check = 0
+  for (let index = digits.length - 1, place = 0; index >= 0; index--, place = (place + 1) % 8) {
+    let digit = digits.charCodeAt(index) - 48
+    for (let times = 0; times < place; times++) digit = verhoeffStep.charCodeAt(digit) - 48
+    check = dihedral(check, digit)
+  }
+  return check === 0
+}
+
+/**
+ * Whether a month has this day; the 29th of February counts where the year is not given.
+ *
+ * @since 0.1.0
+ * @category predicates
+ */
+export const isDay = (month: number, day: number, year?: number): boolean => {
+  if (month < 1 || month > 12 || day < 1) return false
+  if (month !== 2) return day <= (month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31)
+  if (year === undefined) return day <= 29
+  return day <= (year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28)
+}

@@ -1,0 +1,349 @@
+/**
+ * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
+ * that do not overlap.
+ *
+ * A text is read as people see it: digits of other scripts and full-width characters count as plain ones, up to four
+ * invisible characters in a row (zero-width, soft hyphens, direction marks) count as none. Letters that look alike in
+ * two scripts are not the same.
+ *
+ * @since 0.1.0
+ */
+
+import * as FoldedText from "../pipeline/FoldedText.js"
+import * as ContextWords from "./ContextWords.js"
+import * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * `low`: only what a checksum, an issuer's prefix or a word beside it confirms (confidence 0.85 and more). `medium`:
+ * also shapes that are rarely anything else (0.6). `high`: every shape that can be one (0.3).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Sensitivity = "low" | "medium" | "high"
+
+/**
+ * The confidence from which a finding is reported.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const thresholds: { readonly [S in Sensitivity]: number } = { low: 0.85, medium: 0.6, high: 0.3 }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Detection {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+  readonly confidence: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PiiDetector {
+  /**
+   * How many characters around a place decide whether a finding begins there, or goes on there if it began no further
+   * away.
+   */
+  readonly reach: number
+  /** No finding is longer. What is longer than `reach` is found as soon as so much of it is there, and grows. */
+  readonly longest: number
+  /** Everything found, by start, not overlapping. Depends on nothing but the text; time linear in its length. */
+  readonly find: (text: string) => ReadonlyArray<Detection>
+}
+
+interface Found extends Detection {
+  readonly validated: boolean
+  readonly order: number
+}
+
+interface Compiled {
+  readonly entity: PiiEntity.PiiEntity
+  readonly order: number
+  /** Certain enough without a word beside it, and what is only with one. */
+  readonly alone: ReadonlyArray<PiiEntity.Find>
+  readonly beside: ReadonlyArray<PiiEntity.Find>
+  readonly before: number
+  readonly after: number
+  readonly opposing: number
+}
+
+const compile =
+  (threshold: number) =>
+  (entity: PiiEntity.PiiEntity, order: number): Compiled => {
+    const finders = entity.finders ?? [{ confidence: 1, find: entity.find }]
+    const isAlone = ({ confidence }: PiiEntity.Finder): boolean => confidence >= threshold
+    const isBeside = (finder: PiiEntity.Finder): boolean =>
+      !isAlone(finder) && entity.context !== undefined && (finder.inContext ?? 1) >= threshold
+    return {
+      entity,
+      order,
+      alone: finders.filter(isAlone).map(({ find }) => find),
+      beside: finders.filter(isBeside).map(({ find }) => find),
+      before: entity.contextBefore ?? PiiEntity.defaults.contextBefore,
+      after: entity.contextAfter ?? PiiEntity.defaults.contextAfter,
+      opposing: entity.againstBefore ?? entity.contextBefore ?? PiiEntity.defaults.contextBefore
+    }
+  }
+
+const outOfContext = 0.3
+const markStart = "[REDACTED:"
+const mark = /\[REDACTED:[A-Z0-9_]{1,40}\]/g
+const marksIn = (text: string): Places =>
+  Array.from(text.matchAll(mark), ({ 0: { length }, index }) => [index, index + length] as const)
+
+// So much further back is looked, since a mark may be longer than what stood there.
+const marksBefore = 192
+
+/** The character before or behind a word decides whether it is one. */
+const beside = 2
+
+const reachOf = ({ after, before, entity }: Compiled): number =>
+  (entity.decidedBy ?? entity.maxLength) +
+  Math.max(
+    entity.context === undefined && entity.against === undefined ? 0 : Math.max(before + marksBefore, after) + beside,
+    entity.around * (FoldedText.maxInvisible + 1)
+  )
+
+type Places = ReadonlyArray<ContextWords.Place>
+
+/** The words of an entity in one text. */
+interface Surroundings {
+  readonly context: Places
+  readonly against: Places
+  /** What was redacted. */
+  readonly marks: Places
+}
+
+/** In lower case, each character in its place: of all capitals this one alone becomes two. */
+const lowerCase = (text: string): string => text.replaceAll("\u0130", "i").toLowerCase()
+
+/** The last word of `against` before a candidate, what was redacted between them left out, and how far from it. */
+const opposedBy = (
+  against: Places,
+  marks: Places,
+  from: number,
+  start: number,
+  before: number
+): { readonly end: number; readonly distance: number } | undefined => {
+  let at = start
+  let distance = 0
+  for (;;) {
+    const marked = ContextWords.last(marks, from, at)
+    const least = Math.max(from, marked?.[1] ?? 0, at - (before - distance))
+    const found = ContextWords.last(against, least, at)
+    if (found !== undefined) return { end: found[1], distance: distance + at - found[1] }
+    if (marked === undefined || least > marked[1]) return undefined
+    distance += at - marked[1]
+    at = marked[0]
+  }
+}
+
+/**
+ * A candidate and the words around it, weighed. In a text that was redacted before, nothing new speaks for a candidate,
+ * and what spoke against it still does: so a second look finds nothing that the first did not.
+ */
+const weigh = (
+  { after, before, opposing }: Compiled,
+  { against, context, marks }: Surroundings,
+  candidate: PiiEntity.Candidate,
+  folded: FoldedText.FoldedText,
+  start: number,
+  end: number
+): number => {
+  const { confidence } = candidate
+  if (context.length === 0 && against.length === 0) return confidence
+  const from = folded.locate(Math.max(0, start - before - marksBefore))
+  const marked = ContextWords.last(marks, from, candidate.start)
+  const least = Math.max(from, marked?.[1] ?? 0, candidate.start - before)
+  const supported = ContextWords.last(context, least, candidate.start)
+  const opposed = against.length === 0 ? undefined : opposedBy(against, marks, from, candidate.start, before)
+  if (
+    opposed !== undefined &&
+    opposed.distance <= opposing &&
+    (supported === undefined || opposed.end > supported[1])
+  ) {
+    return candidate.outOfContext ?? Math.min(confidence, outOfContext)
+  }
+  if (context.length === 0) return confidence
+  const near =
+    supported !== undefined || isFollowed(context, marks, folded.text, candidate.end, folded.locate(end + after))
+  return near ? Math.max(confidence, candidate.inContext ?? confidence + (1 - confidence) / 2) : confidence
+}
+
+const isFollowed = (context: Places, marks: Places, text: string, from: number, to: number): boolean => {
+  const marked = marks.length === 0 ? -1 : text.slice(from, to).indexOf(markStart)
+  return ContextWords.last(context, from, marked < 0 ? to : from + marked) !== undefined
+}
+
+/** What is found beside words: the parts of a text around them are read, each once. */
+const findBeside = (
+  { after, before, beside, entity }: Compiled,
+  context: Places,
+  text: string
+): ReadonlyArray<PiiEntity.Candidate> => {
+  const found: Array<PiiEntity.Candidate> = []
+  const readPart = (from: number, to: number): void => {
+    const offset = Math.max(0, from - entity.around)
+    const part = text.slice(offset, to + entity.around)
+    for (const find of beside) {
+      for (const candidate of find(part)) {
+        const start = offset + candidate.start
+        const end = offset + candidate.end
+        if (start >= from && end <= to) found.push({ ...candidate, start, end })
+      }
+    }
+  }
+  let from = -1
+  let to = -1
+  for (const [start, end] of beside.length === 0 ? [] : context) {
+    const begin = Math.max(0, end - after - entity.maxLength)
+    if (from >= 0 && begin > to) {
+      readPart(from, to)
+      from = begin
+    } else if (from < 0) from = begin
+    to = Math.max(to, Math.min(text.length, start + before + entity.maxLength))
+  }
+  if (from >= 0) readPart(from, to)
+  return found
+}
+
+/** The most digits that follow each other with nothing but separators between them. */
+const digitsOf = (text: string): number => {
+  let most = 0
+  let digits = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code >= 48 && code <= 57) {
+      digits++
+      if (digits > most) most = digits
+    } else if (code > 47 || (code < 32 && code !== 9)) digits = 0
+  }
+  return most
+}
+
+const isAsked = (needs: PiiEntity.Needs | undefined, text: string, digits: number): boolean => {
+  if (needs === undefined) return true
+  if (needs.digits !== undefined && digits < needs.digits) return false
+  return needs.anyOf === undefined || needs.anyOf.some((literal) => text.includes(literal))
+}
+
+const isBetter = (one: Found, other: Found): boolean => {
+  if (one.validated !== other.validated) return one.validated
+  const length = one.end - one.start - (other.end - other.start)
+  if (length !== 0) return length > 0
+  if (one.confidence !== other.confidence) return one.confidence > other.confidence
+  return one.order !== other.order ? one.order < other.order : one.start < other.start
+}
+
+/**
+ * Every character belongs to the best finding that covers it, so nothing that was found is left uncovered, and what is
+ * found at a place depends on its own surroundings alone.
+ */
+const resolve = (found: Array<Found>): ReadonlyArray<Detection> => {
+  found.sort((a, b) => a.start - b.start || b.end - a.end)
+  const result: Array<Detection> = []
+  let active: Array<Found> = []
+  let next = 0
+  let place = 0
+  let last: Found | undefined
+  while (next < found.length || active.length > 0) {
+    if (active.length === 0) place = found[next]!.start
+    while (next < found.length && found[next]!.start <= place) active.push(found[next++]!)
+    let best = active[0]!
+    let end = next < found.length ? found[next]!.start : Number.POSITIVE_INFINITY
+    for (const one of active) {
+      if (isBetter(one, best)) best = one
+      if (one.end < end) end = one.end
+    }
+    const { confidence, type } = best
+    if (last === best && result[result.length - 1]!.end === place) {
+      result[result.length - 1] = { type, start: result[result.length - 1]!.start, end, confidence }
+    } else result.push({ type, start: place, end, confidence })
+    last = best
+    place = end
+    active = active.filter((one) => one.end > place)
+  }
+  return result
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: {
+  readonly entities: ReadonlyArray<PiiEntity.PiiEntity>
+  /** Default: `medium`. */
+  readonly sensitivity?: Sensitivity | undefined
+  /** Instead of what the sensitivity says. */
+  readonly threshold?: number | undefined
+  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  readonly allow?: ReadonlyArray<string | RegExp> | undefined
+}): PiiDetector => {
+  const threshold = options.threshold ?? thresholds[options.sensitivity ?? "medium"]
+  const compiled = options.entities.map(compile(threshold))
+  const words = new ContextWords.ContextWords()
+  for (const { entity, order } of compiled) {
+    words.add(2 * order, entity.context ?? [])
+    words.add(2 * order + 1, entity.against ?? [])
+  }
+  const allowed = new Set(options.allow?.filter((value) => typeof value === "string"))
+  const allowedPatterns = (options.allow ?? [])
+    .filter((value) => typeof value !== "string")
+    .map((pattern) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")))
+  const isAllowed = (value: string): boolean =>
+    allowed.has(value) || allowedPatterns.some((pattern) => pattern.test(value))
+  const allowsSome = allowed.size > 0 || allowedPatterns.length > 0
+  return {
+    reach: compiled.reduce((most, one) => Math.max(most, reachOf(one)), 0),
+    longest: compiled.reduce((most, { entity }) => Math.max(most, entity.maxLength), 0),
+    find: (text) => {
+      const folded = FoldedText.make(text)
+      const digits = digitsOf(folded.text)
+      const found: Array<Found> = []
+      const marks = folded.text.includes(markStart) ? marksIn(folded.text) : []
+      let places: ContextWords.Found | undefined
+      const placesOf = (owner: number): Places => {
+        places ??= words.find(lowerCase(folded.text))
+        return places(owner)
+      }
+      const add = (one: Compiled, candidates: ReadonlyArray<PiiEntity.Candidate>): void => {
+        const { entity, order } = one
+        if (candidates.length === 0) return
+        const context = entity.context === undefined ? [] : placesOf(2 * order)
+        const against = entity.against === undefined ? [] : placesOf(2 * order + 1)
+        const surroundings: Surroundings = { context, against, marks }
+        for (const candidate of candidates) {
+          if (Math.max(candidate.confidence, candidate.inContext ?? 1) < threshold) continue
+          const start = folded.origin(candidate.start)
+          let end = folded.origin(candidate.end - 1) + 1
+          if (end - start > entity.maxLength) {
+            if (entity.decidedBy === undefined) continue
+            end = start + entity.maxLength
+          }
+          const confidence = weigh(one, surroundings, candidate, folded, start, end)
+          if (confidence < threshold) continue
+          if (
+            allowsSome &&
+            (isAllowed(text.slice(start, end)) || isAllowed(folded.text.slice(candidate.start, candidate.end)))
+          ) {
+            continue
+          }
+          found.push({ type: entity.type, start, end, confidence, validated: candidate.validated ?? false, order })
+        }
+      }
+      for (const one of compiled) {
+        const { alone, beside, entity, order } = one
+        if (!isAsked(entity.needs, folded.text, digits)) continue
+        for (const find of alone) add(one, find(folded.text))
+        if (beside.length > 0) add(one, findBeside(one, placesOf(2 * order), folded.text))
+      }
+      return found.length === 0 ? [] : resolve(found)
+    }
+  }
+}

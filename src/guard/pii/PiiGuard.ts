@@ -1,0 +1,155 @@
+/**
+ * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Guard from "../pipeline/Guard.js"
+import { GuardConfigurationError } from "../pipeline/GuardError.js"
+import * as PiiDetector from "./PiiDetector.js"
+import * as PiiEntities from "./PiiEntities.js"
+import type * as PiiEntity from "./PiiEntity.js"
+
+/**
+ * What is put in the place of a finding is made from this.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Found extends PiiDetector.Detection {
+  /** The text found: never let it into events or logs. */
+  readonly value: string
+}
+
+/**
+ * What guards over a detector have in common.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface DetectorOptions {
+  readonly name: string
+  readonly stages: ReadonlyArray<Guard.GuardStage>
+  readonly detector: PiiDetector.PiiDetector
+  /** Default: `redact`. */
+  readonly action?: "redact" | "block" | "warn" | undefined
+  /**
+   * What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding, since a
+   * text may be judged in pieces; and is itself text that may be judged again.
+   */
+  readonly replacement?: ((found: Found) => string) | undefined
+}
+
+/**
+ * A guard over a detector of one's own.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromDetector = (options: DetectorOptions): Guard.Guard => {
+  const { detector, replacement } = options
+  const action = options.action ?? "redact"
+  return Guard.fromWindow({
+    name: options.name,
+    stages: options.stages,
+    window: {
+      reach: detector.reach,
+      longest: detector.longest,
+      find: (text) =>
+        detector.find(text).map(
+          (found): Guard.Finding => ({
+            start: found.start,
+            end: found.end,
+            label: found.type,
+            action,
+            confidence: found.confidence,
+            replacement: replacement?.({ ...found, value: text.slice(found.start, found.end) })
+          })
+        )
+    }
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Default: `pii`. */
+  readonly name?: string | undefined
+  /** Default: `input`, `output`, `toolOutput`. */
+  readonly stages?: ReadonlyArray<Guard.GuardStage> | undefined
+  /**
+   * What to look for: types of `PiiEntities.types`, of `PiiEntities.optional` (national identifiers and such, which are
+   * never looked for unless they are named) and of `additional`, or recognisers themselves; default, and when empty:
+   * all of `PiiEntities.types` and `additional`.
+   */
+  readonly entities?: ReadonlyArray<string | PiiEntity.PiiEntity> | undefined
+  /** Recognisers beside the built-in ones. */
+  readonly additional?: ReadonlyArray<PiiEntity.PiiEntity> | undefined
+  /** Default: `redact`. */
+  readonly action?: "redact" | "block" | "warn" | undefined
+  /** How certain a finding must be, see `PiiDetector.Sensitivity`; default `medium`. */
+  readonly sensitivity?: PiiDetector.Sensitivity | undefined
+  /** What stands in the place of a finding; default `[REDACTED:TYPE]`. Must depend on nothing but the finding. */
+  readonly replacement?: ((found: Found) => string) | undefined
+  /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
+  readonly allow?: ReadonlyArray<string | RegExp> | undefined
+  /** Countries whose national telephone numbers are looked for; default `PhoneEntity.countries`. */
+  readonly phoneCountries?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * Fails when a type is wanted that nothing finds. Numbering plans are loaded here, once, if telephone numbers are
+ * wanted.
+ *
+ * @since 0.1.0
+ * @category constructors
+ *
+ * @example
+ * ```ts
+ * import { GuardPipeline, PiiGuard } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ *
+ * const guards = Layer.unwrapEffect(
+ *   Effect.map(PiiGuard.make({ entities: ["EMAIL", "PHONE"] }), (guard) => GuardPipeline.layerGuards([guard]))
+ * )
+ * ```
+ */
+export const make = (options?: Options): Effect.Effect<Guard.Guard, GuardConfigurationError> =>
+  Effect.gen(function* () {
+    const name = options?.name ?? "pii"
+    const additional = options?.additional ?? []
+    const entities = options?.entities ?? []
+    const wanted = entities.length > 0 ? entities.filter((entity) => typeof entity === "string") : undefined
+    const given = entities.filter((entity) => typeof entity !== "string")
+    const known = new Set([...PiiEntities.types, ...PiiEntities.optional, ...additional.map(({ type }) => type)])
+    const unknown = wanted?.filter((type) => !known.has(type)) ?? []
+    if (unknown.length > 0) {
+      return yield* new GuardConfigurationError({
+        message: `The guard ${name} knows no ${unknown.join(", ")}`,
+        hint: `It knows ${[...known].join(", ")}.`,
+        guard: name
+      })
+    }
+    const builtIn = yield* PiiEntities.make({ types: wanted, phoneCountries: options?.phoneCountries })
+    const detector = PiiDetector.make({
+      entities: [
+        ...new Set([
+          ...builtIn,
+          ...given,
+          ...additional.filter(({ type }) => wanted === undefined || wanted.includes(type))
+        ])
+      ],
+      sensitivity: options?.sensitivity,
+      allow: options?.allow
+    })
+    return fromDetector({
+      name,
+      stages: options?.stages ?? ["input", "output", "toolOutput"],
+      detector,
+      action: options?.action,
+      replacement: options?.replacement
+    })
+  })

@@ -1,0 +1,506 @@
+/**
+ * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { RunId, SessionId, UserId } from "../../domain/Ids.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import * as Findings from "./Findings.js"
+import * as Steps from "./Steps.js"
+
+const NAME = "effect-lexigram/guard/Guard"
+
+/**
+ * Where a guard stands: the user's message, the agent's answer, the parameters of a tool call, what a tool gave back.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GuardStage = Schema.Literal("input", "output", "toolInput", "toolOutput")
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GuardStage = typeof GuardStage.Type
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GuardAction = Schema.Literal("pass", "warn", "redact", "block")
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GuardAction = typeof GuardAction.Type
+
+/**
+ * Why, for people and logs. Holds no checked text: it may reach events and logs.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GuardDetails = Schema.Struct(
+  { reason: Schema.optional(Schema.String) },
+  Schema.Record({ key: Schema.String, value: Schema.Unknown })
+).annotations({ identifier: `${NAME}/GuardDetails` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface GuardDetails extends Schema.Schema.Type<typeof GuardDetails> {}
+
+/**
+ * A place in the text the guard was given: from `start` up to, not including, `end`, in UTF-16 code units.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GuardSpan = Schema.Struct({
+  start: Schema.NonNegativeInt,
+  end: Schema.NonNegativeInt,
+  /** What was found there: `EMAIL`, `instruction_override`, … */
+  label: Schema.optional(Schema.String),
+  /** What stands there now; only where it was redacted. */
+  replacement: Schema.optional(Schema.String)
+}).annotations({ identifier: `${NAME}/GuardSpan` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface GuardSpan extends Schema.Schema.Type<typeof GuardSpan> {}
+
+const common = {
+  guardName: Schema.String,
+  details: GuardDetails,
+  spans: Schema.optional(Schema.Array(GuardSpan))
+}
+
+/**
+ * What one guard found. `passed` is false only for a block; only a redaction carries a text.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const GuardResult = Schema.Union(
+  Schema.Struct({ action: Schema.Literal("pass"), passed: Schema.Literal(true), ...common }),
+  Schema.Struct({ action: Schema.Literal("warn"), passed: Schema.Literal(true), ...common }),
+  Schema.Struct({
+    action: Schema.Literal("redact"),
+    passed: Schema.Literal(true),
+    /** The whole text, to be used instead of the one checked. */
+    redactedContent: Schema.String,
+    ...common
+  }),
+  Schema.Struct({ action: Schema.Literal("block"), passed: Schema.Literal(false), ...common })
+).annotations({ identifier: `${NAME}/GuardResult` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GuardResult = typeof GuardResult.Type
+
+/**
+ * What all guards together found.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const AggregateGuardResult = Schema.Struct({
+  /** False only when a guard blocked. */
+  passed: Schema.Boolean,
+  /** The most severe action: block, redact, warn, pass. */
+  action: GuardAction,
+  /** In the order in which the guards ran; those behind a block are absent. */
+  results: Schema.Array(GuardResult),
+  /** The text to go on with; absent when blocked. */
+  finalContent: Schema.optional(Schema.String),
+  blocked: Schema.Boolean,
+  /** True when any guard redacted, whatever came after it. */
+  redacted: Schema.Boolean,
+  /** True when any guard warned, whatever came after it. */
+  warned: Schema.Boolean,
+  /** The first result that blocked. */
+  blockingResult: Schema.optional(GuardResult)
+}).annotations({ identifier: `${NAME}/AggregateGuardResult` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface AggregateGuardResult extends Schema.Schema.Type<typeof AggregateGuardResult> {}
+
+/**
+ * What is known around a check.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CheckContext {
+  readonly runId?: RunId | undefined
+  readonly agent?: string | undefined
+  readonly userId?: UserId | undefined
+  readonly sessionId?: SessionId | undefined
+  /** The conversation so far, oldest first. */
+  readonly messages?: ReadonlyArray<Message> | undefined
+  /** The user's message that an answer or a tool call belongs to. */
+  readonly originalInput?: string | undefined
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+/**
+ * What is known around a check of a tool call.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ToolCheckContext extends CheckContext {
+  readonly toolName: string
+  readonly toolCallId?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type GuardContext =
+  | (CheckContext & { readonly stage: "input" | "output" })
+  | (ToolCheckContext & { readonly stage: "toolInput" | "toolOutput" })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Guard<out E = never, out R = never> {
+  /** Names the guard in results, events and errors. */
+  readonly name: string
+  /** How it judges a text that is still being written. Absent: it needs the whole text. */
+  readonly window?: Window | undefined
+  /** Where it is asked; at other stages it is left out. */
+  readonly stages: ReadonlyArray<GuardStage>
+  /**
+   * Judges one text. A finding is a value, never a failure; a failure means that the guard could not judge, and the
+   * text is held back. The result must depend on nothing but the text and the context, since a check may be repeated.
+   */
+  readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
+}
+
+/**
+ * Something at a place of a text, and what is to be done about it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Finding {
+  readonly start: number
+  readonly end: number
+  /** What it is: `EMAIL`, `instruction_override`, … */
+  readonly label: string
+  readonly action: "warn" | "redact" | "block"
+  /** What stands in its place when it is redacted; default `[REDACTED:{label}]`. */
+  readonly replacement?: string | undefined
+  /** For people and logs; never holds checked text. */
+  readonly reason?: string | undefined
+  /** From 0 to 1, where the guard knows. */
+  readonly confidence?: number | undefined
+}
+
+/**
+ * How findings are looked for in a text of which only a part is there.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Window {
+  /**
+   * How many characters around a place decide whether something is found there. Text that is further than this from the
+   * end of what is written is settled, whatever comes after it.
+   */
+  readonly reach: number
+  /**
+   * A finding may grow beyond `reach` up to this length: it is reported as soon as so much of it is there, waits until
+   * it has ended, and is judged whole. Default: `reach`.
+   */
+  readonly longest?: number | undefined
+  /**
+   * Everything found in a text, by start, not overlapping. `from` is how many characters stood before this text.
+   * Depends on nothing else; takes time linear in the length of the text, whatever the text is.
+   */
+  readonly find: (text: string, from: number) => ReadonlyArray<Finding>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Any = Guard<any, any>
+
+/**
+ * The failures of a guard.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Failure<G> = G extends Guard<infer E, infer _R> ? E : never
+
+/**
+ * What a guard requires.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Services<G> = G extends Guard<infer _E, infer R> ? R : never
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ *
+ * @example
+ * ```ts
+ * import { Guard } from "effect-lexigram/guard"
+ * import * as Effect from "effect/Effect"
+ *
+ * const short = Guard.make({
+ *   name: "short",
+ *   stages: ["input"],
+ *   check: (content) =>
+ *     Effect.succeed(
+ *       content.length <= 1000 ? Guard.pass("short") : Guard.block("short", { reason: "longer than 1000 characters" })
+ *     )
+ * })
+ * ```
+ */
+export const make = <E = never, R = never>(options: {
+  readonly name: string
+  readonly stages: ReadonlyArray<GuardStage>
+  readonly check: (content: string, context: GuardContext) => Effect.Effect<GuardResult, E, R>
+}): Guard<E, R> => ({ name: options.name, stages: options.stages, check: options.check })
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ResultOptions {
+  readonly reason?: string | undefined
+  readonly details?: { readonly [key: string]: unknown } | undefined
+  readonly spans?: ReadonlyArray<GuardSpan> | undefined
+}
+
+const found = (guardName: string, options: ResultOptions | undefined) => ({
+  guardName,
+  details: options?.reason === undefined ? { ...options?.details } : { ...options.details, reason: options.reason },
+  ...(options?.spans === undefined ? {} : { spans: options.spans })
+})
+
+/**
+ * Nothing found.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const pass = (guardName: string, options?: ResultOptions): GuardResult => ({
+  action: "pass",
+  passed: true,
+  ...found(guardName, options)
+})
+
+/**
+ * Something found; the text goes on as it is.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const warn = (guardName: string, options?: ResultOptions): GuardResult => ({
+  action: "warn",
+  passed: true,
+  ...found(guardName, options)
+})
+
+/**
+ * Something found; `redactedContent` goes on instead.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const redact = (guardName: string, redactedContent: string, options?: ResultOptions): GuardResult => ({
+  action: "redact",
+  passed: true,
+  redactedContent,
+  ...found(guardName, options)
+})
+
+/**
+ * The text must not go on.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const block = (guardName: string, options?: ResultOptions): GuardResult => ({
+  action: "block",
+  passed: false,
+  ...found(guardName, options)
+})
+
+/**
+ * What findings in a text come to: a block if one of them blocks, else a redaction if one redacts, else a warning, else
+ * a pass. The spans are those of all findings, the redacted ones with their replacement; the details count each label
+ * in `counts` and hold the highest `confidence`. The reason is that of the findings that decided, or names their
+ * labels. `offset` is where the text begins in the one that the spans refer to.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromFindings = (
+  guardName: string,
+  content: string,
+  findings: ReadonlyArray<Finding>,
+  offset: number = 0
+): GuardResult => {
+  if (findings.length === 0) return pass(guardName)
+  let action: Finding["action"] = "warn"
+  let confidence: number | undefined
+  for (const finding of findings) {
+    if (severity[finding.action] > severity[action]) action = finding.action
+    if (finding.confidence !== undefined) confidence = Math.max(confidence ?? 0, finding.confidence)
+  }
+  const deciding = findings.filter((finding) => finding.action === action)
+  const reasons = new Set(deciding.flatMap(({ reason }) => reason ?? []))
+  const labels = Object.entries(Findings.counts(deciding))
+  const options: ResultOptions = {
+    reason:
+      reasons.size > 0
+        ? Array.from(reasons).join("; ")
+        : `found ${labels.map(([label, count]) => (count === 1 ? label : `${label} (${count})`)).join(", ")}`,
+    details: { counts: Findings.counts(findings), ...(confidence === undefined ? {} : { confidence }) },
+    spans: findings.map((finding) => ({
+      start: offset + finding.start,
+      end: offset + finding.end,
+      label: finding.label,
+      ...(action === "redact" && finding.action === "redact" ? { replacement: replacementOf(finding) } : {})
+    }))
+  }
+  switch (action) {
+    case "block":
+      return block(guardName, options)
+    case "warn":
+      return warn(guardName, options)
+    case "redact":
+      return redact(guardName, redactFindings(content, findings), options)
+  }
+}
+
+/**
+ * A guard that finds things at places of a text, and so can also judge a text that is still being written. A long text
+ * is judged in slices, between which the event loop turns and the check can be interrupted.
+ *
+ * @since 0.1.0
+ * @category constructors
+ *
+ * @example
+ * ```ts
+ * import { Guard } from "effect-lexigram/guard"
+ *
+ * const codename = Guard.fromWindow({
+ *   name: "codename",
+ *   stages: ["output"],
+ *   window: {
+ *     reach: 9,
+ *     find: (text) =>
+ *       Array.from(text.matchAll(/bluebird/gi), ({ index }) => ({
+ *         start: index,
+ *         end: index + 8,
+ *         label: "CODENAME",
+ *         action: "redact" as const
+ *       }))
+ *   }
+ * })
+ * ```
+ */
+export const fromWindow = (options: {
+  readonly name: string
+  readonly stages: ReadonlyArray<GuardStage>
+  readonly window: Window
+}): Guard => ({
+  name: options.name,
+  stages: options.stages,
+  window: options.window,
+  check: (content) =>
+    Effect.map(
+      Steps.run(content, (text) => Steps.find(options.window, text)),
+      (found) => fromFindings(options.name, content, found)
+    )
+})
+
+/**
+ * How much each action weighs against the others.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const severity: { readonly [Action in GuardAction]: number } = { block: 3, redact: 2, warn: 1, pass: 0 }
+
+/**
+ * Sums up the results of guards that ran one after another, each on the text that the one before it left, beginning
+ * with `content`. No results: a pass.
+ *
+ * @since 0.1.0
+ * @category combining
+ */
+export const aggregate = (results: ReadonlyArray<GuardResult>, content: string): AggregateGuardResult => {
+  let action: GuardAction = "pass"
+  let finalContent = content
+  let redacted = false
+  let warned = false
+  let blockingResult: GuardResult | undefined
+  for (const result of results) {
+    if (severity[result.action] > severity[action]) action = result.action
+    switch (result.action) {
+      case "pass": {
+        break
+      }
+      case "warn": {
+        warned = true
+        break
+      }
+      case "redact": {
+        redacted = true
+        finalContent = result.redactedContent
+        break
+      }
+      case "block": {
+        blockingResult ??= result
+        break
+      }
+    }
+  }
+  return blockingResult === undefined
+    ? { passed: true, action, results, finalContent, blocked: false, redacted, warned }
+    : { passed: false, action, results, blocked: true, redacted, warned, blockingResult }
+}
+
+/**
+ * What stands in the place of a finding that is redacted.
+ *
+ * @since 0.1.0
+ * @category getters
+ */
+export const replacementOf = (finding: Finding): string => finding.replacement ?? `[REDACTED:${finding.label}]`
+
+/**
+ * A text with every finding that is redacted replaced; the others stay as they are. The findings are those of the whole
+ * text, by start, not overlapping.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const redactFindings = (content: string, findings: ReadonlyArray<Finding>): string => {
+  let result = ""
+  let done = 0
+  for (const finding of findings) {
+    if (finding.action !== "redact") continue
+    result += content.slice(done, finding.start) + replacementOf(finding)
+    done = finding.end
+  }
+  return result + content.slice(done)
+}

@@ -1,0 +1,61 @@
+/**
+ * The check of a text step by step: a long one is read in slices, so that the event loop turns in between and the check
+ * can be interrupted.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Stepwise from "../../internal/fiber/Stepwise.js"
+import * as Findings from "./Findings.js"
+import type * as Guard from "./Guard.js"
+
+export { finish, perStep, type Steps } from "../../internal/fiber/Stepwise.js"
+
+/** The work on a text: at once where it is short, else the event loop turns between the steps. */
+export const run = <A>(text: string, work: (text: string) => Stepwise.Steps<A>): Effect.Effect<A> =>
+  Effect.suspend(() =>
+    text.length <= Stepwise.perStep ? Effect.succeed(Stepwise.finish(work(text))) : Stepwise.turning(work(text))
+  )
+
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
+
+/** A place that does not part the two halves of a character. */
+const whole = (text: string, at: number): number => (isLowSurrogate(text.charCodeAt(at)) ? at - 1 : at)
+
+/**
+ * What a window finds in a text, slice by slice. Each slice is read with `reach` characters on both sides of it, and
+ * ends before a finding that goes on behind it: so what is found is what the window finds in the whole text.
+ */
+export function* find(window: Guard.Window, text: string): Stepwise.Steps<ReadonlyArray<Guard.Finding>> {
+  const { reach } = window
+  const size = Math.max(Stepwise.perStep, 2 * reach)
+  const found: Array<Guard.Finding> = []
+  let done = 0
+  let ahead = size
+  while (done < text.length) {
+    if (done > 0 || ahead > size) yield
+    const from = whole(text, Math.max(0, done - reach))
+    const end = Math.min(text.length, done + ahead)
+    const isLast = end === text.length
+    const limit = isLast ? end : whole(text, end - reach)
+    const slice = text.slice(from, end)
+    const findings = Findings.ordered(window.find(slice, from), slice.length)
+    const over = isLast
+      ? undefined
+      : findings.find((finding) => from + finding.start < limit && from + finding.end >= limit)
+    const cut = over === undefined ? limit : from + over.start
+    if (cut <= done) {
+      ahead *= 2
+      continue
+    }
+    for (const finding of findings) {
+      const start = from + finding.start
+      if (start >= done && start < cut)
+        found.push(from === 0 ? finding : { ...finding, start, end: from + finding.end })
+    }
+    done = cut
+    ahead = size
+  }
+  return found
+}

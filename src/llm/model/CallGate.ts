@@ -1,0 +1,147 @@
+/**
+ * The gate in front of model calls: what a run puts around the calls of its skills, tools, guards and memory, and where
+ * each call is counted.
+ *
+ * A call passes it once, however many clients stand behind one another, and a strategy passes it itself (`ModelCall`).
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Ambient from "../../internal/fiber/Ambient.js"
+import * as Run from "../../observability/Run.js"
+import * as CallMeter from "./CallMeter.js"
+import { CostEstimator } from "./CostEstimator.js"
+import type * as LlmClient from "./LlmClient.js"
+import type { LlmError } from "./LlmError.js"
+import * as TokenCounter from "./TokenCounter.js"
+
+/**
+ * Makes a call; the meter hears of the requests that go out, and `wrappers` stand around the call until it has ended.
+ */
+export type Call<E = LlmError> = (
+  request: LlmClient.LlmRequest,
+  meter?: LlmClient.Meter | undefined,
+  wrappers?: ReadonlyArray<unknown> | undefined
+) => Effect.Effect<LlmClient.LlmResponse, E>
+
+/** Whom a call goes to, as far as is known before it answers. */
+export interface Target {
+  readonly provider: string
+  readonly model?: string | undefined
+}
+
+/** What a call passes. */
+export type Pass = (
+  request: LlmClient.LlmRequest,
+  next: Call,
+  target: Target
+) => Effect.Effect<LlmClient.LlmResponse, LlmError>
+
+export interface Gate {
+  readonly pass: Pass
+  /** Set where a call has passed: nothing stands before it any more. What is made beside the call passes this one. */
+  readonly passed?: Gate | undefined
+  /** The wrappers around the calls inside of which this one is made. */
+  readonly within: ReadonlyArray<unknown>
+}
+
+const none: ReadonlyArray<unknown> = []
+
+export const make = (pass: Pass): Gate => ({ pass, within: none })
+
+/** The gate, inside of what stands around the other one. */
+export const inside = (gate: Gate, outer: Gate): Gate =>
+  outer.within.length === 0 ? gate : { pass: gate.pass, within: outer.within }
+
+/** The gate behind a call that has passed it, with these wrappers around it. */
+export const behind = ({ pass, within }: Gate, wrappers: ReadonlyArray<unknown>): Gate => {
+  const passed = { pass, within: within.length === 0 ? wrappers : [...within, ...wrappers] }
+  return { ...passed, passed }
+}
+
+/** Tells the run it stands in what a call used, also where it was cut off: at once then, and waited for by nobody. */
+export const counted: Pass = (request, next, target) =>
+  Effect.withFiberRuntime((fiber) => {
+    const context = fiber.currentContext
+    const run = Context.get(context, Run.Run)
+    if (!Run.isCurrent(run)) return next(request)
+    const meter = CallMeter.make(CallMeter.counts(TokenCounter.inContext(context)))
+    const estimator = Context.get(context, CostEstimator)
+    const lost = (exit: Exit.Exit<LlmClient.LlmResponse, LlmError>): void => {
+      for (const { model, provider, usage } of meter.spent(exit)) {
+        const costUsd = estimator.estimate({ provider, model, usage })
+        void run.unsafeEmit({ _tag: "UsageReported", usage, provider, model, costUsd, cutOff: true })
+      }
+    }
+    return Effect.tap(
+      Effect.onExit(next(request, meter), (exit) => Effect.sync(() => lost(exit))),
+      ({ finishReason, model = target.model, provider = target.provider, usage }) =>
+        run.emit({
+          _tag: "UsageReported",
+          usage,
+          provider,
+          finishReason,
+          model,
+          costUsd: estimator.estimate({ provider, model, usage })
+        })
+    )
+  })
+
+/** Without limits and governance around it a call is counted alone. */
+export class CallGate extends Ambient.Reference<CallGate>()("effect-lexigram/llm/CallGate", {
+  defaultValue: (): Gate => make(counted)
+}) {}
+
+/** Whoever gets the parts of a call stands beside it. */
+export const heard = (onParts: LlmClient.OnParts, { passed }: Gate): LlmClient.OnParts =>
+  passed === undefined ? onParts : (parts) => Effect.provideService(onParts(parts), CallGate, passed)
+
+/** The call behind a gate that it has passed. */
+export const passed = (
+  client: LlmClient.Service,
+  request: LlmClient.LlmRequest,
+  options: LlmClient.CompleteOptions | undefined,
+  behind: Gate
+): Effect.Effect<LlmClient.LlmResponse, LlmError> =>
+  Effect.provideService(client.complete(request, options), CallGate, behind)
+
+/** Work of a client that is not the call itself: its own model calls pass the gate as those of anybody. */
+export const beside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.withFiberRuntime((fiber) => {
+    const { passed: gate } = Context.get(fiber.currentContext, CallGate)
+    return gate === undefined ? effect : Effect.provideService(effect, CallGate, gate)
+  })
+
+const wrapped = new WeakMap<LlmClient.Service, LlmClient.Service>()
+
+/** The client behind the gate; one that stands there already is itself. */
+export const wrap = (client: LlmClient.Service): LlmClient.Service => {
+  const known = wrapped.get(client)
+  if (known !== undefined) return known
+  const metered = CallMeter.metered(client)
+  const gated: LlmClient.Service = {
+    ...metered,
+    complete: (request, options) =>
+      Effect.withFiberRuntime((fiber) => {
+        const gate = Context.get(fiber.currentContext, CallGate)
+        if (gate.passed !== undefined) return metered.complete(request, options)
+        const model = request.settings?.model ?? client.model
+        const { onParts, ...rest } = options ?? {}
+        return gate.pass(
+          request,
+          (asked, meter, wrappers) => {
+            const own = behind(gate, wrappers ?? none)
+            const heardBy = onParts === undefined ? {} : { onParts: heard(onParts, own) }
+            return passed(metered, asked, { ...rest, ...heardBy, meter: CallMeter.both(rest.meter, meter) }, own)
+          },
+          { provider: client.provider, model }
+        )
+      })
+  }
+  wrapped.set(client, gated)
+  wrapped.set(gated, gated)
+  return gated
+}

@@ -1,0 +1,121 @@
+/**
+ * What the strategies of one round want, checked and put together into one change.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import type { EntryId } from "../../domain/Ids.js"
+import * as EntryGroups from "../entry/EntryGroups.js"
+import type { Change } from "../entry/MemoryBackend.js"
+import { MemoryEntry } from "../entry/MemoryEntry.js"
+import { ConsolidationError } from "../entry/MemoryError.js"
+import * as MemorySummary from "../episodic/MemorySummary.js"
+import type { ConsolidationStrategy, Proposal } from "./MemoryConsolidator.js"
+
+/** What became of the entries that one strategy named. */
+export interface Deed {
+  readonly strategy: string
+  readonly pruned: ReadonlyArray<EntryId>
+  readonly replaced: ReadonlyArray<EntryId>
+}
+
+export interface Round {
+  /** What is left so far, oldest first. */
+  readonly entries: () => ReadonlyArray<MemoryEntry>
+  /** Takes a proposal over, or says why it is refused. */
+  readonly accept: (
+    strategy: Pick<ConsolidationStrategy<unknown>, "name">,
+    proposal: Proposal
+  ) => ConsolidationError | undefined
+  /** The deletions and what is to be stored. */
+  readonly change: () => { readonly [K in keyof Required<Change>]: NonNullable<Change[K]> }
+  readonly deeds: ReadonlyArray<Deed>
+  /** Entries that were there and go, as they were. */
+  readonly leaving: () => { readonly pruned: ReadonlyArray<MemoryEntry>; readonly replaced: ReadonlyArray<MemoryEntry> }
+  /** Entries that stay and change, as they were. */
+  readonly changing: () => ReadonlyArray<MemoryEntry>
+  /** Entries that were not there before. */
+  readonly added: () => ReadonlyArray<MemoryEntry>
+}
+
+const isEntry = Schema.is(MemoryEntry)
+
+/** Whether it is a summary of these entries already. */
+export const standsFor = (entry: MemoryEntry, ids: ReadonlyArray<EntryId>): boolean => {
+  const named = new Set(ids)
+  const own = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
+  return Array.isArray(own) && own.length === named.size && own.every((id) => named.has(id))
+}
+
+export const begin = (ownerId: string, entries: ReadonlyArray<MemoryEntry>): Round => {
+  const before = new Map(entries.map((entry) => [entry.id, entry]))
+  const left = new Map(before)
+  const pruned = new Map<EntryId, MemoryEntry>()
+  const replaced = new Map<EntryId, MemoryEntry>()
+  const deeds: Array<Deed> = []
+  const refuse = (strategy: string, why: string) =>
+    new ConsolidationError({
+      message: `What the strategy ${JSON.stringify(strategy.slice(0, 64))} proposed is refused: ${why}`,
+      hint: "A strategy may name each entry that it was shown once"
+    })
+
+  /** Why a proposal is no good, before anything of it is taken over. */
+  const fault = ({ prune = [], replace = [], update = [] }: Proposal): string | undefined => {
+    const named = new Set<EntryId>()
+    for (const id of [...prune, ...replace.flatMap(({ ids }) => ids), ...update.map(({ id }) => id)]) {
+      if (!left.has(id)) return "it names an entry that it was not shown"
+      if (named.has(id)) return "it names an entry twice"
+      named.add(id)
+    }
+    const summaries = new Set<EntryId>()
+    for (const { ids, summary } of replace) {
+      if (ids.length < 2) return "a summary stands for fewer than two entries"
+      if (!isEntry(summary)) return "a summary is no entry"
+      if (summary.ownerId !== ownerId) return "a summary belongs to another owner"
+      const known = left.get(summary.id) ?? before.get(summary.id)
+      if (summaries.has(summary.id) || (known !== undefined && !standsFor(known, ids))) {
+        return "a summary has the id of another entry"
+      }
+      summaries.add(summary.id)
+    }
+    for (const entry of update) {
+      if (!isEntry(entry)) return "what it changes is no entry any more"
+      if (entry.ownerId !== ownerId) return "it gives an entry to another owner"
+      if (entry.timestamp !== left.get(entry.id)?.timestamp) return "it moves an entry in time"
+    }
+    return undefined
+  }
+
+  const remove = (ids: ReadonlyArray<EntryId>, into: Map<EntryId, MemoryEntry>): void => {
+    for (const id of ids) {
+      left.delete(id)
+      const entry = before.get(id)
+      if (entry !== undefined) into.set(id, entry)
+    }
+  }
+
+  return {
+    deeds,
+    entries: () => Array.from(left.values()).sort(EntryGroups.order),
+    accept: (strategy, proposal) => {
+      const why = fault(proposal)
+      if (why !== undefined) return refuse(strategy.name, why)
+      const { prune = [], replace = [], update = [] } = proposal
+      const ids = replace.flatMap(({ ids }) => ids)
+      remove(prune, pruned)
+      remove(ids, replaced)
+      for (const { summary } of replace) left.set(summary.id, summary)
+      for (const entry of update) left.set(entry.id, entry)
+      if (prune.length + ids.length > 0) deeds.push({ strategy: strategy.name, pruned: prune, replaced: ids })
+      return undefined
+    },
+    change: () => ({
+      delete: Array.from(before.keys()).filter((id) => !left.has(id)),
+      store: Array.from(left.values()).filter((entry) => before.get(entry.id) !== entry)
+    }),
+    leaving: () => ({ pruned: Array.from(pruned.values()), replaced: Array.from(replaced.values()) }),
+    changing: () => Array.from(before.values()).filter(({ id }) => left.has(id) && left.get(id) !== before.get(id)),
+    added: () => Array.from(left.values()).filter(({ id }) => !before.has(id))
+  }
+}

@@ -1,0 +1,350 @@
+/**
+ * One run of consolidation for one owner.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
+import type { EntryId } from "../../domain/Ids.js"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import { ConsolidationError, type MemoryError } from "../entry/MemoryError.js"
+import * as MemoryMetrics from "../entry/MemoryMetrics.js"
+import type { Notices } from "../entry/MemoryNotices.js"
+import * as MemorySummary from "../episodic/MemorySummary.js"
+import type * as SemanticMemory from "../facts/SemanticMemory.js"
+import type * as MemoryStore from "../search/MemoryStore.js"
+import * as ConsolidationRound from "./ConsolidationRound.js"
+import type { Batch, ConsolidationResult, ConsolidationStrategy } from "./MemoryConsolidator.js"
+
+export interface Setup {
+  readonly store: MemoryStore.Service
+  readonly semantic: SemanticMemory.Service
+  readonly notices: Notices
+  readonly strategies: ReadonlyArray<ConsolidationStrategy>
+  readonly ageThreshold: number
+  readonly batchSize: number
+  readonly facts: "aged" | "leaving" | "none"
+  readonly window: number
+}
+
+export const nothing: ConsolidationResult = {
+  entriesProcessed: 0,
+  entriesConsolidated: 0,
+  entriesPruned: 0,
+  entitiesExtracted: 0,
+  summariesStored: 0,
+  durationMs: 0,
+  dryRun: false
+}
+
+const builtIn: ReadonlySet<string> = new Set([
+  "deduplication",
+  "recency_decay",
+  "access_frequency",
+  "time_decay",
+  "summarize"
+])
+
+/** Characters of entries in memory at once. */
+const windowCharacters = 8_000_000
+
+/** Ids a store is asked for at once. */
+const asked = 500
+
+/** The earliest time there is. */
+const beginning = -8.64e15
+
+/** Entries that a pass takes away, as a part of those it looked at, for it to have been worth it. */
+const fair = 1 / 16
+
+/**
+ * Passes of a run at most that were not worth it: otherwise doubles that stand in the right places would take one pass
+ * each.
+ */
+const patience = 16
+
+/** How often a round is begun anew because somebody changed what it was about to change. */
+const attempts = 3
+
+type Counts = { -readonly [K in keyof ConsolidationResult]: ConsolidationResult[K] }
+
+interface Context extends Setup {
+  readonly ownerId: string
+  readonly dryRun: boolean
+  readonly now: number
+  readonly agedBefore: number
+  readonly counts: Counts
+  /** Entries of this window that facts were read from in this run. */
+  readonly read: Set<EntryId>
+  /** Summaries of this run: what a later page brings of them was not there before. */
+  readonly made: Set<EntryId>
+}
+
+/** The mark of entries that facts were read from already. */
+export const factsRead = "factsRead"
+
+const isRead = (entry: MemoryEntry): boolean =>
+  Object.hasOwn(entry.metadata, factsRead) && entry.metadata[factsRead] === true
+
+const mark = (entry: MemoryEntry): MemoryEntry => ({ ...entry, metadata: { ...entry.metadata, [factsRead]: true } })
+
+/** Entries facts are still to be read from. What a system was told is nothing it found out. */
+const unread = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<MemoryEntry> =>
+  entries.filter((entry) => entry.role !== "system" && !isRead(entry))
+
+const ingest = (context: Context, entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void, MemoryError> =>
+  entries.length === 0
+    ? Effect.void
+    : Effect.map(context.semantic.ingest(entries), (facts) => {
+        context.counts.entitiesExtracted += facts.length
+        for (const { id } of entries) context.read.add(id)
+      })
+
+const batches = <A>(items: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size))
+
+/** What the store has now, of these entries. */
+const current = (
+  context: Context,
+  entries: ReadonlyArray<MemoryEntry>
+): Effect.Effect<Map<EntryId, MemoryEntry>, MemoryError> =>
+  Effect.map(
+    Effect.forEach(batches(entries, asked), (batch) =>
+      context.store.getMany(
+        context.ownerId,
+        batch.map(({ id }) => id)
+      )
+    ),
+    (found) => new Map(found.flat().map((entry) => [entry.id, entry]))
+  )
+
+const saysTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): now is MemoryEntry =>
+  now !== undefined && now.content === entry.content && now.expiresAt === entry.expiresAt
+
+const countsTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): now is MemoryEntry =>
+  saysTheSame(entry, now) &&
+  now.importance === entry.importance &&
+  now.accessCount === entry.accessCount &&
+  now.lastAccessedAt === entry.lastAccessedAt
+
+const isTheSame = (entry: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+  countsTheSame(entry, now) && CanonicalJson.stringify(now.metadata) === CanonicalJson.stringify(entry.metadata)
+
+const propose = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
+  const { agedBefore, batchSize, dryRun, now, ownerId } = context
+  const round = ConsolidationRound.begin(ownerId, entries)
+  for (const strategy of context.strategies) {
+    const left = round.entries()
+    if (left.length === 0) break
+    const batch: Batch = { ownerId, entries: left, now, agedBefore, batchSize, dryRun }
+    const refused = round.accept(strategy, yield* strategy.propose(batch))
+    if (refused !== undefined) return yield* refused
+  }
+  return round
+})
+
+/** What a summary says that it replaces. */
+const idsOf = (entry: MemoryEntry): ReadonlyArray<EntryId> => {
+  const ids = MemorySummary.isSummary(entry) ? entry.metadata["compressedIds"] : undefined
+  return Array.isArray(ids) ? ids : []
+}
+
+/** A summary of nothing but what facts were read from has no more to say. */
+const inheriting = (context: Context, replaced: ReadonlyArray<MemoryEntry>) => {
+  const read = new Set(replaced.filter((entry) => isRead(entry) || context.read.has(entry.id)).map(({ id }) => id))
+  return (entry: MemoryEntry): MemoryEntry => {
+    const ids = idsOf(entry)
+    return ids.length > 0 && ids.every((id) => read.has(id)) ? mark(entry) : entry
+  }
+}
+
+/** What a round is about to change, as it is now. */
+interface Standing {
+  readonly found: ReadonlyArray<MemoryEntry>
+  /** Summaries that are there already. */
+  readonly taken: number
+}
+
+/**
+ * Carries a round out in one step and gives what is left; nothing when what it was about to change has changed
+ * meanwhile: then it did nothing.
+ */
+const commit = Effect.fnUntraced(function* (context: Context, round: ConsolidationRound.Round) {
+  const { counts, notices, ownerId, store } = context
+  const { pruned, replaced } = round.leaving()
+  const changing = round.changing()
+  const change = round.change()
+  if (change.delete.length === 0 && change.store.length === 0) return round.entries()
+  const added = round.added()
+  const touched = [...pruned, ...replaced, ...changing, ...added]
+  const known = Effect.flatMap(
+    current(context, touched),
+    (found): Effect.Effect<Standing | undefined, ConsolidationError> => {
+      const isCurrent =
+        pruned.every((entry) => countsTheSame(entry, found.get(entry.id))) &&
+        replaced.every((entry) => saysTheSame(entry, found.get(entry.id))) &&
+        changing.every((entry) => isTheSame(entry, found.get(entry.id)))
+      if (!isCurrent) return Effect.succeed(undefined)
+      const taken = added.flatMap((summary) => {
+        const entry = found.get(summary.id)
+        return entry === undefined ? [] : [{ entry, summary }]
+      })
+      // Entries that came back after they were summarised get the summary they had.
+      return taken.every(({ entry, summary }) => ConsolidationRound.standsFor(entry, idsOf(summary)))
+        ? Effect.succeed({ taken: taken.length, found: Array.from(found.values()) })
+        : new ConsolidationError({ message: "A summary has the id of an entry that is too young to be touched" })
+    }
+  )
+  // Strategies may have taken their time, and so may reading facts: what was forgotten meanwhile is neither read nor
+  // summarised.
+  let there = yield* known
+  if (there === undefined) return undefined
+  const reading =
+    context.facts === "none" ? [] : unread([...pruned, ...replaced]).filter(({ id }) => !context.read.has(id))
+  for (const batch of batches(reading, context.batchSize)) yield* ingest(context, batch)
+  if (reading.length > 0) there = yield* known
+  if (there === undefined) return undefined
+
+  const inherit = inheriting(context, replaced)
+  const done = yield* store.applyIf(ownerId, there.found, {
+    delete: change.delete,
+    store: change.store.map(inherit)
+  })
+  if (Option.isNone(done)) return undefined
+  counts.entriesPruned += pruned.length
+  counts.entriesConsolidated += replaced.length
+  counts.summariesStored += added.length - there.taken
+  for (const { id } of added) context.made.add(id)
+  for (const deed of round.deeds) {
+    MemoryMetrics.tidied(
+      builtIn.has(deed.strategy) ? deed.strategy : "other",
+      deed.pruned.length + deed.replaced.length
+    )
+    yield* notices.consolidated({ ownerId, ...deed })
+  }
+  yield* notices.written({ tier: "episodic", backend: store.name, ownerId, ids: added.map(({ id }) => id) })
+  return round.entries().map(inherit)
+})
+
+/** Counts what would have been done. */
+const pretend = (context: Context, round: ConsolidationRound.Round): void => {
+  const { pruned, replaced } = round.leaving()
+  context.counts.entriesPruned += pruned.length
+  context.counts.entriesConsolidated += replaced.length
+  context.counts.summariesStored += round.added().length
+}
+
+/** Reads facts from what stays, once. */
+const readFacts = Effect.fnUntraced(function* (context: Context, entries: ReadonlyArray<MemoryEntry>) {
+  for (const batch of batches(unread(entries), context.batchSize)) {
+    const same = (found: Map<EntryId, MemoryEntry>): ReadonlyArray<MemoryEntry> =>
+      batch.flatMap((entry) => {
+        const now = found.get(entry.id)
+        return saysTheSame(entry, now) ? [now] : []
+      })
+    yield* ingest(context, same(yield* current(context, batch)))
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const found = same(yield* current(context, batch))
+      if (found.length === 0) break
+      if (Option.isSome(yield* context.store.applyIf(context.ownerId, found, { store: found.map(mark) }))) break
+    }
+  }
+})
+
+/** Asks the strategies about these entries until none of them has anything more to go; says whether anything went. */
+const settle = Effect.fnUntraced(function* (context: Context, window: ReadonlyArray<MemoryEntry>) {
+  let entries = window
+  let shrank = false
+  let failures = 0
+  while (entries.length > 0) {
+    const round = yield* propose(context, entries)
+    if (context.dryRun) pretend(context, round)
+    const left = context.dryRun ? round.entries() : yield* commit(context, round)
+    if (left === undefined) {
+      failures++
+      if (failures === attempts) {
+        return yield* new ConsolidationError({
+          message: "The entries kept changing while they were consolidated",
+          hint: "Consolidate again when the owner is less busy"
+        })
+      }
+      const found = yield* current(context, entries)
+      entries = entries.flatMap((entry) => found.get(entry.id) ?? [])
+      continue
+    }
+    entries = left
+    if (round.deeds.length === 0) break
+    shrank = true
+  }
+  if (!context.dryRun && context.facts === "aged") yield* readFacts(context, entries)
+  return shrank
+})
+
+interface Pass {
+  /** Another one could find more. */
+  readonly isOpen: boolean
+  /** It has taken away a fair part of what it looked at. */
+  readonly isFruitful: boolean
+}
+
+/** All aged entries, window by window. */
+const pass = Effect.fnUntraced(function* (context: Context, isFirst: boolean): Effect.fn.Return<Pass, MemoryError> {
+  const { counts } = context
+  const gone = () => counts.entriesPruned + counts.entriesConsolidated - counts.summariesStored
+  const before = gone()
+  let looked = 0
+  let window: Array<MemoryEntry> = []
+  let characters = 0
+  let windows = 0
+  let shrank = false
+  const flush = Effect.suspend(() => {
+    const entries = window
+    window = []
+    characters = 0
+    context.read.clear()
+    if (entries.length === 0) return Effect.void
+    windows++
+    looked += entries.length
+    if (isFirst) context.counts.entriesProcessed += entries.length
+    return Effect.map(settle(context, entries), (more) => {
+      shrank = shrank || more
+    })
+  })
+  const earlier = new Set(context.made)
+  const selection = { timeRange: { start: beginning, end: context.agedBefore } }
+  yield* Stream.runForEachChunk(context.store.stream(context.ownerId, selection), (chunk) =>
+    Effect.forEach(
+      chunk,
+      (entry) => {
+        // A summary that this pass made and that comes up again behind its entries.
+        if (context.made.has(entry.id) && !earlier.has(entry.id)) return Effect.void
+        window.push(entry)
+        characters += entry.content.length
+        return window.length >= context.window || characters >= windowCharacters ? flush : Effect.void
+      },
+      { discard: true }
+    )
+  )
+  yield* flush
+  return { isOpen: shrank && windows > 1, isFruitful: gone() - before >= looked * fair }
+})
+
+export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effect<ConsolidationResult, MemoryError> =>
+  Effect.clockWith((clock) =>
+    Effect.gen(function* () {
+      const startedAt = clock.unsafeCurrentTimeNanos()
+      const now = clock.unsafeCurrentTimeMillis()
+      const counts: Counts = { ...nothing, dryRun }
+      const agedBefore = Math.floor(now - setup.ageThreshold)
+      const context: Context = { ...setup, ownerId, dryRun, now, agedBefore, counts, read: new Set(), made: new Set() }
+      let last = yield* pass(context, true)
+      for (let left = patience; last.isOpen && !dryRun && left > 0; ) {
+        if (!last.isFruitful) left--
+        last = yield* pass(context, false)
+      }
+      return { ...counts, durationMs: Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6 }
+    })
+  )

@@ -1,0 +1,165 @@
+/**
+ * The last turns of one conversation, in this process: so many, and of so many tokens.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Count from "../../internal/Count.js"
+import { TokenCounter } from "../../llm/model/TokenCounter.js"
+import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import * as MemoryText from "../entry/MemoryText.js"
+import * as ToolPairs from "../entry/ToolPairs.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Entries at most, those of the system not counted. Default 20. */
+  readonly maxTurns?: number | undefined
+  /** Tokens of all entries as messages, at most. Default 4096. */
+  readonly maxTokens?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConversationBuffer {
+  /**
+   * Puts an entry behind the others; the oldest ones make room. Never dropped are entries of the system, and the newest
+   * entry with the call or the results it belongs to (`ToolPairs`), even where these alone are more than the bounds. A
+   * call and its results go together; a result whose call is not there is not taken in. An entry whose id is there
+   * already replaces it, in its place where it has the same calls.
+   */
+  readonly add: (entry: MemoryEntry) => Effect.Effect<void>
+  /**
+   * In the order in which they were added, results with their call. A call that waits for results is there only while
+   * nothing was said after it.
+   */
+  readonly entries: Effect.Effect<ReadonlyArray<MemoryEntry>>
+  /** How many entries are held. */
+  readonly size: Effect.Effect<number>
+  /** What they cost as messages of a prompt. */
+  readonly tokens: Effect.Effect<number>
+  readonly clear: Effect.Effect<void>
+}
+
+interface Held {
+  readonly entries: Array<MemoryEntry>
+  readonly pending: Set<string>
+  readonly system: boolean
+  tokens: number
+}
+
+const sameTools = (a: MemoryEntry, b: MemoryEntry): boolean => {
+  const calls = ToolPairs.callsOf(a)
+  const others = ToolPairs.callsOf(b)
+  return (
+    ToolPairs.resultOf(a) === ToolPairs.resultOf(b) &&
+    calls.size === others.size &&
+    Array.from(calls).every((id) => others.has(id)) &&
+    (a.role === "system") === (b.role === "system")
+  )
+}
+
+/**
+ * An empty buffer. Each entry is counted once, when it is added.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options | undefined): Effect.Effect<ConversationBuffer, never, TokenCounter> =>
+  Effect.map(TokenCounter, (counter) => {
+    const maxTurns = Count.count(options?.maxTurns, 20, 1)
+    const maxTokens = Count.count(options?.maxTokens, 4096, 0)
+    const costOf = (entry: MemoryEntry): number => MemoryText.messageTokens(counter, entry)
+    // In the order in which they were begun.
+    const units = new Set<Held>()
+    const unitOf = new Map<string, Held>()
+    const waiting = new Map<string, Held>()
+    let newest: Held | undefined
+    let turns = 0
+    let tokens = 0
+
+    const remove = (unit: Held): void => {
+      units.delete(unit)
+      tokens -= unit.tokens
+      if (!unit.system) turns -= unit.entries.length
+      for (const { id } of unit.entries) unitOf.delete(id)
+      for (const id of unit.pending) if (waiting.get(id) === unit) waiting.delete(id)
+      if (newest === unit) newest = undefined
+    }
+
+    const makeRoom = (): void => {
+      for (const unit of units) {
+        if (turns <= maxTurns && tokens <= maxTokens) return
+        if (!unit.system && unit !== newest) remove(unit)
+      }
+    }
+
+    const put = (unit: Held, entry: MemoryEntry): void => {
+      const cost = costOf(entry)
+      unit.entries.push(entry)
+      unit.tokens += cost
+      tokens += cost
+      if (!unit.system) turns++
+      unitOf.set(entry.id, unit)
+      newest = unit
+    }
+
+    const add = (entry: MemoryEntry): void => {
+      const known = unitOf.get(entry.id)
+      if (known !== undefined) {
+        const index = known.entries.findIndex(({ id }) => id === entry.id)
+        if (sameTools(known.entries[index] as MemoryEntry, entry)) {
+          const more = costOf(entry) - costOf(known.entries[index] as MemoryEntry)
+          known.entries[index] = entry
+          known.tokens += more
+          tokens += more
+          makeRoom()
+          return
+        }
+        remove(known)
+      }
+      const result = ToolPairs.resultOf(entry)
+      if (result !== undefined) {
+        const call = waiting.get(result)
+        if (call === undefined) return
+        call.pending.delete(result)
+        waiting.delete(result)
+        put(call, entry)
+        makeRoom()
+        return
+      }
+      const unit: Held = {
+        entries: [],
+        pending: ToolPairs.callsOf(entry),
+        system: entry.role === "system",
+        tokens: 0
+      }
+      units.add(unit)
+      for (const id of unit.pending) waiting.set(id, unit)
+      put(unit, entry)
+      makeRoom()
+    }
+
+    return {
+      add: (entry) => Effect.sync(() => add(entry)),
+      entries: Effect.sync(() =>
+        Array.from(units).flatMap((unit, index, all) =>
+          unit.pending.size === 0 || index === all.length - 1 ? unit.entries : []
+        )
+      ),
+      size: Effect.sync(() => unitOf.size),
+      tokens: Effect.sync(() => tokens),
+      clear: Effect.sync(() => {
+        units.clear()
+        unitOf.clear()
+        waiting.clear()
+        newest = undefined
+        turns = 0
+        tokens = 0
+      })
+    }
+  })

@@ -1,0 +1,184 @@
+/**
+ * One conversation, message by message: the plain memory of an agent that needs no recall.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { EntryId, type SessionId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import type { Message } from "../../llm/model/LlmClient.js"
+import type { RetrievalFailure } from "../entry/MemoryError.js"
+import * as MessageEntry from "../entry/MessageEntry.js"
+import type { Selection } from "../entry/Selection.js"
+import * as MemoryStore from "../search/MemoryStore.js"
+import * as MessageWindow from "./MessageWindow.js"
+
+/**
+ * `E`: how keeping it may fail.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface ConversationMemory<out E = never> {
+  /** Adds a message at the end. */
+  readonly addMessage: (message: Message) => Effect.Effect<void, E>
+  /**
+   * What is kept, oldest first. What is let go of goes from the oldest on, but for the system messages that open the
+   * conversation (16 at most); calls of tools go together with their results, and a result whose call is not there is
+   * left out.
+   */
+  readonly getMessages: Effect.Effect<ReadonlyArray<Message>, E>
+  /** Nothing is kept any more. */
+  readonly clear: Effect.Effect<void, E>
+}
+
+/** Messages that are kept beyond what is shown before they are let go of in one go. */
+const slack = 32
+
+const bounded = (limits: { readonly turns: number; readonly messages: number }): Effect.Effect<ConversationMemory> =>
+  Effect.sync(() => {
+    let opening: Array<Message> = []
+    let kept: ReadonlyArray<Message> = []
+    let added: Array<Message> = []
+    let isOpen = true
+    const isBounded = limits.turns !== Number.POSITIVE_INFINITY || limits.messages !== Number.POSITIVE_INFINITY
+    const shown = (): ReadonlyArray<Message> => MessageWindow.newest([...kept, ...added], limits)
+    return {
+      addMessage: (message) =>
+        Effect.sync(() => {
+          isOpen &&= message.role === "system" && opening.length < MessageWindow.maxOpening
+          if (isOpen) {
+            opening.push(message)
+            return
+          }
+          added.push(message)
+          // What one addition costs does not grow with the conversation: it is gone through when it has doubled.
+          if (isBounded && added.length > kept.length + slack) {
+            kept = shown()
+            added = []
+          }
+        }),
+      getMessages: Effect.sync(() => [...opening, ...shown()]),
+      clear: Effect.sync(() => {
+        opening = []
+        kept = []
+        added = []
+        isOpen = true
+      })
+    }
+  })
+
+/**
+ * Keeps the messages in this process: all of them, or the newest `maxMessages`. System messages that open the
+ * conversation do not count, and the newest message stays with the calls it belongs to, even when they are more.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const buffer = (
+  options?: { readonly maxMessages?: number | undefined } | undefined
+): Effect.Effect<ConversationMemory> =>
+  bounded({
+    turns: Number.POSITIVE_INFINITY,
+    messages: Count.count(options?.maxMessages, Number.POSITIVE_INFINITY, 1)
+  })
+
+/**
+ * Keeps the last `size` turns (default 5) in this process, of at most `maxMessages` messages (no limit unless set). A
+ * turn is a message of the user's and all that follows up to the next one.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const window = (
+  options?: { readonly size?: number | undefined; readonly maxMessages?: number | undefined } | undefined
+): Effect.Effect<ConversationMemory> =>
+  bounded({
+    turns: Count.count(options?.size, 5, 1),
+    messages: Count.count(options?.maxMessages, Number.POSITIVE_INFINITY, 1)
+  })
+
+/** Entries that are deleted at once. */
+const page = 500
+
+/** The place among the messages of one millisecond. */
+const sequenceOf = (id: string): number | undefined => {
+  const digits = /^message:(\d{8}):/.exec(id)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/**
+ * One session of an owner in a store: other sessions and owners see nothing of it. The newest `maxMessages` messages
+ * (default 1000) are read, where each result of a tool counts as one; how long all of them are kept is the store's
+ * business (`ConversationMemoryStore` bounds sessions). What is said is stored as entries of the type `turn`, which the
+ * other kinds of memory recall as well.
+ *
+ * Messages keep the order in which they were added, also within one millisecond and when the clock goes back.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromStore = (options: {
+  readonly ownerId: string
+  readonly sessionId: SessionId
+  readonly maxMessages?: number | undefined
+}): Effect.Effect<ConversationMemory<RetrievalFailure>, never, MemoryStore.MemoryStore> =>
+  Effect.gen(function* () {
+    const { ownerId, sessionId } = options
+    const store = yield* MemoryStore.MemoryStore
+    const one = yield* Effect.makeSemaphore(1)
+    const messages = Count.count(options.maxMessages, 1000, 1)
+    // Entries without a type are what other programs put there.
+    const selection: Selection = { sessionIds: [sessionId], filters: { type: { in: ["turn", null] } } }
+    let last: { readonly timestamp: number; readonly sequence: number } | undefined
+
+    const latest = Effect.map(store.getRecent({ ownerId, n: 1, selection }), ([newest]) => {
+      if (newest === undefined) return { timestamp: Number.NEGATIVE_INFINITY, sequence: 0 }
+      const sequence = sequenceOf(newest.id)
+      return sequence === undefined
+        ? { timestamp: newest.timestamp + 1, sequence: -1 }
+        : { timestamp: newest.timestamp, sequence }
+    })
+
+    const oldest = Stream.runCollect(Stream.take(store.stream(ownerId, selection), MessageWindow.maxOpening))
+
+    return {
+      addMessage: (message) =>
+        Effect.gen(function* () {
+          const origin = MessageEntry.saidOrigin(message)
+          // What is another session's stays there.
+          if (origin !== undefined && (origin.sessionId ?? sessionId) === sessionId) {
+            return yield* store.storeMany(MessageEntry.toEntries(message, { ...origin, ownerId, sessionId }))
+          }
+          const now = yield* Clock.currentTimeMillis
+          const before = last ?? (yield* latest)
+          const timestamp = Math.max(now, before.timestamp)
+          const sequence = timestamp === before.timestamp ? before.sequence + 1 : 0
+          const id = `message:${String(sequence).padStart(8, "0")}:${yield* IdGenerator.generate}`
+          yield* store.storeMany(
+            MessageEntry.toEntries(message, { id: EntryId.make(id), ownerId, sessionId, timestamp })
+          )
+          last = { timestamp, sequence }
+        }).pipe(one.withPermits(1)),
+      getMessages: Effect.gen(function* () {
+        const n = messages + MessageWindow.maxOpening
+        const entries = (yield* store.getRecent({ ownerId, n, selection })).toReversed()
+        const first = entries.length < n ? entries : Array.from(yield* oldest)
+        const opening = first.slice(0, MessageWindow.openingOf(first.map(({ role }) => role)))
+        const opens = new Set(opening.map(({ id }) => id))
+        const said = MessageEntry.toMessages(entries.filter(({ id }) => !opens.has(id)))
+        return [
+          ...MessageEntry.toMessages(opening),
+          ...MessageWindow.newest(said, { turns: Number.POSITIVE_INFINITY, messages })
+        ]
+      }),
+      clear: store.stream(ownerId, selection).pipe(
+        Stream.grouped(page),
+        Stream.runForEach((entries) => store.apply(ownerId, { delete: Array.from(entries, ({ id }) => id) })),
+        one.withPermits(1)
+      )
+    }
+  })

@@ -1,0 +1,114 @@
+/**
+ * Says what memory does: spans, metrics, hooks and domain events, the same for every kind.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { EntryId } from "../../domain/Ids.js"
+import * as DomainEvent from "../../observability/DomainEvent.js"
+import * as Told from "../../observability/Told.js"
+import { MemoryRetrievedEvent, MemoryStoredEvent } from "./MemoryEvents.js"
+import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook, type Tier } from "./MemoryHooks.js"
+import * as MemoryMetrics from "./MemoryMetrics.js"
+
+/**
+ * @category models
+ */
+export interface Notices {
+  /** Something was remembered. */
+  readonly written: (written: {
+    readonly tier: Tier
+    readonly backend: string
+    readonly ownerId: string
+    readonly ids: ReadonlyArray<string>
+  }) => Effect.Effect<void>
+  /** Memory was asked and answered. */
+  readonly retrieved: (retrieved: {
+    readonly tier: Tier
+    readonly ownerId: string
+    readonly count: number
+  }) => Effect.Effect<void>
+  /** A strategy's proposal was carried out. */
+  readonly consolidated: (consolidated: {
+    readonly strategy: string
+    readonly ownerId: string
+    readonly pruned: ReadonlyArray<EntryId>
+    readonly replaced: ReadonlyArray<EntryId>
+  }) => Effect.Effect<void>
+}
+
+let queries = 0
+
+/**
+ * Within a run hooks and bus are those of the run, else those that are in context here.
+ *
+ * @category constructors
+ */
+export const make: Effect.Effect<Notices> = Effect.gen(function* () {
+  const told = yield* Told.make
+  return {
+    written: ({ backend, ids, ownerId, tier }) =>
+      ids.length === 0
+        ? Effect.void
+        : told((hooks, announce) => {
+            for (const memoryId of ids) {
+              announce(() =>
+                DomainEvent.make(MemoryStoredEvent, { aggregateId: ownerId, fields: { memoryId, memoryType: tier } })
+              )
+            }
+            return hooks.has(MemoryWrittenHook)
+              ? hooks.call(MemoryWrittenHook, { tier, backend, ownerId, ids })
+              : Effect.void
+          }),
+    retrieved: ({ count, ownerId, tier }) =>
+      told((hooks, announce) => {
+        MemoryMetrics.retrieved(tier, count)
+        announce(() =>
+          DomainEvent.make(MemoryRetrievedEvent, {
+            aggregateId: ownerId,
+            fields: { queryId: String(++queries), memoryType: tier, resultsCount: count }
+          })
+        )
+        return hooks.has(MemoryRetrievedHook)
+          ? hooks.call(MemoryRetrievedHook, { tier, ownerId, resultCount: count })
+          : Effect.void
+      }),
+    consolidated: ({ ownerId, pruned, replaced, strategy }) =>
+      told((hooks) =>
+        hooks.has(MemoryConsolidatedHook)
+          ? hooks.call(MemoryConsolidatedHook, { strategy, ownerId, pruned, replaced })
+          : Effect.void
+      )
+  }
+})
+
+/**
+ * An operation of memory with its span and its metrics.
+ *
+ * @category combinators
+ */
+export const observed =
+  (tier: Tier, operation: MemoryMetrics.Operation) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(Effect.clock, (clock) => {
+      const startedAt = clock.unsafeCurrentTimeNanos()
+      return effect.pipe(
+        Effect.onExit((exit) =>
+          Effect.sync(() =>
+            MemoryMetrics.operated(
+              tier,
+              operation,
+              Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed",
+              Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6
+            )
+          )
+        ),
+        Effect.withSpan(MemoryMetrics.SPAN_MEMORY + operation, {
+          captureStackTrace: false,
+          attributes: { [MemoryMetrics.attribute.tier]: tier }
+        })
+      )
+    })

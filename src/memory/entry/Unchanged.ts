@@ -1,0 +1,25 @@
+/**
+ * Checks whether entries are still what somebody read.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { EntryId } from "../../domain/Ids.js"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import type { MemoryEntry } from "./MemoryEntry.js"
+
+const textOf = ({ accessCount: _, lastAccessedAt: __, ...entry }: MemoryEntry): string => CanonicalJson.stringify(entry)
+
+const isSame = (read: MemoryEntry, now: MemoryEntry | undefined): boolean =>
+  now !== undefined && (now === read || (now.content === read.content && textOf(now) === textOf(read)))
+
+/**
+ * Whether each entry is there as it was read, its access figures apart.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const holds = (
+  unchanged: ReadonlyArray<MemoryEntry> | undefined,
+  get: (id: EntryId) => MemoryEntry | undefined
+): boolean => unchanged === undefined || unchanged.every((entry) => isSame(entry, get(entry.id)))

@@ -1,0 +1,22 @@
+/**
+ * What nobody meant to be remembered.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as SecretText from "../../internal/text/SecretText.js"
+import type { Triple } from "./Fact.js"
+
+const words =
+  /(?<![\p{L}\p{N}])(?:pass(?:word|phrase|code|wd|wort)s?|pin|cvv|cvc|ssn|iban|credentials?|(?:api|access|private|secret|encryption)[ -]?keys?|(?:api|access|auth|secret|bearer)[ -]?tokens?|(?:credit|debit)[ -]cards?(?: number)?|(?:account|card) number)(?![\p{L}\p{N}])/iu
+
+/**
+ * Whether it is about a password, a key, a token, a number of a card or an account, or holds something that is written
+ * like one.
+ *
+ * @category guards
+ */
+export const isSecret = ({ object, predicate, subject }: Triple): boolean => {
+  const text = `${subject} ${predicate} ${object}`
+  return words.test(text) || SecretText.redact(text) !== text
+}

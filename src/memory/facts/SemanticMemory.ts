@@ -1,0 +1,294 @@
+/**
+ * What is known about people and things, as facts.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import * as Count from "../../internal/Count.js"
+import * as EntryGroups from "../entry/EntryGroups.js"
+import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import {
+  type FactExtractionError,
+  MemoryCapacityError,
+  MemoryStoreError,
+  type MemoryStoreFailure
+} from "../entry/MemoryError.js"
+import * as MemoryNotices from "../entry/MemoryNotices.js"
+import type * as Selection from "../entry/Selection.js"
+import * as EntityExtractor from "./EntityExtractor.js"
+import { type Fact, FactId, type NewFact } from "./Fact.js"
+import * as FactRecall from "./FactRecall.js"
+import * as FactStore from "./FactStore.js"
+import * as FactWay from "./FactWay.js"
+
+/**
+ * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for. With a
+ * `lineage` they are given as a branch of a session knows them (`FactStore.onTheWay`): those that only another branch
+ * was told are left out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface FactOptions extends Pick<Selection.Selection, "lineage" | "tree"> {
+  /** At most so many; the configured number (100) unless set. */
+  readonly limit?: number | undefined
+  /** The configured one (0.5) unless set. */
+  readonly minConfidence?: number | undefined
+  /** As it was known to hold then; now unless set. */
+  readonly at?: number | undefined
+  /** Those that were closed as well. */
+  readonly includeClosed?: boolean | undefined
+}
+
+/**
+ * Answers are ordered by confidence, highest first, then by when they hold from, newest first.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains
+   * sources; one that contradicts a known fact closes it, and one that is taken back ends (`NewFact.retracted`). A
+   * `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
+   */
+  readonly storeFact: (ownerId: string, fact: NewFact) => Effect.Effect<Fact, MemoryStoreFailure>
+  /** Facts whose subject begins with this text, whatever the case. */
+  readonly queryFacts: (
+    ownerId: string,
+    subject: string,
+    options?: FactOptions | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /** Facts that name the entity as a whole word in their subject or object. */
+  readonly getEntityFacts: (
+    ownerId: string,
+    entity: string,
+    options?: FactOptions | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /** Facts that help with a question: those about what it names, then those that share words with it; best first. */
+  readonly recall: (
+    ownerId: string,
+    query: string,
+    options?: FactOptions | undefined
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
+  /** Sets a confidence; an id the owner does not have is a `MemoryStoreError`. */
+  readonly updateFact: (ownerId: string, id: FactId, confidence: number) => Effect.Effect<Fact, MemoryStoreFailure>
+  /** Whether there was one. Gone for good, its history too. */
+  readonly deleteFact: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
+  /**
+   * Reads facts from entries and keeps them, the entries as their sources and their origins; gives what was kept. The
+   * same entries again: the same facts.
+   */
+  readonly ingest: (
+    entries: ReadonlyArray<MemoryEntry>
+  ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure | FactExtractionError>
+  /** Everything of the owner; gives how many there were. */
+  readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
+  /** Succeeds if what lies below answers. */
+  readonly health: Effect.Effect<void, MemoryStoreFailure>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class SemanticMemory extends Context.Tag("effect-lexigram/memory/SemanticMemory")<SemanticMemory, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * Facts that are less sure are kept, and left out of answers unless these are asked for with another bound. 0.5
+   * unless set.
+   */
+  readonly minConfidence?: number | undefined
+  /**
+   * Open facts of one subject at most, and facts of one answer unless it is asked for another number; 100 unless set.
+   */
+  readonly maxFactsPerEntity?: number | undefined
+  /** How sure facts are that the extractor gave no confidence for; 0.8 unless set. */
+  readonly ingestConfidence?: number | undefined
+  /** Who says `I` in a question: the subject of what the heuristic extractor reads of users. `user` unless set. */
+  readonly speaker?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  minConfidence: 0.5,
+  maxFactsPerEntity: 100,
+  ingestConfidence: 0.8,
+  speaker: "user"
+} as const
+
+const observed = (operation: Parameters<typeof MemoryNotices.observed>[1]) =>
+  MemoryNotices.observed("semantic", operation)
+
+const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
+  const known = new Map<FactId, Fact>()
+  for (const fact of facts) known.set(fact.id, fact)
+  return [...known.values()]
+}
+
+/**
+ * The service over a store of facts and an extractor.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<Service, never, FactStore.FactStore | EntityExtractor.EntityExtractor> =>
+  Effect.gen(function* () {
+    const store = yield* FactStore.FactStore
+    const extractor = yield* EntityExtractor.EntityExtractor
+    const notices = yield* MemoryNotices.make
+    const minConfidence = options?.minConfidence ?? defaults.minConfidence
+    const maxFactsPerEntity = Count.count(options?.maxFactsPerEntity, defaults.maxFactsPerEntity, 1)
+    const confidence = options?.ingestConfidence ?? defaults.ingestConfidence
+    const speaker = options?.speaker ?? defaults.speaker
+
+    const limitOf = (asked: FactOptions | undefined) => Count.count(asked?.limit, maxFactsPerEntity, 0)
+    const queryOf = (asked: FactOptions | undefined) => ({
+      // Other branches may have as much to say.
+      limit: (asked?.lineage === undefined ? 1 : 2) * limitOf(asked),
+      minConfidence: asked?.minConfidence ?? minConfidence,
+      at: asked?.at,
+      includeClosed: asked?.includeClosed
+    })
+    const written = (ownerId: string, facts: ReadonlyArray<Fact>) =>
+      notices.written({ tier: "semantic", backend: store.name, ownerId, ids: facts.map(({ id }) => id) })
+    const told = <E>(
+      ownerId: string,
+      asked: FactOptions | undefined,
+      facts: Effect.Effect<ReadonlyArray<Fact>, E>
+    ): Effect.Effect<ReadonlyArray<Fact>, E | MemoryStoreFailure> => {
+      const lineage = asked?.lineage
+      const { at, minConfidence } = queryOf(asked)
+      return Effect.tap(
+        lineage === undefined
+          ? facts
+          : Effect.map(
+              Effect.flatMap(facts, (found) =>
+                store.onTheWay(ownerId, found, { lineage, tree: asked?.tree, at, minConfidence })
+              ),
+              (known) => known.slice(0, limitOf(asked))
+            ),
+        ({ length }) => notices.retrieved({ tier: "semantic", ownerId, count: length })
+      )
+    }
+
+    const keep = (ownerId: string, facts: ReadonlyArray<NewFact>) =>
+      Effect.map(store.assert(ownerId, facts, { maxFactsPerEntity }), (kept) => eachOnce(kept.flatMap(Option.toArray)))
+
+    const ingest = (ownerId: string, entries: ReadonlyArray<MemoryEntry>) =>
+      Effect.gen(function* () {
+        const { facts } = yield* extractor.extract(entries)
+        if (facts.length === 0) return []
+        const byId = new Map(entries.map((entry) => [entry.id, entry]))
+        const placed = ({ origins, sources = [], ...fact }: NewFact): NewFact => {
+          const read = sources.flatMap((id) => byId.get(id) ?? [])
+          return {
+            ...fact,
+            sources,
+            confidence: fact.confidence ?? confidence,
+            // What does not say where it was read may have been read anywhere.
+            origins: origins ?? FactWay.originsOf(read.length === 0 ? entries : read)
+          }
+        }
+        const kept = yield* keep(ownerId, facts.map(placed))
+        yield* written(ownerId, kept)
+        return kept
+      })
+
+    return {
+      storeFact: (ownerId, fact) =>
+        Effect.gen(function* () {
+          const [kept] = yield* keep(ownerId, [fact])
+          if (kept === undefined) {
+            return yield* new MemoryCapacityError({
+              message: `The subject has ${maxFactsPerEntity} facts, all of them surer than this one`,
+              capacity: maxFactsPerEntity
+            })
+          }
+          yield* written(ownerId, [kept])
+          return kept
+        }).pipe(observed("store_fact")),
+      queryFacts: (ownerId, subject, asked) =>
+        observed("query_facts")(told(ownerId, asked, store.query(ownerId, { ...queryOf(asked), subject }))),
+      getEntityFacts: (ownerId, entity, asked) =>
+        observed("query_facts")(told(ownerId, asked, store.query(ownerId, { ...queryOf(asked), entity }))),
+      recall: (ownerId, query, asked) =>
+        observed("recall")(
+          told(ownerId, asked, FactRecall.recall(store, { ownerId, query, speaker, ...queryOf(asked) }))
+        ),
+      updateFact: (ownerId, id, confidence) =>
+        store.updateConfidence(ownerId, id, confidence).pipe(
+          Effect.tap((fact) => written(ownerId, [fact])),
+          observed("update_fact")
+        ),
+      deleteFact: (ownerId, id) => observed("forget")(store.delete(ownerId, id)),
+      ingest: (entries) =>
+        Effect.forEach(
+          EntryGroups.groupBy(entries, ({ ownerId }) => ownerId),
+          ([ownerId, group]) => ingest(ownerId, group)
+        ).pipe(
+          Effect.map((kept) => kept.flat()),
+          observed("ingest")
+        ),
+      clear: (ownerId) => observed("forget")(store.clear(ownerId)),
+      health: store.health
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<SemanticMemory, never, FactStore.FactStore | EntityExtractor.EntityExtractor> =>
+  Layer.effect(SemanticMemory, make(options))
+
+const nothing = Effect.succeed([])
+
+/**
+ * Knows nothing: facts are given back and kept nowhere.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SemanticMemory> = Layer.succeed(SemanticMemory, {
+  storeFact: (ownerId, fact) =>
+    Effect.zipWith(IdGenerator.generate, Clock.currentTimeMillis, (id, now) => ({
+      id: FactId.make(id),
+      ownerId,
+      subject: fact.subject,
+      predicate: fact.predicate,
+      object: fact.object,
+      confidence: fact.confidence ?? 1,
+      sources: fact.sources ?? [],
+      validFrom: fact.validFrom ?? now,
+      ...(fact.retracted === true ? { validTo: fact.validFrom ?? now } : {}),
+      ...(fact.validTo === undefined ? {} : { validTo: fact.validTo }),
+      recordedAt: now,
+      metadata: fact.metadata ?? {}
+    })),
+  queryFacts: () => nothing,
+  getEntityFacts: () => nothing,
+  recall: () => nothing,
+  updateFact: () => Effect.fail(new MemoryStoreError({ message: "The owner has no such fact", store: "noop" })),
+  deleteFact: () => Effect.succeed(false),
+  ingest: () => nothing,
+  clear: () => Effect.succeed(0),
+  health: Effect.void
+})

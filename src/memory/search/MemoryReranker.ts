@@ -1,0 +1,211 @@
+/**
+ * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
+ * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
+ * adds none, takes none away and changes none.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Count from "../../internal/Count.js"
+import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as JsonText from "../../internal/text/JsonText.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import * as LlmTimeout from "../../llm/LlmTimeout.js"
+import * as ModelRouter from "../../llm/ModelRouter.js"
+import * as LlmClient from "../../llm/model/LlmClient.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as MemoryRerankPrompts from "../../prompt/defaults/MemoryRerankPrompts.js"
+import * as PromptLibrary from "../../prompt/PromptLibrary.js"
+import type { MemorySearchResult } from "../entry/MemoryEntry.js"
+
+/**
+ * The results, all of them, and whether a model had a say in their order. If it had none, `reason` says why: `few`
+ * (fewer than two: nobody was asked), `unreadable` (it answered something else), `off`, or the tag of the error its
+ * call failed with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Reranked =
+  | { readonly results: ReadonlyArray<MemorySearchResult>; readonly reranked: true }
+  | { readonly results: ReadonlyArray<MemorySearchResult>; readonly reranked: false; readonly reason: string }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * The same results in the order of the model, their scores and relevances as they were. What it names comes first,
+   * then what it was shown and did not name, then what it was not shown, each in the order in which it came; neighbours
+   * stay behind their result. It never fails: without an answer that can be read the order stays.
+   */
+  readonly rerank: (question: string, results: ReadonlyArray<MemorySearchResult>) => Effect.Effect<Reranked>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class MemoryReranker extends Context.Tag("effect-lexigram/memory/MemoryReranker")<MemoryReranker, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Which role of the `ModelRouter` judges; `evaluation` unless set. */
+  readonly role?: ModelRouter.Role | undefined
+  /** Win over those of the role, which win over temperature 0 and 500 tokens at most. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  /** Of the whole call; 30 seconds unless set. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** How many results the model is shown, the first of them; 30 unless set. */
+  readonly maxCandidates?: number | undefined
+  /**
+   * Characters of the question and of each result that it sees, half from the beginning and half from the end; 1,000
+   * unless set.
+   */
+  readonly maxChars?: number | undefined
+}
+
+const Answer = Schema.Struct({ order: Schema.Array(Schema.Number) })
+const decode = Schema.decodeUnknownOption(Answer)
+const responseFormat: LlmClient.ResponseFormat = {
+  type: "json",
+  name: "order",
+  schema: OutputSchema.make(Answer).jsonSchema
+}
+
+const ends = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  const half = Math.floor(most / 2)
+  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
+}
+
+const timeOf = (timestamp: number): string =>
+  DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
+
+/** The places the answer names, each once; `undefined` when it names none. */
+const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray<number> | undefined => {
+  const json = JsonText.read(LlmClient.text(response))
+  if (Either.isLeft(json)) return undefined
+  const answer = decode(json.right)
+  if (answer._tag === "None") return undefined
+  const places = new Set<number>()
+  for (const number of answer.value.order) {
+    if (Number.isInteger(number) && number >= 1 && number <= count) places.add(number - 1)
+  }
+  return places.size === 0 ? undefined : Array.from(places)
+}
+
+/** A result and the neighbours behind it. */
+type Group = ReadonlyArray<MemorySearchResult>
+
+const groupsOf = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray<Group> => {
+  const groups: Array<Array<MemorySearchResult>> = []
+  for (const result of results) {
+    const last = groups[groups.length - 1]
+    if (result.neighbourOf === undefined || last === undefined) groups.push([result])
+    else last.push(result)
+  }
+  return groups
+}
+
+const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options): Service => {
+  const maxCandidates = Count.count(options.maxCandidates, 30, 2)
+  const maxChars = Count.count(options.maxChars, 1000, 2)
+
+  const ask = Effect.fnUntraced(function* (question: string, groups: ReadonlyArray<Group>) {
+    const { client, settings } = yield* resolve
+    const prompts = yield* PromptLibrary.PromptLibrary
+    const step = MemoryRerankPrompts.Rerank
+    const candidates = groups.map((group, at) => {
+      const { entry } = group[0] as MemorySearchResult
+      return { n: at + 1, at: timeOf(entry.timestamp), role: entry.role, text: ends(entry.content, maxChars) }
+    })
+    const { system, user } = prompts.render(step, {
+      candidates: DataDocument.stringify({ question: ends(question, maxChars), candidates }),
+      output_format: step.textFormat
+    })
+    const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)
+    return yield* limited.complete({
+      messages: [
+        { role: "system", content: system },
+        { role: "user", content: [{ type: "text", text: user }] }
+      ],
+      responseFormat,
+      settings: ModelSettings.merge(ModelSettings.merge({ temperature: 0, maxTokens: 500 }, settings), options.settings)
+    })
+  })
+
+  const kept = (results: ReadonlyArray<MemorySearchResult>, reason: string): Effect.Effect<Reranked> =>
+    Effect.as(
+      Effect.annotateLogs(Effect.logWarning("Results of memory keep their order: the model gave none"), {
+        module: "effect-lexigram/memory/MemoryReranker",
+        reason
+      }),
+      { results, reranked: false, reason }
+    )
+
+  return {
+    rerank: (question, results) =>
+      Effect.suspend((): Effect.Effect<Reranked> => {
+        const groups = groupsOf(results)
+        if (groups.length < 2) return Effect.succeed({ results, reranked: false, reason: "few" })
+        const shown = groups.slice(0, maxCandidates)
+        return Effect.matchEffect(ask(question, shown), {
+          onFailure: (error) => kept(results, error._tag),
+          onSuccess: (response): Effect.Effect<Reranked> => {
+            const places = placesIn(response, shown.length)
+            if (places === undefined) return kept(results, "unreadable")
+            const named = new Set(places)
+            const rest = groups.filter((_, at) => !named.has(at))
+            const first = places.map((at) => groups[at] as Group)
+            return Effect.succeed({ results: [...first, ...rest].flat(), reranked: true })
+          }
+        })
+      })
+  }
+}
+
+/**
+ * By the model that the router has for its role.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options = {}): Effect.Effect<Service, never, ModelRouter.ModelRouter> =>
+  Effect.map(ModelRouter.ModelRouter, (router) => service(router.resolve(options.role ?? "evaluation"), options))
+
+/**
+ * By this client, whatever the router has; `role` has no effect.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeWith = (client: LlmClient.Service, options: Options = {}): Service =>
+  service(Effect.succeed({ client, settings: ModelSettings.empty }), options)
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options = {}): Layer.Layer<MemoryReranker, never, ModelRouter.ModelRouter> =>
+  Layer.effect(MemoryReranker, make(options))
+
+/**
+ * Asks nobody: the order stays.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<MemoryReranker> = Layer.succeed(MemoryReranker, {
+  rerank: (_question, results) => Effect.succeed({ results, reranked: false, reason: "off" })
+})

@@ -1,0 +1,323 @@
+/**
+ * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
+ * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
+ * it.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import type { EntryId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import * as Deadline from "../../internal/fiber/Deadline.js"
+import * as Step from "../../observability/Step.js"
+import { type MemoryQuery, type MemorySearchResult, queryDefaults } from "../entry/MemoryEntry.js"
+import { type MemoryError, MemoryStoreError, MemorySystemError, StorageError } from "../entry/MemoryError.js"
+import * as MemoryStore from "./MemoryStore.js"
+import * as RelevanceRanker from "./RelevanceRanker.js"
+import * as Retrieval from "./Retrieval.js"
+
+/**
+ * Something that can be asked: a `MemoryStore.Service`, or anything else that finds entries of an owner. Names tell
+ * sources apart.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Source {
+  readonly name: string
+  readonly retrieve: (query: MemoryQuery) => Effect.Effect<ReadonlyArray<MemorySearchResult>, MemoryError>
+}
+
+/**
+ * A source that did not give all it should have, and why.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Degraded {
+  readonly source: string
+  readonly error: MemoryError
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Retrieved {
+  /** Best first; `source` is the name of the source. */
+  readonly results: ReadonlyArray<MemorySearchResult>
+  /** In the order of the sources; empty when all is well. */
+  readonly degraded: ReadonlyArray<Degraded>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Stats {
+  /** How often entries were given out, each time counted. */
+  readonly total: number
+  /** How many different ones. */
+  readonly unique: number
+  /** The ten that were given out most often, most often first. */
+  readonly top: ReadonlyArray<{ readonly ownerId: string; readonly id: EntryId; readonly count: number }>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * What all sources find together: of an entry that several have, that of the highest relevance. Fails only if every
+   * source does. Without sources nothing is found.
+   */
+  readonly retrieve: (query: MemoryQuery) => Effect.Effect<Retrieved, MemorySystemError>
+  /** One more source, or another one under a name there is already. */
+  readonly addSource: (source: Source) => Effect.Effect<void>
+  /** How often an entry was given out; neighbours of results do not count. */
+  readonly retrievalCount: (ownerId: string, id: EntryId) => Effect.Effect<number>
+  /** Of one owner, or of all. */
+  readonly stats: (ownerId?: string | undefined) => Effect.Effect<Stats>
+  /** Forgets all counts. */
+  readonly reset: Effect.Effect<void>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class MemoryRetriever extends Context.Tag("effect-lexigram/memory/MemoryRetriever")<
+  MemoryRetriever,
+  Service
+>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options extends RelevanceRanker.Options {
+  readonly sources: ReadonlyArray<Source>
+  /** How long a source may take; 5 seconds unless set. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** How many sources are asked at a time; all unless set. */
+  readonly concurrency?: number | "unbounded" | undefined
+  /** Of how many entries retrievals are counted: those given out last; 10,000 unless set. */
+  readonly maxCounted?: number | undefined
+}
+
+const distinct = (sources: ReadonlyArray<Source>): ReadonlyArray<Source> =>
+  Array.from(new Map(sources.map((source) => [source.name, source])).values())
+
+interface Counted {
+  readonly ownerId: string
+  readonly id: EntryId
+  count: number
+}
+
+const keyOf = (ownerId: string, id: string): string => `${ownerId.length}:${ownerId}${id}`
+
+/** How often which entries were given out, of as many as were given out last. */
+class Counts {
+  private readonly counts = new Map<string, Counted>()
+
+  constructor(private readonly most: number) {}
+
+  add(ownerId: string, id: EntryId): void {
+    const key = keyOf(ownerId, id)
+    const counted = this.counts.get(key) ?? { ownerId, id, count: 0 }
+    counted.count++
+    this.counts.delete(key)
+    this.counts.set(key, counted)
+    if (this.counts.size <= this.most) return
+    for (const oldest of this.counts.keys()) {
+      this.counts.delete(oldest)
+      break
+    }
+  }
+
+  of(ownerId: string, id: EntryId): number {
+    return this.counts.get(keyOf(ownerId, id))?.count ?? 0
+  }
+
+  stats(ownerId: string | undefined): Stats {
+    const all = Array.from(this.counts.values()).filter((one) => ownerId === undefined || one.ownerId === ownerId)
+    return {
+      total: all.reduce((sum, { count }) => sum + count, 0),
+      unique: all.length,
+      top: all
+        .sort((a, b) => b.count - a.count || (keyOf(a.ownerId, a.id) < keyOf(b.ownerId, b.id) ? -1 : 1))
+        .slice(0, 10)
+        .map((one) => ({ ...one }))
+    }
+  }
+
+  clear(): void {
+    this.counts.clear()
+  }
+}
+
+/**
+ * Of each entry the result of the highest relevance; of equals that of the earlier source. Neighbours go with their
+ * result.
+ */
+class Merged {
+  readonly found = new Map<string, MemorySearchResult>()
+  private readonly beside = new Map<MemorySearchResult, Array<MemorySearchResult>>()
+
+  add(source: string, results: ReadonlyArray<MemorySearchResult>): void {
+    const own = new Map<string, MemorySearchResult>()
+    for (const one of results) {
+      const result = { ...one, source }
+      const { neighbourOf } = result
+      if (neighbourOf === undefined) {
+        own.set(result.entry.id, result)
+        const known = this.found.get(result.entry.id)
+        if (known === undefined || known.relevance < result.relevance) this.found.set(result.entry.id, result)
+      } else {
+        const of = own.get(neighbourOf)
+        if (of === undefined) continue
+        const neighbours = this.beside.get(of)
+        if (neighbours === undefined) this.beside.set(of, [result])
+        else neighbours.push(result)
+      }
+    }
+  }
+
+  /** A page of what was found, with the neighbours each has in its source, nothing twice. */
+  surrounded(page: ReadonlyArray<MemorySearchResult>): ReadonlyArray<MemorySearchResult> {
+    if (this.beside.size === 0) return page
+    const seen = new Set(page.map(({ entry }) => entry.id))
+    return page.flatMap((result) => {
+      const original = this.found.get(result.entry.id)
+      const neighbours = original === undefined ? [] : (this.beside.get(original) ?? [])
+      const fresh = neighbours.filter(({ entry }) => !seen.has(entry.id) && seen.add(entry.id))
+      return [result, ...fresh.map((one) => ({ ...one, score: result.score }))]
+    })
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { MemoryRetriever, MemoryStore } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const program = Effect.gen(function* () {
+ *   const own = yield* MemoryStore.makeMemory()
+ *   const retriever = yield* MemoryRetriever.make({ sources: [{ name: "own", retrieve: own.retrieve }], timeout: "2 seconds" })
+ *   const { degraded, results } = yield* retriever.retrieve({ ownerId: "anna", query: "Where does Tom live?" })
+ * })
+ * ```
+ */
+export const make = (options: Options): Effect.Effect<Service> =>
+  Effect.sync(() => {
+    let sources = distinct(options.sources)
+    const counts = new Counts(Count.count(options.maxCounted, 10_000, 0))
+    const timeout = Duration.toMillis(options.timeout ?? "5 seconds")
+
+    const ask = (source: Source, query: MemoryQuery) =>
+      Effect.either(
+        Deadline.run(() => source.retrieve(query), {
+          whole: timeout,
+          onTimeout: () =>
+            new StorageError({ message: `The source "${source.name}" gave no answer within ${timeout} ms` })
+        })
+      )
+
+    const answer = Effect.fnUntraced(function* (query: MemoryQuery) {
+      const weights = yield* RelevanceRanker.weightsOf(query, options)
+      const topK = query.topK ?? queryDefaults.topK
+      const offset = query.offset ?? queryDefaults.offset
+      const arranges = (query.diversity ?? 0) > 0 || query.suppressDuplicates !== undefined
+      const asked = sources
+      const answers = yield* Step.forEach(
+        asked,
+        (source) =>
+          ask(source, {
+            ...query,
+            // Whatever page is wanted, each source may have all of it; what is put aside or apart is so among all
+            // sources.
+            topK: arranges ? Math.max(offset + topK, Retrieval.poolSize) : offset + topK,
+            offset: 0,
+            diversity: undefined,
+            suppressDuplicates: undefined,
+            recencyWeight: weights.recency,
+            importanceWeight: weights.importance,
+            relevanceWeight: weights.relevance
+          }),
+        { concurrency: options.concurrency }
+      )
+      const degraded: Array<Degraded> = []
+      const merged = new Merged()
+      for (const [at, given] of answers.entries()) {
+        const { name } = asked[at] as Source
+        if (Either.isLeft(given)) {
+          degraded.push({ source: name, error: given.left })
+          continue
+        }
+        const own = given.right.filter(({ entry }) => entry.ownerId === query.ownerId)
+        merged.add(name, own)
+        if (own.length === given.right.length) continue
+        const message = `The source "${name}" gave entries of another owner`
+        degraded.push({ source: name, error: new MemoryStoreError({ message, store: name }) })
+      }
+      if (asked.length > 0 && answers.every(Either.isLeft)) {
+        return yield* new MemorySystemError({
+          message: `None of the sources of memory gave an answer: ${degraded.map((one) => `${one.source} (${one.error._tag})`).join(", ")}`,
+          cause: degraded.map(({ error }) => error)
+        })
+      }
+      const ranked = yield* RelevanceRanker.rank(Array.from(merged.found.values()), query, options)
+      const page = Retrieval.paged(Retrieval.arranged(ranked, query), offset, topK)
+      for (const { entry } of page) counts.add(entry.ownerId, entry.id)
+      return { results: merged.surrounded(page), degraded }
+    })
+
+    return {
+      retrieve: (query) =>
+        Effect.tap(answer(query), ({ degraded }) =>
+          degraded.length === 0
+            ? Effect.void
+            : Effect.annotateLogs(Effect.logWarning("Memory answered without some of its sources"), {
+                module: "effect-lexigram/memory/MemoryRetriever",
+                sources: degraded.map(({ error, source }) => `${source}: ${error._tag}`).join(", ")
+              })
+        ),
+      addSource: (source) =>
+        Effect.sync(() => {
+          sources = distinct([...sources, source])
+        }),
+      retrievalCount: (ownerId, id) => Effect.sync(() => counts.of(ownerId, id)),
+      stats: (ownerId) => Effect.sync(() => counts.stats(ownerId)),
+      reset: Effect.sync(() => counts.clear())
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<MemoryRetriever> => Layer.effect(MemoryRetriever, make(options))
+
+/**
+ * The store in context as the first source, before those that are given.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerStore = (
+  options?: Partial<Options> | undefined
+): Layer.Layer<MemoryRetriever, never, MemoryStore.MemoryStore> =>
+  Layer.effect(
+    MemoryRetriever,
+    Effect.flatMap(MemoryStore.MemoryStore, (store) =>
+      make({ ...options, sources: [store, ...(options?.sources ?? [])] })
+    )
+  )

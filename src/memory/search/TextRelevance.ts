@@ -1,0 +1,32 @@
+/**
+ * How much texts have to do with a query, by their words.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as LexicalIndex from "../text/LexicalIndex.js"
+import * as TextAnalyzer from "../text/TextAnalyzer.js"
+
+interface Item extends LexicalIndex.Indexed {
+  readonly index: number
+}
+
+const room = LexicalIndex.scratch()
+
+/**
+ * BM25 of each text among all of them, as a part of the best: 0 where no word of the query stands, 1 for the text that
+ * has most to do with it.
+ *
+ * @category combinators
+ */
+export const scores = (query: string, texts: ReadonlyArray<string>): ReadonlyArray<number> => {
+  const relevance = texts.map(() => 0)
+  const terms = TextAnalyzer.queryTerms(TextAnalyzer.english, query)
+  if (terms.length === 0) return relevance
+  const index = new LexicalIndex.LexicalIndex<Item>(room, (a, b) => a.index - b.index)
+  for (const [at, text] of texts.entries()) index.add({ index: at, slot: -1 }, TextAnalyzer.english.analyze(text))
+  const { hits } = index.search(terms, texts.length)
+  const best = hits[0]?.score ?? 1
+  for (const { item, score } of hits) relevance[item.index] = score / best
+  return relevance
+}

@@ -1,0 +1,351 @@
+/**
+ * From what the tiers of memory gave to a context within a budget.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { Message } from "../../llm/model/LlmClient.js"
+import type * as TokenCounter from "../../llm/model/TokenCounter.js"
+import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import * as MemoryText from "../entry/MemoryText.js"
+import type * as TokenCosts from "../entry/TokenCosts.js"
+import * as ToolPairs from "../entry/ToolPairs.js"
+import type { Fact } from "../facts/Fact.js"
+import * as ProceduralMemory from "../procedural/ProceduralMemory.js"
+import * as TextRelevance from "../search/TextRelevance.js"
+import * as SectionFill from "./SectionFill.js"
+import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
+
+/**
+ * What may be remembered.
+ *
+ * @category models
+ */
+export interface Found {
+  /** In any order. */
+  readonly recent: ReadonlyArray<MemoryEntry>
+  /** Best first. */
+  readonly recalled: ReadonlyArray<MemoryEntry>
+  /** Best first. */
+  readonly facts: ReadonlyArray<Fact>
+  /** Best first. */
+  readonly procedures: ReadonlyArray<ProceduralMemory.Procedure>
+  readonly tools: ReadonlyArray<{ readonly name: string; readonly description: string }>
+}
+
+/**
+ * @category constants
+ */
+export const nothing: Found = { recent: [], recalled: [], facts: [], procedures: [], tools: [] }
+
+/**
+ * @category models
+ */
+export interface Options {
+  readonly query: string
+  readonly tokenBudget: number
+  readonly systemPrompt: string | undefined
+  readonly shares: TokenBudgetAllocator.Shares
+  readonly maxRecentTurns: number
+  readonly maxRecalled: number
+  readonly counter: TokenCounter.Service
+  readonly costs: TokenCosts.TokenCosts
+}
+
+/**
+ * @category models
+ */
+export interface Context {
+  readonly entries: ReadonlyArray<MemoryEntry>
+  readonly facts: ReadonlyArray<string>
+  readonly tools: ReadonlyArray<string>
+  readonly tokens: number
+  readonly report: ReadonlyArray<{
+    readonly source: TokenBudgetAllocator.Section
+    readonly tokenBudget: number
+    readonly tokens: number
+    readonly taken: ReadonlyArray<string>
+    readonly left: ReadonlyArray<string>
+  }>
+}
+
+type Item =
+  | { readonly _tag: "Entries"; readonly entries: ReadonlyArray<MemoryEntry> }
+  | { readonly _tag: "Fact"; readonly text: string; readonly fact: Fact }
+  | { readonly _tag: "Tool"; readonly text: string; readonly place: number }
+
+type Candidate = SectionFill.Candidate<Item>
+
+/**
+ * A fact in words.
+ *
+ * @category conversions
+ */
+export const factText = ({ object, predicate, subject }: Fact): string => `${subject} ${predicate} ${object}`
+
+interface Conversation {
+  readonly recent: ReadonlyArray<Candidate>
+  readonly recalled: ReadonlyArray<Candidate>
+  /** What could not be used by itself, by where it came from. */
+  readonly brokenRecent: ReadonlyArray<string>
+  readonly brokenRecalled: ReadonlyArray<string>
+}
+
+const conversation = ({ recalled, recent }: Found, options: Options): Conversation => {
+  const { costs, counter } = options
+  const pool = new Map<string, MemoryEntry>()
+  for (const entry of recalled) pool.set(entry.id, entry)
+  for (const entry of recent) pool.set(entry.id, entry)
+  const isRecent = new Set(recent.map(({ id }) => id))
+  const rank = new Map(recalled.map(({ id }, index) => [id, index] as const))
+  const broken: { readonly recent: Array<string>; readonly recalled: Array<string> } = { recent: [], recalled: [] }
+  const turns: Array<Candidate> = []
+  const found: Array<readonly [rank: number, recent: boolean, candidate: Candidate]> = []
+  for (const unit of ToolPairs.units(Array.from(pool.values()).sort(ToolPairs.chronological))) {
+    const { entries } = unit
+    const ids = entries.map(({ id }) => id)
+    const wholeRecent = ids.every((id) => isRecent.has(id))
+    if (unit.broken) {
+      for (const id of ids) (isRecent.has(id) ? broken.recent : broken.recalled).push(id)
+      continue
+    }
+    const candidate: Candidate = {
+      ids,
+      keys: ids.map((id) => `entry:${id}`),
+      value: { _tag: "Entries", entries },
+      cost: () => {
+        let total = 0
+        for (const entry of entries) {
+          const key = JSON.stringify([entry.role, entry.ownerId, entry.id])
+          total += costs.of(key, entry.content, () => counter.count(MemoryText.line.entry(entry)))
+        }
+        return total
+      }
+    }
+    if (wholeRecent) turns.push(candidate)
+    const best = Math.min(...ids.map((id) => rank.get(id) ?? Number.POSITIVE_INFINITY))
+    if (best !== Number.POSITIVE_INFINITY) found.push([best, wholeRecent, candidate])
+  }
+  let others = 0
+  return {
+    recent: newest(turns, options.maxRecentTurns),
+    recalled: found
+      .sort(([a], [b]) => a - b)
+      .filter(([, recent]) => recent || others++ < options.maxRecalled)
+      .map(([, , candidate]) => candidate),
+    brokenRecent: broken.recent.reverse(),
+    brokenRecalled: broken.recalled.sort((a, b) => (rank.get(a as never) ?? 0) - (rank.get(b as never) ?? 0))
+  }
+}
+
+/** The newest first, of together at most so many entries. */
+const newest = (turns: ReadonlyArray<Candidate>, most: number): ReadonlyArray<Candidate> => {
+  const taken: Array<Candidate> = []
+  let count = 0
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const candidate = turns[index] as Candidate
+    count += candidate.ids.length
+    if (count > most && taken.length > 0) break
+    taken.push(candidate)
+  }
+  return taken
+}
+
+const facts = (found: Found, { costs, counter }: Options): ReadonlyArray<Candidate> =>
+  found.facts.map((fact) => {
+    const text = factText(fact)
+    return {
+      ids: [fact.id],
+      // Two facts that read the same are one.
+      keys: [`fact:${text}`],
+      value: { _tag: "Fact", text, fact },
+      cost: () => costs.of(`fact:${text}`, text, () => counter.count(MemoryText.line.fact(text)))
+    }
+  })
+
+const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<Candidate> => {
+  const candidate = (id: string, text: string, place: number): Candidate => ({
+    ids: [id],
+    keys: [`tool:${text}`],
+    value: { _tag: "Tool", text, place },
+    cost: () => costs.of(`tool:${text}`, text, () => counter.count(MemoryText.line.tool(text)))
+  })
+  // Procedures by when they were learned, tools as they were given: what is taken next time as well stands in the same
+  // order.
+  const learned = found.procedures.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+  const places = new Map(learned.map(({ id }, place) => [id, place] as const))
+  const texts = found.tools.map(({ description, name }) => `${name}: ${description}`)
+  const relevance = TextRelevance.scores(query, texts)
+  return [
+    ...found.procedures.map((one) => candidate(one.id, ProceduralMemory.toText(one), places.get(one.id) ?? 0)),
+    ...texts
+      .map((text, index) => ({
+        index,
+        candidate: candidate(found.tools[index]?.name ?? "", text, learned.length + index)
+      }))
+      .sort((a, b) => (relevance[b.index] ?? 0) - (relevance[a.index] ?? 0))
+      .map(({ candidate }) => candidate)
+  ]
+}
+
+/** The order of the assembly: by time, by when a fact was told, by the place of a tool. */
+const inOrder = (taken: ReadonlyArray<Candidate>) => {
+  const items = taken.map(({ ids, value }) => ({ id: ids[0] ?? "", value }))
+  return {
+    entries: items
+      .flatMap(({ value }) => (value._tag === "Entries" ? value.entries : []))
+      .sort(ToolPairs.chronological),
+    facts: items
+      .flatMap(({ id, value }) => (value._tag === "Fact" ? [{ id, text: value.text, at: value.fact.recordedAt }] : []))
+      .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1)),
+    tools: items
+      .flatMap(({ id, value }) => (value._tag === "Tool" ? [{ id, text: value.text, place: value.place }] : []))
+      .sort((a, b) => a.place - b.place)
+  }
+}
+
+const contents = (served: ReadonlyArray<SectionFill.Served<Item>>): Pick<Context, "entries" | "facts" | "tools"> => {
+  const { entries, facts, tools } = inOrder(served.flatMap(({ taken }) => taken))
+  return { entries, facts: facts.map(({ text }) => text), tools: tools.map(({ text }) => text) }
+}
+
+const idsOf = (taken: ReadonlyArray<Candidate>): ReadonlyArray<string> => {
+  const { entries, facts, tools } = inOrder(taken)
+  return [...entries, ...facts, ...tools].map(({ id }) => id)
+}
+
+/**
+ * What a system prompt costs, and what is left beside it for memory, the frame of the message taken off.
+ *
+ * @category models
+ */
+export interface Room {
+  readonly budget: number
+  readonly system: ReadonlyArray<Message>
+  readonly systemTokens: number
+  readonly frameTokens: number
+  readonly opening: number
+}
+
+/**
+ * @category constructors
+ */
+export const roomOf = (options: Pick<Options, "tokenBudget" | "systemPrompt" | "counter">): Room => {
+  const { counter, systemPrompt } = options
+  const budget = Number.isNaN(options.tokenBudget) ? 0 : Math.max(0, options.tokenBudget)
+  const system: ReadonlyArray<Message> = systemPrompt === undefined ? [] : [{ role: "system", content: systemPrompt }]
+  const opening = counter.countMessages([])
+  return {
+    budget,
+    system,
+    opening,
+    systemTokens: system.length === 0 ? 0 : counter.countMessages(system) - opening,
+    frameTokens: counter.countMessages([{ role: "user", content: MemoryText.heading }]) - opening
+  }
+}
+
+/**
+ * Whether there is room for a single thing.
+ *
+ * @category guards
+ */
+export const hasRoom = (room: Room): boolean => room.systemTokens + room.frameTokens < room.budget
+
+/**
+ * Fills the sections and counts what the reader will really be sent. A tokenizer that finds more in the whole than in
+ * its lines makes it try again with less.
+ *
+ * @category combinators
+ */
+export const assemble = (found: Found, room: Room, options: Options): Context => {
+  const { counter, shares } = options
+  const { budget, systemTokens } = room
+  const allocation = TokenBudgetAllocator.allocate(budget, shares)
+  const said = conversation(found, options)
+  const sources = (
+    [
+      { section: "recent_turns", candidates: said.recent, contiguous: true },
+      { section: "episodic", candidates: said.recalled, contiguous: false },
+      { section: "semantic", candidates: facts(found, options), contiguous: false },
+      { section: "tool_descriptions", candidates: tools(found, options), contiguous: false }
+    ] as const
+  ).filter(({ section }) => isServed(section, shares))
+  const available = budget - systemTokens - room.frameTokens
+  const carried = available - sources.reduce((sum, { section }) => sum + allocation[section], 0)
+  const count = (context: MemoryText.Remembered): number => {
+    const messages = MemoryText.messages(context)
+    return messages.length === 0 ? systemTokens : counter.countMessages([...room.system, ...messages]) - room.opening
+  }
+  let limit = hasRoom(room) ? available : 0
+  for (let attempt = 0; limit > 0; attempt++) {
+    const served = SectionFill.fill(sources, allocation, carried - (available - limit), limit)
+    const context = contents(served)
+    const tokens = count(context)
+    if (tokens <= budget) return { ...context, tokens, report: report(served, said, room, allocation) }
+    const excess = tokens - budget
+    limit = attempt < 4 && excess >= 1 ? limit - excess : Math.floor(limit / 2)
+  }
+  const untouched = sources.map(
+    ({ candidates, section }): SectionFill.Served<Item> => ({
+      section,
+      tokenBudget: 0,
+      tokens: 0,
+      taken: [],
+      left: candidates
+    })
+  )
+  return {
+    entries: [],
+    facts: [],
+    tools: [],
+    tokens: systemTokens <= budget ? systemTokens : 0,
+    report: report(untouched, said, room, allocation)
+  }
+}
+
+/**
+ * A section whose fraction is 0 is switched off: nothing is asked for it, and nothing flows to it.
+ *
+ * @category guards
+ */
+export const isServed = (
+  section: Exclude<TokenBudgetAllocator.Section, "system_prompt">,
+  shares: TokenBudgetAllocator.Shares
+): boolean =>
+  (section === "recent_turns"
+    ? shares.recentTurnsFraction
+    : section === "episodic"
+      ? shares.episodicFraction
+      : section === "semantic"
+        ? shares.semanticFraction
+        : shares.toolDescriptionsFraction) > 0
+
+const report = (
+  served: ReadonlyArray<SectionFill.Served<Item>>,
+  said: Conversation,
+  room: Room,
+  allocation: TokenBudgetAllocator.Allocation
+): Context["report"] => {
+  const fits = room.systemTokens <= room.budget
+  const given = room.system.length > 0
+  const systemPrompt = {
+    source: "system_prompt",
+    tokenBudget: fits ? Math.max(allocation.system_prompt, room.systemTokens) : room.budget,
+    tokens: fits ? room.systemTokens : 0,
+    taken: given && fits ? ["system_prompt"] : [],
+    left: given && !fits ? ["system_prompt"] : []
+  } as const
+  return [
+    systemPrompt,
+    ...served.map(({ left, section, taken, tokenBudget, tokens }) => ({
+      source: section,
+      tokenBudget,
+      tokens,
+      taken: idsOf(taken),
+      left: [
+        ...left.flatMap(({ ids }) => ids),
+        ...(section === "recent_turns" ? said.brokenRecent : section === "episodic" ? said.brokenRecalled : [])
+      ]
+    }))
+  ]
+}

@@ -1,0 +1,152 @@
+/**
+ * How a budget of tokens is shared among the sections of working memory.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import { MemorySystemError } from "../entry/MemoryError.js"
+
+/**
+ * The sections, in the order in which they are served.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const sections = ["system_prompt", "recent_turns", "episodic", "semantic", "tool_descriptions"] as const
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Section = (typeof sections)[number]
+
+/**
+ * Tokens by section.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Allocation = { readonly [S in Section]: number }
+
+/**
+ * A fixed number of tokens for the system prompt, and the parts of the rest for the other sections. The parts are 0 to
+ * 1 and at most 1 together.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Shares {
+  readonly systemPromptTokens: number
+  readonly recentTurnsFraction: number
+  readonly episodicFraction: number
+  readonly semanticFraction: number
+  readonly toolDescriptionsFraction: number
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults: Shares = {
+  systemPromptTokens: 512,
+  recentTurnsFraction: 0.4,
+  episodicFraction: 0.3,
+  semanticFraction: 0.2,
+  toolDescriptionsFraction: 0.1
+}
+
+const fractions = [
+  ["recent_turns", "recentTurnsFraction"],
+  ["episodic", "episodicFraction"],
+  ["semantic", "semanticFraction"],
+  ["tool_descriptions", "toolDescriptionsFraction"]
+] as const
+
+/** Fractions such as 0.4 + 0.3 + 0.2 + 0.1 are not exactly 1 in floating point. */
+const tolerance = 1e-9
+
+/**
+ * The shares with the defaults of what is left out; `MemorySystemError` when a fraction is not within 0 to 1, when all
+ * of them are more than 1, or when the tokens of the system prompt are no number of tokens.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: { readonly [K in keyof Shares]?: Shares[K] | undefined } | undefined
+): Either.Either<Shares, MemorySystemError> => {
+  const shares: Shares = {
+    systemPromptTokens: options?.systemPromptTokens ?? defaults.systemPromptTokens,
+    recentTurnsFraction: options?.recentTurnsFraction ?? defaults.recentTurnsFraction,
+    episodicFraction: options?.episodicFraction ?? defaults.episodicFraction,
+    semanticFraction: options?.semanticFraction ?? defaults.semanticFraction,
+    toolDescriptionsFraction: options?.toolDescriptionsFraction ?? defaults.toolDescriptionsFraction
+  }
+  const refuse = (message: string, hint: string) => Either.left(new MemorySystemError({ message, hint }))
+  if (!Number.isSafeInteger(shares.systemPromptTokens) || shares.systemPromptTokens < 0) {
+    return refuse("systemPromptTokens is no number of tokens", "Give a whole number of at least 0")
+  }
+  let sum = 0
+  for (const [, name] of fractions) {
+    const fraction = shares[name]
+    if (!(fraction >= 0 && fraction <= 1)) return refuse(`${name} is not between 0 and 1`, "Give a part of 1, as 0.25")
+    sum += fraction
+  }
+  return sum > 1 + tolerance
+    ? refuse(
+        `The fractions of the sections are more than 1 together`,
+        "Lower one of them; what is not shared out is kept"
+      )
+    : Either.right(shares)
+}
+
+const whole = (tokens: number): number =>
+  Number.isNaN(tokens) ? 0 : Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.floor(tokens)))
+
+const part = (fraction: number): number => (fraction > 0 ? Math.min(1, fraction) : 0)
+
+/**
+ * `system_prompt` gets its fixed number or all there is, each other section its part of the rest, rounded down; what
+ * rounding leaves over, and what no fraction claims, goes to the section with the largest fraction, of equal ones to
+ * the first, and to the system prompt when all fractions are 0. Sums up to `total` exactly, and nothing is negative,
+ * for any total and any shares: a total that is no number is 0, a part of a token does not count.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const allocate = (total: number, shares: Shares = defaults): Allocation => {
+  const all = whole(total)
+  const allocation = {
+    system_prompt: Math.min(whole(shares.systemPromptTokens), all),
+    recent_turns: 0,
+    episodic: 0,
+    semantic: 0,
+    tool_descriptions: 0
+  }
+  const remaining = all - allocation.system_prompt
+  let left = remaining
+  let largest: Section = "system_prompt"
+  let most = 0
+  for (const [section, name] of fractions) {
+    const fraction = part(shares[name])
+    if (fraction > most) {
+      most = fraction
+      largest = section
+    }
+    // Never more than is left: products of large numbers are not exact.
+    const tokens = Math.min(left, Math.floor(remaining * fraction))
+    allocation[section] = tokens
+    left -= tokens
+  }
+  allocation[largest] += left
+  return allocation
+}
+
+/**
+ * What `allocate` gives to one section.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const budgetFor = (section: Section, total: number, shares?: Shares | undefined): number =>
+  allocate(total, shares)[section]

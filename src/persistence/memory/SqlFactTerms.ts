@@ -1,0 +1,167 @@
+/**
+ * What facts are found by: the terms of their texts, with how often they stand there, and the whole words of their
+ * subjects and objects.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { FactRow } from "../../memory/facts/FactBackend.js"
+import { queryTerms, type TextAnalyzer } from "../../memory/text/TextAnalyzer.js"
+import * as Database from "../engine/Database.js"
+import type { Dialect, Param } from "../engine/Dialect.js"
+import * as KeyText from "../engine/KeyText.js"
+import type { Weighted } from "./SqlFactRows.js"
+
+/** Of a question as of the memory in this process. */
+const maxQueryTerms = 64
+
+/** Facts that are read at once when all of an owner's are analysed anew. */
+const pageSize = 256
+
+/**
+ * What the terms of a row are made from.
+ *
+ * @category models
+ */
+export type Said = Pick<FactRow, "id" | "text" | "subjectWords" | "objectWords">
+
+interface Analyzed {
+  readonly id: string
+  readonly text: string
+}
+
+const insert = Database.insertInto("lex_fact_terms", ["owner_id", "kind", "term", "fact_id", "frequency"])
+
+/**
+ * The statements by themselves, so that their plans can be looked at.
+ *
+ * @category constants
+ */
+export const statements = ({ oneOf, sql }: Dialect) => ({
+  remove: sql(`DELETE FROM lex_fact_terms WHERE owner_id = ? AND ${oneOf("fact_id")}`),
+  removeTerms: sql("DELETE FROM lex_fact_terms WHERE owner_id = ? AND kind = 0"),
+  clear: sql("DELETE FROM lex_fact_terms WHERE owner_id = ?"),
+  claim: sql("UPDATE lex_fact_owners SET analyzer = ? WHERE owner_id = ?"),
+  page: sql("SELECT id, text FROM lex_facts WHERE owner_id = ? AND id > ? ORDER BY id LIMIT ?"),
+  setLength: sql("UPDATE lex_facts SET terms = ? WHERE owner_id = ? AND id = ?"),
+  setTotal: sql("UPDATE lex_fact_owners SET terms = ? WHERE owner_id = ?"),
+  holders: sql(
+    `SELECT o.facts, o.terms, o.analyzer, t.term, COUNT(t.fact_id) AS holders FROM lex_fact_owners o
+    LEFT JOIN lex_fact_terms t ON t.owner_id = o.owner_id AND t.kind = 0 AND ${oneOf("t.term")}
+    WHERE o.owner_id = ? GROUP BY o.facts, o.terms, o.analyzer, t.term`
+  )
+})
+
+/**
+ * What a search by words weighs its terms with. None if no fact has any of them.
+ *
+ * @category models
+ */
+export interface Question {
+  readonly weighted: ReadonlyArray<Weighted>
+  readonly averageTerms: number
+}
+
+/**
+ * @category constructors
+ */
+export const make = (dialect: Dialect, analyzer: TextAnalyzer) => {
+  const texts = statements(dialect)
+
+  const analyzed = (ownerKey: string, factKey: string, text: string) => {
+    const terms = analyzer.analyze(text)
+    const frequencies = new Map<string, number>()
+    for (const term of terms) frequencies.set(term, (frequencies.get(term) ?? 0) + 1)
+    return {
+      length: terms.length,
+      rows: Array.from(
+        frequencies,
+        ([term, frequency]): ReadonlyArray<Param> => [ownerKey, 0, KeyText.encode(term), factKey, frequency]
+      )
+    }
+  }
+
+  const wordsOf = ({ objectWords, subjectWords }: Said): ReadonlySet<string> =>
+    new Set(`${subjectWords}${objectWords}`.split(" ").filter((word) => word !== ""))
+
+  /**
+   * Analyses all facts of the owner again: another analyzer made their terms. In a transaction. Gives how many terms
+   * they have.
+   */
+  const renew = Effect.fnUntraced(function* (tx: Database.Access, ownerKey: string) {
+    // Locks the owner.
+    yield* tx.run(texts.claim, [analyzer.name, ownerKey])
+    yield* tx.run(texts.removeTerms, [ownerKey])
+    let total = 0
+    for (let after = ""; ; ) {
+      const facts: ReadonlyArray<Analyzed> = yield* tx.rows<Analyzed>(texts.page, [ownerKey, after, pageSize])
+      for (const { id, text } of facts) {
+        const { length, rows } = analyzed(ownerKey, id, text)
+        total += length
+        yield* tx.insert(insert, rows)
+        yield* tx.run(texts.setLength, [length, ownerKey, id])
+      }
+      const last = facts.at(-1)
+      if (last === undefined) break
+      after = last.id
+    }
+    yield* tx.run(texts.setTotal, [total, ownerKey])
+    return total
+  })
+
+  const asked = (access: Database.Access, ownerKey: string, terms: ReadonlyArray<string>) =>
+    access.rows<{
+      readonly facts: number
+      readonly terms: number
+      readonly analyzer: string
+      readonly term: string | null
+      readonly holders: number
+    }>(texts.holders, [dialect.list(terms), ownerKey])
+
+  return {
+    name: analyzer.name,
+    renew,
+
+    /** The terms of facts, and how many each fact has. */
+    of: (ownerKey: string, facts: ReadonlyArray<Said>) => {
+      const rows: Array<ReadonlyArray<Param>> = []
+      const lengths = new Map<string, number>()
+      for (const fact of facts) {
+        const key = KeyText.encode(fact.id)
+        const found = analyzed(ownerKey, key, fact.text)
+        lengths.set(fact.id, found.length)
+        for (const row of found.rows) rows.push(row)
+        for (const word of wordsOf(fact)) rows.push([ownerKey, 1, KeyText.encode(word), key, 1])
+      }
+      return { rows, lengths }
+    },
+
+    add: (tx: Database.Access, rows: ReadonlyArray<ReadonlyArray<Param>>) => tx.insert(insert, rows),
+
+    remove: (tx: Database.Access, ownerKey: string, factKeys: ReadonlyArray<string>) =>
+      factKeys.length === 0 ? Effect.succeed(0) : tx.run(texts.remove, [ownerKey, dialect.list(factKeys)]),
+
+    clear: (tx: Database.Access, ownerKey: string) => tx.run(texts.clear, [ownerKey]),
+
+    /** As `LexicalIndex` weighs terms: idf ln(1 + (N - n + 0.5) / (n + 0.5)). */
+    question: Effect.fnUntraced(function* (database: Database.Database, ownerKey: string, text: string) {
+      const terms = Array.from(new Set(queryTerms(analyzer, text)), KeyText.encode).slice(0, maxQueryTerms)
+      if (terms.length === 0) return undefined
+      let rows = yield* asked(database, ownerKey, terms)
+      if (rows[0] !== undefined && rows[0].analyzer !== analyzer.name) {
+        yield* database.transaction((tx) => renew(tx, ownerKey))
+        rows = yield* asked(database, ownerKey, terms)
+      }
+      const weighted: Array<Weighted> = []
+      let averageTerms = 1
+      for (const row of rows) {
+        if (row.term === null) continue
+        const [facts, holders] = [Number(row.facts), Number(row.holders)]
+        averageTerms = Math.max(1, Number(row.terms) / Math.max(1, facts))
+        weighted.push({ term: row.term, weight: Math.log(1 + Math.max(0, facts - holders + 0.5) / (holders + 0.5)) })
+      }
+      return weighted.length === 0 ? undefined : ({ weighted, averageTerms } satisfies Question)
+    })
+  }
+}

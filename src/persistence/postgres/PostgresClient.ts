@@ -1,0 +1,225 @@
+/**
+ * A Postgres server as the database of the stores: `PgClient` of `@effect/sql-pg` over a pool that gives up in time,
+ * recovers by itself and tells how it is.
+ *
+ * It needs the packages `pg`, `@effect/sql` and `@effect/sql-pg`. Whatever the options leave out is taken from the
+ * environment variables of Postgres (`PGHOST`, `PGUSER`, …), as `pg` does.
+ *
+ * @since 0.1.0
+ */
+import type { ConnectionOptions } from "node:tls"
+import * as Reactivity from "@effect/experimental/Reactivity"
+import * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import type * as PgModule from "@effect/sql-pg/PgClient"
+import * as Config from "effect/Config"
+import type { ConfigError } from "effect/ConfigError"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import type * as Scope from "effect/Scope"
+import { atServers, DatabaseError, PersistenceConfigurationError } from "../engine/PersistenceError.js"
+import type { PoolFigures } from "./PoolMetrics.js"
+import * as PostgresConnection from "./PostgresConnection.js"
+import * as PostgresFailure from "./PostgresFailure.js"
+import * as PostgresPool from "./PostgresPool.js"
+import * as PostgresSettings from "./PostgresSettings.js"
+
+/**
+ * `url` and the single fields may be mixed: a field stands above what the URL says. The query string of the URL keeps
+ * its meaning (`sslmode`, `options`, `application_name`, `statement_timeout` …).
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url?: Redacted.Redacted | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly database?: string | undefined
+  readonly username?: string | undefined
+  readonly password?: Redacted.Redacted | undefined
+  /** `true`: TLS with a certificate that is checked. */
+  readonly ssl?: boolean | ConnectionOptions | undefined
+  /** Where the tables are; `public` comes behind it. Default: what the server has set for the user. */
+  readonly schema?: string | undefined
+  /** Whether a `schema` that is not there is made. Without it that is a failure. Default: true. */
+  readonly createSchema?: boolean | undefined
+  /** Default: 10. */
+  readonly maxConnections?: number | undefined
+  /** Made when the layer is built, and kept when idle. Default: 0. */
+  readonly minConnections?: number | undefined
+  /** Time to connect, and to wait for a connection of the pool. Default: 5 s. */
+  readonly connectTimeout?: Duration.DurationInput | undefined
+  /** After which a connection that nobody uses is closed. Default: 30 s. */
+  readonly idleTimeout?: Duration.DurationInput | undefined
+  /** After which a connection is replaced however much it is used. Default: never. */
+  readonly connectionTtl?: Duration.DurationInput | undefined
+  /**
+   * For one statement. The server ends it; one second later, if nothing was heard of it, its connection is given up
+   * too. Default: 30 s.
+   */
+  readonly queryTimeout?: Duration.DurationInput | undefined
+  /** For the wait for a lock. Default: that of the statement. */
+  readonly lockTimeout?: Duration.DurationInput | undefined
+  /** After which the server ends a transaction in which nothing happens. Default: 1 minute. */
+  readonly idleInTransactionTimeout?: Duration.DurationInput | undefined
+  /** After which connections that are still in use when the scope closes are taken away. Default: 5 s. */
+  readonly closeTimeout?: Duration.DurationInput | undefined
+  /** As which the server shows the connections. Default: `effect-lexigram`. */
+  readonly applicationName?: string | undefined
+  /** By which metrics tell pools apart. Default: `postgres`. */
+  readonly name?: string | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** The pool at this moment. */
+  readonly pool: Effect.Effect<PoolFigures>
+  /** Succeeds when the server answers a statement in time. */
+  readonly health: Effect.Effect<void, DatabaseError>
+}
+
+/**
+ * What there is to know of the pool behind the `SqlClient`.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export class PostgresClient extends Context.Tag("effect-lexigram/persistence/PostgresClient")<
+  PostgresClient,
+  Service
+>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Services = PgModule.PgClient | SqlClient.SqlClient | PostgresClient
+
+type Failure = DatabaseError | PersistenceConfigurationError
+
+const modules = Effect.tryPromise({
+  try: async () => {
+    const [pg, sqlPg] = await Promise.all([import("pg"), import("@effect/sql-pg/PgClient")])
+    return { pg: pg.default, sqlPg }
+  },
+  catch: (cause) => {
+    const code = (cause as { readonly code?: unknown } | null)?.code
+    const isMissing = code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND"
+    return new PersistenceConfigurationError({
+      message: isMissing
+        ? "Postgres needs the packages pg and @effect/sql-pg, of which one is not installed"
+        : "The packages pg and @effect/sql-pg could not be loaded",
+      hint: "npm install pg @effect/sql @effect/sql-pg"
+    })
+  }
+})
+
+/** Another process may make it at the same time. */
+const schemaMade = (client: SqlClient.SqlClient, schema: string) =>
+  client`create schema if not exists ${client(schema)}`.pipe(
+    Effect.catchAll((error) => {
+      const code = (error.cause as { readonly code?: unknown } | null)?.code
+      return code === "23505" || code === "42P06" ? Effect.void : Effect.fail(error)
+    })
+  )
+
+const withSchema = (client: SqlClient.SqlClient, { createSchema, schema }: PostgresSettings.Settings) =>
+  Effect.gen(function* () {
+    if (schema === undefined) return
+    // Making one needs a right, also where it is there already.
+    const found = yield* client`select 1 from pg_namespace where nspname = ${schema}`
+    if (found.length > 0) return
+    if (createSchema) return yield* schemaMade(client, schema)
+    return yield* new DatabaseError({
+      backend: "postgres",
+      reason: "schema",
+      message: "Postgres has no schema of this name",
+      hint: "Create it, or leave `createSchema` on for a user who may"
+    })
+  })
+
+const warm = (pool: PostgresPool.PostgresPool, connections: number): Effect.Effect<void, SqlError> =>
+  Effect.scoped(Effect.forEach(Array.from({ length: Math.max(1, connections) }), () => pool.reserve, { discard: true }))
+
+const services = (
+  options: Options
+): Effect.Effect<Context.Context<Services>, Failure, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function* () {
+    const { pg, sqlPg } = yield* modules
+    const settings = yield* PostgresSettings.resolve(pg, options)
+    const pool = yield* Effect.acquireRelease(
+      Effect.sync(() => PostgresPool.make(pg, settings)),
+      (pool) => pool.close
+    )
+    const toDatabaseError = (error: unknown): DatabaseError =>
+      atServers(PostgresFailure.toDatabaseError(error), [
+        { host: settings.pool.host ?? "localhost", port: settings.pool.port ?? 5432 }
+      ])
+    const client = yield* Effect.gen(function* () {
+      yield* warm(pool, settings.minConnections)
+      const client = yield* PostgresConnection.make({ pg, sqlPg }, settings, pool)
+      yield* withSchema(client, settings)
+      return client
+    }).pipe(Effect.catchTag("SqlError", toDatabaseError))
+    return Context.make(sqlPg.PgClient, client).pipe(
+      Context.add(SqlClient.SqlClient, client),
+      Context.add(PostgresClient, {
+        pool: Effect.sync(pool.figures),
+        // By a connection of its own, whatever transaction the caller is in.
+        health: Effect.scoped(Effect.flatMap(pool.reserve, (lease) => pool.query(lease, { text: "select 1" }))).pipe(
+          Effect.mapError(toDatabaseError),
+          Effect.asVoid
+        )
+      })
+    )
+  })
+
+/**
+ * Connects, and fails if that cannot be done. The scope closes every connection. After the server was away, or
+ * connections were cut, the pool makes new ones.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<Services, Failure> =>
+  Layer.provide(Layer.scopedContext(services(options)), Reactivity.layer)
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = (options: Config.Config.Wrap<Options>): Layer.Layer<Services, Failure | ConfigError> =>
+  Layer.unwrapEffect(Effect.map(Config.unwrap(options), layer))
+
+/**
+ * A transaction whose statements may each take another time than `queryTimeout`; `Duration.infinity` is no limit.
+ * Within a transaction it holds from here to the end of that.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const withStatementTimeout = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  timeout: Duration.DurationInput
+): Effect.Effect<A, E | SqlError, R | SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (client) =>
+    client.withTransaction(
+      Effect.gen(function* () {
+        const time = Duration.toMillis(timeout)
+        const millis = time === Infinity ? 0 : Math.max(1, Math.round(time))
+        yield* client.unsafe("select set_config('statement_timeout', $1, true)", [String(millis)])
+        const [connection] = yield* SqlClient.TransactionConnection
+        const lease = PostgresConnection.leaseOf(connection)
+        if (lease !== undefined) lease.queryTimeoutMillis = millis === 0 ? 0 : millis + PostgresSettings.grace
+        return yield* effect
+      })
+    )
+  ) as Effect.Effect<A, E | SqlError, R | SqlClient.SqlClient>

@@ -1,0 +1,163 @@
+/**
+ * The options of a `PostgresClient`, checked and in the words of `pg`.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Redacted from "effect/Redacted"
+import type * as Pg from "pg"
+import * as DatabaseUrl from "../engine/DatabaseUrl.js"
+import { PersistenceConfigurationError } from "../engine/PersistenceError.js"
+import type { Options } from "./PostgresClient.js"
+
+/**
+ * What is used of `pg`.
+ *
+ * @category models
+ */
+export type Library = Pick<typeof Pg, "Client" | "Connection" | "Pool" | "escapeIdentifier">
+
+/**
+ * @category models
+ */
+export interface Settings {
+  readonly name: string
+  readonly pool: Pg.PoolConfig
+  readonly minConnections: number
+  readonly schema: string | undefined
+  readonly createSchema: boolean
+  /** Run once on each new connection; empty if there is nothing to set. */
+  readonly session: string
+  /** After which a statement without an answer is given up, with its connection. 0: never. */
+  readonly queryTimeoutMillis: number
+  readonly closeTimeoutMillis: number
+}
+
+/**
+ * The server gives up first, and the connection stays; whoever hears nothing from it gives up this much later, and
+ * closes it.
+ */
+export const grace = 1_000
+
+/** What `pg` keeps of a URL and its query string, its own environment variables included. */
+interface Parsed extends Pg.ClientConfig {
+  readonly client_encoding?: string
+}
+
+const wrong = (message: string, hint: string) => new PersistenceConfigurationError({ message, hint })
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const count = (field: string, value: number, least: number) =>
+  Number.isSafeInteger(value) && value >= least
+    ? Effect.succeed(value)
+    : Effect.fail(wrong(`\`${field}\` is no whole number from ${least} on`, `Give \`${field}\` such a number`))
+
+/** In whole milliseconds; `Infinity` is no limit, which Postgres and `pg` write as 0. */
+const millis = (field: string, value: Duration.DurationInput) => {
+  const time = Duration.toMillis(value)
+  if (time === Infinity) return Effect.succeed(0)
+  return time >= 1 && time < 2 ** 31
+    ? Effect.succeed(Math.round(time))
+    : Effect.fail(wrong(`\`${field}\` is no time between 1 ms and 24 days`, "Give such a time, or `Duration.infinity`"))
+}
+
+const parse = (pg: Library, options: Options): Effect.Effect<Parsed, PersistenceConfigurationError> =>
+  Effect.gen(function* () {
+    if (options.url !== undefined) {
+      const found = DatabaseUrl.parse(options.url)
+      if (Either.isLeft(found)) return yield* found.left
+      if (found.right._tag !== "Postgres") {
+        return yield* wrong("The URL is none of Postgres", "Begin it with `postgres://` or `postgresql://`")
+      }
+    }
+    // A client reads its parameters when it is made; it connects when it is told to.
+    const { connectionParameters } = yield* Effect.try({
+      try: () =>
+        new pg.Client({
+          connectionString: options.url === undefined ? undefined : Redacted.value(options.url).trim()
+        }) as unknown as { readonly connectionParameters: Parsed & { readonly connectionString?: undefined } },
+      catch: () =>
+        wrong("The URL for Postgres cannot be read", "See to its escapes, and that the files exist that it names")
+    })
+    return connectionParameters
+  })
+
+/**
+ * @category constructors
+ */
+export const resolve = (pg: Library, options: Options): Effect.Effect<Settings, PersistenceConfigurationError> =>
+  Effect.gen(function* () {
+    const parsed = yield* parse(pg, options)
+    const port = options.port ?? parsed.port ?? 5432
+    if (!(Number.isInteger(port) && port > 0 && port < 65_536)) {
+      return yield* wrong("The port of Postgres is no port", "Give a number from 1 to 65535, or none for 5432")
+    }
+    const max = yield* count("maxConnections", options.maxConnections ?? 10, 1)
+    const min = yield* count("minConnections", options.minConnections ?? 0, 0)
+    if (min > max) {
+      return yield* wrong("`minConnections` is above `maxConnections`", "Keep open at most as many as there may be")
+    }
+    const { schema } = options
+    if (schema !== undefined && (schema === "" || schema.includes("\0") || Buffer.byteLength(schema) > 63)) {
+      return yield* wrong("`schema` is no name of a schema", "Give a name of 1 to 63 bytes")
+    }
+
+    /** What the URL says of a setting stands, unless an option says it. */
+    const inUrl = (setting: string) =>
+      typeof parsed.options === "string" && parsed.options.toLowerCase().includes(setting)
+    const setting = (
+      field: string,
+      name: "statement_timeout" | "lock_timeout" | "idle_in_transaction_session_timeout",
+      value: Duration.DurationInput | undefined,
+      otherwise: Duration.DurationInput | undefined
+    ) =>
+      Effect.gen(function* () {
+        const said = Number(parsed[name] ?? 0)
+        if (value === undefined && said > 0) return { text: `set ${name} = ${Math.round(said)}`, time: said }
+        if (value === undefined && (otherwise === undefined || inUrl(name))) return { text: "", time: 0 }
+        const time = yield* millis(field, value ?? otherwise ?? Duration.infinity)
+        return { text: `set ${name} = ${time}`, time }
+      })
+    const statement = yield* setting("queryTimeout", "statement_timeout", options.queryTimeout, Duration.seconds(30))
+    const lock = yield* setting("lockTimeout", "lock_timeout", options.lockTimeout, undefined)
+    const idle = yield* setting(
+      "idleInTransactionTimeout",
+      "idle_in_transaction_session_timeout",
+      options.idleInTransactionTimeout,
+      Duration.minutes(1)
+    )
+    const path = schema === undefined ? "" : `set search_path to ${quoted(schema)}, public`
+
+    const password = options.password === undefined ? parsed.password : Redacted.value(options.password)
+    const ttl = options.connectionTtl === undefined ? undefined : yield* millis("connectionTtl", options.connectionTtl)
+    return {
+      name: options.name ?? "postgres",
+      minConnections: min,
+      schema,
+      createSchema: options.createSchema ?? true,
+      session: [statement.text, lock.text, idle.text, path].filter((text) => text !== "").join("; "),
+      queryTimeoutMillis: statement.time === 0 ? 0 : statement.time + grace,
+      closeTimeoutMillis: yield* millis("closeTimeout", options.closeTimeout ?? Duration.seconds(5)),
+      pool: {
+        host: options.host ?? parsed.host,
+        port,
+        database: options.database ?? parsed.database,
+        user: options.username ?? parsed.user,
+        ...(typeof password === "string" ? { password } : {}),
+        ssl: options.ssl ?? parsed.ssl,
+        options: parsed.options,
+        ...(parsed.client_encoding ? { client_encoding: parsed.client_encoding } : {}),
+        application_name: options.applicationName ?? parsed.application_name ?? "effect-lexigram",
+        connectionTimeoutMillis: yield* millis("connectTimeout", options.connectTimeout ?? Duration.seconds(5)),
+        idleTimeoutMillis: yield* millis("idleTimeout", options.idleTimeout ?? Duration.seconds(30)),
+        ...(ttl ? { maxLifetimeSeconds: ttl / 1000 } : {}),
+        max,
+        min,
+        keepAlive: true
+      } as Pg.PoolConfig
+    }
+  })

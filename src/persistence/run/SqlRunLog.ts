@@ -1,0 +1,277 @@
+/**
+ * The events of runs in a database.
+ *
+ * @since 0.1.0
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as AgentEvent from "../../domain/AgentEvent.js"
+import type { RunId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import { count } from "../../internal/Count.js"
+import * as RunLog from "../../observability/RunLog.js"
+import * as Database from "../engine/Database.js"
+import type { Param } from "../engine/Dialect.js"
+import * as ExactJson from "../engine/ExactJson.js"
+import * as Immediate from "../engine/Immediate.js"
+import * as IndexKey from "../engine/IndexKey.js"
+import * as Payloads from "../engine/Payloads.js"
+import * as SqlFailure from "../engine/SqlFailure.js"
+import * as Sweeps from "../engine/Sweeps.js"
+import * as MigrationRun from "../schema/MigrationRun.js"
+import type { MigrationFailure } from "../schema/Migrations.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * How long a run is kept after its last event, to within an hour; default 90 days, infinity for ever. What is older
+   * goes a little at a time, as new events are written.
+   */
+  readonly retain?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = { retain: Duration.days(90) } as const
+
+/** Events in one statement at most. */
+const page = 500
+/** When a run last had an event is written no more often than this. Milliseconds. */
+const seenEvery = 3_600_000
+/** Once in so many writes some of what is too old is dropped. */
+const dropEvery = 16
+const droppedRuns = 16
+const droppedEvents = 2000
+
+const events = Database.insertInto(
+  "lex_run_events",
+  ["run_id", "seq", "body", "data"],
+  "ON CONFLICT (run_id, seq) DO NOTHING"
+)
+
+const statements = ({ dialect }: Database.Database) => {
+  const select = "SELECT seq, body, data FROM lex_run_events WHERE run_id = ? AND"
+  return {
+    run: dialect.sql(
+      `INSERT INTO lex_runs (run_id, parent_run_id, agent, session_id, user_id, last_at)
+      VALUES (?, ?, ?, COALESCE(?, (SELECT session_id FROM lex_runs WHERE run_id = ?)),
+        COALESCE(?, (SELECT user_id FROM lex_runs WHERE run_id = ?), ?), ?)
+      ON CONFLICT (run_id) DO UPDATE SET
+        session_id = COALESCE(lex_runs.session_id, excluded.session_id),
+        user_id = COALESCE(lex_runs.user_id, excluded.user_id),
+        last_at = CASE WHEN excluded.last_at > lex_runs.last_at THEN excluded.last_at ELSE lex_runs.last_at END
+      WHERE excluded.last_at >= lex_runs.last_at + ${seenEvery}
+        OR (excluded.session_id IS NOT NULL AND lex_runs.session_id IS NULL)
+        OR (excluded.user_id IS NOT NULL AND lex_runs.user_id IS NULL)`
+    ),
+    owner: dialect.sql("SELECT user_id FROM lex_runs WHERE run_id = ?"),
+    from: dialect.sql(`${select} seq >= ? ORDER BY seq LIMIT ?`),
+    after: dialect.sql(`${select} seq > ? ORDER BY seq LIMIT ?`),
+    old: dialect.sql(
+      `SELECT run_id FROM lex_runs WHERE last_at < ? ORDER BY last_at LIMIT ${droppedRuns}${dialect.forUpdateSkipLocked}`
+    ),
+    dropEvents: dialect.sql(
+      `WITH old AS MATERIALIZED (SELECT run_id, seq FROM lex_run_events WHERE run_id = ? LIMIT ${droppedEvents})
+      DELETE FROM lex_run_events WHERE (run_id, seq) IN (SELECT run_id, seq FROM old)`
+    ),
+    dropRun: dialect.sql("DELETE FROM lex_runs WHERE run_id = ?")
+  }
+}
+
+type OwnerRow = { readonly user_id: string | null }
+
+type EventRow = Payloads.Kept & { readonly seq: number }
+
+const failure = (operation: RunLog.RunLogError["operation"]) => (error: SqlError) =>
+  new RunLog.RunLogError({ ...SqlFailure.fields(error), operation })
+
+/** What is told of a run in some of its events. */
+interface Told {
+  readonly parentRunId: string | undefined
+  readonly agent: string
+  sessionId?: string | undefined
+  userId?: string | undefined
+  system?: boolean | undefined
+  lastAt: number
+}
+
+/** Those that began others stand before them. */
+const runsOf = (events: ReadonlyArray<AgentEvent.AgentEvent>): ReadonlyMap<RunId, Told> => {
+  const runs = new Map<RunId, Told>()
+  for (const event of events) {
+    let told = runs.get(event.runId)
+    if (told === undefined) {
+      told = { parentRunId: event.parentRunId, agent: event.agent, lastAt: event.at }
+      runs.set(event.runId, told)
+    }
+    if (event.at > told.lastAt) told.lastAt = event.at
+    if (event._tag === "Started") {
+      told.userId = event.userId
+      told.system = event.system
+    }
+    if (event._tag === "Started" || event._tag === "Finished") told.sessionId ??= event.sessionId
+  }
+  return runs
+}
+
+const runParams = ([runId, told]: readonly [string, Told]): ReadonlyArray<Param> => {
+  const parent = IndexKey.orNull(told.parentRunId)
+  const { agent, lastAt, sessionId, system, userId } = told
+  // What the system began for no user is no user's, nor nobody's.
+  const least = system === true ? IndexKey.everybody : null
+  const owners = [IndexKey.orNull(sessionId), parent, IndexKey.orNull(userId), parent, least]
+  return [IndexKey.of(runId), parent, IndexKey.of(agent), ...owners, lastAt]
+}
+
+const rowOf = (event: AgentEvent.AgentEvent): Effect.Effect<ReadonlyArray<Param>> =>
+  Immediate.map(Payloads.pack(ExactJson.encode(event)), ({ body, data }) => [
+    IndexKey.of(event.runId),
+    event.seq,
+    body,
+    data ?? null
+  ])
+
+const rowsOf = Immediate.fn(function* (events: ReadonlyArray<AgentEvent.AgentEvent>) {
+  const rows: Array<ReadonlyArray<Param>> = []
+  for (const event of events) rows.push(yield* rowOf(event))
+  return rows
+})
+
+const decode = Schema.decodeUnknownOption(AgentEvent.AgentEvent, { onExcessProperty: "preserve" })
+
+/** Nothing for an event that this version of the library does not know. */
+const eventOf = (row: EventRow): Effect.Effect<Option.Option<AgentEvent.AgentEvent>, RunLog.RunLogError> => {
+  const unreadable = () =>
+    new RunLog.RunLogError({
+      message: `What the database holds of event ${Number(row.seq)} cannot be read`,
+      operation: "read"
+    })
+  const text = Payloads.unpack(row)
+  return text === undefined
+    ? Effect.fail(unreadable())
+    : Effect.map(Effect.try({ try: () => ExactJson.decode(text), catch: unreadable }), decode)
+}
+
+const passedOver = (events: number): Effect.Effect<void> =>
+  events === 0
+    ? Effect.void
+    : Effect.annotateLogs(
+        Effect.logWarning(`${events} events of a run were passed over: this version of the library does not know them`),
+        { module: "SqlRunLog" }
+      )
+
+const over = (database: Database.Database, options: Options | undefined): RunLog.Service => {
+  const sql = statements(database)
+  const retain = Duration.toMillis(options?.retain ?? defaults.retain)
+
+  /** Some of the runs whose last event is so old; of a run with many events, some of these. */
+  const drop = (before: number): Effect.Effect<void, SqlError> =>
+    database.transaction(
+      Effect.fnUntraced(function* (tx) {
+        let left = droppedEvents
+        for (const { run_id } of yield* tx.rows<{ readonly run_id: string }>(sql.old, [before])) {
+          if (left <= 0) return
+          const dropped = yield* tx.run(sql.dropEvents, [run_id])
+          left -= dropped
+          if (dropped < droppedEvents) yield* tx.run(sql.dropRun, [run_id])
+        }
+      })
+    )
+
+  const sweep = Number.isFinite(retain)
+    ? Sweeps.oneIn(
+        dropEvery,
+        Effect.flatMap(Clock.currentTimeMillis, (now) => drop(now - retain))
+      )
+    : Effect.void
+
+  return {
+    enabled: true,
+    append: (appended) => {
+      if (appended.length === 0) return Effect.void
+      return Effect.flatMap(rowsOf(appended), (rows) =>
+        Effect.zipRight(
+          database.transaction(
+            Immediate.fn(function* (tx) {
+              for (const run of runsOf(appended)) yield* tx.run(sql.run, runParams(run))
+              yield* tx.insert(events, rows)
+            })
+          ),
+          sweep
+        )
+      ).pipe(Effect.mapError(failure("append")))
+    },
+    read: Effect.fnUntraced(function* (runId, readOptions) {
+      const key = IndexKey.of(runId)
+      const run = yield* Effect.mapError(database.first<OwnerRow>(sql.owner, [key]), failure("read"))
+      const reader = readOptions?.userId
+      if (run === undefined || !(yield* SystemAccess.permits(IndexKey.orNull(reader), run.user_id))) return []
+      const limit = count(readOptions?.limit, Number.POSITIVE_INFINITY, 0)
+      const found: Array<AgentEvent.AgentEvent> = []
+      let unknown = 0
+      for (let after: number | undefined; found.length < limit; ) {
+        const size = Math.min(page, limit - found.length)
+        const text = after === undefined ? sql.from : sql.after
+        const place = after ?? readOptions?.from ?? 0
+        const rows = yield* Effect.mapError(database.rows<EventRow>(text, [key, place, size]), failure("read"))
+        for (const row of rows) {
+          const event = yield* eventOf(row)
+          if (Option.isSome(event)) found.push(event.value)
+          else unknown++
+        }
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < size) break
+        after = Number(last.seq)
+      }
+      yield* passedOver(unknown)
+      return found
+    })
+  }
+}
+
+const build = (migrate: boolean, options: Options | undefined) =>
+  Effect.map(MigrationRun.open({ migrate }), (database) => over(database, options))
+
+/**
+ * Over the `SqlClient`, whose database has its tables already. Events that a newer version of the library has written
+ * are passed over when they are read, with a warning in the log; one that is there and cannot be read is a
+ * `RunLogError` that names its `seq`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<RunLog.Service, MigrationFailure, SqlClient.SqlClient> => build(false, options)
+
+/**
+ * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<RunLog.RunLog, MigrationFailure, SqlClient.SqlClient> => Layer.effect(RunLog.RunLog, make(options))
+
+/**
+ * Migrates the database first.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMigrated = (
+  options?: Options | undefined
+): Layer.Layer<RunLog.RunLog, MigrationFailure, SqlClient.SqlClient> =>
+  Layer.effect(RunLog.RunLog, build(true, options))

@@ -1,0 +1,58 @@
+/**
+ * Results of skills in a database: `SkillResultCache` over `SqlCacheBackend`, in one layer.
+ *
+ * @since 0.1.0
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as SkillResultCache from "../../skill/execute/SkillResultCache.js"
+import type { MigrationFailure } from "../schema/Migrations.js"
+import * as SqlCacheBackend from "./SqlCacheBackend.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options extends SkillResultCache.Options {
+  /** Results at most; default 100,000. Those go first that were used least recently. */
+  readonly capacity?: number | undefined
+}
+
+/** A cache of its own: what else is cached does not push results out. */
+const name = "skills"
+
+const within = (options: Options | undefined): SqlCacheBackend.Options => ({ name, capacity: options?.capacity })
+
+/**
+ * Over the `SqlClient`, whose database has its tables already.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<SkillResultCache.Service, MigrationFailure, SqlClient.SqlClient> =>
+  Effect.map(SqlCacheBackend.make(within(options)), (backend) => SkillResultCache.make(backend, options))
+
+/**
+ * Fails with `MigrationError` (`absent`) where the database has not its tables.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<SkillResultCache.SkillResultCache, MigrationFailure, SqlClient.SqlClient> =>
+  Layer.effect(SkillResultCache.SkillResultCache, make(options))
+
+/**
+ * Migrates the database first.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMigrated = (
+  options?: Options | undefined
+): Layer.Layer<SkillResultCache.SkillResultCache, MigrationFailure, SqlClient.SqlClient> =>
+  Layer.provide(SkillResultCache.layer(options), SqlCacheBackend.layerMigrated(within(options)))

@@ -1,0 +1,56 @@
+/**
+ * Where `SqlFactStore` keeps facts: a row for each owner that has any, one for each fact, and those that find facts by
+ * what they say.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { Dialect } from "../engine/Dialect.js"
+
+/**
+ * @category schemas
+ */
+export const tables = ({ types }: Dialect): ReadonlyArray<string> => [
+  // How many facts there are and how many terms all of them have, for the weight of a term; and what made the terms.
+  `CREATE TABLE lex_fact_owners (
+    owner_id ${types.key} PRIMARY KEY,
+    revision ${types.number} NOT NULL,
+    facts ${types.number} NOT NULL,
+    terms ${types.number} NOT NULL,
+    analyzer ${types.text} NOT NULL
+  )`,
+  // `doubt` and `age` are less than nothing: ascending in both and by id is the order of answers, which a page can
+  // begin within.
+  `CREATE TABLE lex_facts (
+    owner_id ${types.key} NOT NULL,
+    id ${types.key} NOT NULL,
+    subject ${types.key} NOT NULL,
+    subject_key ${types.key} NOT NULL,
+    predicate_key ${types.key} NOT NULL,
+    object_key ${types.key} NOT NULL,
+    subject_words ${types.text} NOT NULL,
+    object_words ${types.text} NOT NULL,
+    text ${types.text} NOT NULL,
+    confidence ${types.number} NOT NULL,
+    valid_from ${types.number} NOT NULL,
+    valid_to ${types.number},
+    replaces_from ${types.number},
+    doubt ${types.number} NOT NULL,
+    age ${types.number} NOT NULL,
+    terms ${types.number} NOT NULL,
+    body ${types.text} NOT NULL,
+    PRIMARY KEY (owner_id, id)
+  )`,
+  "CREATE INDEX lex_facts_position ON lex_facts (owner_id, doubt, age, id)",
+  "CREATE INDEX lex_facts_subject ON lex_facts (owner_id, subject_key, predicate_key, valid_from)",
+  // `kind` 0: a term of the text, and how often. 1: a whole word of the subject or the object.
+  `CREATE TABLE lex_fact_terms (
+    owner_id ${types.key} NOT NULL,
+    kind ${types.integer} NOT NULL,
+    term ${types.key} NOT NULL,
+    fact_id ${types.key} NOT NULL,
+    frequency ${types.number} NOT NULL,
+    PRIMARY KEY (owner_id, kind, term, fact_id)
+  )`,
+  "CREATE INDEX lex_fact_terms_fact ON lex_fact_terms (owner_id, fact_id)"
+]

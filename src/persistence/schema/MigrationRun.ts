@@ -1,0 +1,177 @@
+/**
+ * Migrations, and how they are run.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as SqlClient from "@effect/sql/SqlClient"
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Database from "../engine/Database.js"
+import type { Dialect } from "../engine/Dialect.js"
+import { type DatabaseError, MigrationError, type PersistenceConfigurationError } from "../engine/PersistenceError.js"
+import * as SqlFailure from "../engine/SqlFailure.js"
+import * as ApprovalTables from "./ApprovalTables.js"
+import * as CheckpointTables from "./CheckpointTables.js"
+import * as SessionTables from "./SessionTables.js"
+import * as Tables from "./Tables.js"
+
+/** How it fails. */
+export type MigrationFailure = DatabaseError | MigrationError | PersistenceConfigurationError
+
+/** From which version to which. */
+export interface Migrated {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * @category models
+ */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly statements: (dialect: Dialect) => ReadonlyArray<string>
+}
+
+/**
+ * In ascending order, from 1 on without a gap.
+ *
+ * @category constants
+ */
+export const migrations: ReadonlyArray<Migration> = [
+  { version: 1, name: "initial", statements: Tables.initial },
+  { version: 2, name: "open exchanges of sessions", statements: SessionTables.exchanges },
+  { version: 3, name: "owners of remembered decisions", statements: ApprovalTables.owners },
+  { version: 4, name: "owners of threads", statements: CheckpointTables.owners }
+]
+
+const latest = (all: ReadonlyArray<Migration>): number => all.reduce((most, { version }) => Math.max(most, version), 0)
+
+const TABLE = "lex_migrations"
+
+const newer = (found: number, needed: number): MigrationError =>
+  new MigrationError({
+    reason: "newer",
+    found,
+    needed,
+    message: `The tables of the database are of version ${found}, and this code knows them up to version ${needed}`,
+    hint: "Use a newer version of the library, or another database; it was left as it is"
+  })
+
+const absent = (found: number, needed: number): MigrationError =>
+  new MigrationError({
+    reason: "absent",
+    found,
+    needed,
+    message:
+      found === 0
+        ? "The database has not the tables that are needed"
+        : `The tables of the database are of version ${found}, and this code needs version ${needed}`,
+    hint: "Build the store by its `layerMigrated`, or run `Migrations.run` first"
+  })
+
+const failed = (found: number, needed: number, error: SqlError): MigrationError => {
+  const { code, message } = SqlFailure.describe(error)
+  return new MigrationError({
+    reason: "failed",
+    found,
+    needed,
+    message: `The tables could not be brought from version ${found} to version ${needed}: ${message}`,
+    hint:
+      code === "42501" || code === "25006"
+        ? "Migrate as a user who may create tables; nothing was changed"
+        : "Nothing was changed; see to the reason and try again"
+  })
+}
+
+const versionOf = (tx: Database.Access, table: string): Effect.Effect<number, SqlError> =>
+  Effect.map(tx.first(`SELECT MAX(version) AS version FROM ${table}`), (row) => Number(row?.version ?? 0))
+
+/** As `run`, with these migrations in place of ours, of which `table` keeps the versions. */
+export const runAll = (
+  database: Database.Database,
+  all: ReadonlyArray<Migration>,
+  table: string = TABLE
+): Effect.Effect<Migrated, DatabaseError | MigrationError> => {
+  const { dialect } = database
+  const needed = latest(all)
+  const create = `CREATE TABLE IF NOT EXISTS ${table} (
+    version INTEGER PRIMARY KEY,
+    name ${dialect.types.text} NOT NULL,
+    applied_at ${dialect.types.number} NOT NULL
+  )`
+  const record = dialect.sql(`INSERT INTO ${table} (version, name, applied_at) VALUES (?, ?, ?)`)
+  return database
+    .transaction(
+      Effect.fnUntraced(function* (tx) {
+        // Held to the end; SQLite has begun as the only writer.
+        if (dialect.lock !== undefined) yield* tx.rows(dialect.lock, [table])
+        yield* tx.run(create)
+        const from = yield* versionOf(tx, table)
+        if (from > needed) return yield* newer(from, needed)
+        const now = yield* Clock.currentTimeMillis
+        for (const { name, statements, version } of all) {
+          if (version <= from) continue
+          for (const statement of statements(dialect)) {
+            yield* Effect.mapError(tx.run(statement), (error) => failed(from, needed, error))
+          }
+          yield* tx.run(record, [version, name, now])
+        }
+        return { from, to: needed }
+      }),
+      { durable: true }
+    )
+    .pipe(Effect.catchTag("SqlError", (error) => Effect.fail(SqlFailure.toDatabaseError(dialect.name)(error))))
+}
+
+/** Clients whose database was seen to have the tables of this code. */
+const seen = new WeakSet<SqlClient.SqlClient>()
+
+/**
+ * @category constructors
+ */
+export const migrate = (database: Database.Database): Effect.Effect<Migrated, DatabaseError | MigrationError> =>
+  Effect.tap(runAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
+
+/** Succeeds if these migrations, and no others, have been run. */
+export const checkAll = (
+  database: Database.Database,
+  all: ReadonlyArray<Migration>,
+  table: string = TABLE
+): Effect.Effect<void, DatabaseError | MigrationError> =>
+  versionOf(database, table).pipe(
+    Effect.catchAll((error) =>
+      SqlFailure.describe(error).reason === "schema"
+        ? Effect.succeed(0)
+        : Effect.fail(SqlFailure.toDatabaseError(database.dialect.name)(error))
+    ),
+    Effect.flatMap((found): Effect.Effect<void, MigrationError> => {
+      const needed = latest(all)
+      if (found === needed) return Effect.void
+      return found > needed ? newer(found, needed) : absent(found, needed)
+    })
+  )
+
+/**
+ * Succeeds if it has exactly the tables that this code needs.
+ *
+ * @category constructors
+ */
+export const check = (database: Database.Database): Effect.Effect<void, DatabaseError | MigrationError> =>
+  Effect.tap(checkAll(database, migrations), () => Effect.sync(() => seen.add(database.client)))
+
+/**
+ * What a store is built over: the database, once it is known to have its tables.
+ *
+ * @category constructors
+ */
+export const open = (options: {
+  readonly migrate: boolean
+}): Effect.Effect<Database.Database, MigrationFailure, SqlClient.SqlClient> =>
+  Effect.flatMap(Database.open, (database) =>
+    seen.has(database.client)
+      ? Effect.succeed(database)
+      : Effect.as(options.migrate ? migrate(database) : check(database), database)
+  )

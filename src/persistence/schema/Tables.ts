@@ -1,0 +1,43 @@
+/**
+ * The tables of the first version, all of them: a database has those of every store, used or not, so that its version
+ * is one number.
+ *
+ * Columns named `fence` are for a writer that owns a row for a while, as an entity of a cluster does: it counts up with
+ * every new owner, and what an earlier one still writes is refused. Those named `revision` count the changes of a row,
+ * for compare-and-set.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+import type { Dialect } from "../engine/Dialect.js"
+import * as Payloads from "../engine/Payloads.js"
+import * as ApprovalTables from "./ApprovalTables.js"
+import * as AuditTables from "./AuditTables.js"
+import * as CacheTables from "./CacheTables.js"
+import * as CheckpointTables from "./CheckpointTables.js"
+import * as CostLedgerTables from "./CostLedgerTables.js"
+import * as FactTables from "./FactTables.js"
+import * as MemoryTables from "./MemoryTables.js"
+import * as RateTables from "./RateTables.js"
+import * as RunLogTables from "./RunLogTables.js"
+import * as SessionTables from "./SessionTables.js"
+import * as VectorTables from "./VectorTables.js"
+
+/**
+ * @category schemas
+ */
+export const initial = (dialect: Dialect): ReadonlyArray<string> => [
+  ...Payloads.tables(dialect),
+  ...CheckpointTables.tables(dialect),
+  ...RunLogTables.tables(dialect),
+  ...ApprovalTables.tables(dialect),
+  ...CacheTables.tables(dialect),
+  ...AuditTables.tables(dialect),
+  ...CostLedgerTables.tables(dialect),
+  ...MemoryTables.tables(dialect),
+  ...SessionTables.tables(dialect),
+  ...FactTables.tables(dialect),
+  ...VectorTables.tables(dialect),
+  ...RateTables.tables(dialect)
+]

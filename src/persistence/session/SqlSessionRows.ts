@@ -1,0 +1,329 @@
+/**
+ * Sessions, turns and checkpoints as rows and back.
+ *
+ * The small state of a session is written by itself and in the same words as that of its checkpoints, so that a large
+ * one is kept once for all of them.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import type { Mutable } from "effect/Types"
+import type { SessionId, TurnId } from "../../domain/Ids.js"
+import * as Session from "../../session/turn/Session.js"
+import * as SessionCodec from "../../session/turn/SessionCodec.js"
+import type { SessionStorageError } from "../../session/turn/SessionError.js"
+import * as Refusals from "../../session/turn/SessionRefusals.js"
+import type { Row } from "../engine/Database.js"
+import type { Param } from "../engine/Dialect.js"
+import * as Immediate from "../engine/Immediate.js"
+import * as KeyText from "../engine/KeyText.js"
+import * as Payloads from "../engine/Payloads.js"
+import * as SessionTables from "../schema/SessionTables.js"
+import * as PlainSession from "./PlainSession.js"
+
+type Encoded<A> = Effect.Effect<A, SessionStorageError>
+type Decoded<A> = Either.Either<A, SessionStorageError>
+
+const {
+  activeSkills,
+  activeTools,
+  branchName,
+  checkpointId,
+  createdAt,
+  cuts,
+  depth,
+  head,
+  id,
+  parentSessionId,
+  revision,
+  rootSessionId,
+  status,
+  systemPrompt,
+  totalCost,
+  totalTokens,
+  updatedAt,
+  userId
+} = SessionCodec.sessionFields
+
+const place = { head, depth, totalTokens, totalCost }
+const moving = { ...place, updatedAt, revision, checkpointId }
+/** As it stands in the text: a schema of records loses a field that is named `__proto__`. */
+const Data = Schema.declare(
+  (value): value is { readonly [key: string]: unknown } =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+)
+/** These are always written, so that another text is not taken for one where all is left out. */
+const state = { activeSkills, activeTools, cuts, systemPrompt, metadata: Data, variables: Data }
+const lineage = Schema.Array(Session.Ancestor)
+
+const Moving = Schema.Struct(moving)
+const Standing = Schema.Struct({ ...moving, id, createdAt, status })
+const State = Schema.Struct(state)
+/** Of a session, beside its columns. */
+const Profile = Schema.Struct({ userId, parentSessionId, rootSessionId, branchName, lineage })
+const WholeState = Schema.Struct({ ...state, ...place, status })
+/** Of a checkpoint: all but the state that sessions have in common with it. */
+const Facts = Schema.Struct({
+  ...Session.SessionCheckpoint.fields,
+  state: Schema.Struct({ ...place, status }),
+  metadata: Data,
+  merge: Schema.optional(Schema.Struct({ ...Session.MergeRecord.fields, state: WholeState }))
+})
+
+const profiles = SessionCodec.of(Profile)
+const states = SessionCodec.of(State)
+const facts = SessionCodec.of(Facts)
+
+const checkMoving = Schema.encodeSync(Moving)
+const checkStanding = Schema.encodeSync(Standing)
+
+/** JSON would have written null for what is not finite. */
+const checked = <A extends { readonly totalCost: number }>(check: (value: A) => unknown, value: A): Encoded<void> =>
+  Effect.try({
+    try: () => {
+      check(value)
+      if (!Number.isFinite(value.totalCost)) throw new RangeError("Not finite")
+    },
+    catch: () => Refusals.notJson
+  })
+
+/** JSON knows no negative zero. */
+const plain = (value: number): number => value + 0
+
+const keyOrNull = (text: string | undefined): string | null => (text === undefined ? null : KeyText.encode(text))
+
+/**
+ * Of nobody: the empty text, which is no id.
+ *
+ * @category conversions
+ */
+export const userKey = (user: string | null | undefined): string =>
+  user === undefined || user === null ? "" : KeyText.encode(user)
+
+/**
+ * Scopes of large texts: those of turns go with the turns, which may stay longer than their session.
+ *
+ * @category constants
+ */
+export const scopes = { turns: "lex_session_turns ", states: "lex_session_states " } as const
+
+/**
+ * What a turn changes, in the order of `Statements.moving`.
+ *
+ * @category conversions
+ */
+export const movingParams = (session: Session.Session): ReadonlyArray<Param> => [
+  keyOrNull(session.head?.sessionId),
+  keyOrNull(session.head?.turnId),
+  plain(session.depth),
+  plain(session.totalTokens),
+  plain(session.totalCost),
+  plain(session.updatedAt),
+  plain(session.revision),
+  keyOrNull(session.checkpointId)
+]
+
+/**
+ * In the order of `Statements.standing`.
+ *
+ * @category conversions
+ */
+export const standingParams = (session: Session.Session): ReadonlyArray<Param> => [
+  ...movingParams(session),
+  userKey(session.userId),
+  keyOrNull(session.parentSessionId),
+  KeyText.encode(session.rootSessionId ?? session.id),
+  SessionTables.statuses.indexOf(session.status),
+  plain(session.createdAt)
+]
+
+/**
+ * @category conversions
+ */
+export const checkMoved = (session: Session.Session): Encoded<void> =>
+  PlainSession.isMoved(session) ? Effect.void : checked(checkMoving, session)
+
+/**
+ * What lies apart from the columns of a session.
+ *
+ * @category models
+ */
+export interface Rest {
+  readonly profile: Payloads.Packed
+  readonly state: Payloads.Packed
+}
+
+const stateOf = (of: Session.SessionState): typeof State.Type => ({
+  activeSkills: of.activeSkills,
+  activeTools: of.activeTools,
+  cuts: of.cuts,
+  metadata: of.metadata,
+  ...(of.systemPrompt === undefined ? undefined : { systemPrompt: of.systemPrompt }),
+  variables: of.variables
+})
+
+const packed = <A>(codec: SessionCodec.Codec<A>, value: A): Encoded<Payloads.Packed> =>
+  Immediate.flatMap(codec.encode(value), Payloads.pack)
+
+/**
+ * Fails where something of the session could not be read again.
+ *
+ * @category conversions
+ */
+export const sessionRest = (session: Session.Session): Encoded<Rest> =>
+  Effect.zipRight(
+    checked(checkStanding, session),
+    Effect.zipWith(packed(profiles, session), packed(states, stateOf(session)), (profile, state) => ({
+      profile,
+      state
+    }))
+  )
+
+/**
+ * A turn as it is written.
+ *
+ * @category models
+ */
+export interface TurnRow {
+  readonly key: string
+  readonly parent: Session.TurnRef | undefined
+  readonly packed: Payloads.Packed
+}
+
+/**
+ * @category conversions
+ */
+export const turnRow = (turn: Session.SessionTurn): Encoded<TurnRow> =>
+  Immediate.map(packed(PlainSession.turn, turn), (packed) => ({
+    key: KeyText.encode(turn.id),
+    parent: turn.parent,
+    packed
+  }))
+
+/**
+ * A checkpoint as it is written.
+ *
+ * @category models
+ */
+export interface CheckpointRow extends Rest {
+  readonly params: ReadonlyArray<Param>
+}
+
+/**
+ * @category conversions
+ */
+export const checkpointRow = (checkpoint: Session.SessionCheckpoint): Encoded<CheckpointRow> =>
+  Effect.zipWith(packed(facts, checkpoint), packed(states, stateOf(checkpoint.state)), (profile, state) => ({
+    profile,
+    state,
+    params: [
+      KeyText.encode(checkpoint.id),
+      KeyText.encode(checkpoint.sessionId),
+      plain(checkpoint.revision),
+      SessionTables.kinds.indexOf(checkpoint.kind),
+      keyOrNull(checkpoint.merge?.sessionId),
+      profile.body,
+      profile.ref,
+      state.body,
+      state.ref
+    ]
+  }))
+
+/** The columns that a text is read from: itself, or what it refers to. */
+const read = <A>(codec: Codec<A>, row: Row, body: string, data: string): Decoded<A> => {
+  const text = Payloads.unpack({ body: row[body], data: row[data] })
+  return text === undefined ? Either.left(SessionCodec.unreadable(codec.name)) : codec.decode(text)
+}
+
+interface Codec<A> {
+  readonly name: string
+  readonly decode: (text: string) => Decoded<A>
+}
+
+/** What cannot be read is told by its table: ids are of users. */
+const named = <A, I>(
+  schema: Schema.Schema<A, I>,
+  name: string,
+  isPlain: (value: unknown) => boolean = () => false
+): Codec<A> => {
+  const decode = Schema.decodeUnknownEither(schema)
+  const isWhole = Schema.is(Schema.typeSchema(schema))
+  const whole = Either.liftPredicate(isWhole, () => SessionCodec.unreadable(name))
+  return {
+    name,
+    decode: (text) => {
+      let value: unknown
+      try {
+        value = JSON.parse(text)
+      } catch {
+        return Either.left(SessionCodec.unreadable(name))
+      }
+      if (isPlain(value)) return Either.right(value as A)
+      // What we have written needs no default, and is five times as fast to check as to decode.
+      return Either.orElse(whole(value), () => Either.mapLeft(decode(value), () => SessionCodec.unreadable(name)))
+    }
+  }
+}
+
+const turnCodec = named(SessionCodec.Turn, "a row of lex_session_turns", PlainSession.isTurn)
+const profileCodec = named(Profile, "a row of lex_session_states")
+const stateCodec = named(State, "a row of lex_session_states")
+const factsCodec = named(Facts, "a row of lex_session_checkpoints")
+const checkpointState = named(State, "a row of lex_session_checkpoints")
+
+const refOf = (session: string, turn: string): Session.TurnRef => ({
+  sessionId: KeyText.decode(session) as SessionId,
+  turnId: KeyText.decode(turn) as TurnId
+})
+
+/**
+ * From the columns of `Statements.sessionColumns`.
+ *
+ * @category conversions
+ */
+export const session = (row: Row): Decoded<Session.Session> => {
+  const profile = read(profileCodec, row, "body", "body_data")
+  if (Either.isLeft(profile)) return Either.left(profile.left)
+  const state = read(stateCodec, row, "state", "state_data")
+  if (Either.isLeft(state)) return Either.left(state.left)
+  const status = SessionTables.statuses[Number(row["status"])]
+  if (status === undefined) return Either.left(SessionCodec.unreadable("a row of lex_sessions"))
+  const found: Mutable<Session.Session> = {
+    id: KeyText.decode(row["id"]) as SessionId,
+    status,
+    depth: Number(row["depth"]),
+    totalTokens: Number(row["total_tokens"]),
+    totalCost: Number(row["total_cost"]),
+    createdAt: Number(row["created_at"]),
+    updatedAt: Number(row["updated_at"]),
+    revision: Number(row["revision"]),
+    ...profile.right,
+    ...state.right
+  }
+  if (row["head_session"] !== null) found.head = refOf(row["head_session"], row["head_turn"])
+  if (row["checkpoint_id"] !== null) found.checkpointId = KeyText.decode(row["checkpoint_id"]) as Session.CheckpointId
+  return Either.right(found)
+}
+
+/**
+ * From the columns of `Statements.turnColumns`.
+ *
+ * @category conversions
+ */
+export const turn = (row: Row): Decoded<Session.SessionTurn> => read(turnCodec, row, "body", "body_data")
+
+/**
+ * From the columns of `Statements.checkpointColumns`.
+ *
+ * @category conversions
+ */
+export const checkpoint = (row: Row): Decoded<Session.SessionCheckpoint> =>
+  Either.flatMap(read(factsCodec, row, "body", "body_data"), (facts) =>
+    Either.map(read(checkpointState, row, "state", "state_data"), (state) => ({
+      ...facts,
+      state: { ...facts.state, ...state }
+    }))
+  )

@@ -1,0 +1,355 @@
+/**
+ * Writes sessions, turns and checkpoints: each call is one transaction, and what decides on it is locked before it is
+ * read.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import {
+  isLive,
+  type Session,
+  type SessionCheckpoint,
+  type SessionTurn,
+  type TurnRef
+} from "../../session/turn/Session.js"
+import type {
+  SessionCapacityError,
+  SessionConflictError,
+  SessionStorageError
+} from "../../session/turn/SessionError.js"
+import * as Refusals from "../../session/turn/SessionRefusals.js"
+import type { Addition, Change, Created, Creation, Limits } from "../../session/turn/SessionStore.js"
+import * as Database from "../engine/Database.js"
+import type { Param } from "../engine/Dialect.js"
+import * as Immediate from "../engine/Immediate.js"
+import * as KeyText from "../engine/KeyText.js"
+import type { Packed } from "../engine/Payloads.js"
+import * as SessionTables from "../schema/SessionTables.js"
+import * as Reads from "./SqlSessionReads.js"
+import * as Rows from "./SqlSessionRows.js"
+import type { Statements } from "./SqlSessionStatements.js"
+
+type Access = Database.Access
+type Write<A, E = never> = Effect.Effect<A, E | SessionStorageError | SqlError>
+
+/**
+ * As the methods of the port that write, but for `delete`.
+ *
+ * @category models
+ */
+export interface Writes {
+  readonly create: (creation: Creation) => Write<Created, SessionConflictError | SessionCapacityError>
+  readonly save: (change: Change) => Write<void, SessionConflictError | SessionCapacityError>
+  readonly append: (addition: Addition) => Write<ReadonlyArray<SessionTurn>, SessionConflictError>
+  readonly expire: (options: {
+    readonly since: number
+    readonly at: number
+    readonly limit: number
+  }) => Write<ReadonlyArray<Session>>
+  readonly deleteCheckpoint: (id: SessionCheckpoint["id"]) => Write<boolean>
+}
+
+/** Where a turn lies. */
+interface Place {
+  readonly session: string
+  readonly run: number
+  readonly place: number
+}
+
+/** Undoes the transaction: the turns are there already. */
+class Known extends Data.TaggedError("Known")<{ readonly turns: ReadonlyArray<SessionTurn> }> {}
+
+/**
+ * Held by who takes turns of a session away, and by who begins a branch at one.
+ *
+ * @category getters
+ */
+export const treeLock = (session: string): string => `lex_session_turns ${session}`
+
+const isLarge = ({ ref }: Packed): boolean => ref !== null
+
+/**
+ * @category constructors
+ */
+export const make = (database: Database.Database, statements: Statements): Writes => {
+  const { dialect } = database
+  const { payloads } = statements
+  const manyTurns = Database.insertInto(
+    "lex_session_turns",
+    statements.turnInsert,
+    "ON CONFLICT (session_id, turn_id) DO NOTHING"
+  )
+
+  const lock = (tx: Access, text: string): Effect.Effect<unknown, SqlError> =>
+    dialect.lock === undefined ? Effect.void : tx.rows(dialect.lock, [text])
+
+  const stale = (tx: Access, session: Session): Write<never, SessionConflictError> =>
+    Immediate.flatMap(tx.first(statements.standing, [KeyText.encode(session.id)]), (row) =>
+      Effect.fail(
+        Refusals.stale(
+          session,
+          row === undefined || Number(row["status"]) >= SessionTables.deleted
+            ? undefined
+            : { revision: Number(row["revision"]) }
+        )
+      )
+    )
+
+  /** Whoever makes another session live waits, so that what is counted stays so. */
+  const lockLimits = Immediate.fn(function* (tx: Access, session: Session, { perParent, perUser }: Limits) {
+    if (perUser !== undefined && session.userId !== undefined) {
+      yield* lock(tx, `lex_sessions user ${KeyText.encode(session.userId)}`)
+    }
+    if (perParent !== undefined && session.parentSessionId !== undefined) {
+      yield* lock(tx, `lex_sessions parent ${KeyText.encode(session.parentSessionId)}`)
+    }
+  })
+
+  const withinLimits = Immediate.fn(function* (tx: Access, session: Session, limits: Limits) {
+    const id = KeyText.encode(session.id)
+    const row = yield* tx.first(statements.live, [
+      Rows.userKey(session.userId),
+      id,
+      statements.count(limits.perUser ?? 0),
+      session.parentSessionId === undefined ? "" : KeyText.encode(session.parentSessionId),
+      id,
+      statements.count(limits.perParent ?? 0)
+    ])
+    const refusal = Refusals.overLimit(session, limits, {
+      ofUser: () => Number(row?.["of_user"]),
+      ofParent: () => Number(row?.["of_parent"])
+    })
+    if (refusal !== undefined) return yield* refusal
+  })
+
+  const put = (tx: Access, scope: string, id: string, packed: ReadonlyArray<Packed>): Effect.Effect<void, SqlError> =>
+    payloads.put(tx, scope + id, packed)
+
+  const sweepStates = (tx: Access, id: string): Effect.Effect<void, SqlError> =>
+    payloads.sweep(tx, Rows.scopes.states + id, statements.stateRefs)
+
+  /** Gives whether checkpoints had to make room. */
+  const insertCheckpoint = Immediate.fn(function* (
+    tx: Access,
+    id: string,
+    row: Rows.CheckpointRow,
+    keep: number | undefined
+  ) {
+    yield* put(tx, Rows.scopes.states, id, [row.profile, row.state])
+    if ((yield* tx.run(statements.insertCheckpoint, row.params)) === 0) return yield* Refusals.checkpointTaken
+    return keep === undefined ? false : (yield* tx.run(statements.trim, [id, id, statements.count(keep)])) > 0
+  })
+
+  const checkpointOf = (
+    checkpoint: SessionCheckpoint | undefined
+  ): Effect.Effect<Rows.CheckpointRow | undefined, SessionStorageError> =>
+    checkpoint === undefined ? Effect.succeed(undefined) : Rows.checkpointRow(checkpoint)
+
+  const isHeavy = (...rests: ReadonlyArray<Rows.Rest | undefined>): boolean =>
+    rests.some((rest) => rest !== undefined && (isLarge(rest.profile) || isLarge(rest.state)))
+
+  const existing = Immediate.fn(function* (tx: Access, session: Session) {
+    const id = KeyText.encode(session.id)
+    for (;;) {
+      const row = yield* tx.first(statements.load, [id])
+      if (row !== undefined) return yield* Rows.session(row)
+      const standing = yield* tx.first(statements.standing, [id])
+      if (standing === undefined) return undefined
+      if (Number(standing["status"]) >= SessionTables.deleted) return yield* Refusals.idNeeded(session)
+      // Somebody else has begun it in between.
+    }
+  })
+
+  const placeOf = (tx: Access, { sessionId, turnId }: TurnRef): Effect.Effect<Place | undefined, SqlError> => {
+    const session = KeyText.encode(sessionId)
+    return Immediate.map(tx.first(statements.turnPlace, [session, KeyText.encode(turnId)]), (row) =>
+      row === undefined ? undefined : { session, run: Number(row["run"]), place: Number(row["place"]) }
+    )
+  }
+
+  const create: Writes["create"] = Immediate.fn(function* ({ checkpoint, limits, session }: Creation) {
+    const rest = yield* Rows.sessionRest(session)
+    const kept = yield* checkpointOf(checkpoint)
+    const id = KeyText.encode(session.id)
+    const { head } = session
+    const bounds = limits !== undefined && isLive(session) ? limits : undefined
+    const attempt = (tx: Access): Write<Created, SessionConflictError | SessionCapacityError> =>
+      Effect.gen(function* () {
+        if (bounds !== undefined) yield* lockLimits(tx, session, bounds)
+        let base: Place | undefined
+        if (bounds !== undefined || head !== undefined) {
+          const there = yield* existing(tx, session)
+          if (there !== undefined) return { session: there, isNew: false }
+          if (head !== undefined) {
+            yield* lock(tx, treeLock(KeyText.encode(head.sessionId)))
+            base = yield* placeOf(tx, head)
+            if (base === undefined) return yield* Refusals.headGone(session)
+          }
+          if (bounds !== undefined) yield* withinLimits(tx, session, bounds)
+        }
+        const added = yield* tx.run(statements.insert, [
+          id,
+          ...Rows.standingParams(session),
+          base?.session ?? null,
+          base?.run ?? null,
+          base?.place ?? null,
+          isHeavy(rest, kept) ? 1 : 0
+        ])
+        if (added === 0) {
+          const there = yield* existing(tx, session)
+          // Deleted since: the id is free after all.
+          return there === undefined ? yield* attempt(tx) : { session: there, isNew: false }
+        }
+        yield* put(tx, Rows.scopes.states, id, [rest.profile, rest.state])
+        const { profile, state } = rest
+        yield* tx.run(statements.insertState, [id, profile.body, profile.ref, state.body, state.ref])
+        if (kept !== undefined) yield* insertCheckpoint(tx, id, kept, undefined)
+        // As whoever loads it next has it.
+        const now = yield* existing(tx, session)
+        return { session: now ?? session, isNew: true }
+      })
+    return yield* database.transaction(attempt)
+  })
+
+  const setState = Immediate.fn(function* (tx: Access, id: string, { profile, state }: Rows.Rest) {
+    yield* put(tx, Rows.scopes.states, id, [profile, state])
+    yield* tx.run(statements.setState, [profile.body, profile.ref, state.body, state.ref, id])
+  })
+
+  const save: Writes["save"] = Immediate.fn(function* ({ checkpoint, keepCheckpoints, limits, session }: Change) {
+    const rest = yield* Rows.sessionRest(session)
+    const kept = yield* checkpointOf(checkpoint)
+    const id = KeyText.encode(session.id)
+    const standing = Rows.standingParams(session)
+    const [headSession, headTurn] = standing as [Param, Param]
+    const params = [headSession, headTurn, ...standing, id, session.revision - 1]
+    const bounds = limits !== undefined && isLive(session) ? limits : undefined
+    return yield* database.transaction(
+      Immediate.fn(function* (tx) {
+        if (bounds !== undefined) {
+          yield* lockLimits(tx, session, bounds)
+          const before = yield* tx.first(statements.standingForUpdate, [id])
+          if (before !== undefined && Number(before["revision"]) === session.revision - 1) {
+            const isLive = Number(before["status"]) < SessionTables.ended
+            const isUsers = before["user_id"] === Rows.userKey(session.userId)
+            const left = Refusals.limitsOf({ isLive, isUsers }, bounds)
+            if (left !== undefined) yield* withinLimits(tx, session, left)
+          }
+        }
+        const row = yield* tx.first(statements.save(isHeavy(rest, kept)), params)
+        if (row === undefined) return yield* stale(tx, session)
+        yield* setState(tx, id, rest)
+        if (kept !== undefined) yield* insertCheckpoint(tx, id, kept, keepCheckpoints)
+        if (Number(row["is_heavy"]) === 1) yield* sweepStates(tx, id)
+      })
+    )
+  })
+
+  const turnParams = (
+    id: string,
+    rows: ReadonlyArray<Rows.TurnRow>,
+    from: number,
+    run: number,
+    parent: Place | undefined
+  ): ReadonlyArray<ReadonlyArray<Param>> =>
+    rows.map(({ key, packed }, at) => [
+      id,
+      from + at,
+      run,
+      key,
+      ...(at === 0 && parent !== undefined ? [parent.session, parent.run, parent.place] : [null, null, null]),
+      packed.body,
+      packed.ref
+    ])
+
+  const known = Immediate.fn(function* (tx: Access, id: string, from: number, rows: ReadonlyArray<Rows.TurnRow>) {
+    const found = yield* tx.rows(statements.knownTurns, [id, from, dialect.list(rows.map(({ key }) => key))])
+    if (found.length === 0) return yield* Refusals.turnsTwice
+    const byKey = new Map(found.map((row) => [row["turn_id"], row]))
+    return yield* new Known({
+      turns: yield* Reads.all(Rows.turn)(rows.flatMap(({ key }) => byKey.get(key) ?? []))
+    })
+  })
+
+  const append: Writes["append"] = Immediate.fn(function* (addition: Addition) {
+    const { checkpoint, closes, isStateChanged, keepCheckpoints, session, turns } = addition
+    const rows: Array<Rows.TurnRow> = []
+    for (const turn of turns) rows.push(yield* Rows.turnRow(turn))
+    const rest = isStateChanged === true ? yield* Rows.sessionRest(session) : yield* Rows.checkMoved(session)
+    const kept = yield* checkpointOf(checkpoint)
+    const id = KeyText.encode(session.id)
+    const packed = rows.map((row) => row.packed)
+    const heavy = packed.some(isLarge) || isHeavy(rest ?? undefined, kept)
+    const behind = rows[0]?.parent
+    const params = [
+      behind === undefined ? null : KeyText.encode(behind.sessionId),
+      behind === undefined ? null : KeyText.encode(behind.turnId),
+      turns.length,
+      ...(rest === undefined ? Rows.movingParams(session) : Rows.standingParams(session)),
+      id,
+      session.revision - 1
+    ]
+    const statement = rest === undefined ? statements.move(heavy) : statements.moveWhole(heavy)
+    const written = Immediate.fn(function* (tx: Access) {
+      const row = yield* tx.first(statement, params)
+      if (row === undefined) return yield* stale(tx, session)
+      const from = Number(row["turns"]) - turns.length + 1
+      const run = Number(row["run"])
+      // The first turn of a run: where its parent lies must be looked for.
+      const parent = run === from && behind !== undefined ? yield* placeOf(tx, behind) : undefined
+      yield* put(tx, Rows.scopes.turns, id, packed)
+      const all = turnParams(id, rows, from, run, parent)
+      const added = all.length === 1 ? yield* tx.run(statements.insertTurn, all[0]) : yield* tx.insert(manyTurns, all)
+      if (added < all.length) return yield* known(tx, id, from, rows)
+      if (rest !== undefined) yield* setState(tx, id, rest)
+      const isTrimmed = kept === undefined ? false : yield* insertCheckpoint(tx, id, kept, keepCheckpoints)
+      if (Number(row["is_heavy"]) === 1 && (isTrimmed || rest !== undefined)) yield* sweepStates(tx, id)
+      if (closes !== undefined) yield* tx.run(statements.withdraw, [id, KeyText.encode(closes)])
+      return []
+    })
+    return yield* Effect.catchTag(database.transaction(written), "Known", ({ turns }) => Effect.succeed(turns))
+  })
+
+  const expire: Writes["expire"] = ({ at, limit, since }) => {
+    const room = statements.count(limit)
+    if (room === 0) return Effect.succeed([])
+    return database.transaction(
+      Immediate.fn(function* (tx) {
+        const found = yield* tx.rows(statements.idleForUpdate, [since, room])
+        if (found.length === 0) return []
+        const ids = found.map((row) => row["id"] as string)
+        const rows = new Map((yield* tx.rows(statements.loadAll, [dialect.list(ids)])).map((row) => [row["id"], row]))
+        const read = ids.flatMap((id) => {
+          const row = rows.get(id)
+          return row === undefined ? [] : [{ id, session: Rows.session(row) }]
+        })
+        const good = read.flatMap(({ id, session }) =>
+          Either.isRight(session) ? [{ id, session: session.right }] : []
+        )
+        const bad = read.find(({ session }) => Either.isLeft(session))
+        // One that cannot be read must not keep the others from expiring for ever.
+        if (good.length === 0 && bad !== undefined && Either.isLeft(bad.session)) return yield* bad.session.left
+        yield* tx.run(statements.expire, [at, dialect.list(good.map(({ id }) => id))])
+        return good.map(
+          ({ session }): Session => ({ ...session, status: "expired", updatedAt: at, revision: session.revision + 1 })
+        )
+      })
+    )
+  }
+
+  const deleteCheckpoint: Writes["deleteCheckpoint"] = (id) =>
+    database.transaction(
+      Immediate.fn(function* (tx) {
+        const row = yield* tx.first(statements.deleteCheckpoint, [KeyText.encode(id)])
+        if (row === undefined) return false
+        if (row["ref"] !== null || row["state_ref"] !== null) yield* sweepStates(tx, row["session_id"])
+        return true
+      })
+    )
+
+  return { create, save, append, expire, deleteCheckpoint }
+}

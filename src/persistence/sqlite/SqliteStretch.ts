@@ -1,0 +1,72 @@
+/**
+ * Bounds how long statements, which are synchronous, hold the event loop: after a millisecond the next one waits until
+ * timers and sockets had their turn, and fibers that wait go on in the order in which they came.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as NextTurn from "../../internal/fiber/NextTurn.js"
+
+/**
+ * @category models
+ */
+export interface Stretch {
+  /**
+   * The next statement has to wait. Also true while others wait, unless `isAhead`: somebody who holds what they wait
+   * for.
+   */
+  readonly isOver: (isAhead: boolean) => boolean
+  /** Waits for a turn of the event loop. */
+  readonly pause: (isAhead: boolean) => Effect.Effect<void>
+}
+
+/**
+ * Milliseconds: a timer of 10 is late by a twentieth at most on average, and a turn of the loop costs a hundredth of
+ * this.
+ */
+const LONGEST = 1
+
+/** Fibers that go on within one turn of the event loop, one statement each. */
+const TOGETHER = 8
+
+/**
+ * @category constructors
+ */
+export const make = (now: () => number): Stretch => {
+  const line: Array<() => void> = []
+  let since: number | undefined
+  let isScheduled = false
+
+  const schedule = (): void => {
+    if (isScheduled) return
+    isScheduled = true
+    NextTurn.onNextTurn(() => {
+      isScheduled = false
+      since = undefined
+      for (const wake of line.splice(0, TOGETHER)) wake()
+      if (line.length > 0) schedule()
+    })
+  }
+
+  return {
+    isOver: (isAhead) => {
+      if (line.length > 0 && !isAhead) return true
+      if (since !== undefined) return now() - since >= LONGEST
+      since = now()
+      schedule()
+      return false
+    },
+    pause: (isAhead) =>
+      Effect.async<void>((resume) => {
+        const wake = () => resume(Effect.void)
+        if (isAhead) line.unshift(wake)
+        else line.push(wake)
+        schedule()
+        return Effect.sync(() => {
+          const at = line.indexOf(wake)
+          if (at !== -1) line.splice(at, 1)
+        })
+      })
+  }
+}

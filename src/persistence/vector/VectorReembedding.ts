@@ -1,0 +1,305 @@
+/**
+ * Vectors of another model for entries that have some: for an index that was opened with `onModelChange: "reembed"`.
+ *
+ * Entries are read page by page and embedded again, beside the old vectors. Until all are there, who was built with the
+ * old model finds by the old vectors, and who was built with the new one by those there are; then the old ones are
+ * removed, at once. What has been done stays done: after a crash it goes on behind the last page. Of several processes
+ * one does it, and the others wait.
+ *
+ * Whoever runs on with the old model is told by a `MemoryStoreError` when its vectors are gone. What such a process
+ * stores in the last moment has no vector of the new model until it is stored again.
+ *
+ * @since 0.1.0
+ */
+import type { SqlError } from "@effect/sql/SqlError"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import type { EntryId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import { Embedder, type Service as EmbedderService, type EmbeddingError } from "../../llm/embedding/Embedder.js"
+import type { MemoryBackend, Position } from "../../memory/entry/MemoryBackend.js"
+import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
+import { MemoryStoreError, type MemoryStoreFailure, MemorySystemError } from "../../memory/entry/MemoryError.js"
+import * as EntryVectors from "../../memory/search/EntryVectors.js"
+import * as VectorIndex from "../../memory/search/VectorIndex.js"
+import type { Access } from "../engine/Database.js"
+import * as KeyText from "../engine/KeyText.js"
+import * as VectorFilling from "./VectorFilling.js"
+import * as VectorSpaces from "./VectorSpaces.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ReembeddingFailure = MemoryStoreFailure | MemorySystemError | EmbeddingError
+
+/**
+ * What was done so far, by this process.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Progress {
+  /** Entries that were looked at. */
+  readonly entries: number
+  /** Those that got a vector; the others had one already. */
+  readonly embedded: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Where the entries are: the backend of the store whose vectors these are. */
+  readonly source: Pick<MemoryBackend, "owners" | "page" | "get">
+  /** Entries that are embedded at a time; 64 unless set. */
+  readonly batchSize?: number | undefined
+  /** Characters of an entry that its vector is made from, as the store has it; 8,000 unless set. */
+  readonly maxCharacters?: number | undefined
+  /** Told after each batch. */
+  readonly onProgress?: ((progress: Progress) => Effect.Effect<void>) | undefined
+}
+
+/** Milliseconds after which somebody who said nothing is taken for dead. */
+const LEASE = 120_000
+
+/** Milliseconds between two looks at what somebody else does. */
+const PATIENCE = 1_000
+
+const PAGE = 256
+
+/** Behind which entry of which owner it goes on. */
+interface Place {
+  readonly owner: string
+  readonly after?: Position | undefined
+}
+
+type Claim =
+  | { readonly _tag: "Done" }
+  | { readonly _tag: "Taken" }
+  | { readonly _tag: "Mine"; readonly place: Place | undefined }
+
+/** Somebody else has taken it over. */
+class Lost {
+  readonly _tag = "Lost"
+}
+
+const make = Effect.fnUntraced(function* (
+  { database, rows, space }: VectorFilling.Filling,
+  index: VectorIndex.Service,
+  embedder: EmbedderService,
+  options: Options
+) {
+  const { source } = options
+  const { dialect } = database
+  const { id, kind, name, table } = space
+  const size = Count.count(options.batchSize, 64, 1)
+  const maxCharacters = Count.count(options.maxCharacters, EntryVectors.defaultMaxCharacters, 2)
+  const me = yield* IdGenerator.generate
+  const sql = {
+    look: dialect.sql(
+      `SELECT active, position, claim, claimed_until FROM lex_vector_indexes WHERE id = ?${dialect.forUpdate}`
+    ),
+    take: dialect.sql("UPDATE lex_vector_indexes SET claim = ?, claimed_until = ? WHERE id = ?"),
+    hold: dialect.sql("UPDATE lex_vector_indexes SET position = ?, claimed_until = ? WHERE id = ? AND claim = ?"),
+    release: dialect.sql("UPDATE lex_vector_indexes SET claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"),
+    finish: dialect.sql(
+      "UPDATE lex_vector_indexes SET active = 1, position = NULL, claim = NULL, claimed_until = NULL WHERE id = ? AND claim = ?"
+    ),
+    others: dialect.sql("SELECT id FROM lex_vector_indexes WHERE kind = ? AND name = ? AND id <> ? ORDER BY id"),
+    missed: dialect.sql(
+      `SELECT o.owner_id, o.id FROM ${table} o WHERE o.space_id = ? AND (o.owner_id, o.id) > (?, ?) AND NOT EXISTS (
+         SELECT 1 FROM ${table} n WHERE n.space_id = ? AND n.owner_id = o.owner_id AND n.id = o.id
+       ) ORDER BY o.owner_id, o.id LIMIT ${PAGE}`
+    )
+  }
+  const remove = VectorSpaces.remove(database, table)
+  const progress = { entries: 0, embedded: 0 }
+
+  const claim = rows.guarded(
+    database.transaction(
+      Effect.fnUntraced(function* (tx): Effect.fn.Return<Claim, SqlError | MemoryStoreError> {
+        const row = yield* tx.first(sql.look, [id])
+        const now = yield* Clock.currentTimeMillis
+        if (row === undefined || Number(row.active) === 1) return { _tag: "Done" }
+        if (row.claim !== null && row.claim !== me && Number(row.claimed_until) > now) return { _tag: "Taken" }
+        yield* tx.run(sql.take, [me, now + LEASE, id])
+        return { _tag: "Mine", place: row.position === null ? undefined : JSON.parse(row.position) }
+      })
+    )
+  )
+
+  const held = (tx: Access, place: Place | undefined): Effect.Effect<void, SqlError | Lost> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.flatMap(
+        tx.run(sql.hold, [place === undefined ? null : JSON.stringify(place), now + LEASE, id, me]),
+        (count) => (count === 1 ? Effect.void : Effect.fail(new Lost()))
+      )
+    )
+
+  /** Gives them their vectors, and says how far it is. */
+  const fill = Effect.fnUntraced(function* (
+    ownerId: string,
+    entries: ReadonlyArray<MemoryEntry>,
+    place: Place | undefined
+  ) {
+    const known = yield* index.known(
+      ownerId,
+      entries.map((entry) => entry.id)
+    )
+    const missing = entries.filter((entry) => !known.has(entry.id))
+    const vectors = yield* embedder.embedMany(missing.map(({ content }) => EntryVectors.cut(content, maxCharacters)))
+    if (vectors.length !== missing.length) {
+      return yield* new MemoryStoreError({
+        store: index.name,
+        message: "The embedder gave another number of vectors than texts"
+      })
+    }
+    const items = missing.map((entry, at) =>
+      EntryVectors.itemOf(entry, vectors[at] as VectorIndex.VectorItem["vector"])
+    )
+    yield* rows.guarded(
+      database.transaction((tx) =>
+        Effect.zipRight(held(tx, place), items.length === 0 ? Effect.void : rows.fill(tx, ownerId, items))
+      )
+    )
+    // Who deletes an entry deletes its vector afterwards. One that was deleted before had none to be deleted.
+    const ids = missing.map((entry) => entry.id)
+    const there = new Set((yield* source.get(ownerId, ids)).map((entry) => entry.id))
+    const gone = ids.filter((one) => !there.has(one))
+    if (gone.length > 0) yield* index.delete(ownerId, gone)
+    progress.entries += entries.length
+    progress.embedded += items.length - gone.length
+    if (options.onProgress !== undefined) yield* options.onProgress({ ...progress })
+  })
+
+  const owner = Effect.fnUntraced(function* (ownerId: string, from: Position | undefined) {
+    let after = from
+    for (;;) {
+      const entries = yield* source.page(ownerId, { limit: size, selection: {}, after })
+      const last = entries[entries.length - 1]
+      if (last === undefined) return
+      after = { timestamp: last.timestamp, id: last.id }
+      yield* fill(ownerId, entries, { owner: ownerId, after })
+    }
+  })
+
+  const owners = Effect.fnUntraced(function* (place: Place | undefined) {
+    if (place !== undefined) yield* owner(place.owner, place.after)
+    let after = place?.owner
+    for (;;) {
+      const page = yield* source.owners({ limit: PAGE, after })
+      for (const ownerId of page) yield* owner(ownerId, undefined)
+      after = page[page.length - 1]
+      if (page.length < PAGE) return after
+    }
+  })
+
+  /** What others stored by the old model where this had already been. */
+  const missed = Effect.fnUntraced(function* (old: number, place: Place | undefined) {
+    let after: readonly [string, string] = ["", ""]
+    for (;;) {
+      const found = yield* rows.guarded(database.rows(sql.missed, [old, ...after, id]))
+      const last = found[found.length - 1]
+      if (last === undefined) return
+      after = [last.owner_id, last.id]
+      for (const ownerId of new Set(found.map((row) => row.owner_id as string))) {
+        const ids = found.flatMap((row) => (row.owner_id === ownerId ? [KeyText.decode(row.id) as EntryId] : []))
+        for (let at = 0; at < ids.length; at += size) {
+          const decoded = KeyText.decode(ownerId)
+          const entries = yield* source.get(decoded, ids.slice(at, at + size))
+          if (entries.length > 0) yield* fill(decoded, entries, place)
+        }
+      }
+    }
+  })
+
+  const work = Effect.fnUntraced(function* (from: Place | undefined) {
+    const last = yield* owners(from)
+    const place = last === undefined ? undefined : { owner: last }
+    const others = (yield* rows.guarded(database.rows(sql.others, [kind, KeyText.encode(name), id]))).map((row) =>
+      Number(row.id)
+    )
+    for (const other of others) yield* missed(other, place)
+    yield* rows.guarded(
+      database.transaction((tx) =>
+        Effect.gen(function* () {
+          for (const other of others) yield* remove(tx, other)
+          if ((yield* tx.run(sql.finish, [id, me])) === 0) return yield* Effect.fail(new Lost())
+        })
+      )
+    )
+  })
+
+  const release = Effect.ignore(rows.guarded(database.run(sql.release, [id, me])))
+
+  const turn: Effect.Effect<Progress, ReembeddingFailure> = Effect.flatMap(claim, (claimed) => {
+    switch (claimed._tag) {
+      case "Done":
+        return Effect.as(rows.health, { ...progress })
+      case "Taken":
+        return Effect.zipRight(Effect.sleep(PATIENCE), turn)
+      case "Mine":
+        return work(claimed.place).pipe(
+          Effect.onError(() => release),
+          Effect.as(progress),
+          Effect.catchTag("Lost", () => turn)
+        )
+    }
+  })
+  return yield* turn
+})
+
+/**
+ * Makes the vectors that are missing and then removes the old ones. Does nothing where the index holds the vectors of
+ * the embedder already, and waits where another process does it. Fails as the source, the embedder or the database
+ * does; the next time it goes on from there.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const run = (
+  options: Options
+): Effect.Effect<Progress, ReembeddingFailure, Embedder | VectorIndex.VectorIndex> =>
+  Effect.gen(function* () {
+    const embedder = yield* Embedder
+    const index = yield* VectorIndex.VectorIndex
+    yield* VectorIndex.check(embedder, index)
+    const filling = VectorFilling.of(index)
+    if (filling === undefined) {
+      return yield* new MemorySystemError({
+        message: `The index ${index.name} is not in a database: there is nothing to embed again`,
+        hint: "Give it PgVectorIndex, SqliteVectorIndex or SqlVectorIndex"
+      })
+    }
+    return yield* make(filling, index, embedder, options)
+  })
+
+/** A second, then twice as long each time, up to a minute. */
+const again = Schedule.union(Schedule.exponential("1 second"), Schedule.spaced("1 minute"))
+
+/**
+ * Does it in the background as long as the layer lives; what fails is logged, and tried again.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<never, never, Embedder | VectorIndex.VectorIndex> =>
+  Layer.scopedDiscard(
+    Effect.forkScoped(
+      run(options).pipe(
+        Effect.tapError((error) =>
+          Effect.annotateLogs(Effect.logWarning("Entries could not be embedded again"), {
+            module: "effect-lexigram/persistence/VectorReembedding",
+            error: error._tag
+          })
+        ),
+        Effect.retry({ schedule: again, while: (error) => error._tag !== "MemorySystemError" }),
+        Effect.ignore
+      )
+    )
+  )

@@ -1,0 +1,50 @@
+/**
+ * How prompts can be wrong.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+const NAME = "effect-lexigram/prompt/PromptError"
+
+/**
+ * A template names a variable that its step does not have, or leaves out one that it must have.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PromptTemplateError extends ErrorCode.TaggedError<PromptTemplateError>(`${NAME}/PromptTemplateError`)(
+  "PromptTemplateError",
+  {
+    ...ErrorCode.fields("LEX_ERR_PROMPT_100"),
+    /** Where the template stands: a file, or pattern, step and half; empty for a template on its own. */
+    where: Schema.String,
+    unknown: Schema.Array(Schema.String),
+    missing: Schema.Array(Schema.String)
+  }
+) {}
+
+/**
+ * A directory of prompts could not be read or written, or an override is meant for a step that does not exist.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PromptLibraryError extends ErrorCode.TaggedError<PromptLibraryError>(`${NAME}/PromptLibraryError`)(
+  "PromptLibraryError",
+  { ...ErrorCode.fields("LEX_ERR_PROMPT_101"), where: Schema.String }
+) {}
+
+/**
+ * Any failure of a prompt.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const PromptError = Schema.Union(PromptTemplateError, PromptLibraryError)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type PromptError = typeof PromptError.Type

@@ -1,0 +1,409 @@
+/**
+ * From what a provider answered to an {@link LlmError}: status, headers and body in, a typed error out. Shared by every
+ * client, so that the same failure has the same class whoever served it.
+ *
+ * @since 0.1.0
+ */
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
+import * as SecretText from "../../internal/text/SecretText.js"
+import * as LlmError from "../../llm/model/LlmError.js"
+import * as ProviderFailure from "./ProviderFailure.js"
+
+/**
+ * `headers` have lower-case names. `nowMs` is the current time, which dates in headers are measured against. Values of
+ * `redact` never appear in the error.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Answer {
+  readonly provider: string
+  readonly model?: string | undefined
+  readonly status: number
+  readonly headers: { readonly [name: string]: string | undefined }
+  readonly body: string
+  readonly nowMs?: number | undefined
+  readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+}
+
+/**
+ * The longest message of an error, in characters.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const maxMessageLength = 500
+
+type Kind =
+  | "authentication"
+  | "rate-limit"
+  | "quota"
+  | "context"
+  | "policy"
+  | "invalid"
+  | "unknown-model"
+  | "timeout"
+  | "unavailable"
+
+const codes = {
+  context: [
+    "context_length_exceeded",
+    "exceed_context_size_error",
+    "context_window_exceeded",
+    "model_context_window_exceeded"
+  ],
+  policy: [
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "moderation",
+    "moderation_blocked",
+    "data_inspection_failed",
+    "content_policy"
+  ],
+  quota: [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "billing_error",
+    "insufficient_credits",
+    "insufficient_balance",
+    "payment_required"
+  ],
+  "rate-limit": ["rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "throttlingexception"],
+  authentication: [
+    "invalid_api_key",
+    "authentication_error",
+    "permission_error",
+    "permission_denied",
+    "unauthorized",
+    "unauthenticated",
+    "api_key_invalid",
+    "missing_api_key",
+    "invalid_authentication"
+  ],
+  "unknown-model": ["model_not_found", "not_found_error", "deploymentnotfound", "unknown_model"],
+  timeout: ["timeout", "timeout_error", "request_timeout", "deadline_exceeded"],
+  unavailable: [
+    "overloaded_error",
+    "server_error",
+    "internal_server_error",
+    "internalservererror",
+    "internal_error",
+    "api_error",
+    "service_unavailable",
+    "engine_overloaded",
+    "upstream_error"
+  ],
+  invalid: [
+    "invalid_request_error",
+    "bad_request",
+    "badrequesterror",
+    "invalid_argument",
+    "unsupported_parameter",
+    "unsupported_value",
+    "validation_error",
+    "json_validate_failed"
+  ]
+} as const satisfies { readonly [K in Kind]: ReadonlyArray<string> }
+
+const contextText =
+  /maximum context length|context[ _-](?:window|length|size)[^.]{0,80}(?:exceed|too (?:small|long)|overflow|limit|reached)|exceed[^.]{0,80}(?:context[ _-](?:window|length|size|limit)|n_ctx)|available context size|prompt is too long|prompt (?:token count|length)[^.]{0,60}exceed|input (?:token count|is too long|length)[^.]{0,120}(?:exceed|model|too long)|context the overflows|too many (?:input )?tokens|reduce the length of the (?:messages|prompt)|max_new_tokens`? must be <=|loaded with context length/i
+const policyText =
+  /content (?:management )?polic(?:y|ies)|content[ _]filter|responsible ai|safety system|flagged (?:as|by|for)|moderation|usage polic(?:y|ies)/i
+const quotaText =
+  /exceeded your current quota|insufficient (?:quota|credits?|balance|funds)|credit balance|out of credits?|no credits?|billing|payment required|spending limit|prepaid/i
+const keyText =
+  /(?:incorrect|invalid|missing|expired) (?:x-)?api[ -_]?key|api[ _]key (?:not valid|is invalid|expired|not found)|no (?:api key|auth credentials)/i
+const modelText =
+  /model\b.{0,200}(?:not found|does not exist|not exist|no longer|not supported|isn't loaded|is not loaded|not available)|no such model|unknown model|invalid model|deployment\b.{0,100}does not exist|try pulling it/i
+const tooLargeText = /request too large|tokens per (?:min|day)[^.]{0,200}reduce your message size/i
+
+const hints: { readonly [K in Kind]: string | undefined } = {
+  authentication: "Check the API key, its project and its rights.",
+  "rate-limit": undefined,
+  quota: "Add credit or raise the spending limit of the account.",
+  context: "Shorten the conversation, or use a model with a larger context window.",
+  policy: undefined,
+  invalid: undefined,
+  "unknown-model":
+    "Check the name of the model and the base URL; a local server may have to load or pull the model first.",
+  timeout: undefined,
+  unavailable: undefined
+}
+
+const fallbackTexts: { readonly [K in Kind]: string } = {
+  authentication: "The provider refused the credentials",
+  "rate-limit": "Too many requests",
+  quota: "The account has no credit left",
+  context: "The conversation is longer than the context window",
+  policy: "The provider refused the request for its content",
+  invalid: "The provider refused the request",
+  "unknown-model": "The provider does not know the model or the path",
+  timeout: "The provider gave up waiting",
+  unavailable: "The provider failed"
+}
+
+const has = (failure: ProviderFailure.ProviderFailure, kind: Kind): boolean =>
+  codes[kind].some((code) => failure.codes.has(code))
+
+/** Addresses of billing pages stand in the texts of plain rate limits. */
+const withoutUrls = (text: string): string => text.slice(0, 4096).replace(/https?:\/\/\S{1,500}/gi, " ")
+
+const kindOf = (status: number, failure: ProviderFailure.ProviderFailure): Kind => {
+  const text = withoutUrls(failure.message)
+  if (has(failure, "context")) return "context"
+  if (status === 402) return "quota"
+  if (status === 429) {
+    if (tooLargeText.test(text)) return "context"
+    if (has(failure, "quota")) return "quota"
+    // Google answers its per-minute limits with the words of an exhausted quota, and says when to come back.
+    const passing =
+      failure.retryAfterMs !== undefined || Array.from(failure.codes).some((code) => code.includes("perminute"))
+    return !passing && !has(failure, "rate-limit") && quotaText.test(text) ? "quota" : "rate-limit"
+  }
+  if (status === 401) return "authentication"
+  if (status === 403) {
+    if (has(failure, "quota")) return "quota"
+    return has(failure, "policy") || policyText.test(text) ? "policy" : "authentication"
+  }
+  if (status === 404 || status < 400) return "unknown-model"
+  if (status === 408 || status === 504) return "timeout"
+  if (status >= 500) return contextText.test(text) ? "context" : "unavailable"
+  if (status === 413 && (tooLargeText.test(text) || has(failure, "rate-limit"))) return "context"
+  if (has(failure, "policy")) return "policy"
+  if (has(failure, "quota") || quotaText.test(text)) return "quota"
+  if (contextText.test(text)) return "context"
+  if (has(failure, "authentication") || keyText.test(text)) return "authentication"
+  if (has(failure, "unknown-model") || modelText.test(text)) return "unknown-model"
+  return status === 400 && policyText.test(text) ? "policy" : "invalid"
+}
+
+const order: ReadonlyArray<readonly [Kind, number]> = [
+  ["quota", 402],
+  ["rate-limit", 429],
+  ["authentication", 401],
+  ["policy", 400],
+  ["unknown-model", 404],
+  ["timeout", 504],
+  ["unavailable", 503],
+  ["invalid", 400]
+]
+
+/** The status an error inside a 2xx answer stands for. Without any word we know the server failed. */
+const statusOf = (failure: ProviderFailure.ProviderFailure): number => {
+  if (failure.status !== undefined) return failure.status
+  for (const [kind, status] of order) if (has(failure, kind)) return status
+  const text = withoutUrls(failure.message)
+  if (contextText.test(text) || policyText.test(text) || keyText.test(text) || modelText.test(text)) return 400
+  return /rate limit|too many requests/i.test(text) ? 429 : 500
+}
+
+const requestIdHeaders = [
+  "x-request-id",
+  "request-id",
+  "apim-request-id",
+  "x-ms-request-id",
+  "x-amzn-requestid",
+  "x-generation-id",
+  "cf-ray"
+] as const
+
+/**
+ * The provider's id of a request, from the headers of the answer.
+ *
+ * @since 0.1.0
+ * @category decoding
+ */
+export const requestId = (
+  headers: { readonly [name: string]: string | undefined },
+  redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+): string | undefined => {
+  for (const name of requestIdHeaders) {
+    const value = Object.hasOwn(headers, name) ? headers[name] : undefined
+    if (value !== undefined && value !== "") return SecretText.excerpt(value, { maxLength: 200, redact })
+  }
+  return undefined
+}
+
+/**
+ * The error an answer stands for. Works for error statuses and for 2xx answers that carry an error object. Never
+ * throws; the message is the provider's own, one line, bounded, without anything that looks like a key.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const classify = (answer: Answer): LlmError.LlmError => {
+  const failure = ProviderFailure.fromBody(answer.body)
+  const status = answer.status >= 300 ? answer.status : statusOf(failure)
+  const kind = kindOf(status, failure)
+  const text = SecretText.excerpt(failure.message, { maxLength: maxMessageLength, redact: answer.redact })
+  const id = requestId(answer.headers, answer.redact)
+  const bodyId = failure.requestId
+  const hint = hints[kind]
+  const fields = {
+    provider: answer.provider,
+    status: answer.status,
+    message: text === "" ? `${fallbackTexts[kind]} (status ${answer.status})` : text,
+    ...(answer.model === undefined ? {} : { model: answer.model }),
+    ...(hint === undefined ? {} : { hint }),
+    ...(id !== undefined
+      ? { requestId: id }
+      : bodyId !== undefined
+        ? { requestId: SecretText.excerpt(bodyId, { maxLength: 200, redact: answer.redact }) }
+        : {})
+  }
+  const retryAfter = () => {
+    const retryAfterMs = ProviderFailure.retryAfterMs({ headers: answer.headers, failure, nowMs: answer.nowMs })
+    return retryAfterMs === undefined ? {} : { retryAfterMs }
+  }
+  switch (kind) {
+    case "authentication":
+      return new LlmError.LlmAuthenticationError(fields)
+    case "rate-limit":
+      return new LlmError.LlmRateLimitError({ ...fields, ...retryAfter() })
+    case "quota":
+      return new LlmError.LlmQuotaError(fields)
+    case "context":
+      return new LlmError.LlmContextOverflowError(fields)
+    case "policy":
+      return new LlmError.LlmContentPolicyError(fields)
+    case "invalid":
+    case "unknown-model":
+      return new LlmError.LlmInvalidRequestError(fields)
+    case "timeout":
+      return new LlmError.LlmTimeoutError({ ...fields, phase: "server" })
+    case "unavailable":
+      return new LlmError.LlmUnavailableError({ ...fields, ...retryAfter() })
+  }
+}
+
+const refused = (host: string) => `${host} refused the connection`
+const cut = (host: string) => `The connection to ${host} was cut`
+const notFound = (host: string) => `The host was not found: ${host}`
+const timedOut = (host: string) => `The connection to ${host} timed out`
+const unreachable = (host: string) => `${host} cannot be reached`
+
+const causeTexts: { readonly [code: string]: (host: string) => string } = {
+  ECONNREFUSED: refused,
+  ECONNRESET: cut,
+  EPIPE: cut,
+  UND_ERR_SOCKET: cut,
+  ENOTFOUND: notFound,
+  EAI_AGAIN: notFound,
+  ETIMEDOUT: timedOut,
+  UND_ERR_CONNECT_TIMEOUT: timedOut,
+  UND_ERR_HEADERS_TIMEOUT: timedOut,
+  UND_ERR_BODY_TIMEOUT: timedOut,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable
+}
+
+/** The connection was there: what broke it came after the request went out. */
+const broken = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"])
+
+/** Host and port of the request that failed; never its path, its query or its credentials. */
+const hostOf = (error: unknown): string => {
+  const url = HttpClientError.isHttpClientError(error) ? error.request.url : ""
+  return URL.canParse(url) ? new URL(url).host.slice(0, 253) : "the server"
+}
+
+interface Link {
+  readonly text: string
+  readonly code: string | undefined
+}
+
+/**
+ * Names, messages and codes of the chain of causes: never the error of the HTTP client, which holds the request and its
+ * headers.
+ */
+const chain = (error: unknown): ReadonlyArray<Link> => {
+  const links: Array<Link> = []
+  let current: unknown = error
+  for (let depth = 0; depth < 6 && current !== undefined && current !== null; depth++) {
+    if (HttpClientError.isHttpClientError(current)) {
+      const description = current.description
+      if (description !== undefined) links.push({ text: description, code: undefined })
+      current = current.cause
+      continue
+    }
+    if (typeof current !== "object") {
+      links.push({ text: String(current), code: undefined })
+      break
+    }
+    const { cause, code, errors, message, name } = current as { readonly [key: string]: unknown }
+    const words = [typeof name === "string" ? name : "", typeof message === "string" ? message : ""]
+    links.push({
+      text: words.filter((word) => word !== "").join(": "),
+      code: typeof code === "string" && /^[A-Z0-9_]{2,40}$/.test(code) ? code : undefined
+    })
+    current = cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+  }
+  return links
+}
+
+/**
+ * The error a failed request stands for that got no readable answer: refused, reset, unresolvable, aborted. A request
+ * that could not even be built is an invalid request. The cause is kept as text, without the client's error around it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromTransport = (options: {
+  readonly provider: string
+  readonly model?: string | undefined
+  readonly error: unknown
+  readonly status?: number | undefined
+  readonly requestId?: string | undefined
+  readonly redact?: ReadonlyArray<Redacted.Redacted<string>> | undefined
+}): LlmError.LlmError => {
+  const links = chain(options.error)
+  const code = links.find((link) => link.code !== undefined)?.code
+  const cause = SecretText.excerpt(
+    links
+      .map((link) =>
+        link.code === undefined || link.text.includes(link.code) ? link.text : `${link.text} (${link.code})`
+      )
+      .filter((text) => text !== "")
+      .join(", caused by "),
+    { maxLength: maxMessageLength, redact: options.redact }
+  )
+  const fields = {
+    provider: options.provider,
+    ...(options.model === undefined ? {} : { model: options.model }),
+    ...(options.status === undefined ? {} : { status: options.status }),
+    ...(options.requestId === undefined ? {} : { requestId: options.requestId }),
+    ...(cause === "" ? {} : { cause })
+  }
+  if (
+    HttpClientError.isHttpClientError(options.error) &&
+    (options.error.reason === "InvalidUrl" || options.error.reason === "Encode")
+  ) {
+    return new LlmError.LlmInvalidRequestError({
+      ...fields,
+      message: "The request could not be built",
+      hint: "Check the base URL and the headers of the client."
+    })
+  }
+  if (SameOriginHttp.isRefusedRedirect(options.error)) {
+    return new LlmError.LlmInvalidRequestError({
+      ...fields,
+      status: options.error.response.status,
+      message: options.error.description ?? "The server redirects, which is not followed",
+      hint: "Set the address that it names as the base URL, if you trust it with the key."
+    })
+  }
+  const host = hostOf(options.error)
+  const text =
+    code !== undefined && Object.hasOwn(causeTexts, code) ? causeTexts[code]!(host) : `The connection to ${host} failed`
+  return new LlmError.LlmConnectionError({
+    ...fields,
+    message: text,
+    ...(options.status !== undefined || (code !== undefined && broken.has(code)) ? { sent: true } : {}),
+    ...(code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN"
+      ? { hint: "Check the base URL, and that the server runs." }
+      : {})
+  })
+}

@@ -1,0 +1,119 @@
+/**
+ * What the decoders of provider answers share: a lenient look at JSON from outside, and the shape of a decoder.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Usage from "../../domain/Usage.js"
+import type { LlmPart } from "../../llm/model/LlmClient.js"
+
+/**
+ * `failure` is the body of the error that ended the answer, as an error answer would have had it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Decoded {
+  readonly parts: ReadonlyArray<LlmPart>
+  readonly failure?: string | undefined
+  /** What was told of the usage so far, where something was told of it now. */
+  readonly usage?: Usage.Usage | undefined
+}
+
+/**
+ * Reads one answer: either one whole body or its events in order. It never throws, and skips what it does not know; an
+ * answer it could make nothing of is one without a `finish` part.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface WireDecoder {
+  readonly body: (body: unknown) => Decoded
+  readonly event: (event: unknown) => Decoded
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type Json = { readonly [key: string]: unknown }
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const record = (value: unknown): Json | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const string = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const number = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined
+
+/**
+ * The objects of a list; none where there is no list.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const records = (value: unknown): ReadonlyArray<Json> =>
+  Array.isArray(value) ? value.filter((item) => record(item) !== undefined) : []
+
+/**
+ * JSON, or `undefined` where the text is none. Keys that would change a prototype are left out.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parse = (text: string): unknown => {
+  try {
+    return text.includes("__proto__")
+      ? JSON.parse(text, (key, value) => (key === "__proto__" ? undefined : value))
+      : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The parameters of a call: the decoded JSON, the raw text where it is none, no parameters where it is empty.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parameters = (text: string): unknown => {
+  if (text.trim() === "") return {}
+  const value = parse(text)
+  return value === undefined ? text : value
+}
+
+/**
+ * The words of an error that came inside an answer, as the body an error answer would have had.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const failure = (error: unknown): string => {
+  const outer = record(error) ?? {}
+  const inner = record(outer.error) ?? outer
+  const code = string(inner.code)
+  // Events name themselves in `type`: the one of an error says nothing about it.
+  const type = inner.type === "error" ? undefined : string(inner.type)
+  const requestId = string(outer.request_id)
+  return JSON.stringify({
+    error: {
+      ...(type === undefined ? {} : { type }),
+      ...(code === undefined ? {} : { code }),
+      message: string(inner.message) ?? string(outer.error) ?? string(error) ?? ""
+    },
+    ...(requestId === undefined ? {} : { request_id: requestId })
+  })
+}

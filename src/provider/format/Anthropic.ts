@@ -1,0 +1,306 @@
+/**
+ * Anthropic's models over `/messages`.
+ *
+ * Requests are made by `@effect/ai-anthropic`, an optional package; answers are read by `AnthropicMessages`, because
+ * the package's decoder refuses some that are in order, and dies of others.
+ *
+ * @since 0.1.0
+ */
+
+import * as AiError from "@effect/ai/AiError"
+import type * as Prompt from "@effect/ai/Prompt"
+import type * as AiAnthropicClient from "@effect/ai-anthropic/AnthropicClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
+import * as CallGate from "../../llm/model/CallGate.js"
+import type { LlmRequest, Message, Service } from "../../llm/model/LlmClient.js"
+import { LlmClient } from "../../llm/model/LlmClient.js"
+import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
+import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
+import * as OptionalPackage from "../exchange/OptionalPackage.js"
+import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import type { Json } from "../exchange/WireDecoder.js"
+import * as Wire from "../exchange/WireDecoder.js"
+import * as AnthropicMessages from "./AnthropicMessages.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly apiKey: Redacted.Redacted<string>
+  readonly model: string
+  /** The default is `https://api.anthropic.com/v1`; the version may be left out. */
+  readonly baseUrl?: string | undefined
+  /** The `anthropic-version` header. */
+  readonly version?: string | undefined
+  /** Settings of every request; those of a request win. */
+  readonly settings?: ModelSettings | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultBaseUrl = "https://api.anthropic.com/v1"
+
+/**
+ * The `max_tokens` of a request whose settings name none: Anthropic wants one.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultMaxTokens = 8192
+
+const budgets = { minimal: 1024, low: 2048, medium: 8192, high: 24_576 } as const
+
+/** Models before adaptive thinking are given a budget of tokens; later ones refuse it. */
+const takesBudget = /claude-(?:3|(?:sonnet|opus|haiku)-4(?:-[0-5])?(?:-\d{8}|-latest)?$)/
+
+const thinking = (settings: ModelSettings, model: string): Json => {
+  const effort = settings.reasoningEffort
+  const maxTokens = settings.maxTokens ?? defaultMaxTokens
+  if (effort === undefined) return { max_tokens: maxTokens }
+  if (!takesBudget.test(model)) {
+    const output = { effort: effort === "minimal" ? "low" : effort }
+    return { max_tokens: maxTokens, thinking: { type: "adaptive" }, output_config: output }
+  }
+  // The budget is a part of `max_tokens`: it grows with it unless the caller bounded it.
+  const wanted = budgets[effort]
+  const budget = settings.maxTokens === undefined ? wanted : Math.max(1024, Math.min(wanted, settings.maxTokens - 1))
+  return {
+    max_tokens: settings.maxTokens ?? defaultMaxTokens + budget,
+    thinking: { type: "enabled", budget_tokens: budget }
+  }
+}
+
+/**
+ * Settings as fields of the request body. `seed` and the penalties are sent too; Anthropic itself refuses them, other
+ * servers take them. `parallelToolCalls` stands in the tool choice.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const fromSettings = (settings: ModelSettings, model: string): Json => ({
+  model: settings.model ?? model,
+  ...thinking(settings, settings.model ?? model),
+  ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
+  ...(settings.topP === undefined ? {} : { top_p: settings.topP }),
+  ...(settings.stop === undefined ? {} : { stop_sequences: settings.stop }),
+  ...(settings.seed === undefined ? {} : { seed: settings.seed }),
+  ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
+  ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
+  ...settings.providerOptions
+})
+
+/** Blocks of the provider's own tools; the package lets a few names through, and the id tells which block was meant. */
+const ownBlocks = (
+  messages: ReadonlyArray<Message>
+): { readonly messages: ReadonlyArray<Message>; readonly blocks: ReadonlyMap<string, Json> } => {
+  const blocks = new Map<string, Json>()
+  const passing = (part: Prompt.AssistantMessagePartEncoded): ReadonlyArray<Prompt.AssistantMessagePartEncoded> => {
+    if (part.type !== "tool-call" && part.type !== "tool-result") return [part]
+    const block = Wire.record(Wire.record(part.options?.anthropic)?.block)
+    if (block !== undefined) {
+      blocks.set(`${part.type}:${part.id}`, block)
+      return [{ ...part, name: "AnthropicWebSearch" }]
+    }
+    // What another provider's tools did is not a part of this conversation.
+    return part.type === "tool-result" || part.providerExecuted === true ? [] : [part]
+  }
+  return {
+    messages: messages.map((message) =>
+      message.role === "assistant" && typeof message.content !== "string"
+        ? { ...message, content: message.content.flatMap(passing) }
+        : message
+    ),
+    blocks
+  }
+}
+
+const textResults = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> => {
+  const results = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role !== "tool") continue
+    for (const part of message.content) if (typeof part.result === "string") results.set(part.id, part.result)
+  }
+  return results
+}
+
+const finishBlock = (block: Json, own: ReadonlyMap<string, Json>, results: ReadonlyMap<string, string>): Json => {
+  switch (block.type) {
+    case "server_tool_use":
+      return own.get(`tool-call:${Wire.string(block.id) ?? ""}`) ?? block
+    case "web_search_tool_result":
+      return own.get(`tool-result:${Wire.string(block.tool_use_id) ?? ""}`) ?? block
+    case "tool_result": {
+      // The package would send a text as a JSON string, quotes and escapes included.
+      const text = results.get(Wire.string(block.tool_use_id) ?? "")
+      return text === undefined ? block : { ...block, content: text }
+    }
+    default:
+      return block
+  }
+}
+
+/** The tool whose input is the answer where JSON is asked for, beside the tools of the request. */
+const toolsOf = (request: LlmRequest, settings: Json): Json => {
+  const format = request.responseFormat
+  const offered = (request.tools ?? []).map(({ description, name, parameters }) => ({
+    name,
+    description,
+    input_schema: parameters
+  }))
+  const isParallel = request.settings?.parallelToolCalls
+  const parallel = isParallel === undefined ? {} : { disable_parallel_tool_use: !isParallel }
+  const choice = request.toolChoice ?? "auto"
+  if (format?.type === "json") {
+    const output = {
+      name: format.name,
+      description: format.description ?? "Give the final answer.",
+      input_schema: format.schema
+    }
+    const isThinking = ["enabled", "adaptive"].includes(Wire.string(Wire.record(settings.thinking)?.type) ?? "")
+    const isOnly = offered.length === 0 || choice === "none"
+    const forced =
+      typeof choice === "object"
+        ? { type: "tool", name: choice.tool }
+        : isOnly
+          ? { type: "tool", name: format.name }
+          : { type: "any" }
+    return {
+      tools: [...offered.filter((tool) => tool.name !== format.name), output],
+      // A choice that forces a tool is refused while the model thinks.
+      tool_choice: { ...(isThinking ? { type: "auto" } : forced), disable_parallel_tool_use: true, ...parallel }
+    }
+  }
+  if (offered.length === 0) return {}
+  const kinds = { auto: "auto", none: "none", required: "any" } as const
+  return {
+    tools: offered,
+    tool_choice:
+      typeof choice === "object"
+        ? { type: "tool", name: choice.tool, ...parallel }
+        : { type: kinds[choice], ...(choice === "none" ? {} : parallel) }
+  }
+}
+
+const finishBody = (
+  payload: unknown,
+  request: LlmRequest & { readonly settings: ModelSettings & { readonly model: string } },
+  own: ReadonlyMap<string, Json>,
+  streamed: boolean
+): Json => {
+  const body = Wire.record(payload) ?? {}
+  const results = textResults(request.messages)
+  const settings = fromSettings(request.settings, request.settings.model)
+  const messages = Wire.records(body.messages)
+    .map((message): Json => {
+      const content = Wire.records(message.content)
+      return { ...message, content: content.map((block) => finishBlock(block, own, results)) }
+    })
+    .filter((message) => Array.isArray(message.content) && message.content.length > 0)
+  return {
+    ...(body.system === undefined ? {} : { system: body.system }),
+    messages,
+    ...toolsOf(request, settings),
+    ...settings,
+    ...(streamed ? { stream: true } : {})
+  }
+}
+
+/**
+ * Fails where `@effect/ai-anthropic` is not installed.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options): Effect.Effect<Service, LlmConfigurationError, HttpClient.HttpClient> =>
+  Effect.gen(function* () {
+    const provider = "anthropic"
+    const base = yield* ProviderExchange.baseUrl(options.baseUrl ?? defaultBaseUrl, provider)
+    const url = /\/v\d+$/.test(base) ? base : `${base}/v1`
+    const { AnthropicClient, AnthropicLanguageModel } = yield* OptionalPackage.load({
+      name: "@effect/ai-anthropic",
+      provider,
+      modules: async () => {
+        const [client, model] = await Promise.all([
+          import("@effect/ai-anthropic/AnthropicClient"),
+          import("@effect/ai-anthropic/AnthropicLanguageModel")
+        ])
+        return { AnthropicClient: client.AnthropicClient, AnthropicLanguageModel: model }
+      }
+    })
+    const http = yield* SameOriginHttp.make
+    const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
+    const redact = [apiKey]
+    const recording = {
+      createMessage: (sent: { readonly params?: Json; readonly payload: unknown }) =>
+        Effect.flatMap(ProviderExchange.Recorder, (slot) => {
+          slot.payload = sent.payload
+          slot.headers = { "anthropic-beta": Wire.string(sent.params?.["anthropic-beta"]) }
+          return Effect.fail(new AiError.UnknownError({ module: "Anthropic", method: "encode" }))
+        })
+    } as unknown as AiAnthropicClient.Service
+    const encoder = yield* AnthropicLanguageModel.make({ model: options.model }).pipe(
+      Effect.provideService(AnthropicClient, recording)
+    )
+
+    const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
+      const model = request.settings.model
+      const { blocks, messages } = ownBlocks(request.messages)
+      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
+      const recorded = yield* ProviderExchange.record(encoder.generateText({ prompt }), (error) =>
+        AiErrorClassifier.classify(error, { provider, model, redact })
+      )
+      const beta = recorded.headers["anthropic-beta"]
+      const post = HttpClientRequest.post(`${url}/messages`).pipe(
+        HttpClientRequest.acceptJson,
+        HttpClientRequest.setHeaders({
+          "x-api-key": Redacted.value(apiKey),
+          "anthropic-version": options.version ?? "2023-06-01",
+          ...(beta === undefined ? {} : { "anthropic-beta": beta })
+        })
+      )
+      const body = () => finishBody(recorded.payload, request, blocks, streamed)
+      return yield* ProviderExchange.jsonBody(post, body, provider)
+    })
+
+    return ProviderExchange.make({
+      provider,
+      model: options.model,
+      settings: options.settings,
+      http,
+      redact,
+      encode,
+      decoder: (request) =>
+        AnthropicMessages.make(request.responseFormat?.type === "json" ? { output: request.responseFormat.name } : {})
+    })
+  })
+
+/**
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import { Anthropic } from "effect-lexigram"
+ *
+ * const layer = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("ANTHROPIC_API_KEY"), (apiKey) => Anthropic.layer({ apiKey, model: "claude-sonnet-4-5" }))
+ * ).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<LlmClient, LlmConfigurationError, HttpClient.HttpClient> =>
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))

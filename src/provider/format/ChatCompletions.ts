@@ -1,0 +1,147 @@
+/**
+ * A client for every server that speaks the chat-completions API: OpenAI, Azure, OpenRouter, Groq, DeepSeek, Ollama,
+ * vLLM, llama.cpp, LM Studio and their like. What they differ in is a {@link ChatCompletionsDialect.Dialect}.
+ *
+ * @since 0.1.0
+ */
+import * as HttpBody from "@effect/platform/HttpBody"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
+import * as CallGate from "../../llm/model/CallGate.js"
+import type { CompleteOptions, LlmRequest, Service } from "../../llm/model/LlmClient.js"
+import { LlmClient } from "../../llm/model/LlmClient.js"
+import { LlmInvalidRequestError } from "../../llm/model/LlmError.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as LlmErrorClassifier from "../exchange/LlmErrorClassifier.js"
+import * as ProviderEndpoint from "../exchange/ProviderEndpoint.js"
+import * as ChatCompletionsAnswer from "./ChatCompletionsAnswer.js"
+import * as ChatCompletionsDialect from "./ChatCompletionsDialect.js"
+import * as ChatCompletionsRequest from "./ChatCompletionsRequest.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Name for telemetry and errors; `openai-compatible` by default. */
+  readonly provider?: string | undefined
+  /** Where `/chat/completions` hangs, `https://api.openai.com/v1` for instance. */
+  readonly baseUrl: string
+  readonly apiKey?: Redacted.Redacted<string> | undefined
+  /** How the key is sent: `authorization: Bearer`, by default, or `api-key`. */
+  readonly auth?: "bearer" | "api-key" | undefined
+  /** Further headers; they win over the key's. */
+  readonly headers?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
+  /** Parameters of the URL, such as Azure's `api-version`. */
+  readonly query?: { readonly [name: string]: string | Redacted.Redacted<string> } | undefined
+  /** The model of requests that name none. */
+  readonly model?: string | undefined
+  /** Settings of requests that do not set them. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  /** What this server does differently from `ChatCompletionsDialect.standard`. */
+  readonly dialect?: Partial<ChatCompletionsDialect.Dialect> | undefined
+  /** The longest answer taken, in bytes; 32 MiB by default. */
+  readonly maxResponseBytes?: number | undefined
+  /** The longest event of a stream taken, in characters; 8 Mi by default. */
+  readonly maxEventLength?: number | undefined
+}
+
+const defaultMaxResponseBytes = 32 * 1024 * 1024
+const defaultMaxEventLength = 8 * 1024 * 1024
+
+const invalid = (provider: string, message: string, hint: string): LlmInvalidRequestError =>
+  new LlmInvalidRequestError({ provider, message, hint })
+
+/**
+ * A client of one server. It needs no key for servers that ask for none. Nothing is retried and nothing times out here:
+ * wrappers do. The trace does not reach the server, and no header reaches a span or an error.
+ *
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Effect from "effect/Effect"
+ * import { ChatCompletions, ChatCompletionsDialect } from "effect-lexigram"
+ *
+ * const program = Effect.gen(function* () {
+ *   const client = yield* ChatCompletions.make({ ...ChatCompletionsDialect.ollama, model: "qwen3" })
+ *   return yield* client.complete({ messages: [{ role: "user", content: "Hello" }] })
+ * }).pipe(Effect.provide(FetchHttpClient.layer))
+ * ```
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options): Effect.Effect<Service, never, HttpClient.HttpClient> =>
+  Effect.map(SameOriginHttp.make, (http): Service => {
+    const provider = options.provider ?? "openai-compatible"
+    const dialect = { ...ChatCompletionsDialect.standard, ...options.dialect }
+    const defaults = options.settings ?? ModelSettings.empty
+    const defaultModel = defaults.model ?? options.model
+    const redact = ProviderEndpoint.secretsOf(options)
+    const prepared = ProviderEndpoint.post(options, "/chat/completions")
+
+    const exchange = Effect.fnUntraced(function* (
+      request: HttpClientRequest.HttpClientRequest,
+      call: ChatCompletionsAnswer.Call,
+      handed: CompleteOptions
+    ) {
+      const response = yield* Effect.mapError(http(request), (error) =>
+        LlmErrorClassifier.fromTransport({ provider, model: call.model, error, redact })
+      )
+      return yield* ChatCompletionsAnswer.read({ response, call, handed })
+    }, Effect.scoped)
+
+    const complete = Effect.fnUntraced(function* (request: LlmRequest, completeOptions?: CompleteOptions | undefined) {
+      if (typeof prepared === "string") return yield* invalid(provider, prepared, "Check the options of the client.")
+      const settings = ModelSettings.merge(defaults, request.settings)
+      const model = settings.model ?? defaultModel
+      if (model === undefined || model === "") {
+        return yield* invalid(
+          provider,
+          "No model was named",
+          "Set model in the options of the client, or in the settings of the request."
+        )
+      }
+      const onParts = completeOptions?.onParts
+      const body = yield* Effect.try({
+        try: () =>
+          JSON.stringify(
+            ChatCompletionsRequest.encode(request, {
+              dialect,
+              provider,
+              model,
+              settings,
+              stream: onParts !== undefined
+            })
+          ),
+        catch: () =>
+          invalid(
+            provider,
+            "The request cannot be written as JSON",
+            "Messages, tools and settings have to be plain data."
+          )
+      })
+      const call: ChatCompletionsAnswer.Call = {
+        provider,
+        model,
+        redact,
+        maxResponseBytes: options.maxResponseBytes ?? defaultMaxResponseBytes,
+        maxEventLength: options.maxEventLength ?? defaultMaxEventLength
+      }
+      const withBody = HttpClientRequest.setBody(prepared, HttpBody.text(body, "application/json"))
+      return yield* exchange(withBody, call, completeOptions ?? {})
+    })
+
+    return { provider, ...(defaultModel === undefined ? {} : { model: defaultModel }), complete }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<LlmClient, never, HttpClient.HttpClient> =>
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))

@@ -1,0 +1,329 @@
+/**
+ * A request as the body of a chat-completions call.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Prompt from "@effect/ai/Prompt"
+import * as Encoding from "effect/Encoding"
+import type {
+  JsonSchema,
+  LlmRequest,
+  Message,
+  ResponseFormat,
+  ToolChoice,
+  ToolDefinition
+} from "../../llm/model/LlmClient.js"
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import type { Dialect } from "./ChatCompletionsDialect.js"
+import * as ChatCompletionsReasoning from "./ChatCompletionsReasoning.js"
+import * as OpenAiModels from "./OpenAiModels.js"
+
+type Body = Record<string, unknown>
+
+const maxStrictDepth = 64
+const strictKeywords = new Set(
+  "$schema $ref $defs definitions type title description properties required additionalProperties items anyOf enum const pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems".split(
+    " "
+  )
+)
+
+/** OpenAI's rules for strict schemas: every object closed, every property required, and no keyword but these. */
+const satisfiesStrict = (schema: unknown, depth = 0): boolean => {
+  if (depth > maxStrictDepth || typeof schema !== "object" || schema === null || Array.isArray(schema)) return false
+  const { additionalProperties, anyOf, items, properties, required, type, ...rest } = schema as JsonSchema
+  if (!Object.keys(schema).every((keyword) => strictKeywords.has(keyword))) return false
+  if (anyOf !== undefined) return Array.isArray(anyOf) && anyOf.every((member) => satisfiesStrict(member, depth + 1))
+  for (const key of ["$defs", "definitions"]) {
+    const definitions = rest[key]
+    if (definitions === undefined) continue
+    if (typeof definitions !== "object" || definitions === null) return false
+    if (!Object.values(definitions).every((member) => satisfiesStrict(member, depth + 1))) return false
+  }
+  if (typeof rest.$ref === "string") return true
+  const types = Array.isArray(type) ? type : [type]
+  if (types.includes("object")) {
+    if (additionalProperties !== false || typeof properties !== "object" || properties === null) return false
+    const names = Object.keys(properties)
+    if (!Array.isArray(required) || !names.every((name) => required.includes(name))) return false
+    if (!Object.values(properties).every((member) => satisfiesStrict(member, depth + 1))) return false
+  }
+  if (types.includes("array") && !satisfiesStrict(items, depth + 1)) return false
+  return type !== undefined || Array.isArray(rest.enum) || rest.const !== undefined
+}
+
+const strictness = new WeakMap<JsonSchema, boolean>()
+
+const isStrict = (schema: JsonSchema): boolean => {
+  const known = strictness.get(schema)
+  if (known !== undefined) return known
+  const result = schema.type === "object" && satisfiesStrict(schema)
+  strictness.set(schema, result)
+  return result
+}
+
+const jsonText = (value: unknown): string => JSON.stringify(value) ?? "null"
+const resultText = (result: unknown): string => (typeof result === "string" ? result : jsonText(result))
+
+/** Servers parse the arguments of old calls and fail on what is not JSON: such text goes back wrapped. */
+const callArguments = (params: unknown): string => {
+  if (typeof params !== "string") return jsonText(params ?? {})
+  try {
+    const parsed: unknown = JSON.parse(params)
+    if (typeof parsed === "object" && parsed !== null) return params
+  } catch {
+    // not JSON, wrapped below
+  }
+  return jsonText({ invalid_json: params })
+}
+
+const dataUrl = (mediaType: string, data: string | Uint8Array | URL): string => {
+  if (data instanceof URL) return data.href
+  if (typeof data === "string" && /^(?:https?:\/\/|data:)/i.test(data)) return data
+  const base64 = typeof data === "string" ? data : Encoding.encodeBase64(data)
+  return `data:${mediaType.endsWith("/*") ? mediaType.replace("*", "jpeg") : mediaType};base64,${base64}`
+}
+
+const audioFormats: { readonly [mediaType: string]: string } = {
+  "audio/wav": "wav",
+  "audio/x-wav": "wav",
+  "audio/wave": "wav",
+  "audio/mp3": "mp3",
+  "audio/mpeg": "mp3"
+}
+
+const filePart = (part: Prompt.FilePartEncoded): Body => {
+  const mediaType = part.mediaType.toLowerCase()
+  const url = dataUrl(mediaType, part.data)
+  if (mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } }
+  if (Object.hasOwn(audioFormats, mediaType) && url.startsWith("data:")) {
+    return {
+      type: "input_audio",
+      input_audio: { data: url.slice(url.indexOf(",") + 1), format: audioFormats[mediaType] }
+    }
+  }
+  return {
+    type: "file",
+    file: { filename: part.fileName ?? `file.${mediaType.split("/")[1] ?? "bin"}`, file_data: url }
+  }
+}
+
+/** Text alone is sent as a string: several servers take nothing else. */
+const userContent = (content: string | ReadonlyArray<Prompt.UserMessagePartEncoded>): unknown => {
+  if (typeof content === "string") return content
+  if (content.every((part) => part.type === "text")) return content.map((part) => part.text).join("\n")
+  return content.map((part) => (part.type === "text" ? { type: "text", text: part.text } : filePart(part)))
+}
+
+interface Context {
+  readonly dialect: Dialect
+  readonly provider: string
+}
+
+const assistant = (
+  message: Prompt.AssistantMessageEncoded,
+  inToolTurn: boolean,
+  context: Context
+): Body | undefined => {
+  const { dialect, provider } = context
+  const parts: ReadonlyArray<Prompt.AssistantMessagePartEncoded> =
+    typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content
+  let text = ""
+  const calls: Array<Body> = []
+  const reasoning: Array<Prompt.ReasoningPartEncoded> = []
+  for (const part of parts) {
+    if (part.type === "text") text += part.text
+    else if (part.type === "reasoning") reasoning.push(part)
+    else if (part.type === "tool-call" && part.providerExecuted !== true) {
+      const extra = ChatCompletionsReasoning.extraContent(part.options, provider)
+      calls.push({
+        id: part.id,
+        type: "function",
+        function: {
+          name: part.name,
+          arguments: callArguments(part.params)
+        },
+        ...(extra === undefined ? {} : { extra_content: extra })
+      })
+    }
+  }
+  const wanted = dialect.reasoningBack === "always" || (dialect.reasoningBack === "tool-turns" && inToolTurn)
+  const back = wanted ? ChatCompletionsReasoning.back(reasoning, provider) : {}
+  if (text === "" && calls.length === 0 && Object.keys(back).length === 0) return undefined
+  const required = inToolTurn ? dialect.requiredReasoningField : undefined
+  return {
+    role: "assistant",
+    content: text === "" && calls.length > 0 ? null : text,
+    ...(required === undefined ? {} : { [required]: "" }),
+    ...back,
+    ...(calls.length === 0 ? {} : { tool_calls: calls })
+  }
+}
+
+const callsTools = (message: Message): boolean =>
+  message.role === "assistant" &&
+  typeof message.content !== "string" &&
+  message.content.some((part) => part.type === "tool-call" && part.providerExecuted !== true)
+
+/** For each message, whether a tool was called between the user messages around it. */
+const toolTurns = (messages: ReadonlyArray<Message>): ReadonlyArray<boolean> => {
+  const result: Array<boolean> = new Array(messages.length).fill(false)
+  let start = 0
+  for (let end = 0; end <= messages.length; end++) {
+    if (end < messages.length && messages[end]!.role !== "user") continue
+    if (messages.slice(start, end).some(callsTools)) result.fill(true, start, end)
+    start = end + 1
+  }
+  return result
+}
+
+const encodeMessages = (messages: ReadonlyArray<Message>, context: Context): Array<Body> => {
+  const result: Array<Body> = []
+  const inToolTurn = toolTurns(messages)
+  messages.forEach((message, index) => {
+    switch (message.role) {
+      case "system": {
+        result.push({ role: context.dialect.systemRole, content: message.content })
+        break
+      }
+      case "user": {
+        result.push({ role: "user", content: userContent(message.content) })
+        break
+      }
+      case "assistant": {
+        const encoded = assistant(message, inToolTurn[index] === true, context)
+        if (encoded !== undefined) result.push(encoded)
+        break
+      }
+      case "tool": {
+        for (const part of message.content) {
+          result.push({ role: "tool", tool_call_id: part.id, content: resultText(part.result) })
+        }
+        break
+      }
+    }
+  })
+  return result
+}
+
+const toolParameters = (parameters: JsonSchema): JsonSchema =>
+  parameters.type === undefined && Object.keys(parameters).length === 0
+    ? { type: "object", properties: {} }
+    : parameters
+
+const encodeTool = (tool: ToolDefinition, dialect: Dialect): Body => ({
+  type: "function",
+  function: {
+    name: tool.name,
+    description: tool.description,
+    parameters: toolParameters(tool.parameters),
+    ...(dialect.strictSchemas && isStrict(tool.parameters) ? { strict: true } : {})
+  }
+})
+
+const encodeTools = (
+  tools: ReadonlyArray<ToolDefinition>,
+  choice: ToolChoice | undefined,
+  settings: ModelSettings,
+  dialect: Dialect
+): Body => {
+  if (tools.length === 0) return {}
+  const named = typeof choice === "object" ? choice.tool : undefined
+  const narrowed = named !== undefined && !dialect.namedToolChoice
+  const offered = narrowed ? tools.filter((tool) => tool.name === named) : tools
+  const toolChoice =
+    named === undefined ? choice : narrowed ? "required" : { type: "function", function: { name: named } }
+  return {
+    tools: offered.map((tool) => encodeTool(tool, dialect)),
+    ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+    ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls })
+  }
+}
+
+const schemaInstruction = (format: Extract<ResponseFormat, { readonly type: "json" }>): string =>
+  [
+    "Reply with a single JSON value and nothing around it: no prose, no code fence.",
+    ...(format.description === undefined ? [] : [`The value is: ${format.description}`]),
+    `It has to validate against this JSON Schema: ${jsonText(format.schema)}`
+  ].join("\n")
+
+const instruct = (messages: Array<Body>, text: string, dialect: Dialect): Array<Body> => {
+  const first = messages[0]
+  return first !== undefined && first.role === dialect.systemRole
+    ? [{ ...first, content: `${String(first.content)}\n\n${text}` }, ...messages.slice(1)]
+    : [{ role: dialect.systemRole, content: text }, ...messages]
+}
+
+const encodeFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, dialect: Dialect): Body => {
+  switch (dialect.jsonMode) {
+    case "json_schema":
+      return {
+        response_format: {
+          type: "json_schema",
+          json_schema: {
+            name: format.name,
+            ...(format.description === undefined ? {} : { description: format.description }),
+            schema: format.schema,
+            ...(dialect.strictSchemas && isStrict(format.schema) ? { strict: true } : {})
+          }
+        }
+      }
+    case "json_object":
+      return { response_format: { type: "json_object" } }
+    case "none":
+      return {}
+  }
+}
+
+const encodeSettings = (settings: ModelSettings, dialect: Dialect): Body => ({
+  ...(settings.temperature === undefined ? {} : { temperature: settings.temperature }),
+  ...(settings.topP === undefined ? {} : { top_p: settings.topP }),
+  ...(settings.maxTokens === undefined ? {} : { [dialect.maxTokensField]: settings.maxTokens }),
+  ...(settings.stop === undefined || settings.stop.length === 0 ? {} : { stop: settings.stop }),
+  ...(settings.seed === undefined ? {} : { seed: settings.seed }),
+  ...(settings.presencePenalty === undefined ? {} : { presence_penalty: settings.presencePenalty }),
+  ...(settings.frequencyPenalty === undefined ? {} : { frequency_penalty: settings.frequencyPenalty }),
+  ...(settings.reasoningEffort === undefined || dialect.reasoningEffort === "none"
+    ? {}
+    : dialect.reasoningEffort === "reasoning"
+      ? { reasoning: { effort: settings.reasoningEffort } }
+      : { reasoning_effort: settings.reasoningEffort })
+})
+
+/**
+ * The body as plain JSON values. What the API has no place for is left out: files and sources of assistant messages,
+ * calls and results of tools that a provider ran itself, reasoning of other providers, assistant messages that are
+ * empty without these. The result of a failed tool is sent as it is. Arguments that were not JSON go back as `{
+ * "invalid_json": text }`.
+ *
+ * @since 0.1.0
+ * @category encoding
+ */
+export const encode = (
+  request: LlmRequest,
+  options: {
+    readonly dialect: Dialect
+    readonly provider: string
+    readonly model: string
+    /** The settings of the call, defaults included. */
+    readonly settings: ModelSettings
+    readonly stream: boolean
+  }
+): { readonly [key: string]: unknown } => {
+  const { dialect, settings } = options
+  const format = request.responseFormat?.type === "json" ? request.responseFormat : undefined
+  const messages = encodeMessages(request.messages, options)
+  return {
+    model: options.model,
+    messages:
+      format !== undefined && dialect.jsonMode !== "json_schema"
+        ? instruct(messages, schemaInstruction(format), dialect)
+        : messages,
+    ...encodeTools(request.tools ?? [], request.toolChoice, settings, dialect),
+    ...(format === undefined ? {} : encodeFormat(format, dialect)),
+    ...encodeSettings(dialect.reasoningModels ? OpenAiModels.accepted(options.model, settings) : settings, dialect),
+    ...(options.stream ? { stream: true } : {}),
+    ...(options.stream && dialect.streamUsage ? { stream_options: { include_usage: true } } : {}),
+    ...settings.providerOptions
+  }
+}

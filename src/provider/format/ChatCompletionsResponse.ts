@@ -1,0 +1,300 @@
+/**
+ * Answers of the chat-completions API, whole or streamed, as parts. Read leniently and by hand: a schema would cost
+ * more than all the rest of a delta, and refuse what servers really send.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as Usage from "../../domain/Usage.js"
+import type { FinishReason, LlmPart } from "../../llm/model/LlmClient.js"
+import * as ChatCompletionsReasoning from "./ChatCompletionsReasoning.js"
+import * as ChatCompletionsToolCalls from "./ChatCompletionsToolCalls.js"
+
+type Json = { readonly [key: string]: unknown }
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Decoder {
+  /** True if {@link Decoder.push} of this value has to make an id for a tool call. */
+  readonly needsSeed: (value: unknown) => boolean
+  /**
+   * Takes a whole answer or a chunk of a stream and appends its parts. What it returns is the error the value carries
+   * in place of an answer, in the shape of an error body.
+   */
+  readonly push: (value: unknown, seed: string, into: Array<LlmPart>) => unknown
+  /** True once a finish reason came. */
+  readonly finished: () => boolean
+  /** What was told of the usage so far; another value whenever more was told. */
+  readonly usage: () => Usage.Usage
+  /** True if neither content nor a finish reason came. */
+  readonly empty: () => boolean
+  /** Ends what is open and appends the `finish` part. */
+  readonly end: (into: Array<LlmPart>) => void
+}
+
+const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
+
+const isError = (u: unknown): boolean => u !== undefined && u !== null && u !== "" && u !== false
+
+const reasons: { readonly [reason: string]: FinishReason } = {
+  stop: "stop",
+  eos: "stop",
+  eos_token: "stop",
+  end_turn: "stop",
+  stop_sequence: "stop",
+  complete: "stop",
+  length: "length",
+  max_tokens: "length",
+  model_length: "length",
+  model_context_window_exceeded: "length",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+  tool_use: "tool-calls",
+  content_filter: "content-filter",
+  safety: "content-filter",
+  sensitive: "content-filter",
+  refusal: "content-filter",
+  error: "error",
+  pause_turn: "pause"
+}
+
+const finishReasonOf = (reason: string): FinishReason => {
+  const name = reason.toLowerCase()
+  return Object.hasOwn(reasons, name) ? reasons[name]! : "other"
+}
+
+const tokens = (...candidates: ReadonlyArray<unknown>): number | undefined => {
+  for (const value of candidates) if (typeof value === "number" && Number.isFinite(value) && value >= 0) return value
+  return undefined
+}
+
+const usageOf = (value: Json): Usage.Usage | undefined => {
+  const input = isRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
+  const output = isRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const inputTokens = tokens(value.prompt_tokens, value.input_tokens)
+  const outputTokens = tokens(value.completion_tokens, value.output_tokens)
+  const totalTokens = tokens(value.total_tokens)
+  const reasoningTokens = tokens(output.reasoning_tokens, value.reasoning_tokens)
+  const cachedInputTokens = tokens(input.cached_tokens, value.prompt_cache_hit_tokens, value.cached_tokens)
+  const usage: Usage.Usage = {
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(totalTokens === undefined ? {} : { totalTokens }),
+    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
+    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens })
+  }
+  return Object.keys(usage).length === 0 ? undefined : usage
+}
+
+const textOf = (value: unknown): string => {
+  if (typeof value === "string") return value
+  if (!Array.isArray(value)) return ""
+  return value.map((item) => (isRecord(item) && typeof item.text === "string" ? item.text : "")).join("")
+}
+
+const dataUrl = /^data:([^;,]{1,100});base64,/
+
+/**
+ * Text, reasoning and refusals become blocks in the order they come in; tool calls are whole at the end. Tags such as
+ * `<think>` in a text stay where they are. Of several choices the first counts.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: { readonly provider: string }): Decoder => {
+  const { provider } = options
+  const calls = ChatCompletionsToolCalls.make(options)
+  let block: "text" | "reasoning" | undefined
+  let blocks = 0
+  let announced = false
+  let reason: FinishReason | undefined
+  let refused = false
+  let content = false
+  let usage: Usage.Usage = {}
+  let field: ChatCompletionsReasoning.Field | undefined
+  let details: Array<Json> = []
+  const sources = new Map<string, string>()
+
+  const close = (into: Array<LlmPart>) => {
+    if (block === undefined) return
+    const id = String(blocks - 1)
+    if (block === "text") into.push({ type: "text-end", id })
+    else {
+      const metadata =
+        field === undefined && details.length === 0
+          ? {}
+          : { metadata: ChatCompletionsReasoning.metadata(provider, { field, details }) }
+      into.push({ type: "reasoning-end", id, ...metadata })
+      details = []
+      field = undefined
+    }
+    block = undefined
+  }
+  const open = (type: "text" | "reasoning", into: Array<LlmPart>) => {
+    if (block === type) return
+    close(into)
+    block = type
+    into.push({ type: `${type}-start`, id: String(blocks++) })
+  }
+  const text = (delta: string, into: Array<LlmPart>) => {
+    if (delta === "") return
+    content = true
+    open("text", into)
+    into.push({ type: "text-delta", id: String(blocks - 1), delta })
+  }
+  const reasoning = (delta: string, into: Array<LlmPart>, from?: ChatCompletionsReasoning.Field) => {
+    if (delta === "") return
+    content = true
+    open("reasoning", into)
+    field = from ?? field
+    into.push({ type: "reasoning-delta", id: String(blocks - 1), delta })
+  }
+  const refusal = (delta: unknown, into: Array<LlmPart>) => {
+    if (typeof delta !== "string" || delta === "") return
+    refused = true
+    text(delta, into)
+  }
+  const image = (value: unknown, into: Array<LlmPart>) => {
+    const target = isRecord(value) && isRecord(value.image_url) ? value.image_url.url : undefined
+    const match = typeof target === "string" ? dataUrl.exec(target) : null
+    if (match === null) return
+    content = true
+    close(into)
+    into.push({ type: "file", mediaType: match[1]!, data: (target as string).slice(match[0].length) })
+  }
+  const item = (value: unknown, into: Array<LlmPart>) => {
+    if (typeof value === "string") return text(value, into)
+    if (!isRecord(value)) return
+    switch (value.type) {
+      case "thinking":
+        return reasoning(textOf(value.thinking), into)
+      case "refusal":
+        return refusal(value.refusal, into)
+      case "image_url":
+        return image(value, into)
+      default:
+        return text(textOf(value.text), into)
+    }
+  }
+  const annotation = (value: unknown) => {
+    const citation = isRecord(value) && isRecord(value.url_citation) ? value.url_citation : undefined
+    const url = citation?.url
+    if (typeof url !== "string" || url === "" || sources.has(url)) return
+    const title = citation?.title
+    sources.set(url, typeof title === "string" ? title : "")
+  }
+  const message = ({ isWhole, value }: Message, seed: string, into: Array<LlmPart>) => {
+    const shown = value.reasoning_details
+    const named = typeof value.reasoning_content === "string" ? "reasoning_content" : "reasoning"
+    const thought = value[named]
+    if (Array.isArray(shown) && shown.length > 0) {
+      const visible = typeof thought === "string" && thought !== "" ? thought : ChatCompletionsReasoning.text(shown)
+      // What comes without a text after the answer began (a signature) waits for the next block, or for the end.
+      if (visible === "" && block === undefined) open("reasoning", into)
+      reasoning(visible, into, typeof thought === "string" && thought !== "" ? named : undefined)
+      content = true
+      ChatCompletionsReasoning.append(details, shown)
+    } else if (typeof thought === "string") reasoning(thought, into, named)
+    const given = value.content
+    if (typeof given === "string") text(given, into)
+    else if (Array.isArray(given)) for (const part of given) item(part, into)
+    refusal(value.refusal, into)
+    if (Array.isArray(value.images)) for (const part of value.images) image(part, into)
+    if (Array.isArray(value.annotations)) for (const part of value.annotations) annotation(part)
+    const deltas = toolDeltas(value)
+    if (deltas === undefined) return
+    close(into)
+    calls.push(deltas, isWhole, seed, into)
+  }
+  const announce = (value: Json, into: Array<LlmPart>) => {
+    const id = typeof value.id === "string" && value.id !== "" ? value.id : undefined
+    const model = typeof value.model === "string" && value.model !== "" ? value.model : undefined
+    if (id === undefined && model === undefined) return
+    announced = true
+    into.push({
+      type: "response-metadata",
+      ...(id === undefined ? {} : { id }),
+      ...(model === undefined ? {} : { modelId: model })
+    })
+  }
+  const takeUsage = (value: unknown) => {
+    const taken = isRecord(value) ? usageOf(value) : undefined
+    if (taken !== undefined) usage = taken
+  }
+
+  return {
+    needsSeed: (value) => {
+      const message = isRecord(value) ? messageOf(choiceOf(value)) : undefined
+      const deltas = message === undefined ? undefined : toolDeltas(message.value)
+      return deltas !== undefined && calls.needsSeed(deltas, message?.isWhole === true)
+    },
+    push: (value, seed, into) => {
+      if (!isRecord(value)) return undefined
+      if (isError(value.error)) return { ...value, choices: undefined }
+      if (value.object === "error") return value
+      if (!announced) announce(value, into)
+      takeUsage(value.usage)
+      if (isRecord(value.x_groq)) takeUsage(value.x_groq.usage)
+      const choice = choiceOf(value)
+      if (choice === undefined) return undefined
+      takeUsage(choice.usage)
+      const said = messageOf(choice)
+      if (said !== undefined) message(said, seed, into)
+      if (isError(choice.error)) return { error: choice.error }
+      const ended = choice.finish_reason
+      if (typeof ended === "string" && ended !== "") {
+        if (ended === "insufficient_system_resource")
+          return { error: { code: 503, message: "The model ran out of resources" } }
+        reason = finishReasonOf(ended)
+      }
+      return undefined
+    },
+    finished: () => reason !== undefined,
+    usage: () => usage,
+    empty: () => reason === undefined && !content && calls.size() === 0,
+    end: (into) => {
+      if (details.length > 0 && block !== "reasoning") open("reasoning", into)
+      close(into)
+      calls.end(into)
+      let n = 0
+      for (const [url, title] of sources) {
+        into.push({ type: "source", sourceType: "url", id: `source_${n++}`, url, title })
+      }
+      const called = calls.size() > 0 && (reason === undefined || reason === "stop")
+      into.push({
+        type: "finish",
+        reason: refused ? "content-filter" : called ? "tool-calls" : (reason ?? "unknown"),
+        usage
+      })
+    }
+  }
+}
+
+const choiceOf = (value: Json): Json | undefined => {
+  const choices = value.choices
+  if (!Array.isArray(choices)) return undefined
+  for (const choice of choices) {
+    if (isRecord(choice) && (typeof choice.index !== "number" || choice.index === 0)) return choice
+  }
+  return undefined
+}
+
+/** What a choice says: a delta of it, or all of it. */
+interface Message {
+  readonly value: Json
+  readonly isWhole: boolean
+}
+
+const messageOf = (choice: Json | undefined): Message | undefined => {
+  if (choice === undefined) return undefined
+  if (isRecord(choice.delta)) return { value: choice.delta, isWhole: false }
+  return isRecord(choice.message) ? { value: choice.message, isWhole: true } : undefined
+}
+
+const toolDeltas = (message: Json): ReadonlyArray<unknown> | undefined => {
+  const deltas = message.tool_calls
+  if (Array.isArray(deltas) && deltas.length > 0) return deltas
+  return isRecord(message.function_call) ? [{ index: 0, function: message.function_call }] : undefined
+}

@@ -1,0 +1,245 @@
+/**
+ * OpenAI's own models over `/responses`.
+ *
+ * Requests are made by `@effect/ai-openai`, an optional package; answers are read by `OpenAiResponses`, because the
+ * package's decoder refuses many that are in order.
+ *
+ * @since 0.1.0
+ */
+
+import * as AiError from "@effect/ai/AiError"
+import type * as Prompt from "@effect/ai/Prompt"
+import type * as AiOpenAiClient from "@effect/ai-openai/OpenAiClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Redacted from "effect/Redacted"
+import * as SameOriginHttp from "../../internal/SameOriginHttp.js"
+import * as CallGate from "../../llm/model/CallGate.js"
+import type { LlmRequest, Message, ResponseFormat, Service, ToolChoice } from "../../llm/model/LlmClient.js"
+import { LlmClient } from "../../llm/model/LlmClient.js"
+import type { LlmConfigurationError } from "../../llm/model/LlmError.js"
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+import * as AiErrorClassifier from "../exchange/AiErrorClassifier.js"
+import * as LanguageModelRequest from "../exchange/LanguageModelRequest.js"
+import * as OptionalPackage from "../exchange/OptionalPackage.js"
+import * as ProviderExchange from "../exchange/ProviderExchange.js"
+import type { Json } from "../exchange/WireDecoder.js"
+import * as Wire from "../exchange/WireDecoder.js"
+import * as OpenAiModels from "./OpenAiModels.js"
+import * as OpenAiResponses from "./OpenAiResponses.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  readonly apiKey: Redacted.Redacted<string>
+  readonly model: string
+  /** With its version, as in the default `https://api.openai.com/v1`. */
+  readonly baseUrl?: string | undefined
+  readonly organizationId?: string | undefined
+  readonly projectId?: string | undefined
+  /** Settings of every request; those of a request win. */
+  readonly settings?: ModelSettings | undefined
+  /** Whether schemas are sent as strict. By default those are that satisfy the rules of the strict mode. */
+  readonly strict?: boolean | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaultBaseUrl = "https://api.openai.com/v1"
+
+/**
+ * Settings as fields of the request body. `/responses` has no place for `stop`, `seed` and the penalties: they are left
+ * out, and so are `temperature` and `topP` for reasoning models (the o series, gpt-5 but for gpt-5-chat), which refuse
+ * them. A server that takes more gets it by `providerOptions`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const fromSettings = (settings: ModelSettings): Json => {
+  const { temperature, topP } = OpenAiModels.accepted(settings.model ?? "", settings)
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(settings.maxTokens === undefined ? {} : { max_output_tokens: settings.maxTokens }),
+    ...(settings.reasoningEffort === undefined ? {} : { reasoning: { effort: settings.reasoningEffort } }),
+    ...(settings.parallelToolCalls === undefined ? {} : { parallel_tool_calls: settings.parallelToolCalls }),
+    ...(settings.model === undefined ? {} : { model: settings.model }),
+    ...settings.providerOptions
+  }
+}
+
+const toolChoice = (choice: ToolChoice | undefined): unknown =>
+  typeof choice === "object" ? { type: "function", name: choice.tool } : (choice ?? "auto")
+
+const takesDeveloper = /^(?:o\d|gpt-[5-9]|codex-|computer-use)/
+
+/** Items of the provider's own tools, by the id under which they pass through the package as texts. */
+const ownItems = (
+  messages: ReadonlyArray<Message>
+): { readonly messages: ReadonlyArray<Message>; readonly items: ReadonlyMap<string, Json> } => {
+  const items = new Map<string, Json>()
+  const passing = (part: Prompt.AssistantMessagePartEncoded): ReadonlyArray<Prompt.AssistantMessagePartEncoded> => {
+    const item = part.type === "tool-call" ? Wire.record(Wire.record(part.options?.openai)?.item) : undefined
+    const id = Wire.string(item?.id)
+    if (item === undefined || id === undefined) return [part]
+    items.set(id, item)
+    return [{ type: "text", text: id, options: { openai: { itemId: id } } }]
+  }
+  return {
+    messages: messages.map((message) =>
+      message.role === "assistant" && typeof message.content !== "string"
+        ? { ...message, content: message.content.flatMap(passing) }
+        : message
+    ),
+    items
+  }
+}
+
+const textResults = (messages: ReadonlyArray<Message>): ReadonlyMap<string, string> => {
+  const results = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role !== "tool") continue
+    for (const part of message.content) if (typeof part.result === "string") results.set(part.id, part.result)
+  }
+  return results
+}
+
+const jsonFormat = (format: Extract<ResponseFormat, { readonly type: "json" }>, strict: boolean): Json => ({
+  type: "json_schema",
+  name: format.name,
+  ...(format.description === undefined ? {} : { description: format.description }),
+  schema: format.schema,
+  strict
+})
+
+/** What the package gets wrong or leaves out, put right in the body it made. */
+const finishBody = (
+  payload: unknown,
+  request: LlmRequest & { readonly settings: ModelSettings & { readonly model: string } },
+  items: ReadonlyMap<string, Json>,
+  options: Options,
+  streamed: boolean
+): Json => {
+  const body = Wire.record(payload) ?? {}
+  const results = textResults(request.messages)
+  const systemRole = takesDeveloper.test(request.settings.model) ? "developer" : "system"
+  const input = Wire.records(body.input).map((item): Json => {
+    const own = items.get(Wire.string(item.id) ?? "")
+    if (own !== undefined) return own
+    if (item.role === "system" || item.role === "developer") return { ...item, role: systemRole }
+    const text = item.type === "function_call_output" ? results.get(Wire.string(item.call_id) ?? "") : undefined
+    // The package would send a text as a JSON string, quotes and escapes included.
+    return text === undefined ? item : { ...item, output: text }
+  })
+  const strict = (schema: Json): boolean => options.strict ?? LanguageModelRequest.isStrict(schema)
+  const tools = (request.tools ?? []).map(({ description, name, parameters }) => ({
+    type: "function",
+    name,
+    description,
+    parameters,
+    strict: strict(parameters)
+  }))
+  const format = request.responseFormat
+  return {
+    model: request.settings.model,
+    input,
+    ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice(request.toolChoice) }),
+    ...(format?.type === "json" ? { text: { format: jsonFormat(format, strict(format.schema)) } } : {}),
+    ...fromSettings(request.settings),
+    ...(streamed ? { stream: true } : {})
+  }
+}
+
+/**
+ * Fails where `@effect/ai-openai` is not installed.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options): Effect.Effect<Service, LlmConfigurationError, HttpClient.HttpClient> =>
+  Effect.gen(function* () {
+    const provider = "openai"
+    const url = yield* ProviderExchange.baseUrl(options.baseUrl ?? defaultBaseUrl, provider)
+    const { OpenAiClient, OpenAiLanguageModel } = yield* OptionalPackage.load({
+      name: "@effect/ai-openai",
+      provider,
+      modules: async () => {
+        const [client, model] = await Promise.all([
+          import("@effect/ai-openai/OpenAiClient"),
+          import("@effect/ai-openai/OpenAiLanguageModel")
+        ])
+        return { OpenAiClient: client.OpenAiClient, OpenAiLanguageModel: model }
+      }
+    })
+    const http = yield* SameOriginHttp.make
+    const apiKey = yield* ProviderExchange.key(options.apiKey, provider)
+    const redact = [apiKey]
+    const recording = {
+      createResponse: (payload: unknown) =>
+        Effect.flatMap(ProviderExchange.Recorder, (slot) => {
+          slot.payload = payload
+          return Effect.fail(new AiError.UnknownError({ module: "OpenAi", method: "encode" }))
+        })
+    } as unknown as AiOpenAiClient.Service
+    const encoder = yield* OpenAiLanguageModel.make({
+      model: options.model,
+      config: { fileIdPrefixes: ["file-", "assistant-"] }
+    }).pipe(Effect.provideService(OpenAiClient, recording))
+
+    const encode: ProviderExchange.Options["encode"] = Effect.fnUntraced(function* (request, streamed) {
+      const model = request.settings.model
+      const { items, messages } = ownItems(request.messages)
+      // Only messages pass through the package: it would build a schema of every tool, call by call.
+      const { prompt } = yield* LanguageModelRequest.make({ messages }, provider)
+      const recorded = yield* ProviderExchange.record(
+        encoder.generateText({ prompt }).pipe(OpenAiLanguageModel.withConfigOverride({ model })),
+        (error) => AiErrorClassifier.classify(error, { provider, model, redact })
+      )
+      const post = HttpClientRequest.post(`${url}/responses`).pipe(
+        HttpClientRequest.acceptJson,
+        HttpClientRequest.bearerToken(apiKey),
+        HttpClientRequest.setHeaders({
+          ...(options.organizationId === undefined ? {} : { "openai-organization": options.organizationId }),
+          ...(options.projectId === undefined ? {} : { "openai-project": options.projectId })
+        })
+      )
+      const body = () => finishBody(recorded.payload, request, items, options, streamed)
+      return yield* ProviderExchange.jsonBody(post, body, provider)
+    })
+
+    return ProviderExchange.make({
+      provider,
+      model: options.model,
+      settings: options.settings,
+      http,
+      redact,
+      encode,
+      decoder: () => OpenAiResponses.make()
+    })
+  })
+
+/**
+ * @example
+ * ```ts
+ * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+ * import * as Config from "effect/Config"
+ * import * as Effect from "effect/Effect"
+ * import * as Layer from "effect/Layer"
+ * import { OpenAi } from "effect-lexigram"
+ *
+ * const layer = Layer.unwrapEffect(
+ *   Effect.map(Config.redacted("OPENAI_API_KEY"), (apiKey) => OpenAi.layer({ apiKey, model: "gpt-4.1-mini" }))
+ * ).pipe(Layer.provide(FetchHttpClient.layer))
+ * ```
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options: Options): Layer.Layer<LlmClient, LlmConfigurationError, HttpClient.HttpClient> =>
+  Layer.effect(LlmClient, Effect.map(make(options), CallGate.wrap))

@@ -1,0 +1,30 @@
+/**
+ * What OpenAI's models differ in.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { ModelSettings } from "../../llm/model/ModelSettings.js"
+
+/**
+ * The reasoning models: the o series, gpt-5 and what follows it but for gpt-5-chat, the codex and the computer-use
+ * models.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isReasoning = (model: string): boolean =>
+  /^(?:ft:)?(?:o\d|gpt-(?!5-chat)[5-9]|codex-|computer-use)/i.test(model)
+
+/**
+ * The settings without those that a reasoning model answers with status 400: what steers sampling, and stop sequences.
+ * Others keep all.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const accepted = (model: string, settings: ModelSettings): ModelSettings => {
+  if (!isReasoning(model)) return settings
+  const { frequencyPenalty: _f, presencePenalty: _p, stop: _s, temperature: _t, topP: _o, ...rest } = settings
+  return rest
+}

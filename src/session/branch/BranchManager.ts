@@ -1,0 +1,357 @@
+/**
+ * Branches of sessions: fork a conversation, see its tree, bring branches together again.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { SessionId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
+import * as SessionFollowUp from "../manager/SessionFollowUp.js"
+import type { Access, Page } from "../manager/SessionManager.js"
+import * as SessionWriter from "../manager/SessionWriter.js"
+import {
+  begin,
+  type CheckpointId,
+  type Session,
+  type SessionCheckpoint,
+  type SessionStatus,
+  type SessionTurn
+} from "../turn/Session.js"
+import type {
+  CheckpointNotFoundError,
+  SessionCapacityError,
+  SessionClosedError,
+  SessionExpiredError,
+  SessionInputError,
+  SessionMergeError,
+  SessionNotFoundError,
+  SessionStorageError,
+  SessionTransitionError
+} from "../turn/SessionError.js"
+import * as SessionMetrics from "../turn/SessionMetrics.js"
+import * as SessionNotices from "../turn/SessionNotices.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+import type * as StateDiff from "../turn/StateDiff.js"
+import * as BranchTree from "./BranchTree.js"
+import * as CheckpointDiff from "./CheckpointDiff.js"
+import * as MergeStrategy from "./MergeStrategy.js"
+import * as SessionFork from "./SessionFork.js"
+import * as SessionMerge from "./SessionMerge.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ForkOptions extends Access {
+  /** Without it a new id is made. */
+  readonly id?: SessionId | undefined
+  readonly branchName?: string | undefined
+  /** Begins at this checkpoint of the session, not at its newest turn. */
+  readonly fromCheckpoint?: CheckpointId | undefined
+  /** In place of the metadata of the session. */
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface BranchesOptions extends Access {
+  /** Only branches of these statuses; default all. */
+  readonly statuses?: ReadonlyArray<SessionStatus> | undefined
+  /** At most so many; default 100. */
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly after?: SessionStore.Cursor | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface TreeOptions extends Access {
+  /** At most so many sessions, the newest; default 1,000. */
+  readonly maxSessions?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MergeOptions<E = never, R = never> extends Access {
+  /** Default `MergeStrategy.append`. */
+  readonly strategy?: MergeStrategy.MergeStrategy<E, R> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Merged {
+  /** As it is now. */
+  readonly session: Session
+  /** Of the kind `merge`: with both parents, and the state of the branch that the next merge of the two begins with. */
+  readonly checkpoint?: SessionCheckpoint | undefined
+  /** The turns that were taken over, as the session has them now. */
+  readonly turns: ReadonlyArray<SessionTurn>
+  /** What both had changed, and what became of it. */
+  readonly conflicts: ReadonlyArray<MergeStrategy.Resolved>
+  /** `false`: the branch had nothing new, and nothing was written. */
+  readonly isNew: boolean
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * A new active session of the same user that goes on where the session stands, or stood at a checkpoint: with its
+   * turns, which are shared, and with its small state, which is its own from then on. Sessions of every status can be
+   * forked: that is how a closed or expired one is gone on with. Costs the same whatever the length of the
+   * conversation. The id of a branch that this session has already gives that one as it is; any other id that is taken
+   * fails with `SessionNotFoundError`. `SessionCapacityError` when the session has as many active and suspended
+   * branches as allowed, or the user as many such sessions, or the branch would begin with turns of more than 256
+   * sessions. A checkpoint of another session fails with `CheckpointNotFoundError`.
+   */
+  readonly fork: (
+    id: SessionId,
+    options?: ForkOptions
+  ) => Effect.Effect<
+    Session,
+    SessionNotFoundError | CheckpointNotFoundError | SessionCapacityError | SessionInputError | SessionStorageError
+  >
+  /** The sessions that were forked from this one, the newest first, by pages. None: empty. */
+  readonly branches: (
+    id: SessionId,
+    options?: BranchesOptions
+  ) => Effect.Effect<Page, SessionNotFoundError | SessionStorageError>
+  /** All sessions that have their beginning in the same first session, this one among them. */
+  readonly tree: (
+    id: SessionId,
+    options?: TreeOptions
+  ) => Effect.Effect<BranchTree.BranchTree, SessionNotFoundError | SessionStorageError>
+  /**
+   * Takes over into a session what is new in another one of its tree: its branch, a sibling, or the session it was
+   * forked from. Turns are copied behind the newest one, in their order, with `origin` saying what they are copies of;
+   * those that the session has on its way already, be it as copies, are not taken again. All is written in one step,
+   * and the branch stays as it is. Costs as much as the two have grown apart. Merging again takes over only what was
+   * added since; with nothing new, nothing is written. `SessionMergeError` says why two sessions cannot be merged; a
+   * suspended, closed, expired or full session refuses as `addTurn` does.
+   */
+  readonly merge: <E = never, R = never>(
+    into: SessionId,
+    from: SessionId,
+    options?: MergeOptions<E, R>
+  ) => Effect.Effect<
+    Merged,
+    | SessionNotFoundError
+    | SessionClosedError
+    | SessionExpiredError
+    | SessionTransitionError
+    | SessionCapacityError
+    | SessionMergeError
+    | SessionStorageError
+    | E,
+    R
+  >
+  /**
+   * What leads from one checkpoint to another, of one session or of two of a tree: the small state, the turns that the
+   * other one has behind the last common turn, whole, and references to those it has not. `SessionMergeError`
+   * (`unrelated`) when they are of two trees.
+   */
+  readonly diff: (
+    from: CheckpointId,
+    to: CheckpointId,
+    options?: Access
+  ) => Effect.Effect<StateDiff.StateDiff, CheckpointNotFoundError | SessionMergeError | SessionStorageError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class BranchManager extends Context.Tag("effect-lexigram/session/BranchManager")<BranchManager, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Active and suspended branches of one session, not counting theirs; default 10. */
+  readonly maxBranchesPerSession?: number | undefined
+  /**
+   * Active and suspended sessions of one user, branches among them; default 100. Sessions of nobody are not counted.
+   */
+  readonly maxSessionsPerUser?: number | undefined
+  /** Turns on the way to the head of a session, beyond which a merge is refused; default 1000. */
+  readonly maxTurnsPerSession?: number | undefined
+  /** A session in which nothing happened for so long takes nothing over; 0: never. Default 24 hours. */
+  readonly sessionTtl?: Duration.DurationInput | undefined
+}
+
+const pageSize = 100
+
+/** Infinity is no limit. */
+const limitOf = (given: number | undefined, otherwise: number): number | undefined => {
+  const count = Count.count(given, otherwise, 0)
+  return Number.isFinite(count) ? count : undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options: Options = {}
+): Effect.Effect<Service, never, SessionWriter.SessionWriter | WorkingMemory.WorkingMemory | Scope.Scope> =>
+  Effect.gen(function* () {
+    const writer = yield* SessionWriter.SessionWriter
+    const notices = yield* SessionNotices.make
+    const feed = yield* SessionFollowUp.makeFeed
+    const remember = ({ session, turns }: SessionMerge.Merged, restore: SessionNotices.Restore) => {
+      for (const _ of turns) SessionMetrics.turnAdded()
+      return feed(turns, session, restore)
+    }
+    const { find, store } = writer
+    const fork = SessionFork.make(writer, {
+      perParent: limitOf(options.maxBranchesPerSession, 10),
+      perUser: limitOf(options.maxSessionsPerUser, 100)
+    })
+    const ttl = Duration.toMillis(options.sessionTtl ?? "24 hours")
+    const merge = SessionMerge.make(writer, {
+      maxTurns: Count.count(options.maxTurnsPerSession, 1000, 1),
+      ttl: ttl === 0 ? Number.POSITIVE_INFINITY : ttl
+    })
+
+    return {
+      fork: (id, options) =>
+        SessionNotices.observed(
+          "fork",
+          id,
+          SessionNotices.followed(
+            (written: SessionNotices.Written<SessionStore.Created>) => fork(id, options, written),
+            ({ isNew, session }, restore) =>
+              isNew ? Effect.as(notices.started(session, restore), session) : Effect.succeed(session)
+          )
+        ),
+      merge: <E, R>(into: SessionId, from: SessionId, options?: MergeOptions<E, R>) =>
+        SessionNotices.observed(
+          "merge",
+          into,
+          SessionNotices.followed(
+            (written: SessionNotices.Written<SessionMerge.Merged>) =>
+              merge(
+                into,
+                from,
+                options?.strategy ?? (MergeStrategy.append as MergeStrategy.MergeStrategy<E, R>),
+                options,
+                written
+              ),
+            (merged, restore) =>
+              merged.isNew
+                ? notices
+                    .changed("merged", merged.session)
+                    .pipe(
+                      Effect.zipRight(
+                        merged.checkpoint === undefined ? Effect.void : notices.checkpointed(merged.checkpoint, restore)
+                      ),
+                      Effect.zipRight(remember(merged, restore)),
+                      Effect.as(merged)
+                    )
+                : Effect.succeed(merged)
+          )
+        ),
+      diff: CheckpointDiff.make(writer),
+      branches: Effect.fnUntraced(function* (id, options) {
+        const parent = yield* find(id, options)
+        const limit = Math.min(Number.MAX_SAFE_INTEGER - 1, Count.count(options?.limit, pageSize, 0))
+        if (limit === 0) return { sessions: [] }
+        const sessions = yield* store.list({
+          userId: parent.userId ?? null,
+          parentSessionId: id,
+          statuses: options?.statuses,
+          limit: limit + 1,
+          after: options?.after
+        })
+        if (sessions.length <= limit) return { sessions }
+        const last = sessions[limit - 1] as Session
+        return { sessions: sessions.slice(0, limit), next: { at: last.createdAt, id: last.id } }
+      }),
+      tree: Effect.fnUntraced(function* (id, options) {
+        const session = yield* find(id, options)
+        const rootSessionId = session.rootSessionId ?? session.id
+        const most = Count.count(options?.maxSessions, 1000, 1)
+        const sessions: Array<Session> = []
+        let after: SessionStore.Cursor | undefined
+        let isComplete = false
+        while (!isComplete && sessions.length <= most) {
+          const page: ReadonlyArray<Session> = yield* store.list({
+            userId: session.userId ?? null,
+            rootSessionId,
+            limit: pageSize,
+            after
+          })
+          sessions.push(...page)
+          const last = page[page.length - 1]
+          isComplete = last === undefined || page.length < pageSize
+          after = last === undefined ? undefined : { at: last.createdAt, id: last.id }
+        }
+        return BranchTree.make(sessions.slice(0, most), {
+          sessionId: id,
+          rootSessionId,
+          isComplete: isComplete && sessions.length <= most
+        })
+      })
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options
+): Layer.Layer<BranchManager, never, SessionStore.SessionStore | WorkingMemory.WorkingMemory> =>
+  Layer.provide(Layer.scoped(BranchManager, make(options)), SessionWriter.layer)
+
+const ephemeral = (id: SessionId, fields: Partial<Session>): Effect.Effect<Session> =>
+  Effect.map(Clock.currentTimeMillis, (at) => ({ ...begin(id, { at }), ...fields }))
+
+/**
+ * Keeps nothing, as `SessionManager.layerNoop`: every fork is an active session without turns, no session has branches,
+ * a merge finds nothing new, and there are no checkpoints.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<BranchManager> = Layer.succeed(BranchManager, {
+  fork: Effect.fnUntraced(function* (parentSessionId, options) {
+    const { branchName, fromCheckpoint, metadata, userId } = options ?? {}
+    if (fromCheckpoint !== undefined) return yield* SessionFork.noCheckpoint(fromCheckpoint)
+    return yield* ephemeral(options?.id ?? SessionId.make(yield* IdGenerator.generate), {
+      ...(userId === undefined ? {} : { userId }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(branchName === undefined ? {} : { branchName }),
+      parentSessionId,
+      rootSessionId: parentSessionId
+    })
+  }),
+  branches: () => Effect.succeed({ sessions: [] }),
+  tree: (sessionId) => Effect.succeed(BranchTree.make([], { sessionId, rootSessionId: sessionId })),
+  merge: (into, _from, options) =>
+    Effect.map(ephemeral(into, options?.userId === undefined ? {} : { userId: options.userId }), (session) => ({
+      session,
+      turns: [],
+      conflicts: [],
+      isNew: false
+    })),
+  diff: (from) => Effect.fail(SessionFork.noCheckpoint(from))
+})

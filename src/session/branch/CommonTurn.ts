@@ -1,0 +1,147 @@
+/**
+ * Ways through the tree of turns: where two of them part, and the turns on one of them, read by pages.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { SessionId } from "../../domain/Ids.js"
+import type { Cut, Session, SessionState, SessionTurn, TurnRef } from "../turn/Session.js"
+import { SessionStorageError } from "../turn/SessionError.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+
+/** The last turn on the way that a session wrote. */
+interface End extends TurnRef {
+  readonly depth: number
+  /** What that session had left behind by then. */
+  readonly cuts: ReadonlyArray<Cut>
+}
+
+/**
+ * From the first turn to a head, by the sessions that wrote it.
+ *
+ * @category models
+ */
+export type Way = ReadonlyArray<End>
+
+/**
+ * A turn on the way both have; `undefined` where there is none.
+ *
+ * @category models
+ */
+export type Common = { readonly turn: TurnRef; readonly depth: number } | undefined
+
+/**
+ * The way to the head of a state of the session.
+ *
+ * @category constructors
+ */
+export const wayOf = ({ id, lineage }: Pick<Session, "id" | "lineage">, state: SessionState): Way => {
+  const { cuts, depth, head } = state
+  if (head === undefined) return []
+  return head.sessionId === id ? [...lineage, { ...head, depth, cuts }] : lineage
+}
+
+/**
+ * @category getters
+ */
+export const cutsOf = (way: Way, sessionId: SessionId): ReadonlyArray<Cut> =>
+  way.find((end) => end.sessionId === sessionId)?.cuts ?? []
+
+const pageSize = 100
+
+const lost = new SessionStorageError({
+  message: "Turns on the way to the head of a session are not there",
+  hint: "The session was deleted in between, or the store has lost some of its turns"
+})
+
+/** Turn by turn towards the first one. */
+const walker = (store: SessionStore.Service, from: TurnRef) => {
+  let page: ReadonlyArray<SessionTurn> = []
+  let at = -1
+  let next: TurnRef | undefined = from
+  return Effect.gen(function* () {
+    if (at < 0) {
+      if (next === undefined) return undefined
+      page = yield* store.turns(next, { limit: pageSize })
+      next = page[0]?.parent
+      at = page.length - 1
+      if (at < 0) return yield* lost
+    }
+    return page[at--]
+  })
+}
+
+const meet = (
+  store: SessionStore.Service,
+  one: TurnRef,
+  other: TurnRef,
+  until: number
+): Effect.Effect<Common, SessionStorageError> =>
+  Effect.gen(function* () {
+    const [stepA, stepB] = [walker(store, one), walker(store, other)]
+    let a = yield* stepA
+    let b = yield* stepB
+    while (a !== undefined && b !== undefined && Math.min(a.depth, b.depth) > until) {
+      if (a.depth === b.depth) {
+        if (a.id === b.id && a.sessionId === b.sessionId) {
+          return { turn: { sessionId: a.sessionId, turnId: a.id }, depth: a.depth }
+        }
+        a = yield* stepA
+        b = yield* stepB
+      } else if (a.depth > b.depth) a = yield* stepA
+      else b = yield* stepB
+    }
+    return undefined
+  })
+
+/**
+ * The last turn that lies on both ways. Known from the sessions that wrote them, without a look at the turns, unless
+ * they part within one session that was taken back in between.
+ *
+ * @category getters
+ */
+export const common = (
+  store: SessionStore.Service,
+  one: Way,
+  other: Way
+): Effect.Effect<Common, SessionStorageError> => {
+  let last: Common
+  for (let at = 0; ; at++) {
+    const a = one[at]
+    const b = other[at]
+    if (a === undefined || b === undefined || a.sessionId !== b.sessionId) return Effect.succeed(last)
+    if (a.turnId !== b.turnId) {
+      const [lower, upper] = a.depth < b.depth ? [a, b] : [b, a]
+      if (lower.depth < upper.depth && lower.cuts.length === 0 && upper.cuts.length === 0) {
+        return Effect.succeed({ turn: { sessionId: lower.sessionId, turnId: lower.turnId }, depth: lower.depth })
+      }
+      return Effect.map(meet(store, lower, upper, last?.depth ?? 0), (met) => met ?? last)
+    }
+    last = { turn: { sessionId: a.sessionId, turnId: a.turnId }, depth: a.depth }
+  }
+}
+
+/**
+ * The turns behind a depth on the way to the head, oldest first, read by pages.
+ *
+ * @category getters
+ */
+export const behind = (
+  store: SessionStore.Service,
+  { depth, head }: Pick<SessionState, "depth" | "head">,
+  since: number
+): Effect.Effect<ReadonlyArray<SessionTurn>, SessionStorageError> =>
+  Effect.gen(function* () {
+    const pages: Array<ReadonlyArray<SessionTurn>> = []
+    let next = head
+    for (let open = depth - since; open > 0; ) {
+      if (next === undefined) return yield* lost
+      const page: ReadonlyArray<SessionTurn> = yield* store.turns(next, { limit: Math.min(open, pageSize) })
+      if (page.length === 0) return yield* lost
+      pages.push(page)
+      open -= page.length
+      next = page[0]?.parent
+    }
+    return pages.reverse().flat()
+  })

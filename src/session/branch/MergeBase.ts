@@ -1,0 +1,191 @@
+/**
+ * The newest state that two sessions of a tree have in common, from what is kept of forks and merges. A session that
+ * was taken back to a checkpoint has no longer in common what it left behind.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import type { SessionId } from "../../domain/Ids.js"
+import type { CheckpointId, Cut, Session, SessionCheckpoint, SessionState } from "../turn/Session.js"
+import type { SessionStorageError } from "../turn/SessionError.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+import * as CommonTurn from "./CommonTurn.js"
+
+/** How a session has come to where it stands: what it left behind, and the checkpoint it stands on. */
+interface Course {
+  readonly cuts: ReadonlyArray<Cut>
+  readonly checkpointId: CheckpointId | undefined
+}
+
+/** A session as it stood at a time. */
+interface Point {
+  readonly at: number
+  readonly state: SessionState
+  readonly course: Course
+}
+
+interface Base {
+  readonly state: SessionState
+  /** When a session stood there. */
+  readonly at: number
+}
+
+type Read<A> = Effect.Effect<A, SessionStorageError>
+
+/** So many checkpoints are looked at, one behind the other; beyond them nothing is known. */
+const maxSteps = 256
+const pageSize = 50
+
+const courseOf = ({ checkpointId, cuts }: Session): Course => ({ cuts, checkpointId })
+
+const newer = (one: Base | undefined, other: Base | undefined): Base | undefined =>
+  one === undefined || (other !== undefined && other.at > one.at) ? other : one
+
+/** Whether what was kept at that time (under that id) is still behind a session on this course. */
+const stood = (store: SessionStore.Service, course: Course, at: number, id: CheckpointId | undefined): Read<boolean> =>
+  Effect.gen(function* () {
+    let { checkpointId, cuts } = course
+    for (let step = 0; step < maxSteps; step++) {
+      if (cuts.every(({ before }) => before < at)) return true
+      if (checkpointId === undefined) return false
+      if (checkpointId === id) return true
+      const found: Option.Option<SessionCheckpoint> = yield* store.checkpoint(checkpointId)
+      if (Option.isNone(found) || found.value.createdAt < at) return false
+      cuts = found.value.state.cuts
+      checkpointId = found.value.parentCheckpointId
+    }
+    return false
+  })
+
+/** The newest state that a session at that point and the same session on this course have in common. */
+const meet = (store: SessionStore.Service, point: Point, course: Course): Read<Base | undefined> =>
+  Effect.gen(function* () {
+    if (yield* stood(store, course, point.at, undefined)) return { state: point.state, at: point.at }
+    let { checkpointId } = course
+    for (let step = 0; step < maxSteps && checkpointId !== undefined; step++) {
+      const found: Option.Option<SessionCheckpoint> = yield* store.checkpoint(checkpointId)
+      if (Option.isNone(found)) return undefined
+      const { createdAt: at, id, kind, parentCheckpointId, state } = found.value
+      if (at <= point.at && (yield* stood(store, point.course, at, id))) return { state, at }
+      // What stands before it was another session.
+      if (kind === "fork") return undefined
+      checkpointId = parentCheckpointId
+    }
+    return undefined
+  })
+
+/** What the newest merge of one into the other that both still stand on left them in common. */
+const ofMerge = (
+  store: SessionStore.Service,
+  into: Session,
+  from: Session,
+  last: Option.Option<SessionCheckpoint>
+): Read<Base | undefined> =>
+  Effect.gen(function* () {
+    const consider = Effect.fnUntraced(function* ({ createdAt: at, id, merge }: SessionCheckpoint) {
+      if (merge === undefined || merge.sessionId !== from.id) return undefined
+      if (!(yield* stood(store, courseOf(into), at, id))) return undefined
+      const { state } = merge
+      return yield* meet(store, { at, state, course: { cuts: state.cuts, checkpointId: undefined } }, courseOf(from))
+    })
+    if (Option.isNone(last)) return undefined
+    const base: Base | undefined = yield* consider(last.value)
+    if (base !== undefined) return base
+    for (let before = last.value.revision; ; ) {
+      const page: ReadonlyArray<SessionCheckpoint> = yield* store.checkpoints(into.id, {
+        kinds: ["merge"],
+        limit: pageSize,
+        before
+      })
+      for (const merge of page) {
+        const base: Base | undefined = yield* consider(merge)
+        if (base !== undefined) return base
+      }
+      const oldest = page[page.length - 1]
+      if (oldest === undefined || page.length < pageSize) return undefined
+      before = oldest.revision
+    }
+  })
+
+/** A session, and those it was forked from, each with the branch that leads there. */
+class Descent {
+  readonly through = new Map<SessionId, Session | undefined>()
+  private top: Session | undefined
+  constructor(session: Session) {
+    this.top = session
+    this.through.set(session.id, undefined)
+  }
+  get isOpen(): boolean {
+    return this.top?.parentSessionId !== undefined
+  }
+  climb(store: SessionStore.Service): Read<SessionId | undefined> {
+    const branch = this.top
+    const parentId = branch?.parentSessionId
+    if (branch === undefined || parentId === undefined) return Effect.succeed(undefined)
+    this.through.set(parentId, branch)
+    return Effect.map(store.load(parentId), (found) => {
+      this.top = Option.getOrUndefined(found)
+      return parentId
+    })
+  }
+}
+
+/** The session both come from, or one of them, and the branches by which they left it. */
+const parting = (store: SessionStore.Service, one: Session, other: Session) =>
+  Effect.gen(function* () {
+    const [a, b] = [new Descent(one), new Descent(other)]
+    const at = (id: SessionId) => ({ id, a: a.through.get(id), b: b.through.get(id) })
+    while (a.isOpen || b.isOpen) {
+      const fromA: SessionId | undefined = yield* a.climb(store)
+      if (fromA !== undefined && b.through.has(fromA)) return at(fromA)
+      const fromB: SessionId | undefined = yield* b.climb(store)
+      if (fromB !== undefined && a.through.has(fromB)) return at(fromB)
+    }
+    return undefined
+  })
+
+const forkOf = (store: SessionStore.Service, from: SessionId, branch: Session): Read<Point | undefined> =>
+  Effect.map(store.checkpoints(branch.id, { kinds: ["fork"], limit: 1 }), ([fork]) =>
+    fork === undefined
+      ? undefined
+      : {
+          at: fork.createdAt,
+          state: fork.state,
+          course: { cuts: CommonTurn.cutsOf(branch.lineage, from), checkpointId: fork.parentCheckpointId }
+        }
+  )
+
+const ofFork = (store: SessionStore.Service, one: Session, other: Session): Read<Base | undefined> =>
+  Effect.gen(function* () {
+    const parted = yield* parting(store, one, other)
+    if (parted === undefined) return undefined
+    const { a, b, id } = parted
+    const left = a === undefined ? undefined : yield* forkOf(store, id, a)
+    const right = b === undefined ? undefined : yield* forkOf(store, id, b)
+    if (a === undefined) return right === undefined ? undefined : yield* meet(store, right, courseOf(one))
+    if (b === undefined) return left === undefined ? undefined : yield* meet(store, left, courseOf(other))
+    if (left === undefined || right === undefined) return undefined
+    const [first, second] = left.at <= right.at ? [left, right] : [right, left]
+    return yield* meet(store, first, second.course)
+  })
+
+/**
+ * The state is left out when nothing that is kept says what it was; `at` is the time of the newest merge of the two,
+ * whether it still stands or not.
+ *
+ * @category getters
+ */
+export const find = (
+  store: SessionStore.Service,
+  into: Session,
+  from: Session
+): Read<{ readonly state: SessionState | undefined; readonly at: number }> =>
+  Effect.gen(function* () {
+    const [there, back] = [yield* store.lastMerge(into.id, from.id), yield* store.lastMerge(from.id, into.id)]
+    const merged = newer(yield* ofMerge(store, into, from, there), yield* ofMerge(store, from, into, back))
+    const base = merged ?? (yield* ofFork(store, into, from))
+    const timeOf = (merge: Option.Option<SessionCheckpoint>) => (Option.isSome(merge) ? merge.value.createdAt : 0)
+    return { state: base?.state, at: Math.max(timeOf(there), timeOf(back)) }
+  })

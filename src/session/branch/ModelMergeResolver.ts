@@ -1,0 +1,164 @@
+/**
+ * Lets a model decide about the conflicts of a merge. It sees the versions as numbered data, and what it answers can do
+ * no more than choose one of them or give a value in their place.
+ *
+ * @since 0.1.0
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as Count from "../../internal/Count.js"
+import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as JsonText from "../../internal/text/JsonText.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import * as LlmTimeout from "../../llm/LlmTimeout.js"
+import * as ModelRouter from "../../llm/ModelRouter.js"
+import * as LlmClient from "../../llm/model/LlmClient.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as SessionPrompts from "../../prompt/defaults/SessionPrompts.js"
+import * as PromptLibrary from "../../prompt/PromptLibrary.js"
+import { SessionMergeError } from "../turn/SessionError.js"
+import type { Conflict, Merging, Resolver } from "./MergeStrategy.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Which role of the `ModelRouter` decides; `evaluation` unless set. */
+  readonly role?: ModelRouter.Role | undefined
+  /** Win over those of the role, which win over temperature 0 and 2,000 tokens at most. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  /** Of the whole call; 30 seconds unless set. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** With more conflicts than so many nobody is asked and the merge fails; 50 unless set. */
+  readonly maxConflicts?: number | undefined
+  /** Characters of each version that the model sees, and of a key; 2,000 unless set. */
+  readonly maxChars?: number | undefined
+}
+
+const Answer = Schema.Struct({
+  decisions: Schema.Array(
+    Schema.Struct({
+      n: Schema.Number,
+      take: Schema.Literal("ours", "theirs", "value"),
+      value: Schema.optional(Schema.NullOr(Schema.String))
+    })
+  )
+})
+const decode = Schema.decodeUnknownOption(Answer)
+const parse = Schema.decodeOption(Schema.parseJson())
+const responseFormat: LlmClient.ResponseFormat = {
+  type: "json",
+  name: "decisions",
+  schema: OutputSchema.make(Answer).jsonSchema
+}
+
+const cut = (text: string, most: number): string =>
+  text.length <= most ? text : `${text.slice(0, most)}[…${text.length - most}]`
+
+const refused = ({ from, into }: Merging, message: string, hint: string): SessionMergeError =>
+  new SessionMergeError({
+    message,
+    hint,
+    sessionId: into.id,
+    branchSessionId: from.id,
+    reason: "resolver",
+    variables: []
+  })
+
+/** What an answer says about each conflict; none unless it decides all of them, each once. */
+const decided = (
+  response: LlmClient.LlmResponse,
+  conflicts: ReadonlyArray<Conflict>
+): Option.Option<ReadonlyArray<Option.Option<unknown>>> => {
+  const json = JsonText.read(LlmClient.text(response))
+  if (Either.isLeft(json)) return Option.none()
+  return Option.flatMap(decode(json.right), ({ decisions }) => {
+    const answers = new Map<number, Option.Option<unknown>>()
+    for (const { n, take, value } of decisions) {
+      const conflict = conflicts[n - 1]
+      if (conflict === undefined || answers.has(n)) return Option.none()
+      if (take === "value") {
+        const given = typeof value === "string" ? parse(value) : Option.none()
+        if (Option.isNone(given)) return Option.none()
+        if (conflict.field === "systemPrompt" && typeof given.value !== "string") return Option.none()
+        answers.set(n, given)
+      } else answers.set(n, conflict[take])
+    }
+    return answers.size === conflicts.length
+      ? Option.some(conflicts.map((_, at) => answers.get(at + 1) ?? Option.none()))
+      : Option.none()
+  })
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options: Options = {}): Resolver<never, ModelRouter.ModelRouter> => {
+  const maxConflicts = Count.count(options.maxConflicts, 50, 1)
+  const maxChars = Count.count(options.maxChars, 2000, 1)
+  const version = (value: Option.Option<unknown>): string | null =>
+    Option.isNone(value) ? null : cut(JSON.stringify(value.value) ?? "null", maxChars)
+
+  const ask = Effect.fnUntraced(function* (conflicts: ReadonlyArray<Conflict>) {
+    const router = yield* ModelRouter.ModelRouter
+    const { client, settings } = yield* router.resolve(options.role ?? "evaluation")
+    const prompts = yield* PromptLibrary.PromptLibrary
+    const step = SessionPrompts.ResolveConflicts
+    const { system, user } = prompts.render(step, {
+      conflicts: DataDocument.stringify({
+        conflicts: conflicts.map(({ base, field, key, ours, theirs }, at) => ({
+          n: at + 1,
+          field,
+          key: cut(key, maxChars),
+          base: version(base),
+          ours: version(ours),
+          theirs: version(theirs)
+        }))
+      }),
+      output_format: step.textFormat
+    })
+    const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)
+    return yield* limited.complete({
+      messages: [
+        { role: "system", content: system },
+        { role: "user", content: [{ type: "text", text: user }] }
+      ],
+      responseFormat,
+      settings: ModelSettings.merge(
+        ModelSettings.merge({ temperature: 0, maxTokens: 2000 }, settings),
+        options.settings
+      )
+    })
+  })
+
+  return Effect.fnUntraced(function* (conflicts, merging) {
+    if (conflicts.length > maxConflicts) {
+      return yield* refused(
+        merging,
+        `There are ${conflicts.length} conflicts, and a model is asked about ${maxConflicts} at most`,
+        "Merge more often, let one side win, or allow more (`maxConflicts`)"
+      )
+    }
+    const response = yield* Effect.mapError(ask(conflicts), ({ _tag }) =>
+      refused(
+        merging,
+        `The model that decides about conflicts gave no answer: ${_tag}`,
+        "Merge again, or let one side win"
+      )
+    )
+    const answers = decided(response, conflicts)
+    if (Option.isNone(answers)) {
+      return yield* refused(
+        merging,
+        "The model did not decide about every conflict",
+        "Merge again, give the role another model, or let one side win"
+      )
+    }
+    return answers.value
+  })
+}

@@ -1,0 +1,199 @@
+/**
+ * A new session that begins where another one stands.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { SessionId } from "../../domain/Ids.js"
+import * as JsonCopy from "../../memory/entry/JsonCopy.js"
+import type * as SessionWriter from "../manager/SessionWriter.js"
+import { type Ancestor, CheckpointId, type Session, type SessionState, stateOf } from "../turn/Session.js"
+import {
+  CheckpointNotFoundError,
+  SessionCapacityError,
+  SessionInputError,
+  SessionNotFoundError,
+  SessionStorageError
+} from "../turn/SessionError.js"
+import * as SessionNotices from "../turn/SessionNotices.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+
+/**
+ * Sessions that wrote turns on the way to a branch, at most: every one of them is written into its record.
+ *
+ * @category constants
+ */
+export const maxLineage = 256
+
+/**
+ * @category models
+ */
+export interface Options extends SessionWriter.Access {
+  readonly id?: SessionId | undefined
+  readonly branchName?: string | undefined
+  readonly fromCheckpoint?: CheckpointId | undefined
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+const isSessionId = Schema.is(SessionId)
+
+const cannotBeKept = (field: string, hint: string): SessionInputError =>
+  new SessionInputError({ message: `The branch cannot be kept: ${field} is out of bounds`, hint })
+
+const idTaken = (sessionId: SessionId): SessionNotFoundError =>
+  new SessionNotFoundError({
+    message: "There is no such branch of the session",
+    hint: "The id belongs to another session, or to a deleted one whose turns a branch still needs: choose another id",
+    sessionId
+  })
+
+/**
+ * @category constructors
+ */
+export const noCheckpoint = (checkpointId: CheckpointId): CheckpointNotFoundError =>
+  new CheckpointNotFoundError({
+    message: "There is no such checkpoint of the session",
+    hint: "A checkpoint of another session, or of somebody else's, is not found either",
+    checkpointId
+  })
+
+/** Where a branch begins, and what was known of it. */
+interface Origin {
+  readonly state: SessionState
+  /** When the source stood there. */
+  readonly at: number
+  /** The checkpoint the source stood on. */
+  readonly checkpointId: CheckpointId | undefined
+}
+
+const originOf = (
+  store: SessionStore.Service,
+  source: Session,
+  from: CheckpointId | undefined,
+  now: number
+): Effect.Effect<Origin, CheckpointNotFoundError | SessionStorageError> =>
+  from === undefined
+    ? Effect.succeed({ state: source, at: now, checkpointId: source.checkpointId })
+    : Effect.flatMap(store.checkpoint(from), (found) =>
+        Option.isSome(found) && found.value.sessionId === source.id
+          ? Effect.succeed({ state: found.value.state, at: found.value.createdAt, checkpointId: found.value.id })
+          : Effect.fail(noCheckpoint(from))
+      )
+
+/** `undefined`: the turn is gone, and the source with it. */
+const lineageOf = (
+  store: SessionStore.Service,
+  source: Session,
+  { cuts, depth, head }: SessionState
+): Effect.Effect<ReadonlyArray<Ancestor> | undefined, SessionStorageError> => {
+  if (head === undefined) return Effect.succeed([])
+  // The way ends among the turns that the source itself began with.
+  if (head.sessionId !== source.id) return Effect.succeed(source.lineage)
+  return Effect.map(store.turn(head), (found) =>
+    Option.isNone(found)
+      ? undefined
+      : [
+          ...source.lineage,
+          { sessionId: head.sessionId, turnId: head.turnId, depth, until: found.value.timestamp, cuts }
+        ]
+  )
+}
+
+const tooDeep = new SessionCapacityError({
+  message: `The branch would begin with turns of more than ${maxLineage} sessions`,
+  hint: "Merge branches back, or begin a new session with a summary",
+  detail: "nested branches"
+})
+
+type Failure =
+  | SessionNotFoundError
+  | CheckpointNotFoundError
+  | SessionCapacityError
+  | SessionInputError
+  | SessionStorageError
+
+/**
+ * Keeps the branch and its checkpoint of the kind `fork` in one step; that checkpoint has the time at which the source
+ * stood there.
+ *
+ * @category constructors
+ */
+export const make = (
+  writer: SessionWriter.Service,
+  limits: SessionStore.Limits
+): ((
+  sourceId: SessionId,
+  options: Options | undefined,
+  written: SessionNotices.Written<SessionStore.Created>
+) => Effect.Effect<SessionStore.Created, Failure>) => {
+  const { find, store } = writer
+  return Effect.fnUntraced(function* (sourceId, options, written) {
+    const { branchName, fromCheckpoint, id: given } = options ?? {}
+    if (given !== undefined && !isSessionId(given)) {
+      return yield* cannotBeKept("id", "An id has 1 to 256 characters without control characters")
+    }
+    const metadata = options?.metadata === undefined ? undefined : JsonCopy.copy(options.metadata)
+    if (options?.metadata !== undefined && metadata === undefined) {
+      return yield* cannotBeKept("metadata", "It must be plain data as JSON has it")
+    }
+    const source = yield* find(sourceId, options)
+    const now = yield* Clock.currentTimeMillis
+    const origin = yield* originOf(store, source, fromCheckpoint, now)
+    const lineage = yield* lineageOf(store, source, origin.state)
+    // Deleted since it was found: as if it had not been found.
+    if (lineage === undefined) return yield* Effect.zipRight(find(sourceId, options), Effect.fail(gone))
+    if (lineage.length > maxLineage) return yield* tooDeep
+    const id = given ?? SessionId.make(yield* IdGenerator.generate)
+    const checkpointId = CheckpointId.make(yield* IdGenerator.generate)
+    const session: Session = {
+      id,
+      ...(source.userId === undefined ? {} : { userId: source.userId }),
+      ...stateOf(origin.state),
+      ...(metadata === undefined ? {} : { metadata }),
+      status: "active",
+      cuts: [],
+      createdAt: now,
+      updatedAt: now,
+      revision: 0,
+      checkpointId,
+      parentSessionId: source.id,
+      rootSessionId: source.rootSessionId ?? source.id,
+      ...(branchName === undefined ? {} : { branchName }),
+      lineage
+    }
+    const created = yield* Effect.catchTag(
+      SessionNotices.telling(
+        store.create({
+          session,
+          checkpoint: {
+            id: checkpointId,
+            sessionId: id,
+            kind: "fork",
+            state: stateOf(session),
+            createdAt: origin.at,
+            revision: 0,
+            ...(origin.checkpointId === undefined ? {} : { parentCheckpointId: origin.checkpointId }),
+            metadata: {}
+          },
+          limits
+        }),
+        written
+      ),
+      "SessionConflictError",
+      () => Effect.zipRight(find(sourceId, options), Effect.fail(idTaken(id)))
+    )
+    const { parentSessionId, userId } = created.session
+    if (parentSessionId !== source.id || userId !== source.userId) return yield* idTaken(id)
+    return created
+  })
+}
+
+const gone = new SessionStorageError({
+  message: "The newest turn of the session is not there",
+  hint: "The store has lost it; fork from an earlier checkpoint"
+})

@@ -1,0 +1,414 @@
+/**
+ * One session taken over into another: what is new in it, what the strategy makes of that, and the writing of it in one
+ * step.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { type SessionId, TurnId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import * as JsonCopy from "../../memory/entry/JsonCopy.js"
+import * as SessionChange from "../manager/SessionChange.js"
+import * as SessionCheckpoints from "../manager/SessionCheckpoints.js"
+import type * as SessionWriter from "../manager/SessionWriter.js"
+import {
+  type Session,
+  type SessionCheckpoint,
+  type SessionState,
+  type SessionTurn,
+  stateOf,
+  type TurnRef
+} from "../turn/Session.js"
+import {
+  SessionCapacityError,
+  type SessionClosedError,
+  type SessionExpiredError,
+  SessionMergeError,
+  type SessionNotFoundError,
+  SessionStorageError,
+  SessionTransitionError
+} from "../turn/SessionError.js"
+import type * as SessionNotices from "../turn/SessionNotices.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+import * as StateValues from "../turn/StateValues.js"
+import * as CommonTurn from "./CommonTurn.js"
+import * as MergeBase from "./MergeBase.js"
+import type { Mergeable, MergeStrategy, Merging, Plan, Resolved } from "./MergeStrategy.js"
+
+/**
+ * @category models
+ */
+export interface Settings {
+  readonly maxTurns: number
+  /** Milliseconds; infinite for never. */
+  readonly ttl: number
+}
+
+/**
+ * @category models
+ */
+export interface Merged {
+  readonly session: Session
+  readonly checkpoint?: SessionCheckpoint | undefined
+  readonly turns: ReadonlyArray<SessionTurn>
+  readonly conflicts: ReadonlyArray<Resolved>
+  readonly isNew: boolean
+}
+
+/**
+ * @category models
+ */
+export type Failure =
+  | SessionNotFoundError
+  | SessionClosedError
+  | SessionExpiredError
+  | SessionTransitionError
+  | SessionCapacityError
+  | SessionMergeError
+  | SessionStorageError
+
+const refused = (
+  into: SessionId,
+  from: SessionId,
+  reason: SessionMergeError["reason"],
+  message: string,
+  hint: string
+): SessionMergeError =>
+  new SessionMergeError({ message, hint, sessionId: into, branchSessionId: from, reason, variables: [] })
+
+const keyOf = ({ sessionId, turnId }: TurnRef): string => JSON.stringify([sessionId, turnId])
+
+/** What a turn is wherever it is copied to. */
+const identityOf = ({ id, origin, sessionId }: SessionTurn): string => keyOf(origin ?? { sessionId, turnId: id })
+
+const fieldsOf = (state: Mergeable): Mergeable => ({
+  variables: state.variables,
+  metadata: state.metadata,
+  activeTools: state.activeTools,
+  activeSkills: state.activeSkills,
+  ...(state.systemPrompt === undefined ? {} : { systemPrompt: state.systemPrompt })
+})
+
+const nothing: Mergeable = { variables: {}, metadata: {}, activeTools: [], activeSkills: [] }
+
+/** What a merge is about to be, of two sessions as they are. */
+interface Prepared {
+  readonly merging: Merging
+  /** Merges of the two that were made before have earlier times. */
+  readonly notBefore: number
+}
+
+const prepare = (
+  store: SessionStore.Service,
+  into: Session,
+  from: Session
+): Effect.Effect<Prepared, SessionStorageError> =>
+  Effect.gen(function* () {
+    const common = yield* CommonTurn.common(store, CommonTurn.wayOf(into, into), CommonTurn.wayOf(from, from))
+    const since = common?.depth ?? 0
+    const all = yield* CommonTurn.behind(store, from, since)
+    const here = new Set(all.length === 0 ? [] : (yield* CommonTurn.behind(store, into, since)).map(identityOf))
+    const { at, state } = yield* MergeBase.find(store, into, from)
+    return {
+      merging: {
+        into,
+        from,
+        base: state === undefined ? nothing : fieldsOf(state),
+        turns: all.filter((turn) => !here.has(identityOf(turn))),
+        known: all.filter((turn) => here.has(identityOf(turn)))
+      },
+      notBefore: at + 1
+    }
+  })
+
+const refs = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<string> =>
+  turns.map(({ id, sessionId }) => keyOf({ sessionId, turnId: id }))
+
+/** Whether a strategy was asked the same. */
+const isSame = (one: Merging, other: Merging): boolean =>
+  StateValues.equal(
+    [fieldsOf(one.into), one.base, refs(one.turns), refs(one.known)],
+    [fieldsOf(other.into), other.base, refs(other.turns), refs(other.known)]
+  )
+
+/** What a plan makes of it, checked: plans come from strategies of any kind. */
+interface Outcome {
+  readonly turns: ReadonlyArray<SessionTurn>
+  readonly fields: Mergeable
+  /** The branch as far as it is settled: what the next merge begins with. */
+  readonly settled: SessionState
+  readonly conflicts: ReadonlyArray<Resolved>
+  /** Whether the session itself changes in its small state, and whether there is anything to be kept. */
+  readonly isChanged: boolean
+  readonly isNew: boolean
+}
+
+const areNames = (value: unknown): value is ReadonlyArray<string> =>
+  Array.isArray(value) && value.every((name) => typeof name === "string")
+
+const withPrompt = <A extends { readonly systemPrompt?: string | undefined }>(
+  state: A,
+  systemPrompt: string | undefined
+): A => {
+  const { systemPrompt: _, ...rest } = state
+  return (systemPrompt === undefined ? rest : { ...rest, systemPrompt }) as A
+}
+
+const outcomeOf = (merging: Merging, plan: Plan): Effect.Effect<Outcome, SessionMergeError> =>
+  Effect.suspend(() => {
+    const { base, from, into } = merging
+    const wanted = new Set(refs(plan.turns))
+    const turns = merging.turns.filter(({ id, sessionId }) => wanted.has(keyOf({ sessionId, turnId: id })))
+    if (turns.length < wanted.size) {
+      return Effect.fail(
+        refused(
+          into.id,
+          from.id,
+          "unknown_turn",
+          "The strategy wants turns that it was not offered",
+          "A plan has some of the turns of the merge, as they are"
+        )
+      )
+    }
+    const given = plan.state ?? {}
+    const variables = given.variables === undefined ? into.variables : JsonCopy.copy(given.variables)
+    const metadata = given.metadata === undefined ? into.metadata : JsonCopy.copy(given.metadata)
+    const { activeSkills = into.activeSkills, activeTools = into.activeTools } = given
+    const prompt = given.systemPrompt === undefined ? into.systemPrompt : Option.getOrUndefined(given.systemPrompt)
+    if (
+      variables === undefined ||
+      metadata === undefined ||
+      !areNames(activeTools) ||
+      !areNames(activeSkills) ||
+      !(prompt === undefined || typeof prompt === "string")
+    ) {
+      return Effect.fail(
+        refused(
+          into.id,
+          from.id,
+          "resolver",
+          "The merged state cannot be kept",
+          `Variables and metadata are plain data of at most ${JsonCopy.maxDepth} levels and ${JsonCopy.maxValues} values`
+        )
+      )
+    }
+    const fields = withPrompt({ ...nothing, variables, metadata, activeTools, activeSkills }, prompt)
+    const settled = withPrompt(
+      {
+        ...stateOf(from),
+        variables: given.variables === undefined ? base.variables : from.variables,
+        metadata: given.metadata === undefined ? base.metadata : from.metadata,
+        activeTools: given.activeTools === undefined ? base.activeTools : from.activeTools,
+        activeSkills: given.activeSkills === undefined ? base.activeSkills : from.activeSkills
+      },
+      given.systemPrompt === undefined ? base.systemPrompt : from.systemPrompt
+    )
+    const isChanged = !StateValues.equal(fields, fieldsOf(into))
+    return Effect.succeed({
+      turns,
+      fields,
+      settled,
+      conflicts: plan.conflicts ?? [],
+      isChanged,
+      // What the branch changed is taken note of also where it makes no difference: it is not to be decided again.
+      isNew: turns.length > 0 || isChanged || !StateValues.equal(fieldsOf(settled), base)
+    })
+  })
+
+const suspended = (sessionId: SessionId): SessionTransitionError =>
+  new SessionTransitionError({
+    message: "A suspended session takes nothing over",
+    hint: "Resume it first",
+    sessionId,
+    fromStatus: "suspended",
+    toStatus: "active"
+  })
+
+const refusalOf = (session: Session, ttl: number, now: number) => {
+  const ended = SessionChange.refusal(session)
+  if (ended !== undefined) return ended
+  if (session.updatedAt <= now - ttl) return SessionChange.expired(session.id)
+  return session.status === "suspended" ? suspended(session.id) : undefined
+}
+
+/** From the same turn always the same id, so that a merge that is done twice cannot double it. */
+const copyId = (turn: SessionTurn, salt: string | undefined): TurnId =>
+  TurnId.make(`merge:${CanonicalJson.hash([identityOf(turn), salt ?? null]).slice(0, 40)}`)
+
+const copiesOf = (
+  session: Session,
+  turns: ReadonlyArray<SessionTurn>,
+  start: number,
+  salt: string | undefined
+): ReadonlyArray<SessionTurn> => {
+  let parent = session.head
+  return turns.map((turn, index) => {
+    const { parent: _, ...said } = turn
+    const copy: SessionTurn = {
+      ...said,
+      id: copyId(turn, salt),
+      timestamp: start + index,
+      sessionId: session.id,
+      ...(parent === undefined ? {} : { parent }),
+      depth: session.depth + index + 1,
+      origin: turn.origin ?? { sessionId: turn.sessionId, turnId: turn.id, timestamp: turn.timestamp }
+    }
+    parent = { sessionId: session.id, turnId: copy.id }
+    return copy
+  })
+}
+
+const full = (maxTurns: number): SessionCapacityError =>
+  new SessionCapacityError({
+    message: `With the turns of the branch the session would have more than ${maxTurns}`,
+    hint: "Take over some of them (`MergeStrategy.selective`), or allow more turns (`maxTurnsPerSession`)",
+    detail: "turns of a session"
+  })
+
+/** Behind the newest turn also when the clock went back, or copies were made at the same time. */
+const startOf = (
+  store: SessionStore.Service,
+  { head }: Session,
+  now: number
+): Effect.Effect<number, SessionStorageError> =>
+  head === undefined
+    ? Effect.succeed(now)
+    : Effect.map(store.turn(head), (found) => (Option.isSome(found) ? Math.max(now, found.value.timestamp + 1) : now))
+
+type Written =
+  | { readonly _tag: "Merged"; readonly merged: Merged }
+  /** The session became another one, so that the strategy has to be asked again. */
+  | { readonly _tag: "Changed" }
+  /** Turns of these ids were taken over before and left behind since. */
+  | { readonly _tag: "Taken" }
+
+const changed: Written = { _tag: "Changed" }
+
+const write = (
+  store: SessionStore.Service,
+  settings: Settings,
+  strategy: string,
+  session: Session,
+  now: number,
+  { merging: { from }, notBefore }: Prepared,
+  { conflicts, fields, isChanged, isNew, settled, turns }: Outcome,
+  salt: string | undefined
+): Effect.Effect<SessionWriter.Decision<Written>, SessionCapacityError | SessionStorageError> =>
+  Effect.gen(function* () {
+    const keep = (merged: Merged): Written => ({ _tag: "Merged", merged })
+    if (!isNew) return { _tag: "Keep", value: keep({ session, turns: [], conflicts, isNew: false }) } as const
+    if (session.depth + turns.length > settings.maxTurns && turns.length > 0) return yield* full(settings.maxTurns)
+    const copies = turns.length === 0 ? [] : copiesOf(session, turns, yield* startOf(store, session, now), salt)
+    const last = copies[copies.length - 1]
+    const grown: Session = SessionChange.next(withPrompt(session, undefined), now, {
+      ...fields,
+      ...(last === undefined ? {} : { head: { sessionId: session.id, turnId: last.id } }),
+      depth: session.depth + copies.length,
+      totalTokens: copies.reduce(
+        (sum, copy) => Math.min(Number.MAX_SAFE_INTEGER, sum + copy.tokensUsed),
+        session.totalTokens
+      ),
+      totalCost: copies.reduce((sum, copy) => Math.min(Number.MAX_VALUE, sum + copy.cost), session.totalCost)
+    })
+    const made = yield* SessionCheckpoints.of(grown, {
+      kind: "merge",
+      now: Math.max(now, notBefore),
+      parent: session.checkpointId
+    })
+    const checkpoint: SessionCheckpoint = {
+      ...made,
+      merge: {
+        sessionId: from.id,
+        strategy,
+        ...(session.head === undefined ? {} : { ours: session.head }),
+        ...(from.head === undefined ? {} : { theirs: from.head }),
+        state: settled
+      }
+    }
+    const next: Session = { ...grown, checkpointId: checkpoint.id }
+    const value = keep({ session: next, checkpoint, turns: copies, conflicts, isNew: true })
+    if (copies.length === 0) return { _tag: "Save", value, change: { session: next, checkpoint } } as const
+    return {
+      _tag: "Append",
+      value,
+      addition: { session: next, turns: copies, checkpoint, ...(isChanged ? { isStateChanged: true } : {}) },
+      known: () => Effect.succeed<Written>({ _tag: "Taken" })
+    } as const
+  })
+
+/** Each time somebody else has changed what the strategy was asked about. */
+const maxAttempts = 200
+
+const busy = new SessionStorageError({
+  message: `The session was changed by others ${maxAttempts} times while a branch was to be merged into it`,
+  hint: "Try again later"
+})
+
+/**
+ * The strategy is asked while nobody is held up: what others write meanwhile is looked at again before its plan is, and
+ * it is asked once more only if that makes a difference to it.
+ *
+ * @category constructors
+ */
+export const make = (writer: SessionWriter.Service, settings: Settings) => {
+  const { find, store } = writer
+  return <E, R>(
+    intoId: SessionId,
+    fromId: SessionId,
+    strategy: MergeStrategy<E, R>,
+    access: SessionWriter.Access | undefined,
+    tell: SessionNotices.Written<Merged>
+  ): Effect.Effect<Merged, Failure | E, R> =>
+    Effect.gen(function* () {
+      let salt: string | undefined
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const into = yield* find(intoId, access)
+        const from = yield* find(fromId, access)
+        if (into.id === from.id) {
+          return yield* refused(intoId, fromId, "same", "A session cannot be merged into itself", "Name a branch")
+        }
+        if (into.userId !== from.userId || (into.rootSessionId ?? into.id) !== (from.rootSessionId ?? from.id)) {
+          return yield* refused(
+            intoId,
+            fromId,
+            "unrelated",
+            "The sessions have no beginning in common",
+            "Only sessions that were forked from one another, or from a third one, can be merged"
+          )
+        }
+        const clock = yield* Effect.clock
+        const refusal = refusalOf(into, settings.ttl, clock.unsafeCurrentTimeMillis())
+        if (refusal !== undefined) return yield* refusal
+        const seen = yield* prepare(store, into, from)
+        const outcome = yield* Effect.flatMap(SystemAccess.drop(strategy.merge(seen.merging)), (plan) =>
+          outcomeOf(seen.merging, plan)
+        )
+        const written: Written = yield* writer.modify(
+          intoId,
+          access,
+          (session, now) =>
+            Effect.gen(function* () {
+              const refusal = refusalOf(session, settings.ttl, now)
+              if (refusal !== undefined) return yield* refusal
+              let current = seen
+              if (session.revision !== into.revision) {
+                current = yield* prepare(store, session, from)
+                if (!isSame(seen.merging, current.merging)) return { _tag: "Keep", value: changed } as const
+              }
+              return yield* write(store, settings, strategy.name, session, now, current, outcome, salt)
+            }),
+          (written: Written) => {
+            if (written._tag === "Merged") tell(written.merged)
+          }
+        )
+        if (written._tag === "Merged") return written.merged
+        if (written._tag === "Taken") salt = yield* IdGenerator.generate
+        yield* Effect.yieldNow()
+      }
+      return yield* busy
+    })
+}

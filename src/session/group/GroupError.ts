@@ -1,0 +1,43 @@
+/**
+ * How groups refuse or fail, besides their sessions.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+/**
+ * The group cannot be made, or cannot be run like this.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class GroupConfigurationError extends ErrorCode.TaggedError<GroupConfigurationError>(
+  "effect-lexigram/session/GroupError/GroupConfigurationError"
+)("GroupConfigurationError", {
+  ...ErrorCode.fields("LEX_ERR_SES_104"),
+  groupName: Schema.String,
+  reason: Schema.Literal(
+    "no-participants",
+    "too-many-participants",
+    "duplicate-participant",
+    "invalid-name",
+    "turn-manager",
+    "run-id",
+    "tenant-id"
+  )
+}) {}
+
+/**
+ * A participant of a group did not answer in time. It is passed over; the outcome of the group tells of it.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ParticipantTimeoutError extends ErrorCode.TaggedError<ParticipantTimeoutError>(
+  "effect-lexigram/session/GroupError/ParticipantTimeoutError"
+)("ParticipantTimeoutError", {
+  ...ErrorCode.fields("LEX_ERR_SES_105"),
+  participant: Schema.String,
+  timeoutMs: Schema.Number
+}) {}

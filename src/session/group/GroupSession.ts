@@ -1,0 +1,420 @@
+/**
+ * Several participants in one conversation, which a session keeps: who speaks is the turn manager's choice, what each
+ * of them sees that of its isolation.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import type { AgentEvent, FinishReason } from "../../domain/AgentEvent.js"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { RunId, type SessionId, UserId } from "../../domain/Ids.js"
+import * as ReaderTimeout from "../../domain/ReaderTimeout.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as Attribution from "../../governance/store/Attribution.js"
+import { count } from "../../internal/Count.js"
+import * as EventSink from "../../internal/fiber/EventSink.js"
+import type * as ModelRouter from "../../llm/ModelRouter.js"
+import * as Outlet from "../../observability/Outlet.js"
+import * as Run from "../../observability/Run.js"
+import * as RunLog from "../../observability/RunLog.js"
+import * as Step from "../../observability/Step.js"
+import * as SessionManager from "../manager/SessionManager.js"
+import type { SessionConfig } from "../SessionConfig.js"
+import { GroupConfigurationError } from "./GroupError.js"
+import * as GroupOutcome from "./GroupOutcome.js"
+import type * as GroupParticipant from "./GroupParticipant.js"
+import * as GroupRun from "./GroupRun.js"
+import type { GroupTermination } from "./GroupTermination.js"
+import type * as GroupTurns from "./GroupTurns.js"
+import * as ModelTurnManager from "./ModelTurnManager.js"
+import * as PriorityTurnManager from "./PriorityTurnManager.js"
+import * as RoleIsolation from "./RoleIsolation.js"
+import * as RoundRobinTurnManager from "./RoundRobinTurnManager.js"
+import type * as TurnManager from "./TurnManager.js"
+import { shown } from "./TurnNames.js"
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const TypeId: unique symbol = Symbol.for("effect-lexigram/session/GroupSession")
+
+/**
+ * A group. An immutable value that may run in any number of sessions at once; `E` is what its turn manager may fail
+ * with, `R` what that and the participants require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface GroupSession<out E = never, out R = never> {
+  readonly [TypeId]: { readonly _E: () => E; readonly _R: () => R }
+  readonly name: string
+  readonly members: ReadonlyArray<GroupParticipant.Member>
+  readonly definition: GroupRun.Definition
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options<P extends ReadonlyArray<GroupParticipant.Any>, E = never, R = never> {
+  /** In this order. Names are unique. */
+  readonly participants: P
+  /** The group in events and outcomes; default `group`. */
+  readonly name?: string | undefined
+  /** Default `RoundRobinTurnManager`. */
+  readonly turnManager?: TurnManager.Any<E, R> | undefined
+  /** Default what turns say of themselves. */
+  readonly isolation?: RoleIsolation.RoleIsolation | undefined
+  /** When it is done before its limits are reached; default never. */
+  readonly termination?: GroupTermination | undefined
+  /** Full cycles of all participants, not single turns; default 10. */
+  readonly maxRounds?: number | undefined
+  /** Default 10. */
+  readonly maxAgentsPerGroup?: number | undefined
+  /** How long one participant may take, unless it has a time of its own; default 60 seconds. */
+  readonly participantTimeout?: Duration.DurationInput | undefined
+  /**
+   * How long the whole may take: then whoever is speaking is interrupted, and what was written stands. Default no
+   * limit.
+   */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** After so many failures in a row a participant is asked no more in this run; default 3. */
+  readonly maxFailures?: number | undefined
+  /**
+   * How many of the newest turns of the session are looked at, before it is decided who sees which of them; default 50.
+   */
+  readonly window?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface RunOptions {
+  readonly userId?: UserId | undefined
+  /** Whose resource quotas count for the runs of its agents; default that of the run around it, then the user. */
+  readonly tenantId?: string | undefined
+  /** How the data of the message are classified, for policies; beside what is said around it. */
+  readonly classifications?: ReadonlyArray<string> | undefined
+  /**
+   * The id of the run: turns have ids made from it, so that a turn of a repeated run is written once. Default a new
+   * one.
+   */
+  readonly runId?: string | undefined
+  /** Names and roles of those who see the message; default everybody. */
+  readonly visibleTo?: ReadonlyArray<string> | undefined
+  /** Names and roles of those who do not. */
+  readonly hiddenFrom?: ReadonlyArray<string> | undefined
+  /** Kept with the turn of the message. */
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+}
+
+/**
+ * What a run may fail with beside its turn manager: its turns could not be written or read, or it was asked for with an
+ * id that is none.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Failure = GroupTurns.Failure | GroupConfigurationError
+
+/** Those who say something without taking part. */
+const reserved: ReadonlySet<string> = new Set(["user", "assistant", "system", "tool"])
+
+const problemOf = (
+  name: string,
+  members: ReadonlyArray<GroupParticipant.Member>,
+  turnManager: TurnManager.Any,
+  maxAgents: number
+): GroupConfigurationError | undefined => {
+  const error = (reason: GroupConfigurationError["reason"], message: string, hint: string) =>
+    new GroupConfigurationError({ groupName: name, reason, message, hint })
+  if (members.length === 0) {
+    return error("no-participants", `The group ${shown(name)} has no participants`, "Give at least one")
+  }
+  if (members.length > maxAgents) {
+    return error(
+      "too-many-participants",
+      `The group ${shown(name)} has ${members.length} participants, and ${maxAgents} are allowed`,
+      "Raise `maxAgentsPerGroup`, or make several groups"
+    )
+  }
+  const seen = new Set<string>()
+  for (const member of members) {
+    if (member.name.trim() === "" || reserved.has(member.name)) {
+      return error(
+        "invalid-name",
+        `A participant cannot be named ${shown(member.name)}`,
+        "Give it a name; user, assistant, system and tool stand for others"
+      )
+    }
+    if (seen.has(member.name)) {
+      return error(
+        "duplicate-participant",
+        `Two participants are named ${shown(member.name)}`,
+        "Give each its own name: `AgentParticipant.make(agent, { name })`"
+      )
+    }
+    seen.add(member.name)
+  }
+  const wrong = turnManager.problem?.(members)
+  return wrong === undefined
+    ? undefined
+    : error(
+        "turn-manager",
+        `The turn manager ${shown(turnManager.name)} does not fit the group: ${wrong}`,
+        "Name participants of the group"
+      )
+}
+
+/**
+ * A group from its participants. What is wrong with it is found here, not when it runs.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import { GroupParticipant, GroupSession, GroupTermination, Ids } from "effect-lexigram"
+ *
+ * const writer = GroupParticipant.make("writer", { respond: () => Effect.succeed("A draft.") })
+ * const critic = GroupParticipant.make("critic", { respond: () => Effect.succeed("APPROVED") })
+ *
+ * const program = Effect.gen(function* () {
+ *   const desk = yield* GroupSession.make({
+ *     participants: [writer, critic],
+ *     termination: GroupTermination.saidExactly("APPROVED", { by: "critic" })
+ *   })
+ *   return yield* GroupSession.run(desk, Ids.SessionId.make("s1"), "Write a headline")
+ * })
+ * ```
+ */
+export const make = <const P extends ReadonlyArray<GroupParticipant.Any>, E = never, R = never>(
+  options: Options<P, E, R>
+): Either.Either<GroupSession<E, R | GroupParticipant.ServicesOf<P[number]>>, GroupConfigurationError> => {
+  const { participants } = options
+  const name = options.name ?? "group"
+  const turnManager: TurnManager.Any = options.turnManager ?? RoundRobinTurnManager.make()
+  const members = participants.map(({ description, name, role }) => ({ name, role, description }))
+  const problem = problemOf(name, members, turnManager, count(options.maxAgentsPerGroup, 10, 1))
+  if (problem !== undefined) return Either.left(problem)
+  return Either.right({
+    [TypeId]: { _E: () => undefined as never, _R: () => undefined as never },
+    name,
+    members,
+    definition: {
+      name,
+      participants,
+      members,
+      turnManager,
+      isolation: options.isolation ?? RoleIsolation.standard,
+      termination: options.termination,
+      maxRounds: count(options.maxRounds, 10, 1),
+      maxFailures: count(options.maxFailures, 3, 1),
+      window: count(options.window, 50, 1),
+      participantTimeout: options.participantTimeout ?? "60 seconds",
+      timeout: options.timeout
+    }
+  })
+}
+
+const turnManagerOf = (
+  strategy: SessionConfig["defaultTurnStrategy"],
+  priorities: { readonly [name: string]: number } | undefined
+): TurnManager.Any<never, ModelRouter.ModelRouter> => {
+  switch (strategy) {
+    case "round_robin":
+      return RoundRobinTurnManager.make()
+    case "priority":
+      return PriorityTurnManager.make({ priorities })
+    case "llm_directed":
+      return ModelTurnManager.make()
+  }
+}
+
+/**
+ * A group whose `maxAgentsPerGroup` and turn manager, unless they are given, are those of the configuration.
+ * `priorities` are for the strategy `priority`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromConfig = <const P extends ReadonlyArray<GroupParticipant.Any>, E = never, R = never>(
+  config: Pick<SessionConfig, "maxAgentsPerGroup" | "defaultTurnStrategy">,
+  options: Options<P, E, R> & { readonly priorities?: { readonly [name: string]: number } | undefined }
+): Either.Either<
+  GroupSession<E, R | ModelRouter.ModelRouter | GroupParticipant.ServicesOf<P[number]>>,
+  GroupConfigurationError
+> =>
+  make<P, E, R | ModelRouter.ModelRouter>({
+    ...options,
+    maxAgentsPerGroup: options.maxAgentsPerGroup ?? config.maxAgentsPerGroup,
+    turnManager: options.turnManager ?? turnManagerOf(config.defaultTurnStrategy, options.priorities)
+  })
+
+const decodeRunId = Schema.decodeUnknownEither(RunId)
+
+/** Ids of turns are made of it. */
+const longestRunId = 200
+
+const runIdOf = (group: string, given: string | undefined): Effect.Effect<RunId, GroupConfigurationError> =>
+  given === undefined
+    ? Effect.map(IdGenerator.generate, (id) => RunId.make(id))
+    : Either.filterOrLeft(
+        Either.mapLeft(decodeRunId(given), () => undefined),
+        (id) => id.length <= longestRunId,
+        () => undefined
+      ).pipe(
+        Either.mapLeft(
+          () =>
+            new GroupConfigurationError({
+              groupName: group,
+              reason: "run-id",
+              message: "The id of the run is not valid",
+              hint: `It has 1 to ${longestRunId} characters and no control characters`
+            })
+        )
+      )
+
+const decodeTenantId = Schema.decodeUnknownEither(UserId)
+
+/** For whom the runs of its agents are. */
+const attributionOf = (
+  group: string,
+  { classifications, tenantId }: RunOptions
+): Effect.Effect<Attribution.Service, GroupConfigurationError> =>
+  tenantId !== undefined && Either.isLeft(decodeTenantId(tenantId))
+    ? Effect.fail(
+        new GroupConfigurationError({
+          groupName: group,
+          reason: "tenant-id",
+          message: "The id of the tenant is not valid",
+          hint: "It has 1 to 256 characters and no control characters"
+        })
+      )
+    : Effect.map(Attribution.Attribution, (outer) => Attribution.inside(outer, { classifications, tenantId }))
+
+const finishReason = ({ reason }: GroupOutcome.GroupOutcome): FinishReason =>
+  reason === "condition" ? "stop-condition" : reason === "max-rounds" || reason === "timeout" ? "limit" : "completed"
+
+const noLog: RunLog.Service = { enabled: false, append: () => Effect.void, read: () => Effect.succeed([]) }
+
+/** A run over an outlet: everything `run` and `stream` share. */
+const execute = <E, R>(
+  group: GroupSession<E, R>,
+  sessionId: SessionId,
+  message: string,
+  options: RunOptions,
+  reader: EventSink.EventSink<AgentEvent, any> | undefined
+): Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager> =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionManager.SessionManager
+    const parent = yield* Run.Run
+    const step = yield* Step.Step
+    const clock = yield* Clock.clockWith(Effect.succeed)
+    const log = Option.getOrElse(yield* Effect.serviceOption(RunLog.RunLog), () => noLog)
+    const runId = yield* runIdOf(group.name, options.runId)
+    const attribution = yield* attributionOf(group.name, options)
+    const outlet = Outlet.make({ reader, log, parent })
+    const held = yield* SystemAccess.held
+    const { userId } = options
+    const metadata = { ...options.metadata, ...RoleIsolation.toMetadata(options) }
+    const { program, run, startedAt } = GroupRun.make(
+      group.definition,
+      { runId, sessionId, userId, message, metadata, held },
+      sessions,
+      clock,
+      outlet,
+      parent
+    )
+    const end = (exit: Exit.Exit<GroupOutcome.GroupOutcome, unknown>) => {
+      if (step.isSuspended()) return
+      const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
+      run.terminal(
+        Exit.isSuccess(exit)
+          ? { _tag: "Finished", reason: finishReason(exit.value), sessionId, durationMs }
+          : {
+              _tag: "Error",
+              interrupted: Cause.isInterruptedOnly(exit.cause),
+              error: GroupOutcome.failureOf(exit.cause)
+            }
+      )
+    }
+    const conversation = Effect.uninterruptibleMask((restore) => {
+      const wait = run.unsafeEmit({
+        _tag: "Started",
+        input: message,
+        strategy: `group:${group.definition.turnManager.name}`,
+        sessionId,
+        ...(userId !== undefined ? { userId } : SystemAccess.isGrant(held) ? { system: true as const } : {})
+      })
+      const attended = reader === undefined ? program : reader.attended(program)
+      const said = Effect.tap(attended, (outcome) =>
+        run.emit({ _tag: "Message", text: outcome.answer ?? "", output: outcome })
+      )
+      return Effect.onExit(restore(wait === undefined ? said : Effect.zipRight(wait, said)), (exit) =>
+        Effect.sync(() => end(exit))
+      )
+    })
+    return yield* Effect.provideService(
+      outlet.flush === undefined ? conversation : Effect.ensuring(conversation, outlet.flush),
+      Attribution.Attribution,
+      attribution
+    )
+  }).pipe(
+    Effect.withSpan("GroupSession.run", {
+      attributes: { "group.name": group.name, "group.participants": group.members.length, "session.id": sessionId },
+      captureStackTrace: false
+    })
+  ) as Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager>
+
+/**
+ * Has the group talk about a message. The message is a turn of the session, and so is each answer, with `agent`, `role`
+ * and `round` in its metadata; a session that is not there, or takes no turns, fails the run, and so does a turn that
+ * cannot be written. Participants that fail, are slow or say nothing do not: the outcome tells of them. What others
+ * write into the session meanwhile is seen from the next answer on.
+ *
+ * It is a run: those of its agents stand below it, interrupting it stops whoever is speaking, and with a `RunLog` in
+ * context the events of all of them are kept.
+ *
+ * @since 0.1.0
+ * @category execution
+ */
+export const run = <E, R>(
+  group: GroupSession<E, R>,
+  sessionId: SessionId,
+  message: string,
+  options: RunOptions = {}
+): Effect.Effect<GroupOutcome.GroupOutcome, E | Failure, R | SessionManager.SessionManager> =>
+  execute(group, sessionId, message, options, undefined)
+
+const source = { capacity: 64, patience: ReaderTimeout.current }
+
+/**
+ * The same as the events of all participants while they happen, each with the name of its `agent`. Those of the group
+ * itself are `Started`; for each participant that is asked `StepStarted`, `Delegated` and `NodeFinished` with how it
+ * replied; `Degraded` where somebody failed; `Message` with the last answer and the outcome as its `output`; and the
+ * terminal one, always the last. A reader that takes longer than `ReaderTimeout` stops the group.
+ *
+ * @since 0.1.0
+ * @category execution
+ */
+export const stream = <E, R>(
+  group: GroupSession<E, R>,
+  sessionId: SessionId,
+  message: string,
+  options: RunOptions = {}
+): Stream.Stream<AgentEvent, E | Failure | ReaderTimeout.ReaderTimeoutError, R | SessionManager.SessionManager> =>
+  EventSink.stream<AgentEvent, E | Failure | ReaderTimeout.ReaderTimeoutError, R | SessionManager.SessionManager>(
+    source,
+    (reader) => execute(group, sessionId, message, options, reader)
+  )

@@ -1,0 +1,85 @@
+/**
+ * The turns of a run of a group: written into the session, and the newest of them held, so that a turn costs the same
+ * however long the conversation is.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type * as Option from "effect/Option"
+import type { SessionId, UserId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import type * as SessionManager from "../manager/SessionManager.js"
+import type { NewTurn, Session, SessionTurn, TurnRef } from "../turn/Session.js"
+import type { SessionStorageError } from "../turn/SessionError.js"
+import * as RoleIsolation from "./RoleIsolation.js"
+
+/** What may go wrong with turns. */
+export type Failure =
+  | Effect.Effect.Error<ReturnType<SessionManager.Service["addTurn"]>>
+  | Effect.Effect.Error<ReturnType<SessionManager.Service["turns"]>>
+
+const refOf = (turn: SessionTurn): TurnRef => ({ sessionId: turn.sessionId, turnId: turn.id })
+
+const isParent = (turn: SessionTurn, other: SessionTurn): boolean =>
+  turn.parent !== undefined && turn.parent.turnId === other.id && turn.parent.sessionId === other.sessionId
+
+export class GroupTurns {
+  /** That of the user first, then the answers. */
+  readonly written: Array<SessionTurn> = []
+  private window: ReadonlyArray<SessionTurn> = []
+  private readonly access: SessionManager.Access
+  private readonly asCaller: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+  constructor(
+    private readonly sessions: SessionManager.Service,
+    private readonly options: { readonly window: number; readonly isolation: RoleIsolation.RoleIsolation },
+    private readonly of: { readonly sessionId: SessionId; readonly userId: UserId | undefined },
+    /** What the caller of the group held: the group itself, whose participants are the application's, holds nothing. */
+    held: SystemAccess.Held
+  ) {
+    this.access = of.userId === undefined ? {} : { userId: of.userId }
+    this.asCaller = SystemAccess.holding(held)
+  }
+
+  get answers(): number {
+    return Math.max(0, this.written.length - 1)
+  }
+
+  /** The session as it is now. */
+  get session(): Effect.Effect<Option.Option<Session>, SessionStorageError> {
+    return this.asCaller(this.sessions.get(this.of.sessionId, this.access))
+  }
+
+  visibleTo(viewer: RoleIsolation.Viewer): ReadonlyArray<SessionTurn> {
+    return RoleIsolation.filter(this.options.isolation, this.window, viewer)
+  }
+
+  /** The newest turns before this one, and it: where it has its place, whether it was written now or before. */
+  private upTo(turn: SessionTurn): Effect.Effect<ReadonlyArray<SessionTurn>, Failure> {
+    const last = this.options.window - 1
+    return Effect.map(
+      this.asCaller(this.sessions.turns(this.of.sessionId, { ...this.access, last, before: refOf(turn) })),
+      (turns) => [...turns, turn]
+    )
+  }
+
+  /**
+   * Writes a turn; of a run that is repeated what was said first. What others wrote in between comes into the window
+   * with it.
+   */
+  write(turn: NewTurn): Effect.Effect<SessionTurn, Failure> {
+    const written = this.asCaller(this.sessions.addTurn(this.of.sessionId, turn, { ...this.access, ifKnown: "first" }))
+    return Effect.flatMap(written, (added) => {
+      this.written.push(added)
+      const newest = this.window.at(-1)
+      // Where nothing is kept a turn has no parent.
+      const follows = newest !== undefined && (added.parent === undefined || isParent(added, newest))
+      const window = follows ? Effect.succeed([...this.window, added].slice(-this.options.window)) : this.upTo(added)
+      return Effect.map(window, (window) => {
+        this.window = window
+        return added
+      })
+    })
+  }
+}

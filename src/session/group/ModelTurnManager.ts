@@ -1,0 +1,153 @@
+/**
+ * A model decides who speaks next. It sees the end of the conversation as data, as far as it is visible to it, and what
+ * it says is looked up among the names of the group: nothing else in it counts.
+ *
+ * @since 0.1.0
+ */
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import * as Count from "../../internal/Count.js"
+import * as DataDocument from "../../internal/text/DataDocument.js"
+import * as JsonText from "../../internal/text/JsonText.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import * as LlmTimeout from "../../llm/LlmTimeout.js"
+import * as ModelRouter from "../../llm/ModelRouter.js"
+import * as LlmClient from "../../llm/model/LlmClient.js"
+import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as Run from "../../observability/Run.js"
+import * as GroupPrompts from "../../prompt/defaults/GroupPrompts.js"
+import * as PromptLibrary from "../../prompt/PromptLibrary.js"
+import type { SessionTurn } from "../turn/Session.js"
+import type { Member } from "./GroupParticipant.js"
+import * as RoleIsolation from "./RoleIsolation.js"
+import * as TurnManager from "./TurnManager.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Which role of the `ModelRouter` decides; `planning` unless set. */
+  readonly role?: ModelRouter.Role | undefined
+  /** Win over those of the role, which win over temperature 0 and 200 tokens at most. */
+  readonly settings?: ModelSettings.ModelSettings | undefined
+  /** Of the whole call; 30 seconds unless set. */
+  readonly timeout?: Duration.DurationInput | undefined
+  /** How many of the newest turns it sees; 20 unless set. */
+  readonly maxTurns?: number | undefined
+  /**
+   * Characters of each turn and of each description, half from the beginning and half from the end; 1,000 unless set.
+   */
+  readonly maxChars?: number | undefined
+  /** As whom it sees the conversation; unless set, name and role are `moderator`. */
+  readonly viewer?: RoleIsolation.Viewer | undefined
+}
+
+const Decision = Schema.Struct({ next: Schema.String })
+const decode = Schema.decodeUnknownOption(Decision)
+const responseFormat: LlmClient.ResponseFormat = {
+  type: "json",
+  name: "next_speaker",
+  schema: OutputSchema.make(Decision).jsonSchema
+}
+
+const ends = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  const half = Math.floor(most / 2)
+  return `${text.slice(0, half)}[…${text.length - 2 * half}…]${text.slice(text.length - half)}`
+}
+
+/** The name it decided for, empty for nobody; none when it cannot be read. */
+const read = (response: LlmClient.LlmResponse): Option.Option<string> =>
+  Option.flatMap(Either.getRight(JsonText.read(LlmClient.text(response))), (json) =>
+    Option.map(decode(json), ({ next }) => next.trim())
+  )
+
+const situation = (members: ReadonlyArray<Member>, turns: ReadonlyArray<SessionTurn>, maxChars: number): string =>
+  DataDocument.stringify({
+    participants: members.map(({ description, name, role }) => ({
+      name,
+      role,
+      description: ends(description, maxChars)
+    })),
+    conversation: turns.map((turn) => ({ from: RoleIsolation.authorOf(turn).name, says: ends(turn.content, maxChars) }))
+  })
+
+const unreadable: ErrorInfo = {
+  tag: "UnreadableDecision",
+  message: "The model that chooses the next speaker did not say whom; the next in turn is asked"
+}
+
+const unknown: ErrorInfo = {
+  tag: "UnknownParticipant",
+  message: "The model that chooses the next speaker named nobody of the group; the next in turn is asked"
+}
+
+/**
+ * When the model cannot be asked, answers something else or names nobody of the group, the next in turn is asked, and
+ * an event tells of it. An empty name ends the group.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options: Options = {}
+): TurnManager.TurnManager<TurnManager.Cycle, never, ModelRouter.ModelRouter> => {
+  const role = options.role ?? "planning"
+  const viewer = options.viewer ?? { name: "moderator", role: "moderator" }
+  const maxTurns = Count.count(options.maxTurns, 20, 1)
+  const maxChars = Count.count(options.maxChars, 1000, 2)
+
+  const ask = Effect.fnUntraced(function* (view: TurnManager.View) {
+    const router = yield* ModelRouter.ModelRouter
+    const { client, settings } = yield* router.resolve(role)
+    const prompts = yield* PromptLibrary.PromptLibrary
+    const step = GroupPrompts.SelectSpeaker
+    const { system, user } = prompts.render(step, {
+      situation: situation(view.members, view.visibleTo(viewer).slice(-maxTurns), maxChars),
+      output_format: step.textFormat
+    })
+    const limited = LlmTimeout.wrap({ whole: options.timeout ?? "30 seconds" })(client)
+    return read(
+      yield* limited.complete({
+        messages: [
+          { role: "system", content: system },
+          { role: "user", content: [{ type: "text", text: user }] }
+        ],
+        responseFormat,
+        settings: ModelSettings.merge(
+          ModelSettings.merge({ temperature: 0, maxTokens: 200 }, settings),
+          options.settings
+        )
+      })
+    )
+  })
+
+  /** Says why the model had no say. */
+  const passedOver = (error: ErrorInfo): Effect.Effect<undefined> =>
+    Effect.as(Run.emit({ _tag: "Degraded", stage: "turn-manager", error }), undefined)
+
+  return TurnManager.make("model_directed", {
+    initial: () => TurnManager.emptyCycle,
+    next: (cycle, view) =>
+      Effect.gen(function* () {
+        const decided = yield* Effect.matchEffect(ask(view), {
+          onFailure: (error) => passedOver(errorInfo(error)),
+          onSuccess: Option.match({
+            onNone: () => passedOver(unreadable),
+            onSome: (name): Effect.Effect<string | undefined> =>
+              name === "" || view.members.some((member) => member.name === name)
+                ? Effect.succeed(name)
+                : passedOver(unknown)
+          })
+        })
+        if (decided === undefined) return TurnManager.inTurn(cycle, view.members)
+        if (decided === "") return [TurnManager.nobody, cycle] as const
+        return [TurnManager.speak(decided), TurnManager.asked(cycle, decided)] as const
+      })
+  })
+}

@@ -1,0 +1,22 @@
+/**
+ * Names that turn managers are given.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { nearest } from "../../internal/text/Nearest.js"
+import type { Member } from "./GroupParticipant.js"
+
+/** For messages. */
+export const shown = (name: string): string => JSON.stringify(name.slice(0, 64))
+
+/** The first of the names that nobody has, in words. */
+export const unknown = (names: ReadonlyArray<string>, members: ReadonlyArray<Member>): string | undefined => {
+  const known = members.map((member) => member.name)
+  const name = names.find((one) => !known.includes(one))
+  if (name === undefined) return undefined
+  const similar = nearest(name, known)
+  const hint =
+    similar === undefined ? `the group has ${known.map(shown).join(", ")}` : `did you mean ${shown(similar)}?`
+  return `it names ${shown(name)}, whom the group does not have; ${hint}`
+}

@@ -1,0 +1,56 @@
+/**
+ * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Embedder, type Vector } from "../../llm/embedding/Embedder.js"
+import type { TokenCounter } from "../../llm/model/TokenCounter.js"
+import * as HistoryPruner from "./HistoryPruner.js"
+
+/** Vectors have the length 1. What is opposite is no more related than what has nothing in common. */
+const similarity = (a: Vector, b: Vector): number => {
+  let sum = 0
+  for (let index = 0; index < a.length; index++) sum += (a[index] as number) * (b[index] ?? 0)
+  return Math.max(0, sum)
+}
+
+/**
+ * A turn is worth the cosine of its vector and the query's, and `recencyWeight · i / (n − 1)` for the i-th of n turns,
+ * counted from 0. The texts of all turns go to the embedder in one call, where something has to go and there is a
+ * query; `EmbedderCache` remembers what was asked before. When the embedder fails, a warning is logged and the newest
+ * turns stay.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: HistoryPruner.Weights | undefined
+): Effect.Effect<HistoryPruner.Service, never, TokenCounter | Embedder> =>
+  Effect.flatMap(Embedder, (embedder) =>
+    HistoryPruner.make({
+      ...options,
+      relevance: (query, turns) =>
+        Effect.matchEffect(embedder.embedMany([query, ...turns.map(({ content }) => content)]), {
+          onFailure: (error) =>
+            Effect.as(
+              Effect.logWarning("History is pruned by recency: the query could not be embedded").pipe(
+                Effect.annotateLogs({ module: "EmbeddingContextPruner", error: error._tag })
+              ),
+              []
+            ),
+          onSuccess: ([asked, ...vectors]) =>
+            Effect.succeed(asked === undefined ? [] : vectors.map((vector) => similarity(asked, vector)))
+        })
+    })
+  )
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: HistoryPruner.Weights | undefined
+): Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter | Embedder> =>
+  Layer.effect(HistoryPruner.HistoryPruner, make(options))

@@ -1,0 +1,26 @@
+/**
+ * Keeps the newest turns, whatever the query.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { TokenCounter } from "../../llm/model/TokenCounter.js"
+import * as HistoryPruner from "./HistoryPruner.js"
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make: Effect.Effect<HistoryPruner.Service, never, TokenCounter> = HistoryPruner.make({
+  relevance: () => Effect.succeed([])
+})
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter> = Layer.effect(
+  HistoryPruner.HistoryPruner,
+  make
+)

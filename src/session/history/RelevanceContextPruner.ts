@@ -1,0 +1,41 @@
+/**
+ * Keeps the turns that have most words in common with the query, rare words first (BM25), and the newer ones before the
+ * older.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { TokenCounter } from "../../llm/model/TokenCounter.js"
+import * as TextRelevance from "../../memory/search/TextRelevance.js"
+import * as HistoryPruner from "./HistoryPruner.js"
+
+/**
+ * A turn is worth its relevance, as a part of the best turn's, and `recencyWeight · i / (n − 1)` for the i-th of n
+ * turns, counted from 0.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: HistoryPruner.Weights | undefined
+): Effect.Effect<HistoryPruner.Service, never, TokenCounter> =>
+  HistoryPruner.make({
+    ...options,
+    relevance: (query, turns) =>
+      Effect.sync(() =>
+        TextRelevance.scores(
+          query,
+          turns.map(({ content }) => content)
+        )
+      )
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: HistoryPruner.Weights | undefined
+): Layer.Layer<HistoryPruner.HistoryPruner, never, TokenCounter> =>
+  Layer.effect(HistoryPruner.HistoryPruner, make(options))

@@ -1,0 +1,67 @@
+/**
+ * Turns of a session that go together: a call of a tool and its results.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as ToolPairs from "../../memory/entry/ToolPairs.js"
+import type { SessionTurn, TurnToolCall } from "../turn/Session.js"
+
+/**
+ * @category models
+ */
+export interface Unit {
+  /** In their order. */
+  readonly turns: ReadonlyArray<SessionTurn>
+  /** A call without some result, or a result without its call. */
+  readonly broken: boolean
+}
+
+const hasResult = ({ isFailure, result }: TurnToolCall): boolean => result !== undefined || isFailure !== undefined
+
+interface Item extends ToolPairs.Item {
+  readonly turn: SessionTurn
+  /** Calls that some other turn has to answer. */
+  readonly asks: ReadonlySet<string>
+}
+
+/**
+ * The convention of `ToolPairs`, and the calls a turn holds itself: they need no turn of their result, and go with it
+ * where there is one. All turns are of one conversation, whichever sessions wrote them.
+ */
+const itemOf = (turn: SessionTurn): Item => {
+  const held = turn.role === "assistant" ? turn.toolCalls : []
+  const answered = new Set(held.filter(hasResult).map(({ id }) => id))
+  const named = ToolPairs.callsOf(turn)
+  const asks = new Set(Array.from(named).filter((id) => !answered.has(id)))
+  const calls = new Set([...named, ...held.map(({ id }) => id)])
+  const result = ToolPairs.resultOf(turn)
+  return {
+    turn,
+    asks,
+    role: turn.role,
+    metadata: {
+      ...(calls.size === 0 ? {} : { [ToolPairs.TOOL_CALL_IDS]: Array.from(calls) }),
+      ...(result === undefined ? {} : { [ToolPairs.TOOL_CALL_ID]: result })
+    },
+    runId: turn.runId
+  }
+}
+
+const isBroken = ([first, ...others]: ReadonlyArray<Item>): boolean => {
+  if (first === undefined) return false
+  if (ToolPairs.resultOf(first) !== undefined) return true
+  const results = new Set(others.map(ToolPairs.resultOf))
+  return Array.from(first.asks).some((id) => !results.has(id))
+}
+
+/**
+ * Turns, oldest first, as units in the order in which their first turns stand. Linear in the turns.
+ *
+ * @category combinators
+ */
+export const units = (turns: ReadonlyArray<SessionTurn>): ReadonlyArray<Unit> =>
+  ToolPairs.units(turns.map(itemOf)).map(({ entries }) => ({
+    turns: entries.map(({ turn }) => turn),
+    broken: isBroken(entries)
+  }))

@@ -1,0 +1,110 @@
+/**
+ * What all that reads and writes sessions in a key-value store has in common: one writer at a time, and what is known
+ * of the store.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type * as KeyValueStore from "@effect/platform/KeyValueStore"
+import * as Effect from "effect/Effect"
+import * as SessionCodec from "../turn/SessionCodec.js"
+import type { SessionStorageError } from "../turn/SessionError.js"
+import { Catalog } from "./KeyValueCatalog.js"
+import * as KeyValueReader from "./KeyValueReader.js"
+import * as Records from "./KeyValueRecords.js"
+import * as KeyValueSweep from "./KeyValueSweep.js"
+import * as KeyValueValues from "./KeyValueValues.js"
+import type { Entries } from "./KeyValueWriter.js"
+
+/**
+ * @category models
+ */
+export interface Access {
+  readonly keys: Records.Keys
+  readonly values: KeyValueValues.Values
+  readonly reader: KeyValueReader.Reader
+  readonly sweep: KeyValueSweep.Sweep
+  /** One at a time. What breaks off while it writes leaves it open what is kept: it is looked at anew. */
+  readonly alone: <A, E>(
+    effect: Effect.Effect<A, E>
+  ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
+  /**
+   * Beside those who write. What they took away meanwhile, or have half written (files are not replaced in one step),
+   * is read again when they are done.
+   */
+  readonly beside: <A, E>(
+    read: Effect.Effect<A, E>
+  ) => Effect.Effect<A, Exclude<E, KeyValueReader.Torn> | SessionStorageError>
+  /** Read once. To be used alone. */
+  readonly catalog: Effect.Effect<Catalog, SessionStorageError>
+  /** The catalog is to be read again. */
+  readonly forget: () => void
+  /** With the last value it is written; what is left to be removed then may also be removed by the next write. */
+  readonly commit: (entries: Entries, record: Records.Record) => Effect.Effect<void, SessionStorageError>
+}
+
+/**
+ * @category constructors
+ */
+export const make = (store: KeyValueStore.KeyValueStore, prefix: string): Access => {
+  const keys = Records.keys(prefix)
+  let isTouched = false
+  let loaded: Catalog | undefined
+  const values = KeyValueValues.make(store, () => {
+    isTouched = true
+  })
+  const reader = KeyValueReader.make(values, keys)
+  const sweep = KeyValueSweep.make(values, keys, reader)
+  const lock = Effect.unsafeMakeSemaphore(1).withPermits(1)
+
+  const untorn = <A, E, B, E2>(
+    effect: Effect.Effect<A, E>,
+    otherwise: (torn: KeyValueReader.Torn) => Effect.Effect<B, E2>
+  ): Effect.Effect<A | B, Exclude<E, KeyValueReader.Torn> | E2> =>
+    Effect.catchAll(
+      effect,
+      (error): Effect.Effect<B, Exclude<E, KeyValueReader.Torn> | E2> =>
+        error instanceof KeyValueReader.Torn ? otherwise(error) : Effect.fail(error as Exclude<E, KeyValueReader.Torn>)
+    )
+  const alone: Access["alone"] = (effect) =>
+    lock(
+      Effect.suspend(() => {
+        isTouched = false
+        return Effect.onError(
+          untorn(effect, ({ key }) => Effect.fail(SessionCodec.unreadable(key))),
+          () =>
+            Effect.sync(() => {
+              if (isTouched) loaded = undefined
+            })
+        )
+      })
+    )
+  return {
+    keys,
+    values,
+    reader,
+    sweep,
+    alone,
+    beside: (read) => Effect.catchAll(read, () => alone(read)),
+    catalog: Effect.suspend(() =>
+      loaded !== undefined
+        ? Effect.succeed(loaded)
+        : Effect.tap(Catalog.load(values, keys, reader), (catalog) =>
+            Effect.map(sweep.resume(catalog), () => {
+              loaded = catalog
+            })
+          )
+    ),
+    forget: () => {
+      loaded = undefined
+    },
+    commit: Effect.fnUntraced(function* (entries, record) {
+      const { id } = record.session
+      const text = yield* Records.record.encode(record)
+      for (const [key, value] of entries) yield* values.write(key, value)
+      yield* values.write(keys.record(id), text)
+      loaded?.put(record)
+      yield* Effect.ignore(sweep.checkpoints(id, record.checkpoints.dead))
+    })
+  }
+}

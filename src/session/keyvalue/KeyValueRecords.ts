@@ -1,0 +1,292 @@
+/**
+ * What sessions are made of in a key-value store, and under which keys it lies.
+ *
+ * The record of a session is what counts: turns and checkpoints have numbers, and those it does not count yet are not
+ * there, whatever lies under their keys. Ids are found by way of their number, and hold only if what has that number
+ * has that id.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { createHash } from "node:crypto"
+import * as Schema from "effect/Schema"
+import { RunId, SessionId, TurnId } from "../../domain/Ids.js"
+import { CheckpointId, type Session, SessionCheckpoint } from "../turn/Session.js"
+import * as SessionCodec from "../turn/SessionCodec.js"
+
+/**
+ * Of code units: what is not normalised, or no text at all, stays apart. Lower case, for file systems that know no
+ * other.
+ */
+const hash = (...parts: ReadonlyArray<string>): string => {
+  const sum = createHash("sha256")
+  // The length keeps parts apart.
+  for (const part of parts) sum.update(`${part.length}:`).update(Buffer.from(part, "utf16le"))
+  return sum.digest("hex")
+}
+
+type Kind = SessionCheckpoint["kind"]
+
+/**
+ * @category models
+ */
+export interface Keys {
+  readonly catalog: string
+  readonly chunk: (number: number) => string
+  readonly record: (id: SessionId) => string
+  /** The large part, of which the one of two is written that the record does not name. */
+  readonly rest: (id: SessionId, slot: number) => string
+  readonly turn: (id: SessionId, number: number) => string
+  readonly turnId: (id: SessionId, turnId: TurnId) => string
+  readonly checkpoint: (id: SessionId, kind: Kind, number: number) => string
+  readonly checkpointId: (id: CheckpointId) => string
+  readonly merge: (into: SessionId, from: SessionId) => string
+  readonly exchange: (id: SessionId, run: RunId) => string
+  readonly leases: string
+}
+
+/**
+ * @category constructors
+ */
+export const keys = (prefix: string): Keys => ({
+  catalog: `${prefix}catalog`,
+  chunk: (number) => `${prefix}catalog-${number}`,
+  record: (id) => `${prefix}session-${hash(id)}`,
+  rest: (id, slot) => `${prefix}state-${hash(id)}-${slot}`,
+  turn: (id, number) => `${prefix}turn-${hash(id)}-${number}`,
+  turnId: (id, turnId) => `${prefix}turn-id-${hash(id, turnId)}`,
+  checkpoint: (id, kind, number) => `${prefix}checkpoint-${hash(id)}-${kind}-${number}`,
+  checkpointId: (id) => `${prefix}checkpoint-id-${hash(id)}`,
+  merge: (into, from) => `${prefix}merge-${hash(into, from)}`,
+  exchange: (id, run) => `${prefix}exchange-${hash(id, run)}`,
+  leases: `${prefix}leases`
+})
+
+/**
+ * What the large part must be for the record to be true.
+ *
+ * @category getters
+ */
+export const digest = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)
+
+const Count = Schema.NonNegativeInt
+
+/**
+ * Where a turn lies: who wrote it, as the how manieth, and where the run of turns begins that were written one behind
+ * the other up to it.
+ *
+ * @category schemas
+ */
+export const Place = Schema.Struct({ session: SessionId, number: Count, run: Count })
+/**
+ * @category models
+ */
+export interface Place extends Schema.Schema.Type<typeof Place> {}
+
+/**
+ * From and to, both with it.
+ *
+ * @category schemas
+ */
+export const Interval = Schema.Tuple(Count, Count)
+/**
+ * @category models
+ */
+export type Interval = typeof Interval.Type
+
+/** The lowest number that may be there, and the next one. */
+const Range = Schema.Tuple(Count, Count)
+
+/**
+ * @category schemas
+ */
+export const Checkpoints = Schema.Struct({
+  manual: Range,
+  auto: Range,
+  fork: Range,
+  merge: Range,
+  /** Of the kinds that may have to make room. */
+  live: Count,
+  /** Deleted, and perhaps still lying there. */
+  dead: Schema.Array(Schema.Tuple(SessionCheckpoint.fields.kind, Count))
+})
+/**
+ * @category models
+ */
+export interface Checkpoints extends Schema.Schema.Type<typeof Checkpoints> {}
+
+const { activeSkills, activeTools, branchName, cuts, lineage, metadata, systemPrompt, variables, ...standing } =
+  SessionCodec.sessionFields
+
+/**
+ * The part of a session that may be large and seldom changes.
+ *
+ * @category schemas
+ */
+export const Rest = Schema.Struct({
+  id: SessionId,
+  activeSkills,
+  activeTools,
+  branchName,
+  cuts,
+  lineage,
+  metadata,
+  systemPrompt,
+  variables
+})
+/**
+ * @category models
+ */
+export interface Rest extends Schema.Schema.Type<typeof Rest> {}
+
+/**
+ * @category getters
+ */
+export const restOf = (session: Session): Rest => ({
+  id: session.id,
+  activeSkills: session.activeSkills,
+  activeTools: session.activeTools,
+  ...(session.branchName === undefined ? undefined : { branchName: session.branchName }),
+  cuts: session.cuts,
+  lineage: session.lineage,
+  metadata: session.metadata,
+  ...(session.systemPrompt === undefined ? undefined : { systemPrompt: session.systemPrompt }),
+  variables: session.variables
+})
+
+const Standing = Schema.Struct(standing)
+/**
+ * The part of a session that each turn changes.
+ *
+ * @category models
+ */
+export interface Standing extends Schema.Schema.Type<typeof Standing> {}
+
+/**
+ * @category getters
+ */
+export const standingOf = (session: Session): Standing => ({
+  id: session.id,
+  ...(session.userId === undefined ? undefined : { userId: session.userId }),
+  status: session.status,
+  ...(session.head === undefined ? undefined : { head: session.head }),
+  depth: session.depth,
+  totalTokens: session.totalTokens,
+  totalCost: session.totalCost,
+  createdAt: session.createdAt,
+  updatedAt: session.updatedAt,
+  revision: session.revision,
+  ...(session.checkpointId === undefined ? undefined : { checkpointId: session.checkpointId }),
+  ...(session.parentSessionId === undefined ? undefined : { parentSessionId: session.parentSessionId }),
+  ...(session.rootSessionId === undefined ? undefined : { rootSessionId: session.rootSessionId })
+})
+
+/**
+ * @category schemas
+ */
+export const Record = Schema.Struct({
+  session: Standing,
+  /** The slot of the rest, and its digest. */
+  rest: Schema.Struct({ slot: Count, digest: Schema.String }),
+  /** How many turns were written. */
+  turns: Count,
+  head: Schema.optional(Place),
+  /** The turn of another session that this one begins with. */
+  base: Schema.optional(Place),
+  checkpoints: Checkpoints,
+  /** The runs whose exchanges are open, and their owners. */
+  open: Schema.optional(Schema.Array(Schema.Struct({ run: RunId, owner: Schema.optional(Schema.String) }))),
+  /** Of a deleted session: the turns that branches need, and those that are still to be removed. */
+  deleted: Schema.optional(Schema.Struct({ kept: Schema.Array(Interval), swept: Schema.Array(Interval) }))
+})
+/**
+ * @category models
+ */
+export interface Record extends Schema.Schema.Type<typeof Record> {}
+
+const Slot = Schema.Struct({
+  turn: SessionCodec.Turn,
+  run: Count,
+  parent: Schema.optional(Place)
+})
+/**
+ * A turn under its number.
+ *
+ * @category models
+ */
+export interface Slot extends Schema.Schema.Type<typeof Slot> {}
+
+/** A merge knows the merge of the same session before it, also when it is deleted itself. */
+const CheckpointSlot = Schema.Struct({
+  checkpoint: Schema.optional(SessionCodec.Checkpoint),
+  from: Schema.optional(SessionId),
+  before: Schema.optional(Count)
+})
+/**
+ * A checkpoint under its number.
+ *
+ * @category models
+ */
+export interface CheckpointSlot extends Schema.Schema.Type<typeof CheckpointSlot> {}
+
+const TurnPointer = Schema.Struct({ session: SessionId, turn: TurnId, number: Count })
+const CheckpointPointer = Schema.Struct({
+  id: CheckpointId,
+  session: SessionId,
+  kind: SessionCheckpoint.fields.kind,
+  number: Count
+})
+const MergePointer = Schema.Struct({
+  into: SessionId,
+  from: SessionId,
+  number: Count,
+  /** What holds if that number is not counted. */
+  before: Schema.optional(Count)
+})
+
+/**
+ * @category constants
+ */
+export const record: SessionCodec.Codec<Record> = SessionCodec.of(Record)
+/**
+ * @category constants
+ */
+export const rest: SessionCodec.Codec<Rest> = SessionCodec.of(Rest)
+/**
+ * @category constants
+ */
+export const slot: SessionCodec.Codec<Slot> = SessionCodec.of(Slot)
+/**
+ * @category constants
+ */
+export const checkpointSlot: SessionCodec.Codec<CheckpointSlot> = SessionCodec.of(CheckpointSlot)
+/**
+ * @category constants
+ */
+export const turnPointer: SessionCodec.Codec<typeof TurnPointer.Type> = SessionCodec.of(TurnPointer)
+/**
+ * @category constants
+ */
+export const checkpointPointer: SessionCodec.Codec<typeof CheckpointPointer.Type> = SessionCodec.of(CheckpointPointer)
+/**
+ * @category constants
+ */
+export const mergePointer: SessionCodec.Codec<typeof MergePointer.Type> = SessionCodec.of(MergePointer)
+/**
+ * @category constants
+ */
+export const catalog: SessionCodec.Codec<{ readonly chunks: number }> = SessionCodec.of(
+  Schema.Struct({ chunks: Count })
+)
+/**
+ * @category constants
+ */
+export const chunk: SessionCodec.Codec<ReadonlyArray<SessionId>> = SessionCodec.of(Schema.Array(SessionId))
+/**
+ * Owners, and until when they are there.
+ *
+ * @category constants
+ */
+export const leases: SessionCodec.Codec<ReadonlyArray<readonly [owner: string, until: number]>> = SessionCodec.of(
+  Schema.Array(Schema.Tuple(Schema.String, Schema.Number))
+)

@@ -1,0 +1,99 @@
+/**
+ * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
+ * there is one for.
+ *
+ * **One process at a time.** A key-value store can neither compare and set nor write two values in one step. The layer
+ * writes one call after the other, and the record of a session last: what breaks off before that is not there. Two
+ * processes, or two of these layers, on the same keys overwrite each other.
+ *
+ * A turn is a value of its own, so that what is written for it does not grow with the conversation. The first call that
+ * creates, lists, expires or deletes reads the record of every session once; what sessions are listed by stays in
+ * memory.
+ *
+ * @since 0.1.0
+ */
+import * as KeyValueStore from "@effect/platform/KeyValueStore"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { Session } from "../turn/Session.js"
+import * as SessionStore from "../turn/SessionStore.js"
+import * as KeyValueAccess from "./KeyValueAccess.js"
+import type { Catalog } from "./KeyValueCatalog.js"
+import * as KeyValueChanges from "./KeyValueChanges.js"
+import * as KeyValueExchanges from "./KeyValueExchanges.js"
+import * as KeyValueReader from "./KeyValueReader.js"
+import type * as Records from "./KeyValueRecords.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** What all keys begin with, so that others can use the same key-value store; `lexigram-sessions-` unless set. */
+  readonly prefix?: string | undefined
+}
+
+/**
+ * `expire` writes one session after the other: when a write fails, those before it are expired, and are given.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options): Effect.Effect<SessionStore.Service, never, KeyValueStore.KeyValueStore> =>
+  Effect.map(KeyValueStore.KeyValueStore, (store): SessionStore.Service => {
+    const access = KeyValueAccess.make(store, options?.prefix ?? "lexigram-sessions-")
+    const { alone, beside, catalog, keys, reader, values } = access
+    const changes = KeyValueChanges.make(access)
+    const exchanges = KeyValueExchanges.make(access)
+
+    const listed = Effect.fnUntraced(function* (
+      find: (catalog: Catalog) => ReadonlyArray<{ readonly session: Records.Standing }>
+    ) {
+      const found: Array<Session> = []
+      for (const { id } of find(yield* catalog).map((entry) => entry.session)) {
+        const record = yield* reader.record(id)
+        if (record === undefined) return yield* new KeyValueReader.Torn({ key: keys.record(id) })
+        found.push(yield* reader.session(record))
+      }
+      return found
+    })
+
+    return {
+      name: "key_value",
+      create: (creation) => alone(changes.create(creation)),
+      load: (id) =>
+        beside(
+          Effect.flatMap(reader.record(id), (found) =>
+            found === undefined || found.deleted !== undefined
+              ? Effect.succeedNone
+              : Effect.map(reader.session(found), Option.some)
+          )
+        ),
+      save: (change) => alone(changes.save(change)),
+      append: (addition) => alone(changes.append(addition)),
+      open: (exchange) => alone(exchanges.open(exchange)),
+      exchange: (ref) => alone(Effect.map(exchanges.exchange(ref), Option.fromNullable)),
+      withdraw: (ref) => alone(exchanges.withdraw(ref)),
+      lease: (options) => alone(exchanges.lease(options)),
+      orphans: (options) => alone(exchanges.orphans(options)),
+      turn: (ref) => beside(Effect.map(reader.turn(ref), (found) => Option.fromNullable(found?.slot.turn))),
+      turns: (head, options) => beside(reader.turns(head, options)),
+      list: (options) => alone(listed(({ index }) => index.list(options))),
+      idle: ({ after, limit, since }) => alone(listed(({ index }) => index.idle(since, limit, after))),
+      expire: (options) => alone(changes.expire(options)),
+      checkpoint: (id) => Effect.map(reader.checkpoint(id), (found) => Option.fromNullable(found?.checkpoint)),
+      checkpoints: reader.checkpoints,
+      lastMerge: (into, from) => Effect.map(reader.lastMerge(into, from), Option.fromNullable),
+      deleteCheckpoint: (id) => alone(changes.deleteCheckpoint(id)),
+      delete: (id) => alone(changes.remove(id)),
+      health: Effect.asVoid(values.text(keys.catalog))
+    }
+  })
+
+/**
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options): Layer.Layer<SessionStore.SessionStore, never, KeyValueStore.KeyValueStore> =>
+  Layer.effect(SessionStore.SessionStore, make(options))

@@ -1,0 +1,216 @@
+/**
+ * How sessions are changed by the operations of the manager: what is too old expires first, and what follows a write is
+ * done once.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { SessionId } from "../../domain/Ids.js"
+import { isLive, type Session } from "../turn/Session.js"
+import {
+  SessionCapacityError,
+  SessionClosedError,
+  SessionExpiredError,
+  type SessionStorageError
+} from "../turn/SessionError.js"
+import * as SessionNotices from "../turn/SessionNotices.js"
+import type * as SessionFollowUp from "./SessionFollowUp.js"
+import type * as SessionWriter from "./SessionWriter.js"
+
+/**
+ * The options of the manager, with their defaults.
+ *
+ * @category models
+ */
+export interface Settings {
+  readonly defaultSystemPrompt: string | undefined
+  /** Milliseconds; infinite for never. */
+  readonly ttl: number
+  readonly maxTurns: number
+  readonly maxTurnBytes: number
+  readonly maxSessionsPerUser: number | undefined
+  readonly autoCheckpointInterval: number | undefined
+  readonly maxCheckpoints: number | undefined
+}
+
+/**
+ * @category models
+ */
+export interface Parts {
+  readonly settings: Settings
+  readonly writer: SessionWriter.Service
+  readonly followUp: SessionFollowUp.FollowUp
+}
+
+const reopening = "Create another session, or restore one of its checkpoints and ask for it to be reopened"
+
+/**
+ * @category errors
+ */
+export const closed = (sessionId: SessionId): SessionClosedError =>
+  new SessionClosedError({ message: "The session is closed", hint: reopening, sessionId })
+
+/**
+ * @category errors
+ */
+export const expired = (sessionId: SessionId): SessionExpiredError =>
+  new SessionExpiredError({
+    message: "The session has expired: nothing happened in it for too long",
+    hint: reopening,
+    sessionId
+  })
+
+/**
+ * Why a session takes part no more, if it does not.
+ *
+ * @category errors
+ */
+export const refusal = ({ id, status }: Session): SessionClosedError | SessionExpiredError | undefined => {
+  switch (status) {
+    case "active":
+    case "suspended":
+      return undefined
+    case "closed":
+      return closed(id)
+    case "expired":
+      return expired(id)
+  }
+}
+
+/**
+ * Whether a session has been idle for too long, though nobody has made it expired yet.
+ *
+ * @category predicates
+ */
+export const isOverdue = ({ settings }: Parts, session: Session, now: number): boolean =>
+  isLive(session) && session.updatedAt <= now - settings.ttl
+
+/**
+ * What came of a decision: a value, or a session that is found expired.
+ *
+ * @category models
+ */
+export type Outcome<A> =
+  | { readonly _tag: "Done"; readonly value: A }
+  | { readonly _tag: "Expired"; readonly session: Session }
+
+/**
+ * The session as it goes from one revision to the next.
+ *
+ * @category constructors
+ */
+export const next = (session: Session, now: number, changes: Partial<Session>): Session => ({
+  ...session,
+  updatedAt: now,
+  ...changes,
+  revision: session.revision + 1
+})
+
+/**
+ * @category decisions
+ */
+export const keep = <A>(value: A): SessionWriter.Decision<Outcome<A>> => ({
+  _tag: "Keep",
+  value: { _tag: "Done", value }
+})
+
+/**
+ * @category decisions
+ */
+export const save = <A>(
+  value: A,
+  change: Extract<SessionWriter.Decision<A>, { _tag: "Save" }>["change"]
+): SessionWriter.Decision<Outcome<A>> => ({ _tag: "Save", value: { _tag: "Done", value }, change })
+
+/**
+ * @category decisions
+ */
+export const expire = (session: Session, now: number): SessionWriter.Decision<Outcome<never>> => {
+  const ended = next(session, now, { status: "expired" })
+  return { _tag: "Save", value: { _tag: "Expired", session: ended }, change: { session: ended } }
+}
+
+/**
+ * Makes idle sessions expired: at most `limit`, those idle the longest.
+ *
+ * @category combinators
+ */
+export const sweep = (
+  { followUp, writer: { store } }: Parts,
+  options: { readonly idle: number; readonly limit: number }
+): Effect.Effect<ReadonlyArray<Session>, SessionStorageError> =>
+  Number.isFinite(options.idle) && options.limit > 0
+    ? Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.tap(restore(store.expire({ since: at - options.idle, at, limit: options.limit })), (sessions) =>
+            // Nobody else is given them: a caller that leaves at the first leaves the others ended too.
+            Effect.flatMap(
+              Effect.forEach(sessions, (session) => Effect.exit(followUp.ended(session, restore))),
+              (exits) => exits.find(Exit.isFailure) ?? Exit.void
+            )
+          )
+        )
+      )
+    : Effect.succeed([])
+
+const sweepSize = 100
+
+/**
+ * For what opens a session: those that are only waiting for somebody to make them expired take no room.
+ *
+ * @category combinators
+ */
+export const opening = <A, E, R>(
+  parts: Parts,
+  effect: Effect.Effect<A, E | SessionCapacityError, R>
+): Effect.Effect<A, E | SessionCapacityError | SessionStorageError, R> =>
+  Effect.catchIf(
+    effect,
+    (error): error is SessionCapacityError => error instanceof SessionCapacityError,
+    (full) =>
+      Effect.flatMap(sweep(parts, { idle: parts.settings.ttl, limit: sweepSize }), ({ length }) =>
+        length === 0 ? Effect.fail(full) : opening(parts, effect)
+      )
+  )
+
+/**
+ * For what opens no session: only an opening is refused for a limit.
+ *
+ * @category combinators
+ */
+export const unlimited = <A, E, R>(
+  effect: Effect.Effect<A, E | SessionCapacityError, R>
+): Effect.Effect<A, Exclude<E, SessionCapacityError>, R> =>
+  Effect.catchIf(
+    effect,
+    (error): error is SessionCapacityError => error instanceof SessionCapacityError,
+    (error) => Effect.die(error)
+  ) as Effect.Effect<A, Exclude<E, SessionCapacityError>, R>
+
+/**
+ * Decides and writes as `SessionWriter.modify`. `after` follows what was written however the caller is interrupted
+ * meanwhile; only what it puts into `restore` is not done then. A session that is found expired has its end first, then
+ * `refuse` says how it is refused.
+ *
+ * @category combinators
+ */
+export const change = <A, E, B, E2>(
+  parts: Parts,
+  id: SessionId,
+  access: SessionWriter.Access | undefined,
+  options: {
+    readonly decide: (session: Session, now: number) => Effect.Effect<SessionWriter.Decision<Outcome<A>, E>, E>
+    readonly after: (value: A, restore: SessionNotices.Restore) => Effect.Effect<B>
+    readonly refuse: (id: SessionId) => E2
+  }
+) =>
+  SessionNotices.followed(
+    (written: SessionNotices.Written<Outcome<A>>) => parts.writer.modify(id, access, options.decide, written),
+    (outcome, restore): Effect.Effect<B, E2> =>
+      outcome._tag === "Done"
+        ? options.after(outcome.value, restore)
+        : Effect.zipRight(parts.followUp.ended(outcome.session, restore), Effect.fail(options.refuse(id)))
+  )

@@ -1,0 +1,231 @@
+/**
+ * What follows when a session was written: hooks and events are told, memory is fed and consolidated. None of it takes
+ * back what was written.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as FiberSet from "effect/FiberSet"
+import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
+import * as Captured from "../../internal/fiber/Captured.js"
+import * as Deadline from "../../internal/fiber/Deadline.js"
+import * as SecretText from "../../internal/text/SecretText.js"
+import * as MemoryConsolidator from "../../memory/consolidation/MemoryConsolidator.js"
+import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
+import type { MemoryError } from "../../memory/entry/MemoryError.js"
+import * as WorkingMemory from "../../memory/working/WorkingMemory.js"
+import type { Session, SessionCheckpoint, SessionTurn } from "../turn/Session.js"
+import * as SessionMetrics from "../turn/SessionMetrics.js"
+import * as SessionNotices from "../turn/SessionNotices.js"
+import * as SessionTaskError from "../turn/SessionTaskError.js"
+import * as SessionMemory from "./SessionMemory.js"
+
+/**
+ * Memory has the turns when this ends, or did not take them in time.
+ *
+ * @category models
+ */
+export type Feed = (
+  turns: ReadonlyArray<SessionTurn>,
+  session: Session,
+  restore: SessionNotices.Restore
+) => Effect.Effect<void>
+
+/**
+ * @category models
+ */
+export interface FollowUp {
+  readonly notices: SessionNotices.Notices
+  /** Memory has the turns when this ends, or did not take them in time. */
+  readonly turnsAdded: (
+    turns: ReadonlyArray<SessionTurn>,
+    session: Session,
+    checkpoint: SessionCheckpoint | undefined,
+    restore: SessionNotices.Restore
+  ) => Effect.Effect<void>
+  /** Consolidation goes on behind. */
+  readonly ended: (session: Session, restore: SessionNotices.Restore) => Effect.Effect<void>
+}
+
+/** Milliseconds: for memory to take a turn, and for what goes on behind to end when the layer does. */
+const patience = 5000
+
+/** Flushes and consolidations: many sessions may expire together, and models are asked for each. */
+const maxAtOnce = 4
+
+const warn = (message: string, annotations?: Record<string, string>): Effect.Effect<void> =>
+  Effect.annotateLogs(Effect.logWarning(message), { module: "SessionManager", ...annotations })
+
+const failed: { readonly [Operation in SessionMetrics.MemoryOperation]: string } = {
+  add: "A turn could not be remembered",
+  flush: "What memory held of a session could not be handed over",
+  consolidate: "Memory could not be consolidated after a session"
+}
+
+/**
+ * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ */
+const errorOf = (
+  task: SessionTaskError.Task,
+  { id: sessionId }: Session,
+  cause: Cause.Cause<MemoryError | Cause.TimeoutException>
+): SessionTaskError.SessionTaskError => {
+  const given = (reason: string) => ({ sessionId, task, message: `${failed[task]}: ${reason}` })
+  const failure = Option.getOrUndefined(Cause.failureOption(cause))
+  if (failure === undefined) {
+    return Cause.isInterruptedOnly(cause)
+      ? new SessionTaskError.TaskCancelledError({
+          ...given("interrupted"),
+          hint: "Keep the layer of sessions until what follows has ended"
+        })
+      : new SessionTaskError.TaskError(given("defect"))
+  }
+  const reason = `${failure._tag}: ${SecretText.excerpt(failure.message, { maxLength: 200 })}`
+  if (failure._tag === "TimeoutException")
+    return new SessionTaskError.TaskTimeoutError({ ...given(reason), timeoutMs: patience, hint: "Use a faster memory" })
+  return failure._tag === "MemoryCapacityError"
+    ? new SessionTaskError.TaskValidationError({ ...given(reason), hint: "Raise what the memory may hold" })
+    : new SessionTaskError.TaskError({ ...given(reason), hint: "See whether the store of the memory can be reached" })
+}
+
+/** Work for memory, which may fail as it likes: the failure is counted, logged and published, and fails nobody. */
+const passedOver = (
+  notices: SessionNotices.Notices,
+  task: SessionTaskError.Task,
+  session: Session,
+  work: () => Effect.Effect<unknown, MemoryError | Cause.TimeoutException>
+): Effect.Effect<void> =>
+  Effect.uninterruptible(
+    Effect.flatMap(Effect.exit(Effect.interruptible(Effect.suspend(work))), (exit) => {
+      if (Exit.isSuccess(exit)) return Effect.void
+      SessionMetrics.memoryFailed(task)
+      const error = errorOf(task, session, exit.cause)
+      return Effect.zipRight(
+        warn(error.message, { sessionId: session.id, error: error._tag, code: error.code }),
+        notices.taskFailed(error)
+      )
+    })
+  )
+
+/** When the scope closes, what goes on behind has 5 seconds to end and is interrupted then. */
+const makeFibers: Effect.Effect<FiberSet.FiberSet<void>, never, Scope.Scope> = Effect.tap(
+  FiberSet.make<void>(),
+  (fibers) =>
+    Effect.addFinalizer(() =>
+      Effect.catchAll(
+        Deadline.run(() => FiberSet.awaitEmpty(fibers), {
+          whole: patience,
+          onTimeout: (_phase, limit) => new Cause.TimeoutException(`no end within ${limit} ms`)
+        }),
+        ({ message }) => warn(`What memory had to do for sessions is interrupted: ${message}`)
+      )
+    )
+)
+
+const added = (
+  memory: WorkingMemory.Service,
+  entries: ReadonlyArray<MemoryEntry>
+): Effect.Effect<void, MemoryError> => {
+  const [first] = entries
+  return first !== undefined && entries.length === 1 ? memory.add(first) : memory.addAll(entries)
+}
+
+/** In a fiber of its own: what is kept is remembered, even if nobody waits for it any more. */
+const feeding =
+  (fibers: FiberSet.FiberSet<void>, memory: WorkingMemory.Service, notices: SessionNotices.Notices): Feed =>
+  (turns, session, restore) =>
+    memory === WorkingMemory.noop || turns.length === 0
+      ? Effect.void
+      : Effect.flatMap(
+          FiberSet.run(
+            fibers,
+            passedOver(notices, "add", session, () =>
+              Deadline.run(
+                () =>
+                  added(
+                    memory,
+                    turns.map((turn) => SessionMemory.entryOf(turn, session))
+                  ),
+                {
+                  whole: patience,
+                  onTimeout: (_phase, limit) => new Cause.TimeoutException(`no answer within ${limit} ms`)
+                }
+              )
+            )
+          ),
+          (fiber) => restore(Effect.asVoid(Fiber.await(fiber)))
+        )
+
+/**
+ * @category constructors
+ */
+export const makeFeed: Effect.Effect<Feed, never, WorkingMemory.WorkingMemory | Scope.Scope> = Effect.gen(function* () {
+  return feeding(yield* makeFibers, yield* WorkingMemory.WorkingMemory, yield* SessionNotices.make)
+})
+
+/**
+ * @category constructors
+ */
+export const make = (options: {
+  readonly consolidateOnClose: boolean
+}): Effect.Effect<FollowUp, never, WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | Scope.Scope> =>
+  Effect.gen(function* () {
+    const memory = yield* WorkingMemory.WorkingMemory
+    const consolidator = yield* MemoryConsolidator.MemoryConsolidator
+    const notices = yield* SessionNotices.make
+    // The span of whoever builds the layer, or ends a session, has ended by then.
+    const captured = yield* Captured.context<never>()
+    const fibers = yield* makeFibers
+    const fork = yield* Effect.mapInputContext(
+      FiberSet.runtime(fibers)(),
+      (_current: Context.Context<never>) => captured
+    )
+    const feed = feeding(fibers, memory, notices)
+    const consolidates =
+      options.consolidateOnClose && !(memory === WorkingMemory.noop && consolidator === MemoryConsolidator.noop)
+
+    const atOnce = yield* Effect.makeSemaphore(maxAtOnce)
+    // Sessions that have still to be flushed, by owner: the last of them is consolidated for, and that does for all.
+    const unflushed = new Map<string, number>()
+    const count = (ownerId: string, by: 1 | -1): number => {
+      const left = (unflushed.get(ownerId) ?? 0) + by
+      if (left === 0) unflushed.delete(ownerId)
+      else unflushed.set(ownerId, left)
+      return left
+    }
+    const consolidate = (session: Session, ownerId: string): Effect.Effect<void> =>
+      atOnce.withPermits(1)(
+        Effect.zipRight(
+          passedOver(notices, "flush", session, () => memory.flush({ ownerId, sessionId: session.id })),
+          Effect.suspend(() =>
+            count(ownerId, -1) > 0
+              ? Effect.void
+              : passedOver(notices, "consolidate", session, () => consolidator.consolidate({ ownerId }))
+          )
+        )
+      )
+
+    return {
+      notices,
+      turnsAdded: (turns, session, checkpoint, restore) => {
+        for (const _ of turns) SessionMetrics.turnAdded()
+        const fed = feed(turns, session, restore)
+        return checkpoint === undefined ? fed : Effect.zipRight(notices.checkpointed(checkpoint, restore), fed)
+      },
+      ended: (session, restore) =>
+        Effect.suspend(() => {
+          if (consolidates) {
+            const ownerId = SessionMemory.ownerOfSession(session)
+            count(ownerId, 1)
+            fork(consolidate(session, ownerId))
+          }
+          return notices.ended(session, restore)
+        })
+    }
+  })

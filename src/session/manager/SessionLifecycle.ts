@@ -1,0 +1,310 @@
+/**
+ * The manager of sessions over a writer: everything but turns and checkpoints, which have modules of their own.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import * as IdGenerator from "../../domain/IdGenerator.js"
+import { SessionId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as Count from "../../internal/Count.js"
+import type * as MemoryConsolidator from "../../memory/consolidation/MemoryConsolidator.js"
+import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
+import { begin, type Session } from "../turn/Session.js"
+import * as SessionChecks from "../turn/SessionChecks.js"
+import { SessionInputError, SessionNotFoundError } from "../turn/SessionError.js"
+import * as SessionNotices from "../turn/SessionNotices.js"
+import type * as SessionStore from "../turn/SessionStore.js"
+import * as TurnBytes from "../turn/TurnBytes.js"
+import * as SessionChange from "./SessionChange.js"
+import * as SessionCheckpoints from "./SessionCheckpoints.js"
+import * as SessionExchanges from "./SessionExchanges.js"
+import * as SessionFollowUp from "./SessionFollowUp.js"
+import * as SessionLease from "./SessionLease.js"
+import type * as SessionManager from "./SessionManager.js"
+import * as SessionStateMachine from "./SessionStateMachine.js"
+import * as SessionTurns from "./SessionTurns.js"
+import * as SessionWriter from "./SessionWriter.js"
+
+type Parts = SessionChange.Parts
+type Service = SessionManager.Service
+
+const observed = SessionNotices.observed
+
+/** Infinity is no limit. */
+const limit = (given: number | undefined, otherwise: number): number | undefined => {
+  const count = Count.count(given, otherwise, 1)
+  return Number.isFinite(count) ? count : undefined
+}
+
+const settingsOf = (options: SessionManager.Options | undefined): SessionChange.Settings => {
+  const ttl = Duration.toMillis(options?.sessionTtl ?? "24 hours")
+  return {
+    defaultSystemPrompt: options?.defaultSystemPrompt ?? undefined,
+    ttl: ttl === 0 ? Number.POSITIVE_INFINITY : ttl,
+    maxTurns: Count.count(options?.maxTurnsPerSession, 1000, 1),
+    maxTurnBytes: Count.count(options?.maxTurnBytes, TurnBytes.most, 1),
+    maxSessionsPerUser: limit(options?.maxSessionsPerUser, 100),
+    autoCheckpointInterval:
+      options?.autoCheckpointInterval === null ? undefined : limit(options?.autoCheckpointInterval, 10),
+    maxCheckpoints: limit(options?.maxCheckpointsPerSession, 50)
+  }
+}
+
+/** Exchanges that are marked at once. */
+const recoverSize = 100
+
+const taken = (sessionId: SessionId, hint: string): SessionNotFoundError =>
+  new SessionNotFoundError({ message: "There is no such session", hint, sessionId })
+
+const create =
+  (parts: Parts): Service["create"] =>
+  (options) => {
+    const { followUp, settings, writer } = parts
+    const { userId } = options ?? {}
+    const created = Effect.gen(function* () {
+      yield* SessionChecks.ids(options?.id, userId)
+      const given = yield* SessionChecks.settings(options ?? {})
+      const id = options?.id ?? SessionId.make(yield* IdGenerator.generate)
+      const systemPrompt = given.systemPrompt ?? settings.defaultSystemPrompt
+      const session: Session = {
+        ...begin(id, { userId, at: yield* Clock.currentTimeMillis }),
+        ...given,
+        ...(systemPrompt === undefined ? {} : { systemPrompt })
+      }
+      const made = (written: SessionNotices.Written<SessionStore.Created>) =>
+        Effect.catchTag(
+          SessionChange.opening(
+            parts,
+            SessionNotices.telling(
+              writer.store.create({ session, limits: { perUser: settings.maxSessionsPerUser } }),
+              written
+            )
+          ),
+          "SessionConflictError",
+          () =>
+            Effect.fail(taken(id, "The id is that of a deleted session of which branches are left; take another one"))
+        )
+      return yield* SessionNotices.followed(made, ({ isNew, session: kept }, restore) => {
+        if (isNew) return Effect.as(followUp.notices.started(kept, restore), kept)
+        return Effect.flatMap(SystemAccess.permits(userId, kept.userId), (mayUse) =>
+          mayUse ? Effect.succeed(kept) : Effect.fail(taken(id, "The id is not free; take another one"))
+        )
+      })
+    })
+    return observed("create", options?.id, created)
+  }
+
+const resume =
+  (parts: Parts): Service["resume"] =>
+  (id, options) => {
+    const resumed = SessionChange.change(parts, id, options, {
+      decide: (session, now) => {
+        const refused = SessionChange.refusal(session)
+        if (refused !== undefined) return Effect.fail(refused)
+        if (SessionChange.isOverdue(parts, session, now)) return Effect.succeed(SessionChange.expire(session, now))
+        if (session.status === "active") return Effect.succeed(SessionChange.keep({ session, changed: false }))
+        const active = SessionChange.next(session, now, { status: "active" })
+        return Effect.succeed(SessionChange.save({ session: active, changed: true }, { session: active }))
+      },
+      after: ({ changed, session }) =>
+        changed ? Effect.as(parts.followUp.notices.changed("resumed", session), session) : Effect.succeed(session),
+      refuse: SessionChange.expired
+    })
+    return observed("resume", id, SessionChange.unlimited(resumed))
+  }
+
+const claim =
+  (parts: Parts): Service["claim"] =>
+  (id, userId) => {
+    const decide = (session: Session, now: number): Effect.Effect<Claimed, SessionNotFoundError> => {
+      if (session.userId === userId) return Effect.succeed({ _tag: "Keep", value: session })
+      if (session.userId !== undefined) return Effect.fail(taken(id, "Only a session of nobody can be claimed"))
+      const value = SessionChange.next(session, now, { userId })
+      const limits = { perUser: parts.settings.maxSessionsPerUser }
+      return Effect.succeed({ _tag: "Save", value, change: { session: value, limits } })
+    }
+    const claimed = Effect.zipRight(
+      Effect.suspend(() => SessionChecks.ids(id, userId)),
+      // Whose it is, the decision looks at.
+      SessionChange.opening(parts, SystemAccess.grant(parts.writer.modify(id, undefined, decide)))
+    )
+    return observed("claim", id, claimed)
+  }
+
+type Claimed = SessionWriter.Decision<Session>
+
+const suspend =
+  (parts: Parts): Service["suspend"] =>
+  (id, options) => {
+    const suspended = SessionChange.change(parts, id, options, {
+      decide: (session, now) => {
+        if (SessionChange.isOverdue(parts, session, now)) return Effect.succeed(SessionChange.expire(session, now))
+        if (session.status === "suspended") return Effect.succeed(SessionChange.keep({ session, changed: false }))
+        const still = SessionChange.next(session, now, { status: "suspended" })
+        return Effect.as(
+          SessionStateMachine.validate(id, session.status, "suspended"),
+          SessionChange.save({ session: still, changed: true }, { session: still })
+        )
+      },
+      after: ({ changed, session }) =>
+        changed ? Effect.as(parts.followUp.notices.changed("suspended", session), session) : Effect.succeed(session),
+      refuse: (id) => SessionStateMachine.refusal(id, "expired", "suspended")
+    })
+    return observed("suspend", id, SessionChange.unlimited(suspended))
+  }
+
+const close =
+  (parts: Parts): Service["close"] =>
+  (id, options) => {
+    const decide = (session: Session, now: number) => {
+      const value = SessionChange.next(session, now, { status: "closed" })
+      return Effect.succeed<SessionWriter.Decision<Session | undefined>>(
+        SessionStateMachine.canTransition(session.status, "closed")
+          ? { _tag: "Save", value, change: { session: value } }
+          : { _tag: "Keep", value: undefined }
+      )
+    }
+    const ended = SessionNotices.followed(
+      (written: SessionNotices.Written<Session | undefined>) => parts.writer.modify(id, options, decide, written),
+      (session, restore) => (session === undefined ? Effect.void : parts.followUp.ended(session, restore))
+    )
+    return observed("close", id, SessionChange.unlimited(ended))
+  }
+
+const update =
+  (parts: Parts): Service["update"] =>
+  (id, options) => {
+    const checked = Effect.suspend(() => SessionChecks.settings(options))
+    const updated = Effect.flatMap(checked, (given) =>
+      SessionChange.change(parts, id, options, {
+        decide: (session, now) => {
+          const refused = SessionChange.refusal(session)
+          if (refused !== undefined) return Effect.fail(refused)
+          if (SessionChange.isOverdue(parts, session, now)) return Effect.succeed(SessionChange.expire(session, now))
+          if (Object.keys(given).length === 0) return Effect.succeed(SessionChange.keep(session))
+          const changed = SessionChange.next(session, now, given)
+          return Effect.succeed(SessionChange.save(changed, { session: changed }))
+        },
+        after: Effect.succeed,
+        refuse: SessionChange.expired
+      })
+    )
+    return observed("update", id, SessionChange.unlimited(updated))
+  }
+
+const remove =
+  ({ writer }: Parts): Service["delete"] =>
+  (id, options) =>
+    observed(
+      "delete",
+      id,
+      SessionChange.unlimited(
+        // Not between the reading and the writing of somebody else.
+        writer.modify(id, options, () =>
+          Effect.map(writer.store.delete(id), (value) => ({ _tag: "Keep", value }) as const)
+        )
+      ).pipe(
+        Effect.asVoid,
+        Effect.catchTag("SessionNotFoundError", () => Effect.void)
+      )
+    )
+
+const list =
+  ({ writer: { store } }: Parts): Service["list"] =>
+  (userId, options) => {
+    const order = options?.order ?? "updated"
+    const limit = Math.min(Number.MAX_SAFE_INTEGER - 1, Count.count(options?.limit, 100, 0))
+    if (limit === 0) return observed("list", undefined, Effect.succeed({ sessions: [] }))
+    const found = Effect.map(
+      // One more than asked for tells whether there is another page.
+      // A user who is left out by force is nobody, not everybody.
+      store.list({
+        userId: userId ?? null,
+        statuses: options?.statuses,
+        order,
+        limit: limit + 1,
+        after: options?.after
+      }),
+      (found): SessionManager.Page => {
+        const sessions = found.slice(0, limit)
+        const last = sessions.at(-1)
+        if (found.length <= limit || last === undefined) return { sessions }
+        return { sessions, next: { at: order === "created" ? last.createdAt : last.updatedAt, id: last.id } }
+      }
+    )
+    return observed("list", undefined, found)
+  }
+
+/** Work on the sessions of everybody. */
+const forSystem = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | SessionInputError> =>
+  Effect.if(SystemAccess.isGranted, {
+    onTrue: () => SystemAccess.drop(work),
+    onFalse: () =>
+      new SessionInputError({
+        message: "Work on the sessions of everybody is for the system alone",
+        hint: "Wrap the call in SystemAccess.grant"
+      })
+  })
+
+const expireIdle =
+  (parts: Parts): Service["expireIdle"] =>
+  (options) => {
+    const sweep = SessionChange.sweep(parts, {
+      idle: options?.idle === undefined ? parts.settings.ttl : Duration.toMillis(options.idle),
+      limit: Math.min(Number.MAX_SAFE_INTEGER, Count.count(options?.limit, 100, 0))
+    })
+    return observed("expire_idle", undefined, forSystem(sweep))
+  }
+
+/**
+ * @category constructors
+ */
+export const make = (
+  options?: SessionManager.Options | undefined
+): Effect.Effect<
+  Service,
+  never,
+  SessionWriter.SessionWriter | WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const writer = yield* SessionWriter.SessionWriter
+    const followUp = yield* SessionFollowUp.make({ consolidateOnClose: options?.consolidateOnClose ?? true })
+    const parts: Parts = { settings: settingsOf(options), writer, followUp }
+    const lease = yield* SessionLease.make(
+      writer.store,
+      Duration.toMillis(options?.exchangeLease ?? "1 minute"),
+      SessionExchanges.recover(parts, recoverSize)
+    )
+    return {
+      create: create(parts),
+      resume: resume(parts),
+      claim: claim(parts),
+      get: (id, access) =>
+        observed(
+          "get",
+          id,
+          Effect.catchTag(Effect.asSome(writer.find(id, access)), "SessionNotFoundError", () => Effect.succeedNone)
+        ),
+      list: list(parts),
+      addTurn: SessionTurns.addTurn(parts),
+      beginExchange: SessionExchanges.begin(parts, lease),
+      endExchange: SessionExchanges.end(parts, lease),
+      maxTurnBytes: parts.settings.maxTurnBytes,
+      recover: forSystem(SessionExchanges.recover(parts, recoverSize)),
+      turns: SessionTurns.turns(parts),
+      update: update(parts),
+      checkpoint: SessionCheckpoints.checkpoint(parts),
+      checkpoints: SessionCheckpoints.checkpoints(parts),
+      restore: SessionCheckpoints.restore(parts),
+      suspend: suspend(parts),
+      close: close(parts),
+      delete: remove(parts),
+      expireIdle: expireIdle(parts),
+      health: writer.store.health
+    }
+  })

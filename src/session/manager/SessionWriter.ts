@@ -1,0 +1,176 @@
+/**
+ * How sessions are changed, whoever changes them: found for whoever asks, made anew from what is kept, and written
+ * unless somebody else was faster; then once more.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import type { SessionId, UserId } from "../../domain/Ids.js"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
+import type { Session, SessionTurn } from "../turn/Session.js"
+import {
+  type SessionCapacityError,
+  SessionConflictError,
+  SessionNotFoundError,
+  SessionStorageError
+} from "../turn/SessionError.js"
+import * as SessionStore from "../turn/SessionStore.js"
+
+/**
+ * @category models
+ */
+export interface Access {
+  readonly userId?: UserId | undefined
+}
+
+/**
+ * What is made of a session: a value, and what to write for it. Nothing to write: the value is the answer. What is
+ * appended may be there already: then the answer is made of that, or refused.
+ *
+ * @category models
+ */
+export type Decision<A, E = never> =
+  | { readonly _tag: "Keep"; readonly value: A }
+  | { readonly _tag: "Save"; readonly value: A; readonly change: SessionStore.Change }
+  | {
+      readonly _tag: "Append"
+      readonly value: A
+      readonly addition: SessionStore.Addition
+      readonly known: (turns: ReadonlyArray<SessionTurn>) => Effect.Effect<A, E>
+    }
+
+/**
+ * @category models
+ */
+export interface Service {
+  readonly store: SessionStore.Service
+  /** The session, if there is one for whoever asks, by the rule of `SystemAccess`. */
+  readonly find: (
+    id: SessionId,
+    access: Access | undefined
+  ) => Effect.Effect<Session, SessionNotFoundError | SessionStorageError>
+  /**
+   * Decides on what is kept now, and writes. When somebody else has written in between it decides again. In this
+   * process one at a time for a session. A write that has begun is waited for; `written` is told the value with it.
+   */
+  readonly modify: <A, E>(
+    id: SessionId,
+    access: Access | undefined,
+    decide: (session: Session, now: number) => Effect.Effect<Decision<A, E>, E>,
+    written?: ((value: A) => void) | undefined
+  ) => Effect.Effect<A, E | SessionNotFoundError | SessionCapacityError | SessionStorageError>
+}
+
+/**
+ * @category tags
+ */
+export class SessionWriter extends Context.Tag("effect-lexigram/session/SessionWriter")<SessionWriter, Service>() {}
+
+/** Every lost race means that another writer has won; so many in a row are no accident. */
+const maxAttempts = 200
+const longestPause = 250
+
+const notFound = (sessionId: SessionId): SessionNotFoundError =>
+  new SessionNotFoundError({
+    message: "There is no such session",
+    hint: "Create it first; a session of another user is not found either",
+    sessionId
+  })
+
+const busy = new SessionStorageError({
+  message: `The session was changed by others ${maxAttempts} times while it was to be written`,
+  hint: "Try again later; many processes write to one session"
+})
+
+/** The first times at once, then ever later, at random, so that those who race do not meet again. */
+const pause = (attempt: number): Effect.Effect<void> =>
+  attempt < 3
+    ? Effect.yieldNow()
+    : Effect.flatMap(Random.nextIntBetween(1, Math.min(longestPause, 2 ** Math.min(attempt, 10))), Effect.sleep)
+
+const won = <A, E>(written: Effect.Effect<A, E | SessionConflictError>): Effect.Effect<Option.Option<A>, E> =>
+  Effect.catchIf(
+    Effect.asSome(written),
+    (error): error is SessionConflictError => error instanceof SessionConflictError,
+    () => Effect.succeedNone
+  ) as Effect.Effect<Option.Option<A>, E>
+
+type Failure = SessionNotFoundError | SessionCapacityError | SessionStorageError
+
+/**
+ * @category constructors
+ */
+export const make: Effect.Effect<Service, never, SessionStore.SessionStore> = Effect.map(
+  SessionStore.SessionStore,
+  (store) => {
+    const { withLock } = KeyedLock.make()
+    const find: Service["find"] = (id, access) =>
+      Effect.flatMap(store.load(id), (found) =>
+        Option.isNone(found)
+          ? Effect.fail(notFound(id))
+          : Effect.flatMap(SystemAccess.permits(access?.userId, found.value.userId), (mayUse) =>
+              mayUse ? Effect.succeed(found.value) : Effect.fail(notFound(id))
+            )
+      )
+    /** None: somebody else has written in between. */
+    const write = <A, E>(
+      decision: Decision<A, E>
+    ): Effect.Effect<Option.Option<A>, E | SessionCapacityError | SessionStorageError> => {
+      switch (decision._tag) {
+        case "Keep":
+          return Effect.succeedSome(decision.value)
+        case "Save":
+          return Effect.map(won(store.save(decision.change)), Option.as(decision.value))
+        case "Append":
+          return Effect.flatMap(
+            won(store.append(decision.addition)),
+            (turns): Effect.Effect<Option.Option<A>, E> =>
+              Option.isNone(turns)
+                ? Effect.succeedNone
+                : turns.value.length === 0
+                  ? Effect.succeedSome(decision.value)
+                  : Effect.asSome(decision.known(turns.value))
+          )
+      }
+    }
+    return {
+      store,
+      find,
+      modify: <A, E>(
+        id: SessionId,
+        access: Access | undefined,
+        decide: (session: Session, now: number) => Effect.Effect<Decision<A, E>, E>,
+        written?: ((value: A) => void) | undefined
+      ) => {
+        const writeAndTell = (decision: Decision<A, E>) =>
+          Effect.uninterruptible(
+            Effect.map(write(decision), (value) => {
+              if (written !== undefined && Option.isSome(value)) written(value.value)
+              return value
+            })
+          )
+        const once: Effect.Effect<Option.Option<A>, E | Failure> = Effect.flatMap(find(id, access), (session) =>
+          Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.flatMap(decide(session, now), writeAndTell))
+        )
+        const attempt = (count: number): Effect.Effect<A, E | Failure> =>
+          Effect.flatMap(once, (written) => {
+            if (Option.isSome(written)) return Effect.succeed(written.value)
+            return count >= maxAttempts ? Effect.fail(busy) : Effect.zipRight(pause(count), attempt(count + 1))
+          })
+        return withLock(id)(attempt(1))
+      }
+    }
+  }
+)
+
+/**
+ * @category layers
+ */
+export const layer: Layer.Layer<SessionWriter, never, SessionStore.SessionStore> = Layer.effect(SessionWriter, make)

@@ -1,0 +1,222 @@
+/**
+ * What sessions let in: checked once, at the border, and kept as a copy nobody else can change, so that every store is
+ * given plain data.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { SessionId, UserId } from "../../domain/Ids.js"
+import * as JsonCopy from "../../memory/entry/JsonCopy.js"
+import { NewTurn, type SessionState, type TurnToolCall } from "./Session.js"
+import { SessionInputError } from "./SessionError.js"
+import * as TurnBytes from "./TurnBytes.js"
+
+type Checked<A> = Either.Either<A, SessionInputError>
+
+const { metadata: _metadata, skillResults: _skillResults, toolCalls: _toolCalls, ...flatFields } = NewTurn.fields
+// Those that can be long or deep are copied by hand.
+const Flat = Schema.typeSchema(Schema.Struct({ ...flatFields, cost: Schema.NonNegative.pipe(Schema.finite()) }))
+const Call = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  isFailure: Schema.optional(Schema.Boolean)
+})
+const Names = Schema.Array(Schema.String)
+
+const isFlat = Schema.is(Flat)
+const isCall = Schema.is(Call)
+const areNames = Schema.is(Names)
+const isSessionId = Schema.is(SessionId)
+const isUserId = Schema.is(UserId)
+
+const refused = (what: string, fields: string, hint: string): Checked<never> =>
+  Either.left(
+    new SessionInputError({
+      message: `${what} is out of bounds${fields === "" ? "" : `: ${fields}`}`,
+      hint
+    })
+  )
+
+/** What tools take and give may be deeper than what is remembered. */
+const bounds = { maxDepth: 256, maxValues: 250_000 }
+const copyOf = (value: unknown) => JsonCopy.copy(value, bounds)
+
+const plainData = `It must be plain data as JSON has it, of at most ${bounds.maxDepth} levels and ${bounds.maxValues} values`
+const asTheSchema = "The schema `Session.NewTurn` says what each field can be"
+
+/** The fields that are out of bounds, never their values. */
+const fieldsOf = (value: unknown): string => {
+  const result = Schema.validateEither(Flat, { errors: "all" })(value)
+  if (Either.isRight(result)) return ""
+  const names = ParseResult.ArrayFormatter.formatErrorSync(result.left).map((issue) => String(issue.path[0] ?? ""))
+  return Array.from(new Set(names.filter((name) => name !== ""))).join(", ")
+}
+
+/** A value of any kind as plain data; none when it is something else. */
+const data = (value: unknown): { readonly value: unknown } | undefined => {
+  const copied = copyOf({ value })
+  return copied === undefined ? undefined : { value: copied["value"] }
+}
+
+const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const callOf = (call: TurnToolCall): TurnToolCall | undefined => {
+  if (!isCall(call)) return undefined
+  const params = data(call.params)
+  const result = data(call.result)
+  if (params === undefined || result === undefined) return undefined
+  return {
+    id: call.id,
+    name: call.name,
+    params: params.value ?? null,
+    ...(result.value === undefined ? {} : { result: result.value }),
+    ...(call.isFailure === undefined ? {} : { isFailure: call.isFailure })
+  }
+}
+
+const none: ReadonlyArray<never> = Object.freeze([])
+
+const callsOf = (calls: ReadonlyArray<TurnToolCall>): ReadonlyArray<TurnToolCall> | undefined => {
+  if (!Array.isArray(calls)) return undefined
+  if (calls.length === 0) return none
+  const copied: Array<TurnToolCall> = []
+  for (const call of calls) {
+    const one = callOf(call)
+    if (one === undefined) return undefined
+    copied.push(one)
+  }
+  return copied
+}
+
+const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults"] | undefined => {
+  if (!Array.isArray(results)) return undefined
+  if (results.length === 0) return none
+  return results.every(isRecord) ? (data(results)?.value as NewTurn["skillResults"] | undefined) : undefined
+}
+
+/**
+ * A turn as it is kept, without fields that are no part of one, of at most `maxBytes`.
+ *
+ * @category checks
+ */
+export const turn = (given: NewTurn, maxBytes: number): Checked<NewTurn> =>
+  Either.flatMap(copied(given), (turn) => {
+    const bytes = TurnBytes.of(turn)
+    return bytes <= maxBytes
+      ? Either.right(turn)
+      : Either.left(
+          new SessionInputError({
+            message: `The turn has ${bytes} bytes, and may not have more than ${maxBytes}`,
+            hint: "Keep large contents elsewhere and say where they are, or allow more (`maxTurnBytes`)"
+          })
+        )
+  })
+
+const copied = (given: NewTurn): Checked<NewTurn> => {
+  if (!isFlat(given)) return refused("The turn", fieldsOf(given), asTheSchema)
+  const metadata = copyOf(given.metadata)
+  if (metadata === undefined) return refused("The turn", "metadata", plainData)
+  const toolCalls = callsOf(given.toolCalls)
+  if (toolCalls === undefined) return refused("The turn", "toolCalls", plainData)
+  const skillResults = skillResultsOf(given.skillResults)
+  if (skillResults === undefined) return refused("The turn", "skillResults", plainData)
+  const { model, provider, runId, unanswered } = given
+  return Either.right({
+    id: given.id,
+    role: given.role,
+    content: given.content,
+    timestamp: given.timestamp,
+    toolCalls,
+    skillResults,
+    metadata,
+    tokensUsed: given.tokensUsed,
+    cost: given.cost,
+    ...(model === undefined ? {} : { model }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(runId === undefined ? {} : { runId }),
+    ...(unanswered === undefined ? {} : { unanswered })
+  })
+}
+
+/**
+ * Attributes as they are kept; left out, none.
+ *
+ * @category checks
+ */
+export const attributes = (
+  what: string,
+  field: string,
+  given: { readonly [key: string]: unknown } | undefined
+): Checked<Readonly<Record<string, unknown>>> => {
+  const copied = copyOf(given === undefined ? {} : given)
+  return copied === undefined ? refused(what, field, plainData) : Either.right(copied)
+}
+
+/**
+ * @category models
+ */
+export interface Given {
+  readonly metadata?: { readonly [key: string]: unknown } | undefined
+  readonly systemPrompt?: string | undefined
+  readonly variables?: { readonly [key: string]: unknown } | undefined
+  readonly activeTools?: ReadonlyArray<string> | undefined
+  readonly activeSkills?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * What a caller may say of the small state of a session.
+ *
+ * @category models
+ */
+export type Settings = Partial<
+  Pick<SessionState, "metadata" | "systemPrompt" | "variables" | "activeTools" | "activeSkills">
+>
+
+/**
+ * The fields that are given, as they are kept.
+ *
+ * @category checks
+ */
+export const settings = (given: Given): Checked<Settings> => {
+  const checked: { -readonly [K in keyof Settings]: Settings[K] } = {}
+  for (const field of ["metadata", "variables"] as const) {
+    if (given[field] === undefined) continue
+    const copied = attributes("The session", field, given[field])
+    if (Either.isLeft(copied)) return Either.left(copied.left)
+    checked[field] = copied.right
+  }
+  for (const field of ["activeTools", "activeSkills"] as const) {
+    const value = given[field]
+    if (value === undefined) continue
+    if (!areNames(value)) return refused("The session", field, "It must be a list of names")
+    checked[field] = value.slice()
+  }
+  if (given.systemPrompt !== undefined) {
+    if (typeof given.systemPrompt !== "string") return refused("The session", "systemPrompt", "It must be a text")
+    checked.systemPrompt = given.systemPrompt
+  }
+  return Either.right(checked)
+}
+
+/**
+ * Ids under which something may be kept.
+ *
+ * @category checks
+ */
+export const ids = (id: SessionId | undefined, userId: UserId | undefined): Checked<void> => {
+  const hint = "An id has 1 to 256 characters without control characters"
+  if (id !== undefined && !isSessionId(id)) return refused("The session", "id", hint)
+  if (userId !== undefined && !isUserId(userId)) return refused("The session", "userId", hint)
+  return Either.right(undefined)
+}
+
+/**
+ * @category checks
+ */
+export const name = (given: string | undefined): Checked<void> =>
+  given === undefined || typeof given === "string"
+    ? Either.right(undefined)
+    : refused("The checkpoint", "name", "It must be a text")

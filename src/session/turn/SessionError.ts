@@ -1,0 +1,180 @@
+/**
+ * How sessions refuse or fail.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+/**
+ * There is no such session for whoever asks. A session of somebody else is not told apart from one that does not exist.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionNotFoundError extends ErrorCode.TaggedError<SessionNotFoundError>(
+  "effect-lexigram/session/SessionError/SessionNotFoundError"
+)("SessionNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_007"), sessionId: Schema.String }) {}
+
+/**
+ * The session is closed for good.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionClosedError extends ErrorCode.TaggedError<SessionClosedError>(
+  "effect-lexigram/session/SessionError/SessionClosedError"
+)("SessionClosedError", { ...ErrorCode.fields("LEX_ERR_SES_008"), sessionId: Schema.String }) {}
+
+/**
+ * Nothing happened in the session for longer than it may live.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionExpiredError extends ErrorCode.TaggedError<SessionExpiredError>(
+  "effect-lexigram/session/SessionError/SessionExpiredError"
+)("SessionExpiredError", { ...ErrorCode.fields("LEX_ERR_SES_009"), sessionId: Schema.String }) {}
+
+/**
+ * There is no such checkpoint for whoever asks.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class CheckpointNotFoundError extends ErrorCode.TaggedError<CheckpointNotFoundError>(
+  "effect-lexigram/session/SessionError/CheckpointNotFoundError"
+)("CheckpointNotFoundError", { ...ErrorCode.fields("LEX_ERR_SES_010"), checkpointId: Schema.String }) {}
+
+/**
+ * The session cannot go from one status to the other: closed and expired ones stay so, and a suspended one takes no
+ * turns.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionTransitionError extends ErrorCode.TaggedError<SessionTransitionError>(
+  "effect-lexigram/session/SessionError/SessionTransitionError"
+)("SessionTransitionError", {
+  ...ErrorCode.fields("LEX_ERR_SES_011"),
+  sessionId: Schema.String,
+  fromStatus: Schema.String,
+  toStatus: Schema.String
+}) {}
+
+/**
+ * A limit is reached. `detail` names it: sessions of a user, turns of a session, branches, agents of a group.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionCapacityError extends ErrorCode.TaggedError<SessionCapacityError>(
+  "effect-lexigram/session/SessionError/SessionCapacityError"
+)("SessionCapacityError", { ...ErrorCode.fields("LEX_ERR_SES_012"), detail: Schema.String }) {}
+
+/**
+ * Somebody else has written in between: the session is no longer what the caller took it for. Reading it again and
+ * deciding anew helps. `expected` and `actual` are revisions, or heads where the caller asked for one.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionConflictError extends ErrorCode.TaggedError<SessionConflictError>(
+  "effect-lexigram/session/SessionError/SessionConflictError"
+)("SessionConflictError", {
+  ...ErrorCode.fields("LEX_ERR_SES_101"),
+  sessionId: Schema.String,
+  expected: Schema.String,
+  actual: Schema.String
+}) {}
+
+/**
+ * Two sessions cannot be brought together: they have no turn in common, or both changed the same in different ways and
+ * the strategy does not decide between them.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionMergeError extends ErrorCode.TaggedError<SessionMergeError>(
+  "effect-lexigram/session/SessionError/SessionMergeError"
+)("SessionMergeError", {
+  ...ErrorCode.fields("LEX_ERR_SES_102"),
+  sessionId: Schema.String,
+  branchSessionId: Schema.String,
+  reason: Schema.Literal("same", "unrelated", "conflict", "unknown_turn", "resolver"),
+  /** The variables that both changed. */
+  variables: Schema.optionalWith(Schema.Array(Schema.String), { default: () => [] })
+}) {}
+
+/**
+ * What was handed in cannot be kept as it is: a field is out of bounds, or no plain data. The message names the field
+ * and never shows it.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionInputError extends ErrorCode.TaggedError<SessionInputError>(
+  "effect-lexigram/session/SessionError/SessionInputError"
+)("SessionInputError", ErrorCode.fields("LEX_ERR_SES_106")) {}
+
+/**
+ * Sessions are not configured as they must be.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionConfigurationError extends ErrorCode.TaggedError<SessionConfigurationError>(
+  "effect-lexigram/session/SessionError/SessionConfigurationError"
+)("SessionConfigurationError", ErrorCode.fields("LEX_ERR_SES_103")) {}
+
+/**
+ * No session is bound where one was asked for.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionUnboundError extends ErrorCode.TaggedError<SessionUnboundError>(
+  "effect-lexigram/session/SessionError/SessionUnboundError"
+)("SessionUnboundError", ErrorCode.fields("LEX_ERR_SES_110")) {}
+
+/**
+ * Sessions could not be read or written.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class SessionStorageError extends ErrorCode.TaggedError<SessionStorageError>(
+  "effect-lexigram/session/SessionError/SessionStorageError"
+)("SessionStorageError", ErrorCode.fields("LEX_ERR_SES_100")) {}
+
+/**
+ * Any failure of sessions (family code `LEX_ERR_SES_001`).
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const SessionError = Schema.Union(
+  SessionNotFoundError,
+  SessionClosedError,
+  SessionExpiredError,
+  CheckpointNotFoundError,
+  SessionTransitionError,
+  SessionCapacityError,
+  SessionConflictError,
+  SessionMergeError,
+  SessionInputError,
+  SessionConfigurationError,
+  SessionUnboundError,
+  SessionStorageError
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type SessionError = typeof SessionError.Type
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSessionError: (u: unknown) => u is SessionError = Schema.is(SessionError)

@@ -1,0 +1,45 @@
+/**
+ * The places of sessions where handlers may wait. They are called after the session is kept.
+ *
+ * @since 0.1.0
+ */
+import type { SessionId, UserId } from "../../domain/Ids.js"
+import * as Hooks from "../../observability/Hooks.js"
+import type { CheckpointId } from "./Session.js"
+
+/**
+ * A session was created, by itself or as a branch.
+ *
+ * @since 0.1.0
+ * @category hooks
+ */
+export const SessionStartedHook: Hooks.Action<{
+  readonly sessionId: SessionId
+  readonly userId: UserId | undefined
+  /** The session it is a branch of. */
+  readonly parentSessionId: SessionId | undefined
+}> = Hooks.action("SessionStartedHook")
+
+/**
+ * A checkpoint was made, by a caller, after so many turns, or behind a merge.
+ *
+ * @since 0.1.0
+ * @category hooks
+ */
+export const SessionCheckpointCreatedHook: Hooks.Action<{
+  readonly sessionId: SessionId
+  readonly checkpointId: CheckpointId
+  readonly kind: "manual" | "auto" | "fork" | "merge"
+}> = Hooks.action("SessionCheckpointCreatedHook")
+
+/**
+ * A session has come to its end: closed, or expired after nothing happened in it for too long. Called once a session.
+ *
+ * @since 0.1.0
+ * @category hooks
+ */
+export const SessionClosedHook: Hooks.Action<{
+  readonly sessionId: SessionId
+  readonly userId: UserId | undefined
+  readonly status: "closed" | "expired"
+}> = Hooks.action("SessionClosedHook")

@@ -1,0 +1,176 @@
+/**
+ * Says what happens to sessions: spans, metrics, hooks and domain events, from wherever it is done.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import type { SessionId } from "../../domain/Ids.js"
+import * as Spanned from "../../internal/fiber/Spanned.js"
+import * as DomainEvent from "../../observability/DomainEvent.js"
+import { attribute } from "../../observability/Telemetry.js"
+import * as Told from "../../observability/Told.js"
+import type { Session, SessionCheckpoint } from "./Session.js"
+import {
+  SessionChangedEvent,
+  SessionClosedEvent,
+  SessionCreatedEvent,
+  SessionTaskFailedEvent
+} from "./SessionEvents.js"
+import { SessionCheckpointCreatedHook, SessionClosedHook, SessionStartedHook } from "./SessionHooks.js"
+import * as SessionMetrics from "./SessionMetrics.js"
+import type { SessionTaskError } from "./SessionTaskError.js"
+
+/**
+ * How the waiting for handlers is made interruptible where what comes before must not be.
+ *
+ * @category models
+ */
+export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/**
+ * Tells what is written, in the same step in which nothing can be interrupted.
+ *
+ * @category models
+ */
+export type Written<A> = (value: A) => void
+
+/**
+ * A write that, once begun, is waited for, so that what it has written is known.
+ *
+ * @category combinators
+ */
+export const telling = <A, E, R>(write: Effect.Effect<A, E, R>, written: Written<A>): Effect.Effect<A, E, R> =>
+  Effect.uninterruptible(Effect.tap(write, (value) => Effect.sync(() => written(value))))
+
+/**
+ * Does `after` when something was written, even if the operation is interrupted behind that; only what it puts into
+ * `restore` is not done then.
+ *
+ * @category combinators
+ */
+export const followed = <A, E, R, B, E2, R2>(
+  operation: (written: Written<A>) => Effect.Effect<A, E, R>,
+  after: (value: A, restore: Restore) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E | E2, R | R2> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.suspend(() => {
+      let kept = Option.none<A>()
+      const operated = operation((value) => {
+        kept = Option.some(value)
+      })
+      return Effect.flatMap(Effect.exit(restore(operated)), (exit): Effect.Effect<B, E | E2, R2> => {
+        if (Exit.isSuccess(exit)) return after(exit.value, restore)
+        const failed = Exit.failCause(exit.cause)
+        return Option.isNone(kept) ? failed : Effect.zipRight(after(kept.value, restore), failed)
+      })
+    })
+  )
+
+/**
+ * The event is announced at once; `restore` is put around the handlers only.
+ *
+ * @category models
+ */
+export interface Notices {
+  readonly started: (session: Session, restore?: Restore) => Effect.Effect<void>
+  readonly checkpointed: (checkpoint: SessionCheckpoint, restore?: Restore) => Effect.Effect<void>
+  /** Suspended, resumed, restored or merged: `updatedAt` is when. */
+  readonly changed: (change: "suspended" | "resumed" | "restored" | "merged", session: Session) => Effect.Effect<void>
+  /** Closed or expired: `updatedAt` is when. */
+  readonly ended: (session: Session, restore?: Restore) => Effect.Effect<void>
+  /** Work for memory failed after a write. */
+  readonly taskFailed: (error: SessionTaskError) => Effect.Effect<void>
+}
+
+const asItIs: Restore = (effect) => effect
+
+/**
+ * Within a run hooks and bus are those of the run, else those that are in context here.
+ *
+ * @category constructors
+ */
+export const make: Effect.Effect<Notices> = Effect.gen(function* () {
+  const told = yield* Told.make
+  return {
+    started: ({ id: sessionId, parentSessionId, userId }, restore = asItIs) =>
+      told((hooks, announce) => {
+        announce(() =>
+          DomainEvent.make(SessionCreatedEvent, {
+            aggregateId: sessionId,
+            fields: {
+              sessionId,
+              ...(userId === undefined ? {} : { userId }),
+              ...(parentSessionId === undefined ? {} : { parentSessionId })
+            }
+          })
+        )
+        return hooks.has(SessionStartedHook)
+          ? restore(hooks.call(SessionStartedHook, { sessionId, userId, parentSessionId }))
+          : Effect.void
+      }),
+    checkpointed: ({ id: checkpointId, kind, sessionId }, restore = asItIs) =>
+      told((hooks) => {
+        SessionMetrics.checkpointed(kind)
+        return hooks.has(SessionCheckpointCreatedHook)
+          ? restore(hooks.call(SessionCheckpointCreatedHook, { sessionId, checkpointId, kind }))
+          : Effect.void
+      }),
+    changed: (change, { id: sessionId, status }) =>
+      told((_, announce) => {
+        announce(() =>
+          DomainEvent.make(SessionChangedEvent, { aggregateId: sessionId, fields: { sessionId, change, status } })
+        )
+        return Effect.void
+      }),
+    ended: ({ createdAt, id: sessionId, status: ended, updatedAt, userId }, restore = asItIs) =>
+      told((hooks, announce) => {
+        const status: "closed" | "expired" = ended === "expired" ? ended : "closed"
+        SessionMetrics.ended(status)
+        announce(() =>
+          DomainEvent.make(SessionClosedEvent, {
+            aggregateId: sessionId,
+            fields: { sessionId, status, durationSeconds: Math.max(0, updatedAt - createdAt) / 1000 }
+          })
+        )
+        return hooks.has(SessionClosedHook)
+          ? restore(hooks.call(SessionClosedHook, { sessionId, userId, status }))
+          : Effect.void
+      }),
+    taskFailed: ({ _tag: error, code, message, sessionId, task }) =>
+      told((_, announce) => {
+        announce(() =>
+          DomainEvent.make(SessionTaskFailedEvent, {
+            aggregateId: sessionId,
+            fields: { sessionId, task, error, code, message }
+          })
+        )
+        return Effect.void
+      })
+  }
+})
+
+/**
+ * An operation of sessions with its span and its metrics. The session, where one is known, is named by the span.
+ *
+ * @category combinators
+ */
+export const observed = <A, E, R>(
+  operation: SessionMetrics.Operation,
+  sessionId: SessionId | undefined,
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
+  Effect.flatMap(Effect.clock, (clock) => {
+    const startedAt = clock.unsafeCurrentTimeNanos()
+    const attributes = sessionId === undefined ? {} : { [attribute.genAiConversationId]: sessionId }
+    return Spanned.run(SessionMetrics.SPAN_SESSION + operation, { attributes }, effect, (exit) =>
+      SessionMetrics.operated(
+        operation,
+        Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed",
+        Number(clock.unsafeCurrentTimeNanos() - startedAt) / 1e6
+      )
+    )
+  })

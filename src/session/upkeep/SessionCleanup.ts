@@ -1,0 +1,238 @@
+/**
+ * Makes sessions expired in which nothing happened for too long, again and again. They are kept, and their turns can
+ * still be read.
+ *
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as SystemAccess from "../../domain/SystemAccess.js"
+import * as Count from "../../internal/Count.js"
+import * as Recurrence from "../../internal/fiber/Recurrence.js"
+import * as SecretText from "../../internal/text/SecretText.js"
+import * as SessionManager from "../manager/SessionManager.js"
+import type { SessionStorageError } from "../turn/SessionError.js"
+
+/**
+ * What one pass did.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface CleanupReport {
+  /** Sessions that this pass made expired. Those that another machine made so at the same time are in its report. */
+  readonly expired: number
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly durationMs: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Status {
+  readonly running: boolean
+  /** Sessions made expired since the layer was built, also by passes that failed later on. */
+  readonly expired: number
+  /** Passes that failed since the layer was built. */
+  readonly failed: number
+  /** What the last pass did that did not fail. */
+  readonly lastReport: Option.Option<CleanupReport>
+  /** When the next pass is due; nothing where none is planned. */
+  readonly nextRunAt: Option.Option<number>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Makes idle sessions expired, page by page until there is none left; while another pass is under way it waits for
+   * that one first. Where the store fails, what was done before stays done.
+   */
+  readonly runOnce: Effect.Effect<CleanupReport, SessionStorageError>
+  readonly status: Effect.Effect<Status>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class SessionCleanup extends Context.Tag("effect-lexigram/session/SessionCleanup")<SessionCleanup, Service>() {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Sessions in which nothing happened for so long. Unless set, the manager's own time to live. */
+  readonly idle?: Duration.DurationInput | undefined
+  /** From the end of one pass to the beginning of the next; 10 minutes unless set, at least a second. */
+  readonly interval?: Duration.DurationInput | undefined
+  /** The same after a pass that failed; 1 minute unless set, at least a second and never more than `interval`. */
+  readonly retryAfter?: Duration.DurationInput | undefined
+  /**
+   * The share of these times by which a pass may come sooner or later, so that many machines do not come at once; 0.1
+   * unless set.
+   */
+  readonly jitter?: number | undefined
+  /** At most so many sessions in one step of the store; 100 unless set. */
+  readonly pageSize?: number | undefined
+  /**
+   * Begins when the layer is built. Default false: one interval later, so that machines that start together do not come
+   * together. True is for processes that live shorter than the interval.
+   */
+  readonly runOnStart?: boolean | undefined
+}
+
+const shortest = 1000
+
+/**
+ * Of a failure no more than its name and what it says; of a defect, that there was one: it may show what it was about.
+ */
+const reasonOf = (cause: Cause.Cause<SessionStorageError>): string =>
+  Option.match(Cause.failureOption(cause), {
+    onNone: () => "defect",
+    onSome: (error) => `${error._tag}: ${SecretText.excerpt(error.message, { maxLength: 200 })}`
+  })
+
+interface Runner extends Service {
+  readonly plan: (at: number) => Effect.Effect<void>
+}
+
+const makeRunner = (
+  options: Pick<Options, "idle" | "pageSize"> | undefined
+): Effect.Effect<Runner, never, SessionManager.SessionManager> =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionManager.SessionManager
+    const oneAtATime = yield* Effect.makeSemaphore(1)
+    const limit = Count.count(options?.pageSize, 100, 1)
+    const page = SystemAccess.grant(
+      sessions.expireIdle({ limit, ...(options?.idle === undefined ? {} : { idle: options.idle }) })
+    ).pipe(Effect.catchTag("SessionInputError", Effect.die))
+    let status: Status = {
+      running: false,
+      expired: 0,
+      failed: 0,
+      lastReport: Option.none(),
+      nextRunAt: Option.none()
+    }
+    const set = (change: (status: Status) => Partial<Status>) =>
+      Effect.sync(() => {
+        status = { ...status, ...change(status) }
+      })
+
+    const pass = Effect.gen(function* () {
+      const startedAt = yield* Clock.currentTimeMillis
+      let expired = 0
+      // A page that is not full says nothing: what is missing may have gone to another machine.
+      for (let done = yield* page; done.length > 0; done = yield* page) {
+        const count = done.length
+        expired += count
+        yield* set((status) => ({ expired: status.expired + count }))
+      }
+      const report = { expired, startedAt, durationMs: (yield* Clock.currentTimeMillis) - startedAt }
+      yield* set(() => ({ lastReport: Option.some(report) }))
+      return report
+    })
+
+    return {
+      plan: (at) => set(() => ({ nextRunAt: Option.some(at) })),
+      status: Effect.sync(() => status),
+      runOnce: oneAtATime.withPermits(1)(
+        Effect.acquireUseRelease(
+          set(() => ({ running: true })),
+          () => pass,
+          (_, exit) =>
+            set(({ failed }) => ({
+              running: false,
+              failed: exit._tag === "Failure" && !Cause.isInterruptedOnly(exit.cause) ? failed + 1 : failed
+            }))
+        )
+      )
+    }
+  })
+
+const millis = (duration: Duration.DurationInput): number => Math.max(shortest, Duration.toMillis(duration))
+
+/** From one pass to the next, for ever. */
+const clockwork = Effect.fnUntraced(function* (runner: Runner, options: Options | undefined) {
+  const interval = millis(options?.interval ?? "10 minutes")
+  const retryAfter = Math.min(interval, millis(options?.retryAfter ?? "1 minute"))
+  const jitter = options?.jitter ?? 0.1
+  const attempt = Effect.matchCauseEffect(runner.runOnce, {
+    onSuccess: () => Effect.succeed(interval),
+    onFailure: (cause) =>
+      Effect.as(
+        Effect.annotateLogs(Effect.logWarning(`Idle sessions could not be made expired: ${reasonOf(cause)}`), {
+          module: "SessionCleanup"
+        }),
+        retryAfter
+      )
+  })
+  let pause = options?.runOnStart === true ? yield* attempt : interval
+  while (true) {
+    const due = (yield* Clock.currentTimeMillis) + (yield* Recurrence.jittered(pause, jitter))
+    yield* runner.plan(due)
+    yield* Recurrence.sleepUntil(due)
+    pause = yield* attempt
+  }
+})
+
+/**
+ * Runs while the layer is there, and stops with it: a pass that is under way is interrupted, and the next one goes on
+ * from there. One that fails is logged and counted. Any number of machines may run it over one store: each session is
+ * made expired by one of them.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<SessionCleanup, never, SessionManager.SessionManager> =>
+  Layer.scoped(
+    SessionCleanup,
+    Effect.gen(function* () {
+      const runner = yield* makeRunner(options)
+      yield* Effect.forkScoped(clockwork(runner, options))
+      return { runOnce: runner.runOnce, status: runner.status }
+    })
+  )
+
+/**
+ * Runs only when it is told to.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerManual = (
+  options?: Pick<Options, "idle" | "pageSize"> | undefined
+): Layer.Layer<SessionCleanup, never, SessionManager.SessionManager> =>
+  Layer.effect(
+    SessionCleanup,
+    Effect.map(makeRunner(options), ({ runOnce, status }) => ({ runOnce, status }))
+  )
+
+/**
+ * Never runs.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<SessionCleanup> = Layer.succeed(SessionCleanup, {
+  runOnce: Effect.map(Clock.currentTimeMillis, (startedAt) => ({ expired: 0, startedAt, durationMs: 0 })),
+  status: Effect.succeed({
+    running: false,
+    expired: 0,
+    failed: 0,
+    lastReport: Option.none(),
+    nextRunAt: Option.none()
+  })
+})

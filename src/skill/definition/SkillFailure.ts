@@ -1,0 +1,241 @@
+/**
+ * How executions fail, and what they say then.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Cause from "effect/Cause"
+import { type ErrorInfo, errorInfo } from "../../domain/AgentEvent.js"
+import { nearest } from "../../internal/text/Nearest.js"
+import * as SecretText from "../../internal/text/SecretText.js"
+import type { SkillDefinition } from "./SkillDefinition.js"
+import {
+  isSkillError,
+  SkillConfirmationDeniedError,
+  type SkillError,
+  SkillExecutionError,
+  SkillNotFoundError,
+  SkillPermissionDeniedError,
+  SkillTimeoutError,
+  SkillValidationError
+} from "./SkillError.js"
+
+/**
+ * A failure on its way out: as the skill made it, and as whoever only knows the skill's name gets it.
+ *
+ * @category models
+ */
+export class Failed {
+  private told: SkillError | undefined
+
+  constructor(
+    readonly error: unknown,
+    private readonly skillName: string,
+    private readonly attempts: number
+  ) {}
+
+  asSkillError(): SkillError {
+    this.told ??= isSkillError(this.error) ? this.error : executionError(this.skillName, this.attempts, this.error)
+    return this.told
+  }
+}
+
+/** What rejected promises are wrapped in says less than what it wraps. */
+const unwrapped = (error: unknown): unknown => (Cause.isUnknownException(error) ? error.error : error)
+
+const infoOf = (error: unknown): ErrorInfo => errorInfo(unwrapped(error))
+
+const times = (attempts: number): string => `${attempts} attempt${attempts === 1 ? "" : "s"}`
+
+/**
+ * @category errors
+ */
+export const executionError = (skillName: string, attempts: number, error: unknown): SkillExecutionError => {
+  const { hint, message } = infoOf(error)
+  return new SkillExecutionError({
+    skillName,
+    message: `The skill "${skillName}" failed after ${times(attempts)}: ${message}`,
+    ...(hint === undefined ? {} : { hint }),
+    cause: error
+  })
+}
+
+/**
+ * A bug of the skill's own functions.
+ *
+ * @category errors
+ */
+export const crashed = (skillName: string, attempts: number, defect: unknown): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The skill "${skillName}" crashed${attempts === 0 ? "" : ` after ${times(attempts)}`}: ${infoOf(defect).message}`,
+    hint: "This is a bug of the skill, not of what it was given",
+    cause: defect
+  })
+
+/** How many issues, and how much of each, an error tells. */
+const maxIssues = 100
+const maxIssueLength = 300
+const maxMessageLength = 2000
+
+const issuesOf = (issues: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const errors = issues.slice(0, maxIssues).map((issue) => SecretText.excerpt(issue, { maxLength: maxIssueLength }))
+  if (issues.length > maxIssues) errors.push(`… and ${issues.length - maxIssues} more`)
+  return errors
+}
+
+/**
+ * @category errors
+ */
+export const invalidParams = (skillName: string, issues: ReadonlyArray<string>): SkillValidationError => {
+  const errors = issuesOf(issues)
+  return new SkillValidationError({
+    skillName,
+    errors,
+    message: `The parameters of the skill "${skillName}" are not valid: ${errors.join("; ")}`.slice(
+      0,
+      maxMessageLength
+    ),
+    hint: "Correct the parameters and execute it again"
+  })
+}
+
+/**
+ * @category errors
+ */
+export const invalidResult = (skillName: string, issue: string): SkillValidationError => {
+  const errors = issuesOf([`The result does not fit its schema: ${issue}`])
+  return new SkillValidationError({
+    skillName,
+    errors,
+    message: `The result of the skill "${skillName}" is not what it promises. ${errors[0]}`,
+    hint: "Correct the skill, or the schema of its result"
+  })
+}
+
+const shown = (name: string): string => name.slice(0, 128)
+
+/**
+ * @category errors
+ */
+export const notFound = (name: string, known: ReadonlyArray<SkillDefinition>): SkillNotFoundError => {
+  const names = known.slice(0, 1000).map((definition) => definition.name)
+  const skillName = shown(name)
+  const similar = nearest(skillName, names)
+  return new SkillNotFoundError({
+    skillName,
+    message: `There is no skill named "${skillName}"`,
+    hint:
+      names.length === 0
+        ? "No skills are registered"
+        : `${similar === undefined ? "" : `Did you mean "${similar}"? `}Registered skills: ${names.slice(0, 50).join(", ")}`
+  })
+}
+
+/**
+ * What is registered under the name only stands for a registered skill itself.
+ *
+ * @category errors
+ */
+export const dangling = (name: string): SkillNotFoundError =>
+  new SkillNotFoundError({
+    skillName: shown(name),
+    message: `The skill "${shown(name)}" stands for a registered skill, and there is none behind it`,
+    hint: "Register the skill itself, not a reference to it"
+  })
+
+/**
+ * @category errors
+ */
+export const tooDeep = (skillName: string, depth: number): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The skill "${skillName}" is executed ${depth} levels deep inside other skills`,
+    hint: "Does a skill execute itself?"
+  })
+
+/**
+ * @category errors
+ */
+export const inTool = (skillName: string, toolName: string): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The tool "${toolName}" executes the skill "${skillName}": tools never invoke skills`,
+    hint: "Give the agent the skill itself (`SkillTool.toTool`), or let a skill call the tool"
+  })
+
+/**
+ * @category errors
+ */
+export const entangled = (skillName: string): SkillExecutionError =>
+  new SkillExecutionError({
+    skillName,
+    message: `The skill "${skillName}" was not executed: it would wait for executions that wait for it`,
+    hint: "Skills that execute each other need a higher maxConcurrent, or none"
+  })
+
+/**
+ * @category errors
+ */
+export const nobody = ({ name, permissions }: SkillDefinition): SkillPermissionDeniedError =>
+  new SkillPermissionDeniedError({
+    skillName: name,
+    required: permissions,
+    message: `The skill "${name}" needs permissions, and it is not known for whom it is executed`,
+    hint: "Execute it for a user: userId"
+  })
+
+/**
+ * @category errors
+ */
+export const lacking = (
+  { name, permissions }: SkillDefinition,
+  missing: ReadonlyArray<string>
+): SkillPermissionDeniedError =>
+  new SkillPermissionDeniedError({
+    skillName: name,
+    required: permissions,
+    message: `The user may not execute the skill "${name}": not granted are ${missing.slice(0, 20).join(", ").slice(0, 1000)}`,
+    hint: "Do not try again; somebody has to grant the permissions"
+  })
+
+/**
+ * @category errors
+ */
+export const unchecked = ({ name, permissions }: SkillDefinition, cause: unknown): SkillPermissionDeniedError =>
+  new SkillPermissionDeniedError({
+    skillName: name,
+    required: permissions,
+    message: `The skill "${name}" was not executed: the permissions of the user could not be found out`,
+    cause
+  })
+
+/**
+ * @category errors
+ */
+export const unconfirmed = (skillName: string, reason: string | undefined): SkillConfirmationDeniedError =>
+  new SkillConfirmationDeniedError({
+    skillName,
+    message: `The skill "${skillName}" was not allowed${reason === undefined ? "" : `: ${SecretText.excerpt(reason, { maxLength: 1000 })}`}`,
+    hint: "Do not execute it again with the same parameters; find another way or tell the user"
+  })
+
+/**
+ * @category errors
+ */
+export const unasked = (skillName: string, cause: unknown): SkillConfirmationDeniedError =>
+  new SkillConfirmationDeniedError({
+    skillName,
+    message: `The skill "${skillName}" was not executed: nobody could be asked whether it may be`,
+    cause
+  })
+
+/**
+ * @category errors
+ */
+export const timedOut = (skillName: string, millis: number): SkillTimeoutError =>
+  new SkillTimeoutError({
+    skillName,
+    timeoutSeconds: millis / 1000,
+    message: `The skill "${skillName}" did not end within ${millis / 1000} s and was stopped`
+  })

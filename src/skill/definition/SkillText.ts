@@ -1,0 +1,96 @@
+/**
+ * Text of skills as models see it: nothing in it can pass for what stands around it.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import { createHash } from "node:crypto"
+import * as VisibleText from "../../internal/text/VisibleText.js"
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;"
+}
+
+/**
+ * One line without markup.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const escape = (text: string): string =>
+  VisibleText.visible(text.replace(/\s+/g, " ").trim()).replace(/[&<>"']/g, (sign) => entities[sign] as string)
+
+/**
+ * A name in a message: one line, not long.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const name = (text: string): string => VisibleText.visible(text.slice(0, 128))
+
+/** Line ends and tabs are structure of the text; the joiner and the variation selector of emoji hide nothing. */
+const kept = /([\n\t]|\u200d|\ufe0f)/
+
+/**
+ * Lines as they are, with everything that cannot be seen as its code point.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const lines = (text: string): string =>
+  text
+    .replace(/\r\n?/g, "\n")
+    .split(kept)
+    .map((part, index) => (index % 2 === 1 ? part : VisibleText.visible(part)))
+    .join("")
+
+/**
+ * A part of a text, from an offset on, that does not begin or end within a character.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Page {
+  readonly text: string
+  readonly offset: number
+  readonly end: number
+  /** Of the whole text. */
+  readonly length: number
+}
+
+const isWithinPair = (text: string, at: number): boolean =>
+  at > 0 &&
+  at < text.length &&
+  (text.charCodeAt(at) & 0xfc00) === 0xdc00 &&
+  (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const page = (text: string, options: { readonly offset: number; readonly maxChars: number }): Page => {
+  const at = Math.min(Math.max(0, Math.floor(options.offset) || 0), text.length)
+  const offset = isWithinPair(text, at) ? at - 1 : at
+  const until = Math.min(text.length, offset + Math.max(2, options.maxChars))
+  const end = isWithinPair(text, until) ? until - 1 : until
+  return { text: text.slice(offset, end), offset, end, length: text.length }
+}
+
+/**
+ * A text between two lines that do not occur in it: their mark is made from the text, and made again until it is not in
+ * it.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fenced = (label: string, text: string): string => {
+  let mark = ""
+  for (let attempt = 0; mark === "" || text.includes(mark); attempt++) {
+    mark = createHash("sha256").update(`${attempt}\n${text}`).digest("hex").slice(0, 16)
+  }
+  return `[${label} ${mark} begins]\n${text}${text.endsWith("\n") ? "" : "\n"}[${label} ${mark} ends]`
+}

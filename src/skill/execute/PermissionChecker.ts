@@ -1,0 +1,212 @@
+/**
+ * Who may execute which skills.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+import type { SessionId, UserId } from "../../domain/Ids.js"
+import * as Captured from "../../internal/fiber/Captured.js"
+import * as Permissions from "../definition/Permissions.js"
+
+/**
+ * The permissions of a user could not be found out. The execution is refused then.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class PermissionCheckerError extends ErrorCode.TaggedError<PermissionCheckerError>(
+  "effect-lexigram/skill/PermissionChecker/PermissionCheckerError"
+)("PermissionCheckerError", ErrorCode.fields("LEX_ERR_SKILL_101")) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface PermissionRequest {
+  readonly userId: UserId
+  readonly sessionId?: SessionId | undefined
+  readonly skillName: string
+  /** At least one. */
+  readonly required: ReadonlyArray<string>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** Those of `required` that the user has not; none: it may be executed. */
+  readonly missing: (request: PermissionRequest) => Effect.Effect<ReadonlyArray<string>, PermissionCheckerError>
+  /** False: permissions are not enforced, and nobody is asked, not even for a user. */
+  readonly enforced: boolean
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class PermissionChecker extends Context.Tag("effect-lexigram/skill/PermissionChecker")<
+  PermissionChecker,
+  Service
+>() {}
+
+/**
+ * Nothing is enforced: every skill may be executed by everybody.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<PermissionChecker> = Layer.succeed(PermissionChecker, {
+  enforced: false,
+  missing: () => Effect.succeed([])
+})
+
+const unknowable = (userId: string, cause: unknown): PermissionCheckerError =>
+  cause instanceof PermissionCheckerError
+    ? cause
+    : new PermissionCheckerError({ message: `The permissions of the user "${userId}" could not be found out`, cause })
+
+/** What is no list is no answer: nothing is allowed by it. */
+const asList = (userId: string, answer: unknown): Effect.Effect<ReadonlyArray<string>, PermissionCheckerError> =>
+  Array.isArray(answer)
+    ? Effect.succeed(answer)
+    : Effect.fail(unknowable(userId, new TypeError("The answer is not a list")))
+
+/** Asks a function of the user's, with what it requires from here. */
+const asked = <A extends { readonly userId: UserId }, R>(
+  f: (request: A) => Effect.Effect<ReadonlyArray<string>, unknown, R>
+): Effect.Effect<(request: A) => Effect.Effect<ReadonlyArray<string>, PermissionCheckerError>, never, R> =>
+  Effect.map(
+    Captured.context<R>(),
+    (context) => (request) =>
+      Captured.provide(
+        Effect.suspend(() => f(request)),
+        context
+      ).pipe(
+        Effect.mapError((cause) => unknowable(request.userId, cause)),
+        Effect.flatMap((answer) => asList(request.userId, answer))
+      )
+  )
+
+/**
+ * A checker of your own: `missing` says which permissions the user lacks. What it fails with becomes
+ * `PermissionCheckerError`, and the execution is refused.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <E, R>(
+  missing: (request: PermissionRequest) => Effect.Effect<ReadonlyArray<string>, E, R>
+): Layer.Layer<PermissionChecker, never, R> =>
+  Layer.effect(
+    PermissionChecker,
+    Effect.map(asked(missing), (missing) => ({ enforced: true, missing }))
+  )
+
+/**
+ * Looks up what a user has, wildcards included (see `Permissions.Allows`), at each execution. A look-up that fails
+ * refuses the execution.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerLookup = <E, R>(
+  permissionsOf: (userId: UserId) => Effect.Effect<ReadonlyArray<string>, E, R>
+): Layer.Layer<PermissionChecker, never, R> =>
+  layer(({ required, userId }) =>
+    Effect.flatMap(permissionsOf(userId), (granted) =>
+      Effect.map(asList(userId, granted), (granted) => Permissions.missing(granted, required))
+    )
+  )
+
+/**
+ * Lists by name. Names are data: `__proto__` and `constructor` are names like others.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ByName<A extends string = string> = Readonly<Record<string, ReadonlyArray<A>>>
+
+/**
+ * Users with what they may do, wildcards included (see `Permissions.Allows`). Nobody else may do anything that needs a
+ * permission.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerStatic = (users: ByName): Layer.Layer<PermissionChecker> =>
+  Layer.sync(PermissionChecker, () => {
+    const allowed = new Map(Object.entries(users).map(([user, granted]) => [user, Permissions.allows(granted)]))
+    return {
+      enforced: true,
+      missing: ({ required, userId }) =>
+        Effect.sync(() => {
+          const isAllowed = allowed.get(userId)
+          return isAllowed === undefined ? required : required.filter((permission) => !isAllowed(permission))
+        })
+    }
+  })
+
+/**
+ * Who has which roles, and what roles allow. Users who are not named have those of `everyone` alone. A role that does
+ * not exist fails the layer where it is written here; where a function gives it at run time, it allows nothing.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { PermissionChecker } from "effect-lexigram"
+ *
+ * const permissions = PermissionChecker.layerRoles({
+ *   roles: { reader: ["files.read", "web.search"], admin: ["*"] },
+ *   users: { ada: ["admin"] },
+ *   everyone: ["reader"]
+ * })
+ * ```
+ */
+export const layerRoles = <const Roles extends ByName, E = never, R = never>(options: {
+  /** Permissions by role, wildcards included. */
+  readonly roles: Roles
+  /** Roles by user, or a look-up at each execution; one that fails refuses the execution. */
+  readonly users:
+    | ByName<NoInfer<keyof Roles & string>>
+    | ((userId: UserId) => Effect.Effect<ReadonlyArray<string>, E, R>)
+  /** Roles that all users have, those of whom nothing is known too. Default: none. */
+  readonly everyone?: ReadonlyArray<NoInfer<keyof Roles & string>> | undefined
+}): Layer.Layer<PermissionChecker, PermissionCheckerError, R> =>
+  Layer.effect(
+    PermissionChecker,
+    Effect.gen(function* () {
+      const { users } = options
+      const allowed = new Map(
+        Object.entries<ReadonlyArray<string>>(options.roles).map(([role, granted]) => [
+          role,
+          Permissions.allows(granted)
+        ])
+      )
+      const everyone: ReadonlyArray<string> = options.everyone ?? []
+      const named = new Map<string, ReadonlyArray<string>>(typeof users === "function" ? [] : Object.entries(users))
+      for (const role of [...everyone, ...Array.from(named.values()).flat()]) {
+        if (allowed.has(role)) continue
+        return yield* new PermissionCheckerError({
+          message: `There is no role "${role}"`,
+          hint: `Roles: ${Array.from(allowed.keys()).join(", ")}`
+        })
+      }
+      const rolesOf =
+        typeof users === "function"
+          ? yield* asked(({ userId }: PermissionRequest) => users(userId))
+          : ({ userId }: PermissionRequest) => Effect.sync(() => named.get(userId) ?? [])
+      return {
+        enforced: true,
+        missing: (request) =>
+          Effect.map(rolesOf(request), (roles) => {
+            const all = [...everyone, ...roles].map((role) => allowed.get(role))
+            return request.required.filter((permission) => !all.some((isAllowed) => isAllowed?.(permission)))
+          })
+      }
+    })
+  )

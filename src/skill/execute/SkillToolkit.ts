@@ -1,0 +1,205 @@
+/**
+ * Skills that belong together, under one name and with one description.
+ *
+ * @since 0.1.0
+ */
+import type * as Effect from "effect/Effect"
+import { dual } from "effect/Function"
+import type * as Layer from "effect/Layer"
+import { type Pipeable, pipeArguments } from "effect/Pipeable"
+import type * as Scope from "effect/Scope"
+import * as Skill from "../definition/Skill.js"
+import type { SkillAlreadyRegisteredError, SkillValidationError } from "../definition/SkillError.js"
+import * as SkillRegistry from "./SkillRegistry.js"
+
+/**
+ * @since 0.1.0
+ * @category symbols
+ */
+export const TypeId: unique symbol = Symbol.for("effect-lexigram/skill/SkillToolkit")
+
+/**
+ * `S` are the skills; what they require and fail with follows from them.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface SkillToolkit<out S extends Skill.Any = Skill.Any> extends Pipeable {
+  readonly [TypeId]: typeof TypeId
+  readonly name: string
+  readonly description: string
+  /** In the order in which they were given, each once. */
+  readonly skills: ReadonlyArray<S>
+}
+
+/**
+ * Any toolkit.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Any = SkillToolkit
+
+/**
+ * The skills of a toolkit.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type SkillsOf<T extends Any> = T["skills"][number]
+
+/**
+ * What the skills of a toolkit require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ServicesOf<T extends Any> = Skill.ServicesOf<SkillsOf<T>>
+
+/**
+ * @since 0.1.0
+ * @category guards
+ */
+export const isSkillToolkit = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
+
+const proto = {
+  [TypeId]: TypeId,
+  pipe() {
+    // biome-ignore lint/complexity/noArguments: the form `pipeArguments` takes
+    return pipeArguments(this, arguments)
+  }
+}
+
+const build = <S extends Skill.Any>(name: string, description: string, skills: ReadonlyArray<S>): SkillToolkit<S> =>
+  Object.assign(Object.create(proto), { name, description, skills })
+
+/**
+ * A toolkit of these skills. With a prefix they are named after it: `sql_` and `query` give `sql_query`; what a
+ * composite uses keeps its name. Two skills of one name fail where they are registered.
+ *
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import { Skill, SkillToolkit } from "effect-lexigram"
+ * import * as Effect from "effect/Effect"
+ *
+ * const dice = SkillToolkit.make(
+ *   "dice",
+ *   { description: "Chance", prefix: "dice_" },
+ *   Skill.make("sides", { description: "How many sides there are", handler: () => Effect.succeed(6) })
+ * )
+ *
+ * const layer = SkillToolkit.layer(dice)
+ * ```
+ */
+export const make = <const S extends ReadonlyArray<Skill.Any>>(
+  name: string,
+  options: {
+    readonly description: string
+    /** Before the name of each skill. Default: nothing. */
+    readonly prefix?: string | undefined
+  },
+  ...skills: S
+): SkillToolkit<S[number]> => {
+  const { description, prefix = "" } = options
+  const named: ReadonlyArray<Skill.Any> =
+    prefix === ""
+      ? skills
+      : skills.map((skill) => Skill.annotate(skill, { name: `${prefix}${skill.definition.name}` }) as Skill.Any)
+  return build(name, description, [...new Set(named)] as ReadonlyArray<S[number]>)
+}
+
+/**
+ * The skills of several toolkits as one.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const merge = <const T extends ReadonlyArray<Any>>(
+  name: string,
+  options: { readonly description: string },
+  ...toolkits: T
+): SkillToolkit<SkillsOf<T[number]>> =>
+  build(name, options.description, [...new Set(toolkits.flatMap(({ skills }) => skills))])
+
+const select = <S extends Skill.Any>(self: SkillToolkit<S>, isWanted: (name: string) => boolean): SkillToolkit<S> =>
+  build(
+    self.name,
+    self.description,
+    self.skills.filter((skill) => isWanted(skill.definition.name))
+  )
+
+/**
+ * The same toolkit with the skills of these names alone; a name that it has not is passed over. What the others require
+ * is still in its type: names are not.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const pick: {
+  (names: ReadonlyArray<string>): <S extends Skill.Any>(self: SkillToolkit<S>) => SkillToolkit<S>
+  <S extends Skill.Any>(self: SkillToolkit<S>, names: ReadonlyArray<string>): SkillToolkit<S>
+} = dual(2, <S extends Skill.Any>(self: SkillToolkit<S>, names: ReadonlyArray<string>) => {
+  const wanted = new Set(names)
+  return select(self, (name) => wanted.has(name))
+})
+
+/**
+ * The same toolkit without the skills of these names.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const omit: {
+  (names: ReadonlyArray<string>): <S extends Skill.Any>(self: SkillToolkit<S>) => SkillToolkit<S>
+  <S extends Skill.Any>(self: SkillToolkit<S>, names: ReadonlyArray<string>): SkillToolkit<S>
+} = dual(2, <S extends Skill.Any>(self: SkillToolkit<S>, names: ReadonlyArray<string>) => {
+  const unwanted = new Set(names)
+  return select(self, (name) => !unwanted.has(name))
+})
+
+const skillsOf = <T extends ReadonlyArray<Any>>(toolkits: T): ReadonlyArray<SkillsOf<T[number]>> =>
+  toolkits.flatMap(({ skills }) => skills)
+
+/**
+ * Registers the skills until the scope closes, all of them or none.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const register = <const T extends ReadonlyArray<Any>>(
+  ...toolkits: T
+): Effect.Effect<
+  void,
+  SkillAlreadyRegisteredError | SkillValidationError,
+  SkillRegistry.SkillRegistry | ServicesOf<T[number]> | Scope.Scope
+> => SkillRegistry.register(...skillsOf(toolkits))
+
+/**
+ * `register` as a layer: the skills are in the registry of the context as long as the layer lives.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const add = <const T extends ReadonlyArray<Any>>(
+  ...toolkits: T
+): Layer.Layer<
+  never,
+  SkillAlreadyRegisteredError | SkillValidationError,
+  SkillRegistry.SkillRegistry | Exclude<ServicesOf<T[number]>, Scope.Scope>
+> => SkillRegistry.add(...skillsOf(toolkits))
+
+/**
+ * A registry of the skills of these toolkits.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = <const T extends ReadonlyArray<Any>>(
+  ...toolkits: T
+): Layer.Layer<
+  SkillRegistry.SkillRegistry,
+  SkillAlreadyRegisteredError | SkillValidationError,
+  Exclude<ServicesOf<T[number]>, Scope.Scope>
+> => SkillRegistry.layer(...skillsOf(toolkits))

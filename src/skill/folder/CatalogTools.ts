@@ -1,0 +1,198 @@
+/**
+ * The tools with which a model uses a catalogue of skills. Their descriptions are the same whatever skills there are:
+ * nothing that stands in a skill gets into them.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Tool from "../../tool/definition/Tool.js"
+import * as SkillText from "../definition/SkillText.js"
+import { SkillAccessError } from "../execute/SkillAccess.js"
+import * as ActiveSkills from "./ActiveSkills.js"
+import type { ScriptError } from "./ScriptRunner.js"
+import * as SkillActivation from "./SkillActivation.js"
+import type { Service as SkillCatalog, UseError } from "./SkillCatalog.js"
+import * as SkillListing from "./SkillListing.js"
+import * as SkillSearch from "./SkillSearch.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CatalogTools {
+  readonly activate: Tool.Any
+  readonly readFile: Tool.Any
+  /** Where the catalogue runs scripts. */
+  readonly runScript: Tool.Any | undefined
+  /** The tools above. */
+  readonly all: ReadonlyArray<Tool.Tool<never, unknown, never, never, unknown>>
+  /** Finds skills by words: for models whose listing has no room for all of them. */
+  readonly search: Tool.Tool<never, unknown, never, never, unknown>
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Other names for the tools. */
+  readonly names?:
+    | {
+        readonly activate?: string | undefined
+        readonly readFile?: string | undefined
+        readonly runScript?: string | undefined
+        readonly search?: string | undefined
+      }
+    | undefined
+  /**
+   * Characters of instructions or of a file in one answer, at least 100; the model calls again for the rest. Keep it
+   * 2,000 below what the runner lets through of a result (`maxResultChars`).
+   */
+  readonly maxChars?: number | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  activate: "activate_skill",
+  readFile: "read_skill_file",
+  runScript: "run_skill_script",
+  search: "find_skills",
+  maxChars: 8000
+} as const
+
+const offset = Schema.optional(
+  Schema.NonNegativeInt.annotations({ description: "Where to go on reading; only when an earlier answer said so" })
+)
+const skillName = Schema.String.annotations({ description: "The name of the skill" })
+
+const rest = (page: SkillText.Page): string =>
+  page.end === page.length && page.offset === 0
+    ? ""
+    : `\n\nThese are the characters ${page.offset} to ${page.end} of ${page.length}. ${
+        page.end === page.length ? "That is the end." : `Call again with offset ${page.end} for what follows.`
+      }`
+
+/** Files are the third level: the instructions come before them, and with them what the skill restricts. */
+const ifActive = <A, E>(
+  catalogue: SkillCatalog,
+  name: string,
+  use: Effect.Effect<A, E>
+): Effect.Effect<A, E | SkillAccessError> =>
+  Effect.gen(function* () {
+    const active = yield* ActiveSkills.ActiveSkills
+    if (yield* active.isActive(name)) return yield* use
+    const skills = yield* catalogue.skills
+    // The catalogue says best what is wrong with a name it does not know.
+    if (!skills.some(({ file }) => file.name === name)) return yield* use
+    return yield* new SkillAccessError({
+      skillName: SkillText.name(name),
+      reason: "NotActive",
+      message: `The skill "${SkillText.name(name)}" has not been activated`,
+      hint: "Activate it first"
+    })
+  })
+
+/** Skills that a search gives. */
+const FOUND = 10
+
+/** Nothing is tried again: what fails is for the model to act on. */
+const once = { timeout: Duration.infinity, retries: 0 }
+
+/**
+ * The tools for a catalogue. Make them once a catalogue.
+ *
+ * A skill that was activated is told to `ActiveSkills`; files are read, and scripts run, of skills that are active
+ * there.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (catalogue: SkillCatalog, options?: Options): CatalogTools => {
+  const maxChars = Math.max(100, options?.maxChars ?? defaults.maxChars)
+  const activate = Tool.make(options?.names?.activate ?? defaults.activate, {
+    ...once,
+    description:
+      "Activates one of the available skills and gives its instructions. When what is asked is what a skill is for, activate it before anything else.",
+    parameters: {
+      name: skillName,
+      arguments: Schema.optional(
+        Schema.String.annotations({ description: "What the skill is to work on, if it takes something" })
+      ),
+      offset
+    },
+    success: Schema.String,
+    handler: (params): Effect.Effect<string, UseError> =>
+      Effect.gen(function* () {
+        const activation = yield* catalogue.activate(params.name, params.arguments)
+        const active = yield* ActiveSkills.ActiveSkills
+        yield* active.activate(activation)
+        const page = SkillText.page(activation.instructions, { offset: params.offset ?? 0, maxChars })
+        return `${SkillActivation.present(activation, page.text)}${rest(page)}`
+      })
+  })
+  const readFile = Tool.make(options?.names?.readFile ?? defaults.readFile, {
+    ...once,
+    description: "Reads a text file that belongs to a skill you have activated.",
+    parameters: {
+      name: skillName,
+      path: Schema.String.annotations({ description: "The file, relative to the skill's folder: references/guide.md" }),
+      offset
+    },
+    success: Schema.String,
+    handler: (params): Effect.Effect<string, UseError> =>
+      Effect.map(ifActive(catalogue, params.name, catalogue.readFile(params.name, params.path)), (text) => {
+        const page = SkillText.page(SkillText.lines(text), { offset: params.offset ?? 0, maxChars })
+        return `${SkillText.fenced("file", page.text)}${rest(page)}`
+      })
+  })
+  const runScript = catalogue.scripts
+    ? Tool.make(options?.names?.runScript ?? defaults.runScript, {
+        ...once,
+        description: "Runs a script that belongs to a skill you have activated, and gives what it prints.",
+        parameters: {
+          name: skillName,
+          path: Schema.String.annotations({
+            description: "The script, relative to the skill's folder: scripts/main.py"
+          }),
+          params: Schema.optional(
+            Schema.Record({ key: Schema.String, value: Schema.Unknown }).annotations({
+              description: "What the script reads as JSON on its standard input"
+            })
+          )
+        },
+        handler: (params): Effect.Effect<unknown, UseError | ScriptError> =>
+          Effect.map(
+            ifActive(catalogue, params.name, catalogue.script(params.name, params.path, params.params)),
+            ({ output }) => output
+          )
+      })
+    : undefined
+  const search = Tool.make(options?.names?.search ?? defaults.search, {
+    ...once,
+    description:
+      "Finds skills that are not listed, by words of what is to be done. Gives their names and descriptions.",
+    parameters: {
+      query: Schema.String.annotations({ description: "What is to be done, in a few words" })
+    },
+    success: Schema.String,
+    handler: ({ query }) =>
+      Effect.map(catalogue.skills, (skills) => {
+        const found = SkillSearch.find(skills, query, FOUND)
+        return found.length === 0
+          ? "No skill has these words in its name or description."
+          : SkillText.fenced("skills", found.map(SkillListing.line).join("\n").slice(0, maxChars))
+      })
+  })
+  return {
+    activate,
+    readFile,
+    runScript,
+    search,
+    all: runScript === undefined ? [activate, readFile] : [activate, readFile, runScript]
+  }
+}

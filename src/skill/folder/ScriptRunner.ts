@@ -1,0 +1,113 @@
+/**
+ * Runs the scripts that come with skills.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+/**
+ * A script was not run, or did not end well. `stderr` is the end of what it wrote there, secrets taken out.
+ *
+ * - `NotAllowed`: its type is not allowed, or it lies outside the skill's folder
+ * - `NotFound`: there is no such file
+ * - `TooLarge`: the file is larger than may be run
+ * - `Unavailable`: there is no interpreter for it, or no process could be started
+ * - `Failed`: it ended with an exit code other than 0, or by a signal
+ * - `Timeout`, `OutputLimit`, `MemoryLimit`, `ProcessLimit`: it went beyond a limit and was killed, with everything it
+ *   had started
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ScriptError extends ErrorCode.TaggedError<ScriptError>("effect-lexigram/skill/ScriptRunner/ScriptError")(
+  "ScriptError",
+  {
+    ...ErrorCode.fields("LEX_ERR_SKILL_102"),
+    skillName: Schema.String,
+    script: Schema.String,
+    reason: Schema.Literal(
+      "NotAllowed",
+      "NotFound",
+      "TooLarge",
+      "Unavailable",
+      "Failed",
+      "Timeout",
+      "OutputLimit",
+      "MemoryLimit",
+      "ProcessLimit"
+    ),
+    exitCode: Schema.optional(Schema.Int),
+    signal: Schema.optional(Schema.String),
+    stderr: Schema.optional(Schema.String)
+  }
+) {}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScriptRequest {
+  readonly skillName: string
+  /** The skill's folder, absolute. */
+  readonly directory: string
+  /** The script, relative to the folder: `scripts/main.py`. */
+  readonly script: string
+  /** Handed over as JSON on standard input. */
+  readonly params: unknown
+  /** Instead of the runner's own limit. */
+  readonly timeout?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ScriptResult {
+  readonly stdout: string
+  readonly stderr: string
+  /** `stdout` read as JSON where it is JSON, else the text. */
+  readonly output: unknown
+  readonly durationMs: number
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Runs a script to its end in a process of its own. Interruption kills it, with everything it has started, before the
+   * fiber ends.
+   */
+  readonly run: (request: ScriptRequest) => Effect.Effect<ScriptResult, ScriptError>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class ScriptRunner extends Context.Tag("effect-lexigram/skill/ScriptRunner")<ScriptRunner, Service>() {}
+
+/**
+ * Runs nothing: every script fails with `ScriptError`, reason `NotAllowed`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerNoop: Layer.Layer<ScriptRunner> = Layer.succeed(ScriptRunner, {
+  run: ({ script, skillName }) =>
+    Effect.fail(
+      new ScriptError({
+        skillName,
+        script,
+        reason: "NotAllowed",
+        message: "Scripts of skills are not run here",
+        hint: "Provide ChildScripts.layer of effect-lexigram/builtin to run them"
+      })
+    )
+})

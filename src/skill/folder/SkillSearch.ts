@@ -1,0 +1,42 @@
+/**
+ * Finds skills by the words of a query, for listings that have no room for all of them.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import type { LoadedSkill } from "../definition/SkillFile.js"
+
+/** Words of a query that count. */
+const MAX_WORDS = 32
+
+const plain = (text: string): string => text.normalize("NFKC").toLowerCase()
+
+const wordsOf = (query: string): ReadonlyArray<string> =>
+  Array.from(new Set(plain(query.slice(0, 2000)).match(/[\p{L}\p{M}\p{N}]+/gu) ?? []))
+    // A single letter stands in every text.
+    .filter((word) => !/^[a-z]$/.test(word))
+    .slice(0, MAX_WORDS)
+
+/**
+ * The skills that have words of the query in their names or descriptions, best first: a rare word counts for more than
+ * a common one, and one of the name three times. Equal ones stay in the order of the catalogue.
+ *
+ * @category accessors
+ */
+export const find = (skills: ReadonlyArray<LoadedSkill>, query: string, limit: number): ReadonlyArray<LoadedSkill> => {
+  const words = wordsOf(query)
+  const texts = skills.map(({ file }) => ({ name: plain(file.name), description: plain(file.description) }))
+  const scores = new Float64Array(skills.length)
+  for (const word of words) {
+    const hits = texts.map(({ description, name }) => (name.includes(word) ? 3 : description.includes(word) ? 1 : 0))
+    const having = hits.filter((hit) => hit > 0).length
+    const weight = Math.log(1 + skills.length / Math.max(1, having))
+    for (const [at, hit] of hits.entries()) scores[at] = (scores[at] as number) + hit * weight
+  }
+  return skills
+    .map((skill, at) => ({ skill, score: scores[at] as number }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ skill }) => skill)
+}

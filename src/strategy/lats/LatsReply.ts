@@ -1,0 +1,401 @@
+/**
+ * What tree search reads out of its models' replies, and how it shows them the way so far.
+ *
+ * @since 0.1.0
+ * @internal
+ */
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
+import type { ToolDefinition } from "../../llm/model/LlmClient.js"
+import type { ToolCall } from "../../tool/ToolRunner.js"
+import * as FencedText from "../reasoning/FencedText.js"
+import * as ReActText from "../reasoning/ReActText.js"
+import * as ReplyForm from "../reasoning/ReplyForm.js"
+
+/**
+ * An action: a step of reasoning, a call of a tool with what came of it, or a final answer.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Action = Schema.Struct({
+  kind: Schema.Literal("step", "call", "answer"),
+  /** Why it was chosen. */
+  thought: Schema.String,
+  /** The step in words, or the answer; empty for a call. */
+  text: Schema.String,
+  tool: Schema.optional(Schema.String),
+  params: Schema.optional(Schema.Unknown),
+  /** What the call showed. */
+  observation: Schema.optional(Schema.String),
+  /** The token limit of the model cut the answer. */
+  isCut: Schema.optional(Schema.Boolean)
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Action extends Schema.Schema.Type<typeof Action> {}
+
+const nullable = (description: string) => Schema.optional(Schema.NullOr(Schema.String)).annotations({ description })
+
+const Expansion = Schema.Struct({
+  thought: nullable("Why this action; on its own it is a step of reasoning"),
+  tool: nullable("The name of the tool to call, if one is called"),
+  // Whatever stands here is for the tool to judge.
+  arguments: Schema.optional(
+    Schema.Unknown.annotations({ jsonSchema: { type: "object", description: "The arguments of the call" } })
+  ),
+  answer: nullable("The final answer, if no tool is called and nothing is left to do")
+})
+
+type Expansion = typeof Expansion.Type
+
+const said = (text: string | null | undefined): string => (text ?? "").trim()
+
+const Expansions = Schema.Struct({
+  expansions: Schema.NonEmptyArray(
+    Expansion.pipe(
+      Schema.filter(({ answer, thought, tool }) => said(thought) !== "" || said(tool) !== "" || said(answer) !== "", {
+        message: () => "give a thought, a tool or an answer",
+        jsonSchema: {}
+      })
+    )
+  ).annotations({ description: "As many as were asked for, each another action" })
+})
+
+/**
+ * The actions of a reply, each an alternative to the others.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Expansions = typeof Expansions.Type
+
+/** An answer that stands beside a call is a guess at what the call will show. */
+const toAction = ({ answer, arguments: params, thought, tool }: Expansion): Action =>
+  said(tool) !== ""
+    ? { kind: "call", thought: said(thought), text: "", tool: said(tool), params: params ?? {} }
+    : said(answer) !== ""
+      ? { kind: "answer", thought: said(thought), text: said(answer) }
+      : { kind: "step", thought: "", text: said(thought) }
+
+/**
+ * @since 0.1.0
+ * @category conversions
+ */
+export const actions = ({ expansions }: Expansions): ReadonlyArray<Action> => expansions.map(toAction)
+
+const heading = /^[#*_\s]*expansion\b[\s#*_]*(?:(?:\d+|[:.)])[\s:.)*_]*)?$/i
+const stateMarker = /^[*_ \t]*state[*_]*[ \t]*[:：][*_]*(.*)/im
+const thoughtMarker = /^[*_ \t]*thoughts?[*_]*[ \t]*[:：]/im
+
+/** The text of each block; talk before the first heading is no block. */
+const blocksOf = (text: string): ReadonlyArray<string> => {
+  const blocks: Array<string> = []
+  let lines: Array<string> = []
+  let headings = 0
+  for (const line of text.split("\n")) {
+    if (line.length < 64 && heading.test(line)) {
+      if (headings++ > 0) blocks.push(lines.join("\n"))
+      lines = []
+    } else lines.push(line)
+  }
+  return [...blocks, lines.join("\n")].filter((block) => block.trim() !== "")
+}
+
+const fromBlock = (block: string, tools: ReadonlyArray<string>, isOnly: boolean): Either.Either<Expansion, string> => {
+  const read = ReActText.parse(block, { tools })
+  if (isOnly && read._tag === "Action" && ReActText.parseOnly(block, { tools }) === undefined) {
+    return Either.left("an expansion holds more than its THOUGHT, ACTION and ACTION_INPUT")
+  }
+  if (read._tag === "FinalAnswer") return Either.right({ thought: read.thought, answer: read.answer })
+  if (read._tag === "Malformed") {
+    return thoughtMarker.test(block) && read.reason === "no-marker" && read.thought !== ""
+      ? Either.right({ thought: read.thought })
+      : Either.left("an expansion has no usable ACTION")
+  }
+  if (!tools.includes(read.tool) && read.inputRaw === "") {
+    // Words that name no tool are a step of reasoning; where it leads may stand behind a marker of its own.
+    const state = stateMarker.exec(block)?.[1]?.trim() ?? ""
+    return Either.right({ thought: [read.tool, state].filter((part) => part !== "").join("\n") })
+  }
+  return Either.right({ thought: read.thought, tool: read.tool, arguments: ReActText.paramsOf(read) })
+}
+
+/** Blocks of a reply at most that are read. */
+const MAX_BLOCKS = 64
+
+/**
+ * Reads blocks under `EXPANSION n`, each with `THOUGHT:` and `ACTION:` in the ReAct form; a reply without a heading is
+ * one block. `tools` are the names of the tools on offer: an action in words that names none of them is a step of
+ * reasoning. With `isOnly` a block that holds an action has to hold nothing else: the form of a model that was asked
+ * for JSON, whose texts may quote anything.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parseExpansions = (
+  text: string,
+  tools: ReadonlyArray<string>,
+  isOnly = false
+): Either.Either<Expansions, string> => {
+  const read: Array<Expansion> = []
+  for (const block of blocksOf(text).slice(0, MAX_BLOCKS)) {
+    const expansion = fromBlock(block, tools, isOnly)
+    if (Either.isLeft(expansion)) return Either.left(expansion.left)
+    read.push(expansion.right)
+  }
+  const [first, ...rest] = read
+  return first === undefined ? Either.left("there is no EXPANSION") : Either.right({ expansions: [first, ...rest] })
+}
+
+const makeForms = () => new WeakMap<ReadonlyArray<ToolDefinition>, ReplyForm.ReplyForm<Expansions>>()
+
+const forms = { json: makeForms(), text: makeForms() }
+
+/**
+ * The form of proposals where these tools are on offer, for a model that is asked for JSON or for text. Made once a set
+ * of definitions.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const expansionForm = (
+  definitions: ReadonlyArray<ToolDefinition>,
+  names: ReadonlyArray<string>,
+  format: "json" | "text"
+): ReplyForm.ReplyForm<Expansions> => {
+  let form = forms[format].get(definitions)
+  if (form === undefined) {
+    form = ReplyForm.make({
+      name: "expansions",
+      schema: Expansions,
+      text: (text) => parseExpansions(text, names, format === "json")
+    })
+    forms[format].set(definitions, form)
+  }
+  return form
+}
+
+/**
+ * The actions of a reply by native calls: one for each call, or the text as the answer.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const readCalls = (text: string, calls: ReadonlyArray<ToolCall>): Either.Either<Expansions, string> => {
+  const [first, ...rest] = calls.map(({ name, params }) => ({ thought: text, tool: name, arguments: params }))
+  return Either.right({ expansions: first === undefined ? [{ answer: text }] : [first, ...rest] })
+}
+
+/**
+ * A judgement of a state.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Judgement {
+  readonly score: number
+  readonly reason: string
+}
+
+const ANOTHER_SCALE = "the score must be a number from 0 to 1"
+
+/**
+ * Slightly outside is meant as the end of the scale; further outside it is on another one, and 8 of 10 would pass for
+ * certain.
+ */
+const isOnScale = (score: number): boolean => score > -1 && score < 2
+
+const JudgementReply = Schema.Struct({
+  reason: Schema.String.annotations({ description: "What speaks for this score, in one or two sentences" }),
+  score: Schema.Number.pipe(
+    Schema.filter(isOnScale, { message: () => ANOTHER_SCALE, jsonSchema: { minimum: 0, maximum: 1 } })
+  )
+})
+
+const scoreMarker =
+  /^[#*_\s-]{0,8}score[*_]{0,3}[ \t]*[:：=][*_\s]{0,4}(-?(?:\d+(?:\.\d*)?|\.\d+))(?:[ \t]*(%|\/[ \t]*\d+(?:\.\d+)?))?[*_.\s]*$/gim
+
+/**
+ * Reads `SCORE: 0.7` from a line of its own; `70%` and `7/10` are understood. What else the reply says is the reason.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parseJudgement = (text: string): Either.Either<Judgement, string> => {
+  const scores = new Set<number>()
+  for (const [, number, unit] of FencedText.blank(text).matchAll(scoreMarker)) {
+    const whole = unit === undefined ? 1 : unit === "%" ? 100 : Number(unit.slice(1))
+    scores.add(whole > 0 ? Number(number) / whole : Number.NaN)
+  }
+  if (scores.size === 0) return Either.left("there is no line SCORE: with a number from 0 to 1")
+  if (scores.size > 1) return Either.left("there is more than one SCORE")
+  const [score] = scores
+  if (score === undefined || !isOnScale(score)) return Either.left(ANOTHER_SCALE)
+  const reason = text
+    .replace(scoreMarker, "")
+    .replace(/^[*_ \t]*reason[*_]*[ \t]*[:：][*_ \t]*/im, "")
+    .trim()
+  return Either.right({ score, reason })
+}
+
+/**
+ * The form of judgements.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const judgementForm: ReplyForm.ReplyForm<Judgement> = ReplyForm.make({
+  name: "judgement",
+  schema: JudgementReply,
+  text: parseJudgement
+})
+
+/**
+ * What an evaluator other than the model says of a state.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Verdict = Schema.Struct({
+  /** In [0, 1]; what is outside counts as the nearer end. */
+  value: Schema.Number,
+  solved: Schema.optional(Schema.Boolean),
+  /** For the events and for reflections. */
+  reason: Schema.optional(Schema.String)
+})
+
+const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
+
+/** Arguments are as deep as a model likes, writers of JSON are not. */
+const written = (params: unknown, write: (params: unknown) => string): string => {
+  if (typeof params === "string") return params
+  try {
+    return write(params)
+  } catch {
+    return "(arguments that cannot be written down)"
+  }
+}
+
+/**
+ * A text that two actions share when they do the same, whatever the reasons given for them.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const keyOf = ({ kind, params, text, tool }: Action): string =>
+  kind === "call" ? `call ${tool} ${written(params, CanonicalJson.stringify)}` : `${kind} ${plain(text)}`
+
+/**
+ * An action with the share of the samples that proposed it.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Sampled {
+  readonly action: Action
+  readonly step: number
+  readonly share: number
+}
+
+/**
+ * The same actions as one, in the order in which each was first proposed.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const distinct = (
+  samples: ReadonlyArray<{ readonly action: Action; readonly step: number }>
+): ReadonlyArray<Sampled> => {
+  const counts = new Map<string, { readonly action: Action; readonly step: number; count: number }>()
+  for (const { action, step } of samples) {
+    const key = keyOf(action)
+    const known = counts.get(key)
+    if (known === undefined) counts.set(key, { action, step, count: 1 })
+    else known.count++
+  }
+  return Array.from(counts.values(), ({ action, count, step }) => ({ action, step, share: count / samples.length }))
+}
+
+/** Text from outside cannot pass for a line of the list it stands in. */
+const inset = (text: string): string => text.replace(/\r\n|[\n\r\u2028\u2029]/g, "\n     ")
+
+/**
+ * An action in words, without what came of it.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const describe = (action: Action): string => {
+  switch (action.kind) {
+    case "call":
+      return `${action.tool} ${written(action.params, JSON.stringify)}`
+    case "answer":
+      return `final answer: ${action.text}`
+    case "step":
+      return action.text
+  }
+}
+
+/**
+ * The way so far as a numbered list.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renderPath = (path: ReadonlyArray<Action>): string =>
+  path.length === 0
+    ? "Nothing has been done yet."
+    : path
+        .map((action, index) =>
+          [
+            `${index + 1}.`,
+            ...(action.thought === "" ? [] : [`   Thought: ${inset(action.thought)}`]),
+            `   Action: ${inset(describe(action))}`,
+            ...(action.observation === undefined ? [] : [`   Observation: ${inset(action.observation)}`])
+          ].join("\n")
+        )
+        .join("\n")
+
+/**
+ * Where the way has led.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renderState = (path: ReadonlyArray<Action>): string => {
+  const last = path[path.length - 1]
+  if (last === undefined) return "The beginning: only the task is known."
+  switch (last.kind) {
+    case "call":
+      return `The call ${inset(describe(last))} showed: ${inset(last.observation ?? "")}`
+    case "answer":
+      return `The final answer was given: ${inset(last.text)}`
+    case "step":
+      return `The last step was: ${inset(last.text)}`
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renderTools = (definitions: ReadonlyArray<ToolDefinition>): string =>
+  definitions.length === 0
+    ? "There are no tools: an action is a step of reasoning or the final answer."
+    : definitions
+        .map(
+          ({ description, name, parameters }) =>
+            `- ${name}: ${plain(description)}\n  Arguments: ${JSON.stringify(parameters)}`
+        )
+        .join("\n")
+
+/**
+ * @since 0.1.0
+ * @category conversions
+ */
+export const renderReflections = (reflections: ReadonlyArray<string>): string =>
+  reflections.length === 0 ? "No attempt has failed so far." : reflections.map((text) => `- ${inset(text)}`).join("\n")

@@ -1,0 +1,118 @@
+/**
+ * A planner of one's own, in the place of the model's: rules, a solver, a recorded plan.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as PlanText from "../../plan/PlanText.js"
+import type { Task } from "./Strategy.js"
+import { PlanError } from "./StrategyError.js"
+
+/**
+ * A step of a plan. One with a tool is a call of it; without `arguments` the model writes them.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Step {
+  readonly description: string
+  readonly tool?: string | undefined
+  /** JSON that fits the parameters of the tool. */
+  readonly arguments?: unknown
+}
+
+/**
+ * A step that was carried out.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Completed {
+  readonly id: string
+  readonly description: string
+  readonly result: string
+}
+
+/**
+ * A step that failed.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Failed {
+  readonly id: string
+  readonly description: string
+  readonly error: string
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Context {
+  readonly task: Task
+  readonly completed: ReadonlyArray<Completed>
+  /** The step on account of which a new plan is wanted; absent for the first. */
+  readonly failed?: Failed | undefined
+}
+
+/**
+ * `plan` gives the steps that are to be done from here on. A text may begin with a tag: `[TOOL:name] …`, `[REASON] …`.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Planner<out E = never, out R = never> {
+  readonly plan: (goal: string, context: Context) => Effect.Effect<ReadonlyArray<string | Step>, E, R>
+}
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ * @example
+ * ```ts
+ * import * as Effect from "effect/Effect"
+ * import { Planner } from "effect-lexigram"
+ *
+ * const fixed = Planner.make((goal) => Effect.succeed([`[TOOL:search] ${goal}`, "[REASON] Sum up what was found"]))
+ * ```
+ */
+export const make = <E = never, R = never>(plan: Planner<E, R>["plan"]): Planner<E, R> => ({ plan })
+
+const stepOf = (given: string | Step): Step | undefined => {
+  if (typeof given !== "string") return given.description.trim() === "" ? undefined : given
+  const read = PlanText.step("", given)
+  return read === undefined
+    ? undefined
+    : { description: read.description, ...(read.tool === undefined ? {} : { tool: read.tool }) }
+}
+
+/**
+ * The plan of a planner with its texts read. A first plan without steps, and a step that says nothing, are a
+ * `PlanError`; a later plan may be empty.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const run = <E, R>(
+  planner: Planner<E, R>,
+  strategyName: string,
+  context: Context
+): Effect.Effect<ReadonlyArray<Step>, E | PlanError, R> =>
+  Effect.flatMap(planner.plan(context.task.input, context), (given) => {
+    const steps: Array<Step> = []
+    for (const one of given) {
+      const step = stepOf(one)
+      if (step !== undefined) steps.push(step)
+    }
+    if (steps.length === given.length && (steps.length > 0 || context.failed !== undefined)) {
+      return Effect.succeed(steps)
+    }
+    const message = given.length === 0 ? "it has no steps" : "a step of it says nothing"
+    return new PlanError({
+      strategyName,
+      issues: [{ reason: given.length === 0 ? "empty" : "malformed", message }],
+      message: `The plan of the planner cannot be carried out: ${message}`,
+      hint: "Let the planner give at least one step, each with a description"
+    })
+  })

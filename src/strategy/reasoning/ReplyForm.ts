@@ -1,0 +1,64 @@
+/**
+ * The shape a step wants its reply in: JSON by a Schema where the model can, a text form where it writes one.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import type * as Schema from "effect/Schema"
+import * as JsonText from "../../internal/text/JsonText.js"
+import * as OutputSchema from "../../internal/text/OutputSchema.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ReplyForm<out A> {
+  /** Letters, digits, `_` and `-`, at most 64: providers want a name. */
+  readonly name: string
+  readonly jsonSchema: JsonSchema
+  /** A value out of a reply, whichever form it is in; `Left` says what is wrong in words the model can act on. */
+  readonly read: (text: string) => Effect.Effect<A, string>
+}
+
+const isName = /^[A-Za-z0-9_-]{1,64}$/
+
+const looksLikeJson = /^\s*(?:```[a-zA-Z]*\s*)?[[{]/
+
+/**
+ * A form of a Schema. Texts are read as JSON, bare, fenced or inside a sentence; with `text`, what is no JSON of that
+ * Schema is read by it. A name that providers refuse, and a Schema without a JSON Schema, are thrown as `TypeError`:
+ * forms are constants.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = <A, I>(options: {
+  readonly name: string
+  readonly schema: Schema.Schema<A, I, never>
+  readonly text?: ((text: string) => Either.Either<A, string>) | undefined
+}): ReplyForm<A> => {
+  if (!isName.test(options.name)) {
+    throw new TypeError(`ReplyForm ${JSON.stringify(options.name)}: a name is 1 to 64 letters, digits, _ and -`)
+  }
+  const { jsonSchema, problem, read } = OutputSchema.make(options.schema)
+  if (problem !== undefined) throw new TypeError(`ReplyForm ${options.name}: ${problem}`)
+  const json = (text: string): Effect.Effect<A, string> => Effect.flatMap(JsonText.read(text), read)
+  const { text: plain } = options
+  return {
+    name: options.name,
+    jsonSchema,
+    read: (text) => {
+      if (plain === undefined) return json(text)
+      // A text form may hold braces of its own: it is asked first unless the reply can only be JSON.
+      if (looksLikeJson.test(text)) {
+        return Effect.catchAll(json(text), (issues) => Either.mapLeft(plain(text), () => issues))
+      }
+      return Either.match(plain(text), {
+        onRight: Effect.succeed,
+        onLeft: (issues) => Effect.mapError(json(text), () => issues)
+      })
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * How reasoning can fail besides its model calls.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import { Reached } from "../../domain/AgentResponse.js"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+import { PlanError } from "../../plan/PlanError.js"
+
+export { PlanError, PlanIssue } from "../../plan/PlanError.js"
+
+const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
+  ...ErrorCode.fields(code),
+  strategyName: Schema.String,
+  partial: Schema.optional(Reached)
+})
+
+/**
+ * The strategy used up its iterations without an answer.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class MaxIterationsExceededError extends ErrorCode.TaggedError<MaxIterationsExceededError>(
+  "effect-lexigram/strategy/StrategyError/MaxIterationsExceededError"
+)("MaxIterationsExceededError", {
+  ...fields("LEX_ERR_AGT_009"),
+  maxIterations: Schema.Number,
+  currentIteration: Schema.Number
+}) {}
+
+/**
+ * The same call gave the same result again and again.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class NoProgressError extends ErrorCode.TaggedError<NoProgressError>(
+  "effect-lexigram/strategy/StrategyError/NoProgressError"
+)("NoProgressError", { ...fields("LEX_ERR_AGT_105"), toolName: Schema.String, repeats: Schema.Number }) {}
+
+/**
+ * The answer does not fit the output schema, however often the model was told why.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class OutputValidationError extends ErrorCode.TaggedError<OutputValidationError>(
+  "effect-lexigram/strategy/StrategyError/OutputValidationError"
+)("OutputValidationError", {
+  ...fields("LEX_ERR_AGT_103"),
+  /** The last answer, at most 2,000 characters. */
+  text: Schema.String,
+  issues: Schema.String,
+  attempts: Schema.Number
+}) {}
+
+/**
+ * A step of the strategy got no reply it could work with, however often the model was told why: no text at all, or text
+ * without the shape the step needs.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyReplyError extends ErrorCode.TaggedError<StrategyReplyError>(
+  "effect-lexigram/strategy/StrategyError/StrategyReplyError"
+)("StrategyReplyError", {
+  ...fields("LEX_ERR_AGT_107"),
+  /** The step's prompt: `PlanAndSolveAgent/PlanStep`. */
+  prompt: Schema.String,
+  /** The last reply, at most 2,000 characters. */
+  text: Schema.String,
+  issues: Schema.String,
+  attempts: Schema.Number
+}) {}
+
+/**
+ * The strategy cannot work with what it was given: options that do not fit the tools of the task. Nothing was asked or
+ * run.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyConfigurationError extends ErrorCode.TaggedError<StrategyConfigurationError>(
+  "effect-lexigram/strategy/StrategyError/StrategyConfigurationError"
+)("StrategyConfigurationError", {
+  ...fields("LEX_ERR_AGT_109"),
+  /** The option it is about, where it is about one. */
+  option: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * A strategy used up the budget it was given: model calls, tokens, US dollars, or milliseconds. A call whose price is
+ * not known has no place in a budget of dollars.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class StrategyBudgetError extends ErrorCode.TaggedError<StrategyBudgetError>(
+  "effect-lexigram/strategy/StrategyError/StrategyBudgetError"
+)("StrategyBudgetError", {
+  ...fields("LEX_ERR_AGT_110"),
+  limitType: Schema.Literal("model-calls", "tokens", "cost", "time"),
+  limit: Schema.Number,
+  used: Schema.Number
+}) {}
+
+/**
+ * Any failure of a strategy of its own.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const StrategyError = Schema.Union(
+  MaxIterationsExceededError,
+  NoProgressError,
+  OutputValidationError,
+  StrategyReplyError,
+  PlanError,
+  StrategyConfigurationError,
+  StrategyBudgetError
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type StrategyError = typeof StrategyError.Type

@@ -1,0 +1,63 @@
+/**
+ * What every `FactStore` must do, for stores of your own: cases that any runner of tests can register.
+ *
+ * @since 0.1.0
+ */
+import type { FactStore } from "../../memory/facts/FactStore.js"
+import * as PortSuite from "../suite/PortSuite.js"
+import type * as FactStoreCase from "./FactStoreCase.js"
+import { epoch } from "./FactStoreCase.js"
+import * as History from "./FactStoreHistoryCases.js"
+import * as Query from "./FactStoreQueryCases.js"
+import * as Way from "./FactStoreWayCases.js"
+
+/**
+ * One promise of the port, and how it is tried: a case that does not hold fails, or dies with an error that says what
+ * was expected.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Case = FactStoreCase.Case
+
+/**
+ * All cases. Each wants an empty store with the standard options, and time that it can move: see `check`.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const cases: ReadonlyArray<Case> = [...History.cases, ...Query.cases, ...Way.cases]
+
+const suite = PortSuite.make<FactStore>(cases, { epoch })
+
+/**
+ * One case on a store of its own: the layer is built for it, under a `TestClock`, and released afterwards. What it
+ * builds must be empty.
+ *
+ * @example
+ * ```ts
+ * import { FactStoreSuite } from "effect-lexigram/testing"
+ * import type { FactStore } from "effect-lexigram/memory"
+ * import * as Effect from "effect/Effect"
+ * import type * as Layer from "effect/Layer"
+ *
+ * declare const test: (name: string, run: () => Promise<void>) => void
+ * declare const mine: Layer.Layer<FactStore.FactStore>
+ *
+ * for (const one of FactStoreSuite.cases) {
+ *   test(one.name, () => Effect.runPromise(FactStoreSuite.check(one, mine)))
+ * }
+ * ```
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const check: PortSuite.Check<FactStore> = suite.check
+
+/**
+ * Every case, one after the other. A case that does not hold is an outcome, not a failure.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const run: PortSuite.Run<FactStore> = suite.run

@@ -1,0 +1,167 @@
+/**
+ * Who decides about tool calls that require approval.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { RunId, SessionId, UserId } from "../../domain/Ids.js"
+import * as Watch from "../../internal/fiber/Watch.js"
+
+const NAME = "effect-lexigram/tool/ApprovalGate"
+
+/**
+ * A tool call that waits. `params` are the decoded parameters in their encoded form, ready to be shown.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ApprovalRequest = Schema.Struct({
+  /** Names the request; the same on every replay of a run. */
+  id: Schema.String,
+  runId: RunId,
+  /** The run at the top, which `runId` is part of. */
+  rootRunId: Schema.optional(RunId),
+  /** For whom the run works (`Requester`). */
+  userId: Schema.optional(UserId),
+  sessionId: Schema.optional(SessionId),
+  agent: Schema.String,
+  toolCallId: Schema.String,
+  tool: Schema.String,
+  params: Schema.Unknown,
+  /** Why approval is needed. */
+  reason: Schema.optional(Schema.String),
+  /** Milliseconds since the epoch; decided by then, or denied. */
+  expiresAt: Schema.optional(Schema.Number)
+}).annotations({ identifier: `${NAME}/ApprovalRequest` })
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface ApprovalRequest extends Schema.Schema.Type<typeof ApprovalRequest> {}
+
+/**
+ * The call may run. With `params` it runs with those instead; they are checked against the tool's schema like any
+ * others.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Approved = Schema.TaggedStruct("Approved", { params: Schema.optional(Schema.Unknown) }).annotations({
+  identifier: `${NAME}/Approved`
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Approved extends Schema.Schema.Type<typeof Approved> {}
+
+/**
+ * The call must not run. The model is told the reason.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const Denied = Schema.TaggedStruct("Denied", { reason: Schema.optional(Schema.String) }).annotations({
+  identifier: `${NAME}/Denied`
+})
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Denied extends Schema.Schema.Type<typeof Denied> {}
+
+/**
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ApprovalDecision = Schema.Union(Approved, Denied)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ApprovalDecision = Approved | Denied
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /**
+   * Waits for the decision, as long as it takes: no timeout counts meanwhile. Asked again with the same `id`, it gives
+   * the same decision. Calls of one turn are asked for at the same time and may be decided in any order. A gate that
+   * cannot reach anybody denies. Interruption withdraws the request.
+   */
+  readonly request: (request: ApprovalRequest) => Effect.Effect<ApprovalDecision>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class ApprovalGate extends Context.Tag("effect-lexigram/tool/ApprovalGate")<ApprovalGate, Service>() {}
+
+/**
+ * Asks the gate. No limit of a model call, tool, skill, strategy, graph node, group or run counts the time until the
+ * decision.
+ *
+ * @since 0.1.0
+ * @category combinators
+ */
+export const ask = (gate: Service, request: ApprovalRequest): Effect.Effect<ApprovalDecision> =>
+  Watch.outside(gate.request(request))
+
+/**
+ * For whom the current run works: what its requests carry.
+ *
+ * @since 0.1.0
+ * @category tags
+ */
+export { Requester } from "../../domain/Requester.js"
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const approve = (options?: { readonly params?: unknown }): Approved =>
+  options?.params === undefined ? { _tag: "Approved" } : { _tag: "Approved", params: options.params }
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const deny = (options?: { readonly reason?: string | undefined }): Denied =>
+  options?.reason === undefined ? { _tag: "Denied" } : { _tag: "Denied", reason: options.reason }
+
+/**
+ * A gate that is one function.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (request: Service["request"]): Layer.Layer<ApprovalGate> =>
+  Layer.succeed(ApprovalGate, { request })
+
+/**
+ * Denies every call that requires approval: what holds when nobody can be asked.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerDeny: Layer.Layer<ApprovalGate> = layer((request) =>
+  Effect.succeed(
+    deny({
+      reason: `The tool ${request.tool} requires approval and nobody can be asked: provide an ApprovalGate (ApprovalGate.layer) to decide`
+    })
+  )
+)
+
+/**
+ * Approves every call as it is: for tests and for tools that cannot do harm.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerAutoApprove: Layer.Layer<ApprovalGate> = layer(() => Effect.succeed(approve()))

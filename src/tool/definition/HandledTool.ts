@@ -1,0 +1,23 @@
+/**
+ * The tool whose handler a fiber runs. Tools never invoke skills: the skill executor refuses a call from within one.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Ambient from "../../internal/fiber/Ambient.js"
+
+export class HandledTool extends Ambient.Reference<HandledTool>()("effect-lexigram/internal/HandledTool", {
+  defaultValue: (): string | undefined => undefined
+}) {}
+
+/** The work of a tool's handler. */
+export const within = <A, E, R>(effect: Effect.Effect<A, E, R>, toolName: string): Effect.Effect<A, E, R> =>
+  Effect.mapInputContext(effect, (context: Context.Context<R>) => Context.add(context, HandledTool, toolName))
+
+/** Work that no tool stands behind, whoever began it. */
+export const outside = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.mapInputContext(effect, (context: Context.Context<R>) =>
+    Context.get(context, HandledTool) === undefined ? context : Context.add(context, HandledTool, undefined)
+  )

@@ -1,0 +1,191 @@
+/**
+ * The parameters of tools and skills: decoded, encoded and shown to models by one schema that is compiled once.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as JSONSchema from "effect/JSONSchema"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import type { Simplify } from "effect/Types"
+import * as AllIssues from "../../internal/text/AllIssues.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
+import type { Issue } from "./JsonSchemaValidator.js"
+import * as JsonSchemaValidator from "./JsonSchemaValidator.js"
+
+/**
+ * What parameters may be given as: an object schema, or its fields.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Parameters = Schema.Struct.Fields | Schema.Schema<any, any, never>
+
+/**
+ * The decoded parameters.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ParametersType<P extends Parameters> =
+  P extends Schema.Schema<infer A, any, never>
+    ? A
+    : P extends Schema.Struct.Fields
+      ? Simplify<Schema.Struct.Type<P>>
+      : never
+
+/**
+ * What makes a definition unusable.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Problem {
+  readonly message: string
+  readonly hint: string
+  readonly cause?: unknown
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Codec {
+  /** As models see them: an object's JSON Schema. */
+  readonly parameters: JsonSchema
+  readonly problem: Problem | undefined
+  readonly decode: (args: unknown) => Effect.Effect<unknown, ReadonlyArray<Issue>>
+  /** The encoded form of decoded parameters; `undefined` when they cannot be encoded. */
+  readonly encode: (params: unknown) => unknown
+}
+
+const isFields = (parameters: Parameters): parameters is Schema.Struct.Fields => !Schema.isSchema(parameters)
+
+const issuesOf = (error: ParseResult.ParseIssue): ReadonlyArray<Issue> =>
+  ParseResult.ArrayFormatter.formatIssueSync(error).map((issue) => ({
+    path: issue.path.join("."),
+    message: issue.message
+  }))
+
+/**
+ * The JSON Schema of an Effect Schema. Providers want an object at the top, where `JSONSchema.make` puts a reference
+ * for a schema with an identifier. Throws for a schema without a JSON form.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toJsonSchema = (schema: Schema.Schema<any, any, any>): JsonSchema => {
+  const definitions: Record<string, JSONSchema.JsonSchema7> = {}
+  const root: object = JSONSchema.fromAST(schema.ast, { definitions, topLevelReferenceStrategy: "skip" })
+  const { $id: _, ...body } = root as { readonly $id?: unknown; readonly [key: string]: unknown }
+  return Object.keys(definitions).length === 0 ? body : { ...body, $defs: definitions }
+}
+
+/**
+ * No parameters at all.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const none: Codec = {
+  parameters: { type: "object", properties: {}, additionalProperties: false },
+  problem: undefined,
+  // An empty struct would accept any value, and hand it on.
+  decode: () => Either.right({}),
+  encode: () => ({})
+}
+
+/**
+ * From fields or a schema. `subject` names its owner in problems: `tool "weather"`.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (subject: string, given: Parameters | undefined): Codec => {
+  if (given === undefined) return none
+  if (isFields(given)) {
+    return Object.keys(given).length === 0 ? none : fromSchema(subject, Schema.Struct(given))
+  }
+  return fromSchema(subject, given)
+}
+
+const fromSchema = (subject: string, schema: Schema.Schema<any, any, any>): Codec => {
+  let parameters: JsonSchema = { type: "object", properties: {} }
+  let problem: Problem | undefined
+  try {
+    const whole = toJsonSchema(schema)
+    parameters = "type" in whole || "enum" in whole || "const" in whole ? whole : { type: "object", ...whole }
+    if (parameters["type"] !== "object") {
+      problem = {
+        message: `The parameters of ${subject} are not an object`,
+        hint: "Models call by named parameters: put the value into a field"
+      }
+    }
+  } catch (error) {
+    problem = {
+      message: `The parameters of ${subject} have no JSON Schema`,
+      hint: "Give the offending field a schema with a JSON form, or annotate it with `jsonSchema`",
+      cause: error
+    }
+  }
+  const decode = AllIssues.decoder(schema as Schema.Schema<any, any, never>)
+  const encode = ParseResult.encodeUnknownEither(schema as Schema.Schema<any, any, never>)
+  return {
+    parameters,
+    problem,
+    decode: (args) => mapFailure(decode(args), issuesOf),
+    encode: (params) => Either.getOrUndefined(encode(params))
+  }
+}
+
+/**
+ * From a raw JSON Schema; `Left` says why it cannot be used.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromJsonSchema = (schema: unknown): Either.Either<Codec, string> =>
+  Either.map(JsonSchemaValidator.compile(schema), (validator) => ({
+    parameters: validator.schema,
+    problem: undefined,
+    decode: (args) => {
+      const issues = validator.validate(args)
+      return issues.length === 0 ? Either.right(args) : Either.left(issues)
+    },
+    encode: (params) => params
+  }))
+
+/**
+ * Results through their schema; `Left` says what does not fit. Without a schema they stay as they are.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const encoder = (
+  schema: Schema.Schema<any, any, never> | undefined
+): ((value: unknown) => Effect.Effect<unknown, string>) => {
+  if (schema === undefined) return Either.right
+  const encode = AllIssues.encoder(schema)
+  return (value) => mapFailure(encode(value), formatted)
+}
+
+/**
+ * What comes from elsewhere through its schema; `Left` says what does not fit.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const decoder = (
+  schema: Schema.Schema<any, any, never>
+): ((value: unknown) => Effect.Effect<unknown, string>) => {
+  const decode = AllIssues.decoder(schema)
+  return (value) => mapFailure(decode(value), formatted)
+}
+
+const formatted = (issue: ParseResult.ParseIssue): string => ParseResult.TreeFormatter.formatIssueSync(issue)
+
+/** Schemas without asynchronous steps give an `Either`, which needs no further step. */
+const mapFailure = <A, E, E2>(effect: Effect.Effect<A, E>, f: (error: E) => E2): Effect.Effect<A, E2> =>
+  Either.isEither(effect) ? Either.mapLeft(effect as Either.Either<A, E>, f) : Effect.mapError(effect, f)

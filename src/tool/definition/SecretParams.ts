@@ -1,0 +1,82 @@
+/**
+ * Which arguments of a tool are secret.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as SecretText from "../../internal/text/SecretText.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isSecret = (schema: unknown): boolean =>
+  isRecord(schema) &&
+  (schema["writeOnly"] === true ||
+    schema["format"] === "password" ||
+    ["anyOf", "oneOf", "allOf"].some((key) => Array.isArray(schema[key]) && schema[key].some(isSecret)))
+
+const maxDepth = 32
+
+const collect = (schema: unknown, names: Set<string>, depth: number): void => {
+  if (depth > maxDepth) return
+  if (Array.isArray(schema)) {
+    for (const item of schema) collect(item, names, depth + 1)
+    return
+  }
+  if (!isRecord(schema)) return
+  const { properties } = schema
+  if (isRecord(properties)) {
+    for (const [name, property] of Object.entries(properties)) if (isSecret(property)) names.add(name)
+  }
+  for (const member of Object.values(schema)) if (typeof member === "object") collect(member, names, depth + 1)
+}
+
+/** Without the members of these names, at any depth. */
+const without = (value: unknown, names: ReadonlySet<string>, depth: number): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (depth > maxDepth) return SecretText.replacement
+  if (Array.isArray(value)) return value.map((item) => without(item, names, depth + 1))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      names.has(name) ? SecretText.replacement : without(member, names, depth + 1)
+    ])
+  )
+}
+
+/**
+ * What a tool was called with, without what is secret in it. Arguments that are no record were not read yet: all of
+ * them may be secret.
+ */
+export const hidden = (tool: Parameters<typeof of>[0], params: unknown): unknown => {
+  const secret = of(tool)
+  if (secret === undefined || params === undefined) return params
+  return typeof params === "object" && params !== null ? without(params, new Set(secret), 0) : SecretText.replacement
+}
+
+const known = new WeakMap<JsonSchema, ReadonlyArray<string> | undefined>()
+
+/**
+ * Names of members that a schema says are secret (`writeOnly`, `format: "password"`), at any depth; `undefined` where
+ * there are none.
+ */
+export const ofSchema = (schema: JsonSchema): ReadonlyArray<string> | undefined => {
+  if (known.has(schema)) return known.get(schema)
+  const names = new Set<string>()
+  collect(schema, names, 0)
+  const found = names.size === 0 ? undefined : Array.from(names)
+  known.set(schema, found)
+  return found
+}
+
+/** Those, and the ones that the tool names. */
+export const of = (tool: {
+  readonly parameters: JsonSchema
+  readonly annotations: { readonly secretParams?: ReadonlyArray<string> | undefined }
+}): ReadonlyArray<string> | undefined => {
+  const found = ofSchema(tool.parameters)
+  const named = tool.annotations.secretParams
+  if (named === undefined || named.length === 0) return found
+  return found === undefined ? named : Array.from(new Set([...found, ...named]))
+}

@@ -1,0 +1,140 @@
+/**
+ * Arguments as models send them, made into what a tool can decode.
+ *
+ * @since 0.1.0
+ */
+import * as Either from "effect/Either"
+import * as JsonRepair from "../../internal/text/JsonRepair.js"
+import type { JsonSchema } from "../../llm/model/LlmClient.js"
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const onlyStringParameter = (schema: JsonSchema): string | undefined => {
+  const properties = schema["properties"]
+  if (!isRecord(properties)) return undefined
+  const names = Object.keys(properties)
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as ReadonlyArray<unknown>) : []
+  const candidates = names.length === 1 ? names : names.filter((name) => required.includes(name))
+  const name = candidates.length === 1 ? candidates[0] : undefined
+  if (name === undefined) return undefined
+  const property = properties[name]
+  return isRecord(property) && property["type"] === "string" ? name : undefined
+}
+
+/** A call that is written as text is sometimes written twice: as the text of a text. */
+const parseObject = (text: string): unknown => {
+  const parsed = JsonRepair.parse(text)
+  if (Either.isLeft(parsed) || typeof parsed.right !== "string") return Either.getOrUndefined(parsed)
+  return parsed.right.trimStart().startsWith("{") ? Either.getOrUndefined(JsonRepair.parse(parsed.right)) : parsed.right
+}
+
+/**
+ * Nothing becomes `{}`; text is read as JSON, repaired where it is broken, and a bare text (or number) for a tool with
+ * one string parameter becomes that parameter. Anything else is left for validation to judge.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const normalise = (raw: unknown, schema: JsonSchema): unknown => {
+  if (raw === undefined || raw === null) return {}
+  if (isRecord(raw)) return raw
+  if (typeof raw !== "string") {
+    const name = Array.isArray(raw) ? undefined : onlyStringParameter(schema)
+    return name === undefined ? raw : { [name]: String(raw) }
+  }
+  const text = raw.trim()
+  if (text === "") return {}
+  const name = onlyStringParameter(schema)
+  if (name === undefined) return parseObject(text) ?? raw
+  // Only what begins like an object is read as one: repair would make something of any text.
+  const parsed = /^(?:\{|`{3}|"\s*\{)/.test(text) ? parseObject(text) : undefined
+  if (isRecord(parsed)) return parsed
+  const bare = Either.getOrUndefined(JsonRepair.decode(text))
+  return { [name]: typeof bare === "string" ? bare : text }
+}
+
+/** A schema, or the one in the same document that it refers to. */
+const resolve = (schema: unknown, root: unknown, hops: number = 0): unknown => {
+  const ref = isRecord(schema) ? schema["$ref"] : undefined
+  if (typeof ref !== "string" || !ref.startsWith("#") || hops > 8) return schema
+  let target: unknown = root
+  for (const segment of ref.slice(1).split("/").slice(1)) {
+    const key = segment.replace(/~1/g, "/").replace(/~0/g, "~")
+    target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined
+  }
+  return resolve(target, root, hops + 1)
+}
+
+const variantsOf = (schema: Record<string, unknown>): ReadonlyArray<unknown> =>
+  ["anyOf", "oneOf", "allOf"].flatMap((key) => (Array.isArray(schema[key]) ? (schema[key] as Array<unknown>) : []))
+
+const acceptsNull = (given: unknown, root: unknown, depth: number): boolean => {
+  const schema = resolve(given, root)
+  if (!isRecord(schema) || depth > MAX_DEPTH) return true
+  const { allOf, const: constant, enum: values, type } = schema
+  if (type !== undefined && !(Array.isArray(type) ? type.includes("null") : type === "null")) return false
+  if (Array.isArray(values) && !values.includes(null)) return false
+  if (Object.hasOwn(schema, "const") && constant !== null) return false
+  const some = schema["anyOf"] ?? schema["oneOf"]
+  if (Array.isArray(some) && !some.some((item) => acceptsNull(item, root, depth + 1))) return false
+  return !Array.isArray(allOf) || allOf.every((item) => acceptsNull(item, root, depth + 1))
+}
+
+const MAX_DEPTH = 32
+
+/**
+ * The same arguments without explicit `null`s for optional parameters that do not take one, at any depth: leaving out
+ * and `null` mean the same. The input itself is given back when there is none.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const withoutNulls = (value: unknown, schema: unknown): unknown => strip(value, schema, schema, 0)
+
+const strip = (value: unknown, given: unknown, root: unknown, depth: number): unknown => {
+  if (depth > MAX_DEPTH || typeof value !== "object" || value === null) return value
+  const schema = resolve(given, root)
+  if (!isRecord(schema)) return value
+  const own = Array.isArray(value)
+    ? stripItems(value, schema, root, depth)
+    : stripFields(value as Record<string, unknown>, schema, root, depth)
+  return variantsOf(schema).reduce((current: unknown, variant) => strip(current, variant, root, depth + 1), own)
+}
+
+const stripItems = (
+  items: ReadonlyArray<unknown>,
+  schema: Record<string, unknown>,
+  root: unknown,
+  depth: number
+): unknown => {
+  const places = schema["prefixItems"] ?? schema["items"]
+  const rest = Array.isArray(schema["items"]) ? schema["additionalItems"] : schema["items"]
+  const next = items.map((item, index) =>
+    strip(item, Array.isArray(places) ? (places[index] ?? rest) : rest, root, depth + 1)
+  )
+  return next.some((item, index) => item !== items[index]) ? next : items
+}
+
+const stripFields = (
+  fields: Record<string, unknown>,
+  schema: Record<string, unknown>,
+  root: unknown,
+  depth: number
+): unknown => {
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {}
+  const required = Array.isArray(schema["required"]) ? (schema["required"] as ReadonlyArray<unknown>) : []
+  let changed = false
+  const entries: Array<[string, unknown]> = []
+  for (const [key, item] of Object.entries(fields)) {
+    const known = Object.hasOwn(properties, key)
+    if (item === null && known && !required.includes(key) && !acceptsNull(properties[key], root, 0)) {
+      changed = true
+      continue
+    }
+    const next = strip(item, known ? properties[key] : schema["additionalProperties"], root, depth + 1)
+    if (next !== item) changed = true
+    entries.push([key, next])
+  }
+  return changed ? Object.fromEntries(entries) : fields
+}

@@ -1,0 +1,122 @@
+/**
+ * How a tool call can fail. Most of these never leave a run: the model reads them as observations and may act on them.
+ *
+ * @since 0.1.0
+ */
+import * as Schema from "effect/Schema"
+import * as ErrorCode from "../../domain/ErrorCode.js"
+
+const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({
+  ...ErrorCode.fields(code),
+  toolName: Schema.String
+})
+
+/**
+ * No tool of that name is in the set.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolNotFoundError extends ErrorCode.TaggedError<ToolNotFoundError>(
+  "effect-lexigram/tool/ToolError/ToolNotFoundError"
+)("ToolNotFoundError", { ...fields("LEX_ERR_AGT_006"), availableTools: Schema.Array(Schema.String) }) {}
+
+/**
+ * The tool ran and failed.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolExecutionError extends ErrorCode.TaggedError<ToolExecutionError>(
+  "effect-lexigram/tool/ToolError/ToolExecutionError"
+)("ToolExecutionError", { ...fields("LEX_ERR_AGT_007"), arguments: Schema.optional(Schema.Unknown) }) {}
+
+/**
+ * The calling agent's module may not see the tool's module.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolAccessDeniedError extends ErrorCode.TaggedError<ToolAccessDeniedError>(
+  "effect-lexigram/tool/ToolError/ToolAccessDeniedError"
+)("ToolAccessDeniedError", {
+  ...fields("LEX_ERR_AGT_008"),
+  agentModule: Schema.optional(Schema.String),
+  toolModule: Schema.optional(Schema.String)
+}) {}
+
+/**
+ * The arguments do not fit the tool's parameters. `field` is the path of the first that does not, `issues` all of them.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolValidationError extends ErrorCode.TaggedError<ToolValidationError>(
+  "effect-lexigram/tool/ToolError/ToolValidationError"
+)("ToolValidationError", {
+  ...fields("LEX_ERR_AGT_011"),
+  field: Schema.optional(Schema.String),
+  issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
+}) {}
+
+/**
+ * The tool did not end in time, and was interrupted.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolTimeoutError extends ErrorCode.TaggedError<ToolTimeoutError>(
+  "effect-lexigram/tool/ToolError/ToolTimeoutError"
+)("ToolTimeoutError", { ...fields("LEX_ERR_AGT_100"), timeoutMs: Schema.Number }) {}
+
+/**
+ * Whoever was asked did not allow the call.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolApprovalDeniedError extends ErrorCode.TaggedError<ToolApprovalDeniedError>(
+  "effect-lexigram/tool/ToolError/ToolApprovalDeniedError"
+)("ToolApprovalDeniedError", { ...fields("LEX_ERR_AGT_101"), reason: Schema.optional(Schema.String) }) {}
+
+/**
+ * The model made more calls in one turn than run; this one did not.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolCallLimitError extends ErrorCode.TaggedError<ToolCallLimitError>(
+  "effect-lexigram/tool/ToolError/ToolCallLimitError"
+)("ToolCallLimitError", { ...fields("LEX_ERR_AGT_116"), maxCallsPerTurn: Schema.Number }) {}
+
+/**
+ * A tool cannot be used as it is defined: a schema that has no JSON form or does not compile, a name that is taken.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export class ToolDefinitionError extends ErrorCode.TaggedError<ToolDefinitionError>(
+  "effect-lexigram/tool/ToolError/ToolDefinitionError"
+)("ToolDefinitionError", fields("LEX_ERR_AGT_102")) {}
+
+/**
+ * Any failure of a tool call or definition.
+ *
+ * @since 0.1.0
+ * @category schemas
+ */
+export const ToolError = Schema.Union(
+  ToolNotFoundError,
+  ToolExecutionError,
+  ToolAccessDeniedError,
+  ToolValidationError,
+  ToolTimeoutError,
+  ToolApprovalDeniedError,
+  ToolCallLimitError,
+  ToolDefinitionError
+)
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export type ToolError = typeof ToolError.Type

@@ -1,0 +1,165 @@
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import type * as Effect from "effect/Effect"
+import * as EffectModule from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Stream from "effect/Stream"
+import { expectTypeOf, test } from "vitest"
+import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
+import * as AgentTool from "../../../src/agent/AgentTool.js"
+import * as Agent from "../../../src/agent/definition/Agent.js"
+import type { AgentEvent } from "../../../src/domain/AgentEvent.js"
+import type { AgentResponse } from "../../../src/domain/AgentResponse.js"
+import type { ReaderTimeoutError } from "../../../src/domain/ReaderTimeout.js"
+import * as Guard from "../../../src/guard/pipeline/Guard.js"
+import type { CostEstimator } from "../../../src/llm/model/CostEstimator.js"
+import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import type { OutputValidationError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+
+class Db extends Context.Tag("Db")<Db, { readonly get: Effect.Effect<string, DbDown> }>() {}
+class Mail extends Context.Tag("Mail")<Mail, { readonly send: Effect.Effect<void> }>() {}
+class Rules extends Context.Tag("Rules")<Rules, { readonly all: ReadonlyArray<string> }>() {}
+class DbDown extends Data.TaggedError("DbDown")<{}> {}
+class NoPlan extends Data.TaggedError("NoPlan")<{}> {}
+class NoRules extends Data.TaggedError("NoRules")<{}> {}
+class Order extends Schema.Class<Order>("Order")({ id: Schema.NumberFromString }) {}
+
+const get = Tool.make("get", { description: "d", handler: () => EffectModule.flatMap(Db, (db) => db.get) })
+const fatal = Tool.make("fatal", {
+  description: "d",
+  handler: () => EffectModule.flatMap(Db, (db) => db.get),
+  fatal: true
+})
+const send = Tool.make("send", { description: "d", handler: () => EffectModule.flatMap(Mail, (mail) => mail.send) })
+const planned = Strategy.make("planned", () =>
+  EffectModule.flatMap(Rules, () => EffectModule.fail(new NoPlan()) as Effect.Effect<Strategy.Answer, NoPlan>)
+)
+const guard = Guard.make({
+  name: "g",
+  stages: ["input"],
+  check: () =>
+    EffectModule.flatMap(Rules, () => EffectModule.fail(new NoRules()) as Effect.Effect<Guard.GuardResult, NoRules>)
+})
+
+test("an agent of nothing adds nothing", () => {
+  expectTypeOf(Agent.make("a")).toEqualTypeOf<Agent.Agent<string, never, never>>()
+  expectTypeOf(Agent.make("a", {})).toEqualTypeOf<Agent.Agent<string, never, never>>()
+  expectTypeOf(Agent.make("a", { system: "s", tools: [], strategy: "react" })).toEqualTypeOf<Agent.Agent>()
+})
+
+test("tools add their fatal failures and what they require", () => {
+  expectTypeOf(Agent.make("a", { tools: [get, send] })).toEqualTypeOf<Agent.Agent<string, never, Db | Mail>>()
+  expectTypeOf(Agent.make("a", { tools: [fatal, send] })).toEqualTypeOf<Agent.Agent<string, DbDown, Db | Mail>>()
+  expectTypeOf(Agent.make("a", { tools: ToolSet.make(fatal, send) })).toEqualTypeOf<
+    Agent.Agent<string, DbDown, Db | Mail>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withTools(fatal, ToolSet.make(send)))).toEqualTypeOf<
+    Agent.Agent<string, DbDown, Db | Mail>
+  >()
+})
+
+test("strategies and guards add theirs", () => {
+  expectTypeOf(Agent.make("a", { strategy: planned })).toEqualTypeOf<Agent.Agent<string, NoPlan, Rules>>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withStrategy(planned))).toEqualTypeOf<Agent.Agent<string, NoPlan, Rules>>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withStrategy("react", { maxIterations: 1 }))).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(Agent.make("a", { guards: [guard] })).toEqualTypeOf<Agent.Agent<string, NoRules, Rules>>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withGuards(guard))).toEqualTypeOf<Agent.Agent<string, NoRules, Rules>>()
+})
+
+test("an output is what its schema decodes to, and may fail to be one, strings too", () => {
+  expectTypeOf(Agent.make("a", { output: Order })).toEqualTypeOf<Agent.Agent<Order, OutputValidationError, never>>()
+  expectTypeOf(Agent.make("a", { output: Schema.Struct({ n: Schema.NumberFromString }) })).toEqualTypeOf<
+    Agent.Agent<{ readonly n: number }, OutputValidationError, never>
+  >()
+  expectTypeOf(Agent.make("a", { output: Schema.NonEmptyString })).toEqualTypeOf<
+    Agent.Agent<string, OutputValidationError, never>
+  >()
+  expectTypeOf(Agent.make("a").pipe(Agent.withOutput(Schema.NonEmptyString))).toEqualTypeOf<
+    Agent.Agent<string, OutputValidationError, never>
+  >()
+  expectTypeOf(Agent.make("a", { output: Schema.Unknown })).toEqualTypeOf<
+    Agent.Agent<unknown, OutputValidationError, never>
+  >()
+})
+
+const all = Agent.make("a", { tools: [fatal, send], strategy: planned, guards: [guard], output: Order })
+
+test("everything together is the sum, of an agent and of its runs", () => {
+  type E = DbDown | NoPlan | NoRules | OutputValidationError
+  type R = Db | Mail | Rules
+  expectTypeOf(all).toEqualTypeOf<Agent.Agent<Order, E, R>>()
+  expectTypeOf<Agent.OutputOf<typeof all>>().toEqualTypeOf<Order>()
+  expectTypeOf<Agent.ErrorOf<typeof all>>().toEqualTypeOf<E>()
+  expectTypeOf<Agent.ServicesOf<typeof all>>().toEqualTypeOf<R>()
+  expectTypeOf(AgentExecutor.run(all, "hi")).toEqualTypeOf<
+    Effect.Effect<AgentResponse<Order>, E | AgentExecutor.ExecutorError, R | AgentExecutor.AgentExecutor>
+  >()
+  expectTypeOf(AgentExecutor.stream(all, "hi")).toEqualTypeOf<
+    Stream.Stream<AgentEvent, E | AgentExecutor.ExecutorError | ReaderTimeoutError, R | AgentExecutor.AgentExecutor>
+  >()
+})
+
+test("combinators that add nothing keep the type", () => {
+  expectTypeOf(
+    all.pipe(
+      Agent.withSystem("s"),
+      Agent.withTemperature(1),
+      Agent.withSettings({ seed: 1 }),
+      Agent.withRole("thinking"),
+      Agent.withModule("m"),
+      Agent.withLimits({ maxTokens: 1 })
+    )
+  ).toEqualTypeOf<typeof all>()
+})
+
+test("catchTag takes one failure away, of the agent or of the executor", () => {
+  const caught = AgentExecutor.run(all, "hi").pipe(
+    EffectModule.catchTag("DbDown", () => EffectModule.succeed(undefined))
+  )
+  expectTypeOf<Effect.Effect.Error<typeof caught>>().toEqualTypeOf<
+    NoPlan | NoRules | OutputValidationError | AgentExecutor.ExecutorError
+  >()
+  const allowed = AgentExecutor.run(Agent.make("a"), "hi").pipe(
+    EffectModule.catchTag("BudgetExceededError", () => EffectModule.succeed(undefined))
+  )
+  expectTypeOf<Effect.Effect.Error<typeof allowed>>().toEqualTypeOf<
+    Exclude<AgentExecutor.ExecutorError, { readonly _tag: "BudgetExceededError" }>
+  >()
+  // @ts-expect-error no run fails with this
+  const never = AgentExecutor.run(all, "hi").pipe(EffectModule.catchTag("Nothing", () => EffectModule.void))
+  expectTypeOf(never).toBeObject()
+})
+
+test("what carries failures inside never shows", () => {
+  expectTypeOf<Extract<AgentExecutor.ExecutorError, { readonly _tag: "Fatality" }>>().toEqualTypeOf<never>()
+})
+
+test("a schema that requires services is refused", () => {
+  const effectful = Schema.transformOrFail(Schema.String, Schema.String, {
+    decode: (text) => EffectModule.as(Rules, text),
+    encode: (text) => EffectModule.succeed(text)
+  })
+  // @ts-expect-error outputs are decoded without services
+  Agent.make("a", { output: effectful })
+})
+
+test("a limit in dollars requires prices", () => {
+  const dear = { maxCostUsd: 1 }
+  expectTypeOf(Agent.make("a", { limits: dear })).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
+  expectTypeOf(Agent.make("a", { limits: { maxTokens: 1 } })).toEqualTypeOf<Agent.Agent>()
+  expectTypeOf(Agent.make("a").pipe(Agent.withLimits(dear))).toEqualTypeOf<Agent.Agent<string, never, CostEstimator>>()
+  const limited = () => AgentTool.make(Agent.make("a"), { limits: dear })
+  expectTypeOf<Tool.ServicesOf<ReturnType<typeof limited>>>().toEqualTypeOf<
+    CostEstimator | AgentExecutor.AgentExecutor
+  >()
+  const plain = () => AgentTool.make(Agent.make("a"), { timeout: "1 second" })
+  expectTypeOf<Tool.ServicesOf<ReturnType<typeof plain>>>().toEqualTypeOf<AgentExecutor.AgentExecutor>()
+  // @ts-expect-error misspelt
+  Agent.make("a", { limits: { maxTokens: 1, maxCostUSD: 1 } })
+  // @ts-expect-error misspelt
+  Agent.withLimits({ maxTokens: 1, maxCostUSD: 1 })
+  // @ts-expect-error misspelt
+  AgentTool.make(Agent.make("a"), { limits: { maxTokens: 1, maxCostUSD: 1 } })
+})

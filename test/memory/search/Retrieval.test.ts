@@ -1,0 +1,373 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as FastCheck from "effect/FastCheck"
+import * as TestClock from "effect/TestClock"
+import * as TestContext from "effect/TestContext"
+import { EntryId, SessionId } from "../../../src/domain/Ids.js"
+import type * as Embedder from "../../../src/llm/embedding/Embedder.js"
+import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
+import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
+import * as Retrieval from "../../../src/memory/search/Retrieval.js"
+import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
+
+const day = 86_400_000
+const now = 400 * day
+
+interface Fields {
+  readonly content: string
+  readonly age?: number
+  readonly ownerId?: string
+  readonly sessionId?: string
+  readonly importance?: number
+  readonly metadata?: Record<string, unknown>
+}
+
+const entry = (id: string, { age = 0, sessionId, ...fields }: Fields): MemoryEntry.MemoryEntry =>
+  MemoryEntry.make({
+    ownerId: "ann",
+    role: "user",
+    timestamp: now - age * day,
+    ...(sessionId === undefined ? {} : { sessionId: SessionId.make(sessionId) }),
+    ...fields,
+    id: EntryId.make(id)
+  })
+
+const relevanceAlone = { recencyWeight: 0, importanceWeight: 0, relevanceWeight: 1 } as const
+const defaults = { recencyWeight: 0.3, importanceWeight: 0.3, relevanceWeight: 0.4 } as const
+
+const ids = (results: ReadonlyArray<MemoryEntry.MemorySearchResult>) => results.map((one) => one.entry.id as string)
+
+const storeOf = (entries: ReadonlyArray<MemoryEntry.MemoryEntry>) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(now)
+    const store = yield* MemoryStore.makeMemory({ ttl: 0 })
+    yield* store.storeMany(entries)
+    return store
+  })
+
+const asked = (query: string, fields: Partial<MemoryEntry.MemoryQuery> = {}): MemoryEntry.MemoryQuery => ({
+  ownerId: "ann",
+  query,
+  ...relevanceAlone,
+  ...fields
+})
+
+describe("Retrieval", () => {
+  it.effect("fresh talk about other things does not push out an old entry that the query is about", () =>
+    Effect.gen(function* () {
+      const talk = Array.from({ length: 300 }, (_, at) =>
+        entry(`t${at}`, { content: `the ${at % 2 ? "weather" : "garden"} looked number${at} today`, age: at / 10 })
+      )
+      const store = yield* storeOf([
+        ...talk,
+        entry("evidence", { content: "the violin of the garden ensemble is kept in Trieste", age: 180 })
+      ])
+      const results = yield* store.retrieve(asked("which garden ensemble keeps a violin today", defaults))
+      assert.include(ids(results), "evidence")
+    })
+  )
+
+  it.effect("an entry that names what the query names comes before one with another name", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        entry("other", { content: "the birthday of Tom falls in the wet season" }),
+        entry("named", { content: "long talk about plants with Marta, her birthday, and much else besides that" })
+      ])
+      const results = yield* store.retrieve(asked("when is the birthday season of Marta", { explain: true }))
+      assert.deepStrictEqual(ids(results), ["named", "other"])
+      assert.strictEqual(results[0]?.explanation?.ranks["entity"], 1)
+      assert.isUndefined(results[1]?.explanation?.ranks["entity"])
+    })
+  )
+
+  it.effect("an entry whose metadata names it is found without its words", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        entry("tagged", { content: "she said yes", metadata: { entities: ["Marta"] } }),
+        entry("plain", { content: "he said no" }),
+        entry("odd", { content: "nothing", metadata: { entities: "Marta of no list" } })
+      ])
+      const results = yield* store.retrieve(asked("was it agreed by Marta", { minRelevance: 0.01 }))
+      assert.deepStrictEqual(ids(results), ["tagged"])
+      const filtered = yield* store.retrieve(
+        asked("was it agreed by Marta", { minRelevance: 0.01, filters: { entities: { in: ["Tom"] } } })
+      )
+      assert.deepStrictEqual(ids(filtered), [])
+    })
+  )
+
+  it.effect("names with signs of regular expressions are names", () =>
+    Effect.gen(function* () {
+      const names = ["Ann-Marie", '"C++ (2nd)"', '"[a|b]*"', "O'Brien", '"$^\\"', '"/x/-y"']
+      const store = yield* storeOf([entry("e", { content: "Ann-Marie teaches C++ to O'Brien" })])
+      for (const name of names) {
+        assert.deepStrictEqual(ids(yield* store.retrieve(asked(`what about ${name} then`))), ["e"])
+      }
+    })
+  )
+
+  it.effect("names and contents of 100 kB cost no more than their length", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        entry("a", { content: "A".repeat(100_000) }),
+        entry("b", { content: "Marta-".repeat(17_000) }),
+        entry("c", { content: `${'"Ma rta" '.repeat(12_000)} zebra` })
+      ])
+      for (const text of [
+        `about "${"A".repeat(55)}" and the Marta${"-Marta".repeat(9)}x of zebra`,
+        `of ${"Aa ".repeat(33_000)}`,
+        `of ${'"A '.repeat(33_000)}`
+      ]) {
+        assert.isAtMost((yield* store.retrieve(asked(text))).length, 3)
+      }
+    })
+  )
+
+  it.effect("what was said right after a question is found by the question", () =>
+    Effect.gen(function* () {
+      const talk = (sessionId: string, first: string) => [
+        entry(`${sessionId}1`, { content: first, sessionId, age: 3 }),
+        entry(`${sessionId}2`, { content: "a half marathon, thrice a week", sessionId, age: 2 })
+      ]
+      const store = yield* storeOf([
+        ...talk("asked", "what is Marta training for?"),
+        ...talk("told", "Marta goes to training"),
+        entry("alone", { content: "is Marta training?" })
+      ])
+      const results = yield* store.retrieve(asked("training of Marta", { minRelevance: 0.01, explain: true }))
+      assert.sameMembers(ids(results), ["asked1", "asked2", "told1", "alone"])
+      const answer = results.find((one) => one.entry.id === "asked2")
+      assert.deepStrictEqual(answer?.explanation?.ranks, { answer: 1 })
+      const question = results.find((one) => one.entry.id === "asked1")
+      assert.isBelow(answer?.relevance ?? 1, question?.relevance ?? 0)
+      const users = yield* store.retrieve(asked("training of Marta", { minRelevance: 0.01, sessionIds: [] }))
+      assert.deepStrictEqual(ids(users), [])
+    })
+  )
+
+  it.effect("relevance is 1 for the best of a good match and falls with the words that are missing", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        entry("all", { content: "blue whale migration" }),
+        entry("two", { content: "blue whale dinner" }),
+        entry("one", { content: "whale watching tour" }),
+        entry("none", { content: "tax return" })
+      ])
+      const results = yield* store.retrieve(asked("blue whale migration"))
+      assert.deepStrictEqual(ids(results), ["all", "two", "one", "none"])
+      const [all, two, one, none] = results.map(({ relevance }) => relevance)
+      assert.closeTo(all ?? 0, 1, 1e-9)
+      assert.isAbove(two ?? 0, one ?? 1)
+      assert.isAbove(one ?? 0, 0)
+      assert.strictEqual(none, 0)
+      const strict = yield* store.retrieve(asked("blue whale migration", { minRelevance: 0.99 }))
+      assert.deepStrictEqual(ids(strict), ["all"])
+    })
+  )
+
+  it.effect("the best of poor matches has no full relevance", () =>
+    Effect.gen(function* () {
+      const words = Array.from({ length: 40 }, (_, at) => `unknown${at}`).join(" ")
+      const store = yield* storeOf([entry("poor", { content: "whale" }), entry("none", { content: "tax" })])
+      const [result] = yield* store.retrieve(asked(`${words} whale`))
+      assert.strictEqual(result?.entry.id, "poor")
+      assert.isBelow(result?.relevance ?? 1, 0.5)
+      assert.isAbove(result?.relevance ?? 0, 0)
+    })
+  )
+
+  it.effect("the newest entries make up for matches that are missing, up to ten in all", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([
+        entry("match", { content: "zebra", age: 300 }),
+        ...Array.from({ length: 30 }, (_, at) => entry(`r${at}`, { content: `talk ${at}`, age: at }))
+      ])
+      const results = yield* store.retrieve(asked("zebra", { topK: 100, explain: true }))
+      assert.deepStrictEqual(ids(results), ["match", ...Array.from({ length: 9 }, (_, at) => `r${at}`)])
+      assert.deepStrictEqual(results[1]?.explanation?.ranks, { recent: 1 })
+      assert.deepStrictEqual(ids(yield* store.retrieve(asked("zebra", { minRelevance: 0.001 }))), ["match"])
+    })
+  )
+
+  it.effect("weights that are all 0 are a MemoryStoreError", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf([entry("a", { content: "zebra" })])
+      const error = yield* Effect.flip(store.retrieve(asked("zebra", { relevanceWeight: 0 })))
+      assert.strictEqual(error._tag, "MemoryStoreError")
+      assert.notInclude(error.message, "zebra")
+    })
+  )
+
+  it.effect("without words an old entry of importance is found behind thousands of newer ones", () =>
+    Effect.gen(function* () {
+      const newer = Array.from({ length: 3000 }, (_, at) =>
+        entry(`n${at}`, { content: "talk", age: at / 100, importance: 0.2 })
+      )
+      const store = yield* storeOf([...newer, entry("weighty", { content: "the will", age: 60, importance: 1 })])
+      const results = yield* store.retrieve(
+        asked("", { importanceWeight: 0.8, recencyWeight: 0.2, relevanceWeight: 0 })
+      )
+      assert.strictEqual(results[0]?.entry.id, "weighty")
+      assert.strictEqual(results.length, 10)
+    })
+  )
+
+  it.effect("pages without words are the whole, in the order of all scores", () =>
+    Effect.gen(function* () {
+      const entries = Array.from({ length: 700 }, (_, at) =>
+        entry(`e${at}`, { content: "talk", age: (at * 37) % 200, importance: ((at * 7) % 10) / 10 })
+      )
+      const store = yield* storeOf(entries)
+      const weights = { recencyWeight: 0.3, importanceWeight: 0.3, relevanceWeight: 0.4 }
+      const score = (one: MemoryEntry.MemoryEntry) =>
+        0.3 * 2 ** -((now - one.timestamp) / (30 * day)) + 0.3 * one.importance
+      const expected = [...entries].sort(
+        (a, b) => score(b) - score(a) || b.timestamp - a.timestamp || (a.id < b.id ? -1 : 1)
+      )
+      const joined: Array<string> = []
+      for (let offset = 0; offset < 700; offset += 90) {
+        joined.push(...ids(yield* store.retrieve(asked("", { ...weights, topK: 90, offset }))))
+      }
+      assert.strictEqual(new Set(joined).size, 700)
+      // Scores that are equal but for rounding may change places.
+      const byId = new Map<string, MemoryEntry.MemoryEntry>(entries.map((one) => [one.id, one]))
+      joined.forEach((id, at) => {
+        assert.closeTo(score(byId.get(id)!), score(expected[at]!), 1e-9)
+      })
+    })
+  )
+
+  it.effect("suppressed doubles and diverse results join over pages too", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf(
+        Array.from({ length: 40 }, (_, at) =>
+          entry(`e${at}`, { content: `zebra ${"abcdefg"[at % 7]} ${"xyz"[at % 3]} herd`, age: at })
+        )
+      )
+      for (const fields of [
+        { suppressDuplicates: 0.9 },
+        { diversity: 0.7 },
+        { diversity: 0.4, suppressDuplicates: 1 }
+      ]) {
+        const whole = ids(yield* store.retrieve(asked("zebra herd", { ...defaults, ...fields, topK: 40 })))
+        assert.strictEqual(whole.length, "suppressDuplicates" in fields ? 21 : 40)
+        const joined: Array<string> = []
+        for (let offset = 0; offset < 42; offset += 6) {
+          joined.push(...ids(yield* store.retrieve(asked("zebra herd", { ...defaults, ...fields, topK: 6, offset }))))
+        }
+        assert.deepStrictEqual(joined, whole)
+      }
+    })
+  )
+
+  it.effect("past the pool there is nothing, whatever is asked for", () =>
+    Effect.gen(function* () {
+      const store = yield* storeOf(
+        Array.from({ length: 250 }, (_, at) => entry(`e${at}`, { content: "zebra", age: at }))
+      )
+      const all = yield* store.retrieve(asked("zebra", { topK: 1000 }))
+      assert.strictEqual(all.length, Retrieval.poolSize)
+      assert.deepStrictEqual(yield* store.retrieve(asked("zebra", { offset: Retrieval.poolSize })), [])
+    })
+  )
+
+  const word = FastCheck.constantFrom("zebra", "lion", "Marta", "herd", "river", "rain?", "why")
+  const talk = FastCheck.record({
+    content: FastCheck.array(word, { maxLength: 6 }).map((words) => words.join(" ")),
+    age: FastCheck.integer({ min: -5, max: 300 }),
+    importance: FastCheck.double({ min: 0, max: 1, noNaN: true }),
+    sessionId: FastCheck.constantFrom("s", "t")
+  })
+  const weight = FastCheck.constantFrom(0, 0.1, 0.5, 1)
+  const query = FastCheck.record({
+    query: FastCheck.array(word, { maxLength: 4 }).map((words) => words.join(" ")),
+    recencyWeight: weight,
+    importanceWeight: weight,
+    relevanceWeight: FastCheck.constantFrom(0.2, 1),
+    minRelevance: FastCheck.constantFrom(0, 0.2, 0.9)
+  })
+
+  it("scores are 0 to 1, descend and add up; pages join; asked again the answer is the same", () =>
+    FastCheck.assert(
+      FastCheck.asyncProperty(FastCheck.array(talk, { maxLength: 40 }), query, (talks, fields) =>
+        Effect.gen(function* () {
+          const store = yield* storeOf(talks.map((one, at) => entry(`e${at}`, one)))
+          const whole = yield* store.retrieve(asked(fields.query, { ...fields, topK: 100, explain: true }))
+          whole.forEach((one, at) => {
+            assert.isTrue(one.score >= 0 && one.score <= 1 && one.relevance >= 0 && one.relevance <= 1)
+            assert.isAtLeast(one.relevance, fields.minRelevance)
+            assert.isAtMost(one.score, whole[at - 1]?.score ?? 1)
+            const parts = one.explanation!
+            const { weights } = parts
+            const sum =
+              parts.recency * weights.recency +
+              parts.importance * weights.importance +
+              parts.relevance * weights.relevance
+            assert.closeTo(sum, one.score, 1e-9)
+          })
+          const joined: Array<string> = []
+          for (let offset = 0; offset < whole.length + 3; offset += 3) {
+            joined.push(...ids(yield* store.retrieve(asked(fields.query, { ...fields, topK: 3, offset }))))
+          }
+          assert.deepStrictEqual(joined, ids(whole))
+          const again = yield* store.retrieve(asked(fields.query, { ...fields, topK: 100, explain: true }))
+          assert.deepStrictEqual(again, whole)
+        }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise)
+      ),
+      { numRuns: 40 }
+    ))
+
+  const directions: { readonly [text: string]: ReadonlyArray<number> } = {
+    "car repair": [1, 0, 0],
+    "mending an automobile": [0.96, 0.28, 0],
+    "boiling an egg": [0, 1, 0],
+    "how do I fix my vehicle": [0.98, 0.2, 0]
+  }
+  const embedder: Embedder.Service = {
+    model: "table",
+    dimensions: 3,
+    embed: (text) => Effect.succeed(Float32Array.from(directions[text] ?? [0, 0, 1])),
+    embedMany: (texts) => Effect.forEach(texts, (text) => embedder.embed(text))
+  }
+
+  it.effect("vectors find what has no word of the query, and the explanation says how near it is", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
+      const store = yield* MemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
+      yield* store.storeMany([
+        entry("car", { content: "car repair" }),
+        entry("auto", { content: "mending an automobile" }),
+        entry("egg", { content: "boiling an egg" })
+      ])
+      const results = yield* store.retrieve(asked("how do I fix my vehicle", { explain: true }))
+      assert.deepStrictEqual(ids(results), ["auto", "car", "egg"])
+      assert.isAbove(results[1]?.relevance ?? 0, 0.5)
+      assert.isBelow(results[2]?.relevance ?? 1, 0.1)
+      const first = results[0]?.explanation
+      assert.isUndefined(first?.lexical)
+      assert.closeTo(first?.vector ?? 0, 0.9968, 1e-3)
+      assert.strictEqual(first?.ranks["vector"], 1)
+      assert.closeTo(first?.fused ?? 0, 1 / 61, 1e-9)
+    })
+  )
+
+  it.effect("a vector that outlived its entry gives no result", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const index = yield* VectorIndex.makeMemory({ model: "table", dimensions: 3 })
+      const store = yield* MemoryStore.makeMemory({ ttl: 0, vectors: { embedder, index } })
+      yield* store.store(entry("car", { content: "car repair" }))
+      yield* index.upsert("ann", [
+        {
+          id: EntryId.make("ghost"),
+          vector: Float32Array.from([1, 0, 0]),
+          timestamp: now,
+          role: "user",
+          metadata: {}
+        }
+      ])
+      assert.deepStrictEqual(ids(yield* store.retrieve(asked("how do I fix my vehicle"))), ["car"])
+    })
+  )
+})

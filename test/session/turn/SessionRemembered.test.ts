@@ -1,0 +1,54 @@
+/** Sessions over a real memory. */
+import { assert, describe } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as TestClock from "effect/TestClock"
+import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
+import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
+import * as Memory from "../../../src/memory/Memory.js"
+import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
+import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as SessionStore from "../../../src/session/turn/SessionStore.js"
+import * as ManagedSessions from "../../support/ManagedSessions.js"
+import * as SystemTest from "../../support/SystemTest.js"
+
+const { ada, bob, sid, turn } = ManagedSessions
+const id = sid("s1")
+
+const layer = SessionManager.layer().pipe(Layer.provideMerge(Layer.merge(SessionStore.layerMemory, Memory.layer())))
+
+describe("SessionManager over a memory", () => {
+  SystemTest.effect("what was said is recalled by its user in another session, and by nobody else", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const episodic = yield* EpisodicMemory.EpisodicMemory
+      yield* sessions.create({ id, userId: ada })
+      yield* sessions.addTurn(id, turn(1, { content: "the parcel waits at the harbour" }))
+      const recalled = (ownerId: string) =>
+        Effect.map(episodic.recall({ ownerId, query: "where is the parcel?" }), (found) =>
+          found.map(({ entry }) => [entry.content, entry.sessionId, entry.turnId])
+        )
+      assert.deepStrictEqual(yield* recalled(ada), [["the parcel waits at the harbour", "s1", "t1"]])
+      assert.deepStrictEqual(yield* recalled(bob), [])
+    }).pipe(Effect.provide(layer))
+  )
+
+  SystemTest.effect("memory lets go of what it held of a session when that ends, and has its facts then", () =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionManager.SessionManager
+      const working = yield* WorkingMemory.WorkingMemory
+      const semantic = yield* SemanticMemory.SemanticMemory
+      yield* sessions.create({ id, userId: ada })
+      yield* TestClock.setTime(10)
+      yield* sessions.addTurn(id, turn(1, { content: "My name is Ada Lovelace." }))
+      const held = working.getContextEntries({ ownerId: ada, sessionId: id })
+      assert.strictEqual((yield* held).length, 1)
+      const facts = semantic.getEntityFacts(ada, "Ada")
+      assert.deepStrictEqual(yield* facts, [])
+      yield* sessions.close(id)
+      yield* Effect.repeatN(Effect.yieldNow(), 200)
+      assert.strictEqual((yield* held).length, 0)
+      assert.isAbove((yield* facts).length, 0)
+    }).pipe(Effect.provide(layer))
+  )
+})

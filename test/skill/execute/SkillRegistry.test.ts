@@ -1,0 +1,268 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import * as Hooks from "../../../src/observability/Hooks.js"
+import * as Run from "../../../src/observability/Run.js"
+import * as Skill from "../../../src/skill/definition/Skill.js"
+import { SkillRegisteredHook } from "../../../src/skill/definition/SkillHooks.js"
+import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
+import { collect, named, namesOf, suite } from "./SkillRegistrySuite.js"
+
+class Word extends Context.Tag("test/Word")<Word, string>() {}
+
+const speak = Skill.make("speak", {
+  description: "says the word",
+  handler: () => Effect.map(Word, (word) => `the word is ${word}`)
+})
+
+const speaks = (registry: SkillRegistry.Service) =>
+  Effect.flatMap(registry.get("speak"), (skill) =>
+    Option.getOrThrow(skill).erased.handle({}, { id: "c1", skillName: "speak", attempt: 1 }, () =>
+      Effect.die("no composite")
+    )
+  )
+
+suite("empty", SkillRegistry.layerEmpty)
+suite("merged of one", SkillRegistry.merge(SkillRegistry.layerEmpty))
+suite("merged of two that are empty", SkillRegistry.merge(SkillRegistry.layerEmpty, SkillRegistry.layer()))
+
+describe("a registry of skills", () => {
+  it.effect("holds them in their order, with what they require", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      assert.deepStrictEqual(yield* namesOf(), ["a", "speak"])
+      assert.strictEqual(yield* speaks(registry), "the word is captured")
+      assert.strictEqual(yield* Effect.provideService(speaks(registry), Word, "current"), "the word is current")
+    }).pipe(Effect.provide(SkillRegistry.layer(named("a"), speak).pipe(Layer.provide(Layer.succeed(Word, "captured")))))
+  )
+
+  it.effect("fails to build with a clash, and with a skill that cannot be used", () =>
+    Effect.gen(function* () {
+      const clash = yield* Effect.flip(Layer.build(SkillRegistry.layer(named("a"), named("b"), named("a"))))
+      assert.deepStrictEqual([clash._tag, clash.skillName], ["SkillAlreadyRegisteredError", "a"])
+      const broken = yield* Effect.flip(Layer.build(SkillRegistry.layer(named("a", { maxRetries: -1 }))))
+      assert.strictEqual(broken._tag, "SkillValidationError")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is a new one wherever its layer is built", () =>
+    Effect.gen(function* () {
+      const build = Effect.provide(SkillRegistry.SkillRegistry, SkillRegistry.layer(named("a")))
+      assert.notStrictEqual(yield* build, yield* build)
+      // In one build too: two layers are two registries.
+      const seen = yield* Effect.all([namesOf(), Effect.provide(namesOf(), SkillRegistry.layer(named("b")))]).pipe(
+        Effect.provide(Layer.merge(SkillRegistry.layer(named("c")), SkillRegistry.layer(named("a"))))
+      )
+      assert.deepStrictEqual(seen, [["a"], ["b"]])
+    })
+  )
+
+  it.effect("ends its changes, and holds nothing, when its scope closes", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const registry = yield* Scope.extend(SkillRegistry.make, scope)
+      yield* registry.register(named("a"))
+      const fiber = yield* Effect.fork(Stream.runCount(registry.changes))
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
+      yield* registry.register(named("b"))
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual(yield* Fiber.join(fiber), 1)
+      assert.strictEqual(yield* Stream.runCount(registry.changes), 0)
+      assert.deepStrictEqual(yield* registry.list(), [])
+    })
+  )
+
+  it.effect("loses the oldest changes for a subscriber that falls behind, and nobody waits for it", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      const come = yield* Deferred.make<void>()
+      const seen: Array<string> = []
+      const fiber = yield* Effect.fork(
+        Stream.runForEach(Stream.take(registry.changes, SkillRegistry.CHANGES_CAPACITY + 1), ({ skillName }) =>
+          Effect.zipRight(
+            Deferred.await(come),
+            Effect.sync(() => void seen.push(skillName))
+          )
+        )
+      )
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
+      yield* registry.register(named("first"))
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
+      const count = SkillRegistry.CHANGES_CAPACITY + 10
+      for (let i = 0; i < count; i++) yield* registry.register(named(`n${i}`))
+      yield* Deferred.succeed(come, undefined)
+      yield* Fiber.join(fiber)
+      assert.deepStrictEqual([seen[0], seen[1], seen.at(-1)], ["first", "n10", `n${count - 1}`])
+    }).pipe(Effect.provide(SkillRegistry.layerEmpty))
+  )
+})
+
+describe("skills that are added to a registry", () => {
+  it.effect("are there as long as their layer lives", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      const changes = yield* collect(4)
+      const added = SkillRegistry.add(named("b"), speak).pipe(Layer.provide(Layer.succeed(Word, "added")))
+      yield* Effect.gen(function* () {
+        assert.deepStrictEqual(yield* namesOf(), ["a", "b", "speak"])
+        assert.strictEqual(yield* speaks(registry), "the word is added")
+      }).pipe(Effect.provide(added))
+      assert.deepStrictEqual(yield* namesOf(), ["a"])
+      assert.deepStrictEqual(yield* changes, ["Registered b", "Registered speak", "Removed b", "Removed speak"])
+    }).pipe(Effect.provide(SkillRegistry.layer(named("a"))))
+  )
+
+  it.effect("are taken away without what came into their place", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      const other = named("a", { category: "other" })
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* SkillRegistry.register(named("a"), named("b"))
+          yield* registry.replace(other)
+        })
+      )
+      assert.deepStrictEqual(yield* namesOf(), ["a"])
+      assert.strictEqual(Option.getOrThrow(yield* registry.get("a")), other)
+    }).pipe(Effect.provide(SkillRegistry.layerEmpty))
+  )
+
+  it.effect("are added all or none", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(SkillRegistry.register(named("b"), named("c"), named("a"), named("d")))
+      assert.strictEqual(error.skillName, "a")
+      assert.deepStrictEqual(yield* namesOf(), ["a"])
+    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layer(named("a"))))
+  )
+
+  it.effect("leave nothing behind when adding them is interrupted", () =>
+    Effect.gen(function* () {
+      yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => (skillName === "b" ? Effect.never : Effect.void))
+      const registry = yield* SkillRegistry.make
+      const fiber = yield* Effect.fork(
+        Effect.scoped(SkillRegistry.register(named("a"), named("b"), named("c"))).pipe(
+          Effect.provideService(SkillRegistry.SkillRegistry, registry)
+        )
+      )
+      for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
+      assert.lengthOf(yield* registry.list(), 2)
+      yield* Fiber.interrupt(fiber)
+      assert.lengthOf(yield* registry.list(), 0)
+    }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
+  )
+})
+
+describe("registries that are merged", () => {
+  const both = SkillRegistry.merge(
+    SkillRegistry.layer(named("a"), speak),
+    SkillRegistry.layer(named("b", { category: "other" }))
+  ).pipe(Layer.provide(Layer.succeed(Word, "merged")))
+
+  it.effect("are one", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      assert.deepStrictEqual(yield* namesOf(), ["a", "speak", "b"])
+      assert.deepStrictEqual(yield* namesOf({ category: "other" }), ["b"])
+      assert.strictEqual(yield* registry.list(), yield* registry.list())
+      assert.strictEqual(yield* registry.schemas(), yield* registry.schemas())
+      assert.strictEqual(yield* speaks(registry), "the word is merged")
+      const error = yield* Effect.flip(registry.register(named("b")))
+      assert.strictEqual(error._tag, "SkillAlreadyRegisteredError")
+      yield* registry.replace(named("b"))
+      assert.deepStrictEqual(yield* namesOf({ category: "other" }), [])
+      assert.isTrue(yield* registry.unregister("b"))
+      assert.deepStrictEqual(yield* namesOf(), ["a", "speak"])
+    }).pipe(Effect.provide(both))
+  )
+
+  it.effect("fail with a name that two of them have", () =>
+    Effect.gen(function* () {
+      const clash = SkillRegistry.merge(SkillRegistry.layer(named("a")), SkillRegistry.layer(named("b"), named("a")))
+      const error = yield* Effect.flip(Layer.build(clash))
+      assert.deepStrictEqual([error._tag, error.skillName], ["SkillAlreadyRegisteredError", "a"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("gain and lose with each of them, and share what is shared", () =>
+    Effect.gen(function* () {
+      let built = 0
+      const inner = yield* SkillRegistry.make
+      const one = Layer.effect(
+        SkillRegistry.SkillRegistry,
+        Effect.sync(() => {
+          built++
+          return inner
+        })
+      )
+      const merged = SkillRegistry.merge(SkillRegistry.layer(named("a")), one, one)
+      yield* Effect.gen(function* () {
+        assert.strictEqual(built, 1)
+        const changes = yield* collect(2)
+        const before = yield* (yield* SkillRegistry.SkillRegistry).schemas()
+        yield* inner.register(named("b"))
+        assert.deepStrictEqual(yield* namesOf(), ["a", "b"])
+        // Of a clash that comes later, the first is seen, by every filter.
+        yield* inner.register(named("a", { category: "late" }))
+        assert.deepStrictEqual(yield* namesOf(), ["a", "b"])
+        assert.deepStrictEqual(yield* namesOf({ category: "late" }), [])
+        assert.strictEqual((yield* (yield* SkillRegistry.SkillRegistry).schemas())[0], before[0])
+        assert.deepStrictEqual(yield* changes, ["Registered b", "Registered a"])
+      }).pipe(Effect.provide(merged))
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the hook of registered skills", () => {
+  it.effect("is called for each, in the hooks around the registry", () =>
+    Effect.gen(function* () {
+      const called: Array<string> = []
+      yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => Effect.sync(() => void called.push(skillName)))
+      const hooks = yield* Hooks.Hooks
+      yield* Effect.gen(function* () {
+        const registry = yield* SkillRegistry.SkillRegistry
+        yield* Effect.ignore(registry.register(named("a")))
+        yield* registry.replace(named("a"))
+        yield* registry.unregister("a")
+      }).pipe(
+        Effect.provide(
+          SkillRegistry.layer(named("a"), named("b")).pipe(Layer.provide(Layer.succeed(Hooks.Hooks, hooks)))
+        )
+      )
+      assert.deepStrictEqual(called, ["a", "b", "a"])
+    }).pipe(Effect.scoped, Effect.provide(Hooks.layer))
+  )
+
+  it.effect("is called in the hooks of the run that registers", () =>
+    Effect.gen(function* () {
+      const called: Array<string> = []
+      const hooks = yield* Hooks.make
+      yield* hooks.on(SkillRegisteredHook, ({ skillName }) => Effect.sync(() => void called.push(skillName)))
+      const run = { ...(yield* Run.Run), hooks }
+      const registry = yield* SkillRegistry.make
+      yield* registry.register(named("outside"))
+      yield* Effect.provideService(registry.register(named("inside")), Run.Run, run)
+      assert.deepStrictEqual(called, ["inside"])
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the registry of nothing", () => {
+  it.effect("forgets what it is given", () =>
+    Effect.gen(function* () {
+      const registry = yield* SkillRegistry.SkillRegistry
+      yield* SkillRegistry.register(named("a"), named("a"))
+      yield* registry.replace(named("a"))
+      assert.isFalse(yield* registry.unregister("a"))
+      assert.isTrue(Option.isNone(yield* registry.get("a")))
+      assert.deepStrictEqual([yield* registry.list(), yield* registry.schemas()], [[], []])
+      assert.strictEqual(yield* Stream.runCount(registry.changes), 0)
+    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerNoop))
+  )
+})

@@ -1,0 +1,174 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { FactBackend } from "../../../src/memory/facts/FactBackend.js"
+import * as FactStore from "../../../src/memory/facts/FactStore.js"
+import * as FactTable from "../../../src/memory/facts/FactTable.js"
+import * as FactStoreSuite from "../../../src/testing/facts/FactStoreSuite.js"
+
+describe("FactStoreSuite: layerMemory", () => {
+  for (const one of FactStoreSuite.cases) {
+    it.effect(one.name, () => FactStoreSuite.check(one, FactStore.layerMemory()))
+  }
+})
+
+const over = (change: (backend: FactBackend) => Partial<FactBackend>): Layer.Layer<FactStore.FactStore> =>
+  Layer.sync(FactStore.FactStore, () => {
+    const backend = FactTable.make()
+    return FactStore.fromBackend({ ...backend, ...change(backend) })
+  })
+
+const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Layer.Layer<FactStore.FactStore>]> = [
+  [
+    "ignores the owner of a look-up",
+    "no call sees or touches what belongs to somebody else",
+    over((backend) => ({
+      get: (_, ids) =>
+        Effect.map(
+          Effect.forEach(["__proto__", "constructor", "a", "aa"], (ownerId) => backend.get(ownerId, ids)),
+          (rows) => rows.flat()
+        )
+    }))
+  ],
+  [
+    "tells every branch everything",
+    "a branch knows what was said on the way to it, and what belongs to no tree",
+    Layer.map(FactStore.layerMemory(), (context) => {
+      const store = Context.get(context, FactStore.FactStore)
+      return Context.make(FactStore.FactStore, { ...store, onTheWay: (_, facts) => Effect.succeed(facts) })
+    })
+  ],
+  [
+    "overwrites instead of closing",
+    "another object of a predicate that has one at a time closes the fact before",
+    over((backend) => ({
+      apply: (ownerId, revision, change) =>
+        backend.apply(ownerId, revision, {
+          ...change,
+          put: change.put?.filter(({ validTo }) => validTo === undefined),
+          delete: [
+            ...(change.delete ?? []),
+            ...(change.put ?? []).flatMap((row) => (row.validTo === undefined ? [] : row.id))
+          ]
+        })
+    }))
+  ],
+  [
+    "forgets the history",
+    "a fact holds from its beginning until its end, without it",
+    over((backend) => ({
+      find: (ownerId, options) =>
+        backend.find(ownerId, { ...options, selection: { ...options.selection, includeClosed: false } })
+    }))
+  ],
+  [
+    "answers in the wrong order",
+    "answers are ordered by confidence, then the newest first, and read in pages",
+    over((backend) => ({
+      find: (ownerId, options) => Effect.map(backend.find(ownerId, options), (rows) => rows.toReversed())
+    }))
+  ],
+  [
+    "passes over what is taken back",
+    "what is taken back ends, its history stays, and nothing else goes",
+    Layer.map(FactStore.layerMemory(), (context) => {
+      const store = Context.get(context, FactStore.FactStore)
+      const assert: FactStore.Service["assert"] = (ownerId, facts, options) =>
+        store.assert(
+          ownerId,
+          facts.map((fact) => ({ ...fact, retracted: false })),
+          options
+        )
+      return Context.make(FactStore.FactStore, { ...store, assert })
+    })
+  ],
+  [
+    "keeps the same twice",
+    "the same triple in another case and with other spaces stays one fact",
+    over(() => ({ near: () => Effect.succeed([]) }))
+  ],
+  [
+    "looks only at what is open",
+    "what is told late ends where the next one begins",
+    over((backend) => ({
+      near: (ownerId, options) =>
+        Effect.map(backend.near(ownerId, options), (rows) => rows.filter(({ validFrom }) => validFrom <= options.at))
+    }))
+  ],
+  [
+    "never trims",
+    "beyond the limit of a subject the least sure open facts go",
+    over((backend) => ({
+      apply: (ownerId, revision, change) => backend.apply(ownerId, revision, { ...change, trim: [] })
+    }))
+  ],
+  [
+    "finds parts of words",
+    "entities are found as whole words, in subjects and in objects",
+    over((backend) => ({
+      find: (ownerId, { selection: { words, ...selection }, ...options }) =>
+        Effect.map(backend.find(ownerId, { ...options, selection }), (rows) =>
+          rows.filter((row) => words === undefined || `${row.subjectWords}${row.objectWords}`.includes(words.trim()))
+        )
+    }))
+  ],
+  [
+    "takes the end of a fact for a part of it",
+    "a fact holds from its beginning until its end, without it",
+    over((backend) => ({
+      find: (ownerId, options) =>
+        Effect.map(
+          backend.find(ownerId, { ...options, selection: { ...options.selection, includeClosed: true } }),
+          (rows) =>
+            rows.filter(
+              ({ validTo }) => options.selection.includeClosed || (validTo ?? Infinity) >= options.selection.at
+            )
+        )
+    }))
+  ],
+  [
+    "searches what is not selected",
+    "facts are found by the words they share with a text",
+    over((backend) => ({
+      lexical: (ownerId, options) =>
+        backend.lexical(ownerId, { ...options, selection: { ...options.selection, minConfidence: 0 } })
+    }))
+  ]
+]
+
+const caseOf = (name: string): FactStoreSuite.Case => {
+  const found = FactStoreSuite.cases.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`no case is called "${name}"`)
+  return found
+}
+
+describe("FactStoreSuite: broken stores", () => {
+  for (const [fault, promise, layer] of broken) {
+    it.effect(`finds out one that ${fault}`, () =>
+      Effect.gen(function* () {
+        const exit = yield* Effect.exit(FactStoreSuite.check(caseOf(promise), layer))
+        assert.strictEqual(exit._tag, "Failure")
+        yield* FactStoreSuite.check(caseOf("it is healthy"), layer)
+      })
+    )
+  }
+
+  it.effect("run says of each case how it ended", () =>
+    Effect.gen(function* () {
+      const [, promise, layer] = broken[4]!
+      const outcomes = yield* FactStoreSuite.run(layer)
+      assert.deepStrictEqual(
+        outcomes.map(({ name }) => name),
+        FactStoreSuite.cases.map(({ name }) => name)
+      )
+      const failed = outcomes.filter(({ failure }) => failure !== undefined).map(({ name }) => name)
+      assert.include(failed, promise)
+      assert.notInclude(failed, "it is healthy")
+    })
+  )
+
+  it("every case has a name of its own", () => {
+    assert.strictEqual(new Set(FactStoreSuite.cases.map(({ name }) => name)).size, FactStoreSuite.cases.length)
+  })
+})

@@ -1,0 +1,161 @@
+import * as AiTool from "@effect/ai/Tool"
+import * as Toolkit from "@effect/ai/Toolkit"
+import * as Context from "effect/Context"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import type * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import { expectTypeOf, test } from "vitest"
+import * as AiToolkit from "../../../src/tool/AiToolkit.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import type { ToolDefinitionError } from "../../../src/tool/definition/ToolError.js"
+import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+import type * as ToolRunner from "../../../src/tool/ToolRunner.js"
+
+class Db extends Context.Tag("Db")<Db, { readonly get: (id: string) => Effect.Effect<string, DbDown> }>() {}
+class Mail extends Context.Tag("Mail")<Mail, { readonly send: Effect.Effect<void> }>() {}
+class DbDown extends Data.TaggedError("DbDown")<{ readonly host: string }> {}
+class NoRow extends Data.TaggedError("NoRow")<{ readonly id: string }> {}
+class Order extends Schema.Class<Order>("Order")({ id: Schema.NumberFromString }) {}
+
+const lookup = Tool.make("lookup", {
+  description: "d",
+  parameters: { id: Schema.String, limit: Schema.optional(Schema.Number) },
+  handler: ({ id }) =>
+    Effect.flatMap(Db, (db) => db.get(id)).pipe(
+      Effect.filterOrFail(
+        (row) => row !== "",
+        () => new NoRow({ id })
+      )
+    )
+})
+
+test("parameters are inferred from fields, a struct, a class; none are an empty object", () => {
+  expectTypeOf(lookup).toEqualTypeOf<
+    Tool.Tool<{ readonly id: string; readonly limit?: number | undefined }, string, never, Db, DbDown | NoRow>
+  >()
+  Tool.make("struct", {
+    description: "d",
+    parameters: Schema.Struct({ at: Schema.NumberFromString }),
+    handler: (params, call) => {
+      expectTypeOf(params).toEqualTypeOf<{ readonly at: number }>()
+      expectTypeOf(call).toEqualTypeOf<Tool.CallInfo>()
+      return Effect.void
+    }
+  })
+  Tool.make("class", {
+    description: "d",
+    parameters: Order,
+    handler: (order) => {
+      expectTypeOf(order).toEqualTypeOf<Order>()
+      return Effect.succeed(order.id)
+    },
+    requiresApproval: (order) => order.id > 1
+  })
+  const none = Tool.make("none", { description: "d", handler: () => Effect.succeed(1) })
+  expectTypeOf(none).toEqualTypeOf<Tool.Tool<{}, number, never, never, never>>()
+})
+
+test("fields that hold functions are inferred inside of a struct", () => {
+  Tool.make("list", {
+    description: "d",
+    parameters: Schema.Struct({
+      page: Schema.optionalWith(Schema.Number, { default: () => 1 }),
+      size: Schema.transform(Schema.String, Schema.Number, {
+        strict: true,
+        decode: (text) => text.length,
+        encode: (n) => "x".repeat(n)
+      })
+    }),
+    handler: (params) => {
+      expectTypeOf(params).toEqualTypeOf<{ readonly page: number; readonly size: number }>()
+      return Effect.void
+    }
+  })
+})
+
+test("a handler's failures show in E only where they are fatal", () => {
+  const fatal = Tool.make("fatal", {
+    description: "d",
+    handler: () => Effect.fail(new DbDown({ host: "a" })) as Effect.Effect<number, DbDown | NoRow>,
+    fatal: true
+  })
+  expectTypeOf<Tool.ErrorOf<typeof fatal>>().toEqualTypeOf<DbDown | NoRow>()
+  expectTypeOf<Tool.ErrorOf<typeof lookup>>().toEqualTypeOf<never>()
+  expectTypeOf<Tool.ServicesOf<typeof lookup>>().toEqualTypeOf<Db>()
+})
+
+test("failOn takes tags of the handler's failures, data-first and in a pipe", () => {
+  const piped = lookup.pipe(Tool.failOn("DbDown"))
+  const first = Tool.failOn(lookup, "DbDown")
+  expectTypeOf<Tool.ErrorOf<typeof piped>>().toEqualTypeOf<DbDown>()
+  expectTypeOf<Tool.ErrorOf<typeof first>>().toEqualTypeOf<DbDown>()
+  const both = Tool.failOn(lookup, "DbDown", "NoRow")
+  expectTypeOf<Tool.ErrorOf<typeof both>>().toEqualTypeOf<DbDown | NoRow>()
+  // @ts-expect-error the handler cannot fail with this tag
+  Tool.failOn(lookup, "Other")
+})
+
+test("the success schema, the failure schema and the handler must agree", () => {
+  Tool.make("wrong", {
+    description: "d",
+    success: Schema.Struct({ n: Schema.Number }),
+    // @ts-expect-error the handler's result does not fit the success schema
+    handler: () => Effect.succeed({ n: "1" })
+  })
+  // @ts-expect-error a tool needs a description
+  Tool.make("undescribed", { handler: () => Effect.void })
+})
+
+test("a set sums failures and requirements", () => {
+  const mail = Tool.make("mail", {
+    description: "d",
+    fatal: true,
+    handler: () => Effect.flatMap(Mail, (mail) => Effect.zipRight(mail.send, new NoRow({ id: "1" })))
+  })
+  const set = ToolSet.make(Tool.failOn(lookup, "DbDown"), mail)
+  expectTypeOf(set).toEqualTypeOf<ToolSet.ToolSet<DbDown | NoRow, Db | Mail>>()
+  expectTypeOf(ToolSet.make()).toEqualTypeOf<ToolSet.ToolSet<never, never>>()
+  expectTypeOf(ToolSet.bind(set)).toEqualTypeOf<Effect.Effect<ToolSet.Bound, never, Db | Mail>>()
+  expectTypeOf(ToolSet.merge(ToolSet.make(mail), ToolSet.make(lookup))).toEqualTypeOf<
+    ToolSet.ToolSet<NoRow, Db | Mail>
+  >()
+  expectTypeOf(ToolSet.fromRecord({ a: { description: "d", run: () => 1 } })).toEqualTypeOf<ToolSet.ToolSet>()
+})
+
+test("a tool of a JSON Schema has plain parameters", () => {
+  const made = Tool.fromJsonSchema("raw", {
+    description: "d",
+    parameters: { type: "object" },
+    handler: (params) => {
+      expectTypeOf(params).toEqualTypeOf<Readonly<Record<string, unknown>>>()
+      return Effect.as(Db, 1)
+    }
+  })
+  expectTypeOf(made).toEqualTypeOf<
+    Either.Either<Tool.Tool<Readonly<Record<string, unknown>>, number, never, Db, never>, ToolDefinitionError>
+  >()
+})
+
+test("approval is decided by the tool's own parameters", () => {
+  Tool.withApproval(lookup, (params) => {
+    expectTypeOf(params).toEqualTypeOf<{ readonly id: string; readonly limit?: number | undefined }>()
+    return params.id === ""
+  })
+  // @ts-expect-error there is no such parameter
+  Tool.withApproval(lookup, (params) => params.other === 1)
+})
+
+test("a toolkit of @effect/ai gives its failures and dependencies, and takes ours", () => {
+  const kit = Toolkit.make(
+    AiTool.make("read", { parameters: { id: Schema.String }, success: Schema.String, failure: Schema.Number }),
+    AiTool.make("write", { failure: Schema.Boolean, failureMode: "return", dependencies: [Mail] })
+  )
+  expectTypeOf(AiToolkit.fromToolkit(kit)).toEqualTypeOf<
+    Effect.Effect<ToolSet.ToolSet<number, Mail>, never, AiTool.Handler<"read"> | AiTool.Handler<"write">>
+  >()
+  const given = AiToolkit.toToolkit(ToolSet.make(Tool.failOn(lookup, "DbDown")))
+  expectTypeOf(given).toEqualTypeOf<
+    Effect.Effect<Toolkit.WithHandler<Record<string, AiToolkit.AnyTool<DbDown>>>, never, Db | ToolRunner.ToolRunner>
+  >()
+})

@@ -1,0 +1,156 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as TestClock from "effect/TestClock"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
+import { call, Greeting, run } from "../RecordedRun.js"
+
+const tool = (name: string, description = "d") => Tool.make(name, { description, handler: () => Effect.succeed(name) })
+
+describe("ToolSet.make", () => {
+  it("tools keep their order, under names that providers accept", () => {
+    const set = ToolSet.make(tool("fs.read"), tool("now"))
+    assert.deepStrictEqual(
+      set.definitions.map((definition) => definition.name),
+      ["fs_read", "now"]
+    )
+    assert.strictEqual(set.get("fs.read"), set.get("fs_read"))
+    assert.strictEqual(set.get("now")?.name, "now")
+    for (const name of ["", "fs", "__proto__", "constructor"]) assert.isUndefined(set.get(name))
+  })
+
+  it("a name given twice is a problem, and the first one counts", () => {
+    const first = tool("a", "first")
+    const set = ToolSet.make(first, tool("a", "second"))
+    assert.strictEqual(set.get("a"), first)
+    assert.strictEqual(set.tools.length, 1)
+    assert.deepStrictEqual(
+      set.problems.map((problem) => problem.message),
+      ['Two tools are named "a"']
+    )
+  })
+
+  it("problems of tools are problems of the set, once each, also after merging", () => {
+    const broken = tool("b", "")
+    const left = ToolSet.make(tool("a"), tool("a"), broken)
+    const merged = ToolSet.merge(left, ToolSet.make(tool("c"), tool("a")))
+    assert.deepStrictEqual(
+      merged.problems.map((problem) => problem.toolName),
+      ["a", "b", "a"]
+    )
+    assert.deepStrictEqual(
+      merged.tools.map((tool) => tool.name),
+      ["a", "b", "c"]
+    )
+    assert.strictEqual(ToolSet.merge(left, ToolSet.empty), left)
+    assert.strictEqual(ToolSet.merge(ToolSet.empty, left), left)
+  })
+})
+
+describe("ToolSet.bind", () => {
+  it.effect("gives handlers what was there when it was bound", () =>
+    Effect.gen(function* () {
+      const greet = Tool.make("greet", {
+        description: "d",
+        handler: () => Effect.map(Greeting, (greeting) => greeting.word)
+      })
+      const bound = yield* Effect.provideService(ToolSet.bind(ToolSet.make(greet)), Greeting, { word: "captured" })
+      const handler = greet.erased.handle({}, { id: "1", attempt: 1 })
+      assert.strictEqual(yield* bound.provide(handler), "captured")
+      const current = Effect.provideService(bound.provide(handler), Greeting, { word: "current" })
+      assert.strictEqual(yield* current, "current")
+    })
+  )
+
+  it.effect("spans of handlers hang under the current span, not under the one where it was bound", () =>
+    Effect.gen(function* () {
+      const parent = Effect.map(Effect.currentParentSpan, (span) => (span._tag === "Span" ? span.name : ""))
+      const bound = yield* Effect.withSpan(ToolSet.bind(ToolSet.make(tool("a"))), "binding")
+      assert.strictEqual(yield* Effect.withSpan(bound.provide(parent), "running"), "running")
+    })
+  )
+})
+
+describe("ToolSet.fromRecord", () => {
+  const functions = ToolSet.fromRecord({
+    add: {
+      description: "Adds",
+      parameters: { a: Schema.Number, b: Schema.NumberFromString },
+      run: ({ a, b }) => a + b
+    },
+    later: {
+      description: "Later",
+      parameters: { type: "object", properties: { text: { type: "str" } }, required: ["text"] },
+      run: async ({ text }) => ({ text })
+    },
+    now: { description: "Now", run: () => "now" },
+    nothing: { description: "Nothing", parameters: {}, run: () => {} },
+    throws: {
+      description: "Throws",
+      run: () => {
+        throw new Error("no luck")
+      }
+    },
+    rejects: { description: "Rejects", run: () => Promise.reject({ reason: "busy" }) },
+    bad: { description: "Bad", parameters: { type: "object", properties: { a: { $ref: "#/nowhere" } } }, run: () => 1 },
+    guarded: { description: "Guarded", run: () => "ran", requiresApproval: true, owner: "ops", retries: 0 }
+  })
+
+  it.effect("plain functions answer, at once or later", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* run(functions, call("add", { a: 1, b: "2" }))).result, 3)
+      assert.deepStrictEqual((yield* run(functions, call("later", { text: "x" }))).result, { text: "x" })
+      assert.deepStrictEqual((yield* run(functions, call("now"))).result, "now")
+      assert.deepStrictEqual((yield* run(functions, call("nothing"))).result, "ok")
+      assert.isTrue((yield* run(functions, call("later", {}))).isFailure)
+    })
+  )
+
+  it.effect("what they throw or reject with is a failure the model can read", () =>
+    Effect.gen(function* () {
+      const thrown = yield* run(functions, call("throws"))
+      assert.strictEqual(thrown.observation, 'Error: "throws" failed: no luck')
+      const rejected = yield* run(functions, call("rejects"))
+      assert.include(rejected.observation, '{"reason":"busy"}')
+    })
+  )
+
+  it.effect("they take the annotations of tools", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(functions.get("guarded")?.annotations.owner, "ops")
+      assert.strictEqual((yield* run(functions, call("guarded"))).error?.tag, "ToolApprovalDeniedError")
+    })
+  )
+
+  it("a schema that cannot be used is a problem of the set", () => {
+    assert.deepStrictEqual(
+      functions.problems.map((problem) => problem.toolName),
+      ["bad"]
+    )
+  })
+
+  it.effect("the signal is aborted when time is up", () =>
+    Effect.gen(function* () {
+      const aborted = yield* Deferred.make<boolean>()
+      const slow = ToolSet.fromRecord({
+        slow: {
+          description: "Slow",
+          timeout: "1 second",
+          run: (_params, signal) =>
+            new Promise(() =>
+              signal.addEventListener("abort", () => Deferred.unsafeDone(aborted, Effect.succeed(true)))
+            )
+        }
+      })
+      const fiber = yield* Effect.fork(run(slow, call("slow")))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* fiber).error?.tag, "ToolTimeoutError")
+      assert.isTrue(yield* Deferred.await(aborted))
+      assert.isTrue(Option.isSome(yield* Fiber.poll(fiber)))
+    })
+  )
+})

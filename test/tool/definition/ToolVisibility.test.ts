@@ -1,0 +1,103 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as AgentExecutor from "../../../src/agent/AgentExecutor.js"
+import * as Agent from "../../../src/agent/definition/Agent.js"
+import type * as TestModel from "../../../src/testing/TestModel.js"
+import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
+import * as Tool from "../../../src/tool/definition/Tool.js"
+import * as ModuleGraph from "../../../src/tool/ModuleGraph.js"
+import * as ToolRegistry from "../../../src/tool/ToolRegistry.js"
+import * as ToolRunner from "../../../src/tool/ToolRunner.js"
+import * as Runs from "../../support/Runs.js"
+
+const ran: Array<string> = []
+const tool = (name: string, owner: string) =>
+  Tool.make(name, { description: "d", owner, handler: () => Effect.sync(() => ran.push(name)) })
+const find = tool("order_find", "orders")
+const refund = tool("refund", "billing")
+const modules = ModuleGraph.layer({ modules: { support: { imports: ["orders"] }, orders: {}, billing: {} } })
+
+/** Each calls a tool that the agent's module may not see, then ends. */
+const paths: Record<string, ReadonlyArray<TestModel.ScriptItem>> = {
+  function_calling: [{ calls: [{ name: "refund" }] }, "done"],
+  react: [{ text: "I try.", calls: [{ name: "refund" }] }, "done"],
+  "plan-execute": [
+    { text: "PLAN:\n1. [TOOL:refund] give the money back" },
+    { text: "ACTION_INPUT: {}" },
+    { text: "FINAL_ANSWER: done" },
+    { text: "FINAL_ANSWER: done" },
+    { text: "FINAL_ANSWER: done" }
+  ]
+}
+
+describe("a tool the agent's module may not see", () => {
+  for (const [strategy, script] of Object.entries(paths)) {
+    it.effect(`does not run under ${strategy}`, () =>
+      Effect.gen(function* () {
+        const run = (module: string | undefined) => {
+          ran.length = 0
+          const agent = Agent.make("a", {
+            strategy,
+            tools: [find, refund],
+            ...(module === undefined ? {} : { module })
+          })
+          return Effect.as(Effect.exit(AgentExecutor.run(agent, "hi")), ran).pipe(
+            Effect.map((names) => [...names]),
+            Effect.provide(Runs.layer(script, { modules }))
+          )
+        }
+        assert.deepStrictEqual(yield* run("support"), [])
+        assert.deepStrictEqual(yield* run(undefined), [])
+        assert.deepStrictEqual(yield* run("billing"), ["refund"])
+      })
+    )
+  }
+
+  it.effect("stays hidden while the agent of another module runs beside it, and is denied when called", () => {
+    const answer: TestModel.ScriptItem = (request) =>
+      Effect.as(
+        Effect.yieldNow(),
+        request.messages.some((message) => message.role === "tool")
+          ? "done"
+          : { calls: [{ name: "order_find" }, { name: "refund" }] }
+      )
+    return Effect.gen(function* () {
+      const run = (module: string) =>
+        Effect.map(
+          AgentExecutor.run(Agent.make(module, { strategy: "function_calling", tools: [find, refund], module }), "hi"),
+          (response) => response.toolCalls.map((call) => `${call.name} ${call.error?.tag ?? "ran"}`)
+        )
+      const both = Effect.all([run("support"), run("billing")], { concurrency: "unbounded" })
+      for (const [support, billing] of yield* Effect.all([both, both, both], { concurrency: "unbounded" })) {
+        assert.deepStrictEqual(support, ["order_find ran", "refund ToolAccessDeniedError"])
+        assert.deepStrictEqual(billing, ["order_find ToolAccessDeniedError", "refund ran"])
+      }
+    }).pipe(Effect.provide(Runs.layer(answer, { modules })))
+  })
+
+  it.effect("does not run through a registry that another tool asks", () =>
+    Effect.gen(function* () {
+      ran.length = 0
+      const deputy = Tool.make("deputy", {
+        description: "d",
+        owner: "orders",
+        handler: () => Effect.flatMap(ToolRegistry.ToolRegistry, (registry) => registry.execute("refund", {}))
+      })
+      const agent = Agent.make("a", { strategy: "function_calling", tools: [deputy], module: "support" })
+      const response = yield* AgentExecutor.run(agent, "hi")
+      assert.match(String(response.toolCalls[0]?.observation), /not available to this agent/)
+      assert.deepStrictEqual(ran, [])
+    }).pipe(
+      Effect.provide(
+        Layer.merge(
+          Runs.layer([{ calls: [{ name: "deputy" }] }, "done"], { modules }),
+          ToolRegistry.layerTools(refund).pipe(
+            Layer.provide(ToolRunner.layer()),
+            Layer.provide(Layer.merge(ApprovalGate.layerDeny, modules))
+          )
+        )
+      )
+    )
+  )
+})
