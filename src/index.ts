@@ -197,6 +197,13 @@ export * as BranchTree from "./session/branch/BranchTree.js"
 export * as BufferMemoryStore from "./memory/conversation/BufferMemoryStore.js"
 
 /**
+ * The strategies of the library by name. Each is loaded when it is first named.
+ *
+ * @since 0.1.0
+ */
+export * as BuiltInStrategies from "./strategy/BuiltInStrategies.js"
+
+/**
  * A small key-value port with expiry, shared by everything that caches.
  *
  * @since 0.1.0
@@ -2280,11 +2287,11 @@ export * as StrategyError from "./strategy/reasoning/StrategyError.js"
 export * as StrategyPlugins from "./strategy/StrategyPlugins.js"
 
 /**
- * Strategies by name.
+ * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
  *
  * @since 0.1.0
  */
-export * as StrategyRegistry from "./strategy/StrategyRegistry.js"
+export * as StrategyRegistry from "./strategy/reasoning/StrategyRegistry.js"
 
 /**
  * Puts summaries in the place of what is old.

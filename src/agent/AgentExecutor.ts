@@ -70,7 +70,7 @@ import {
   StrategyConfigurationError,
   StrategyReplyError
 } from "../strategy/reasoning/StrategyError.js"
-import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as StrategyRegistry from "../strategy/reasoning/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as HandledTool from "../tool/definition/HandledTool.js"
 import * as ToolSet from "../tool/definition/ToolSet.js"
@@ -391,8 +391,12 @@ const make = (
     const request: AgentRequest = typeof given === "string" ? { input: given } : given
     const runId = request.runId === undefined ? undefined : RunPreparation.decodeRunId(request.runId)
     const { guards } = agent.definition
-    const begin = (runId: RunId, agentGuards: GuardPipeline.Service | undefined) => {
-      const prepared = RunPreparation.prepare(agent, request, config, collaborators.strategies, settings)
+    const begin = (
+      runId: RunId,
+      agentGuards: GuardPipeline.Service | undefined,
+      strategy: Either.Either<Strategy<unknown, unknown>, string>
+    ) => {
+      const prepared = RunPreparation.prepare(agent, request, config, strategy, settings)
       const ready = Either.getOrUndefined(prepared)
       const state = stateOf(agent, request, ready, runId, agentGuards, outlet, fiber, parent)
       const program = Either.isLeft(prepared)
@@ -411,9 +415,11 @@ const make = (
       return outlet.flush === undefined ? whole : Effect.onExit(whole, () => outlet.flush ?? Effect.void)
     }
     const guarded = (runId: RunId) =>
-      guards.length === 0
-        ? begin(runId, undefined)
-        : Effect.flatMap(GuardPipeline.fromGuards(guards), (agentGuards) => begin(runId, agentGuards))
+      Effect.flatMap(RunPreparation.strategyOf(agent.definition, collaborators.strategies), (strategy) =>
+        guards.length === 0
+          ? begin(runId, undefined, strategy)
+          : Effect.flatMap(GuardPipeline.fromGuards(guards), (agentGuards) => begin(runId, agentGuards, strategy))
+      )
     return runId !== undefined && Either.isRight(runId)
       ? guarded(runId.right)
       : Effect.flatMap(IdGenerator.generate, (id) => guarded(plain.test(id) ? (id as RunId) : RunId.make(id)))

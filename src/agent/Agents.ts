@@ -22,7 +22,8 @@ import * as SessionManager from "../session/manager/SessionManager.js"
 import * as SkillExecutor from "../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../skill/execute/SkillRegistry.js"
 import * as SkillCatalog from "../skill/folder/SkillCatalog.js"
-import * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import * as BuiltInStrategies from "../strategy/BuiltInStrategies.js"
+import type * as StrategyRegistry from "../strategy/reasoning/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as ModuleGraph from "../tool/ModuleGraph.js"
 import type * as ToolRegistry from "../tool/ToolRegistry.js"
@@ -133,7 +134,7 @@ const collaborators = (given: Replaceable) => {
   const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
   return Layer.mergeAll(
     (given.history ?? SessionHistory.layerWindow).pipe(Layer.provideMerge(read)),
-    given.strategies ?? StrategyRegistry.layer(),
+    given.strategies ?? BuiltInStrategies.layer(),
     (given.governance ?? Governance.layerNoop).pipe(Layer.provide(given.prices ?? Layer.empty)),
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),
     given.memory ?? WorkingMemory.layerNoop,

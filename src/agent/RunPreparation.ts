@@ -4,13 +4,14 @@
  * @internal
  * @since 0.1.0
  */
+import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, UserId } from "../domain/Ids.js"
 import * as ModelSettings from "../llm/model/ModelSettings.js"
 import type { Strategy } from "../strategy/reasoning/Strategy.js"
-import type * as StrategyRegistry from "../strategy/StrategyRegistry.js"
+import type * as StrategyRegistry from "../strategy/reasoning/StrategyRegistry.js"
 import type { AgentRequest } from "./AgentExecutor.js"
 import type * as Agent from "./definition/Agent.js"
 import * as AgentConfig from "./definition/AgentConfig.js"
@@ -67,12 +68,21 @@ export const makeSettings = (): SettingsOf => {
   }
 }
 
+const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }
+
+/** The strategy of an agent, or why there is none. */
+export const strategyOf = (
+  { strategy = defaultStrategy }: Agent.Definition,
+  strategies: StrategyRegistry.Service
+): Effect.Effect<Either.Either<Strategy<unknown, unknown>, string>> =>
+  "_tag" in strategy ? Effect.either(strategies.resolve(strategy)) : Effect.succeed(Either.right(strategy))
+
 /** What a run needs before it begins, or why it cannot. */
 export const prepare = (
   agent: Agent.Any,
   request: AgentRequest,
   config: Either.Either<AgentConfig.AgentConfig, string>,
-  strategies: StrategyRegistry.Service,
+  strategy: Either.Either<Strategy<unknown, unknown>, string>,
   settings: SettingsOf
 ): Either.Either<Prepared, AgentConfigurationError> => {
   const { definition, name } = agent
@@ -97,8 +107,6 @@ export const prepare = (
     return Either.left(misconfigured(name, `The agent cannot run: ${definition.output.problem}`))
   const made = settings(definition, request.settings, config.right)
   if (Either.isLeft(made)) return Either.left(misconfigured(name, made.left))
-  const given = definition.strategy ?? defaultStrategy
-  const strategy = "_tag" in given ? strategies.resolve(given) : Either.right(given)
   if (Either.isLeft(strategy)) return Either.left(misconfigured(name, strategy.left))
   const sessionId = request.sessionId === undefined ? undefined : decodeSessionId(request.sessionId)
   const userId = request.userId === undefined ? undefined : decodeUserId(request.userId)
@@ -122,5 +130,3 @@ export const prepare = (
     tenantId: tenantId === undefined ? undefined : Either.getOrUndefined(tenantId)
   })
 }
-
-const defaultStrategy: StrategyRegistry.Named = { _tag: "Named", name: "react", options: {} }

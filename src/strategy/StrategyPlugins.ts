@@ -18,9 +18,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
+import * as BuiltInStrategies from "./BuiltInStrategies.js"
 import type { Strategy } from "./reasoning/Strategy.js"
 import { isStrategy } from "./reasoning/StrategyProgram.js"
-import * as StrategyRegistry from "./StrategyRegistry.js"
+import type * as StrategyRegistry from "./reasoning/StrategyRegistry.js"
 
 /**
  * The field of `package.json`.
@@ -325,7 +326,7 @@ export const discover = (options: Options): Effect.Effect<Report, never, FileSys
           )
           continue
         }
-        if (Object.hasOwn(StrategyRegistry.builtIn, name) && !mayReplace(name)) {
+        if (Object.hasOwn(BuiltInStrategies.loaders, name) && !mayReplace(name)) {
           yield* note(
             packageName,
             { reason: "duplicate", message: "the library has one of that name, and `override` does not allow it" },
@@ -352,7 +353,7 @@ export const layer = (
 ): Layer.Layer<StrategyRegistry.StrategyRegistry, never, FileSystem.FileSystem | Path.Path> =>
   Layer.unwrapEffect(
     Effect.map(discover(options), ({ plugins }) =>
-      StrategyRegistry.layer({
+      BuiltInStrategies.layer({
         ...Object.fromEntries(plugins.map(({ factory, name }) => [name, factory])),
         ...options.strategies
       })

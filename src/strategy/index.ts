@@ -6,6 +6,13 @@
 export * as Adaptive from "./Adaptive.js"
 
 /**
+ * The strategies of the library by name. Each is loaded when it is first named.
+ *
+ * @since 0.1.0
+ */
+export * as BuiltInStrategies from "./BuiltInStrategies.js"
+
+/**
  * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value,
  * never a guess from the words of a text.
  *
@@ -250,11 +257,11 @@ export * as StrategyError from "./reasoning/StrategyError.js"
 export * as StrategyPlugins from "./StrategyPlugins.js"
 
 /**
- * Strategies by name.
+ * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
  *
  * @since 0.1.0
  */
-export * as StrategyRegistry from "./StrategyRegistry.js"
+export * as StrategyRegistry from "./reasoning/StrategyRegistry.js"
 
 /**
  * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task

@@ -24,10 +24,11 @@ import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as ReAct from "../../src/strategy/ReAct.js"
 import * as Reflexion from "../../src/strategy/Reflexion.js"
 import * as Evaluator from "../../src/strategy/reasoning/Evaluator.js"
-import * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 import * as Collaborators from "../support/Collaborators.js"
@@ -244,8 +245,8 @@ describe("Agents", () => {
 
   it.effect("own strategies are found by name", () =>
     Effect.gen(function* () {
-      const strategies = StrategyRegistry.layer({
-        echo: () => StrategyRegistry.builtIn["react"]!({ maxIterations: 1 })
+      const strategies = BuiltInStrategies.layer({
+        echo: () => ReAct.make({ maxIterations: 1 })
       })
       const run = (strategy: string) =>
         Effect.provide(AgentExecutor.run(Agent.make("a", { strategy }), "hi"), Runs.layer(["ok"], { strategies }))

@@ -3,7 +3,6 @@ import * as Path from "@effect/platform/Path"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import type * as Scope from "effect/Scope"
@@ -11,8 +10,8 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as StrategyRegistry from "../../src/strategy/reasoning/StrategyRegistry.js"
 import * as StrategyPlugins from "../../src/strategy/StrategyPlugins.js"
-import * as StrategyRegistry from "../../src/strategy/StrategyRegistry.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 
 /** Files of a package by path; a `package.json` that is no text is written as JSON. */
@@ -424,8 +423,8 @@ export const make = ({ prefix = "" }) => {
         const layer = StrategyPlugins.layer({ directory, strategies: { mine: FunctionCalling.make } })
         const registry = yield* Effect.provide(StrategyRegistry.StrategyRegistry, layer)
         assert.includeMembers([...registry.names], ["react", "function_calling", "mine", "echo", "bad"])
-        assert.strictEqual(Either.getOrThrow(registry.resolve(named("mine"))).name, "function_calling")
-        assert.include(Either.getOrThrow(Either.flip(registry.resolve(named("bad")))), "does not make a strategy")
+        assert.strictEqual((yield* registry.resolve(named("mine"))).name, "function_calling")
+        assert.include(yield* Effect.flip(registry.resolve(named("bad"))), "does not make a strategy")
 
         // An agent that names it runs it, with its options.
         const agent = Agent.make("clerk").pipe(Agent.withStrategy("echo", { prefix: "> " }))

@@ -6,7 +6,7 @@ import * as PlanAndSolve from "../../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../../src/strategy/PlanExecute.js"
 import * as Planner from "../../../src/strategy/reasoning/Planner.js"
 import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import type * as StrategyRegistry from "../../../src/strategy/StrategyRegistry.js"
+import type * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
 
 class Solver extends Context.Tag("Solver")<Solver, { readonly solve: Effect.Effect<string, Unsolvable> }>() {}
 class Unsolvable extends Data.TaggedError("Unsolvable") {}

@@ -14,7 +14,7 @@ import type {
   StrategyConfigurationError,
   StrategyReplyError
 } from "../../../src/strategy/reasoning/StrategyError.js"
-import type * as StrategyRegistry from "../../../src/strategy/StrategyRegistry.js"
+import type * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
 import type { Fatality } from "../../../src/tool/ToolRunner.js"
 
 interface PlannerError {

@@ -1,0 +1,49 @@
+/**
+ * The strategies of the library by name. Each is loaded when it is first named.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type { Strategy } from "./reasoning/Strategy.js"
+import { type Factory, type Loader, make, StrategyRegistry } from "./reasoning/StrategyRegistry.js"
+
+/** A module that is loaded already is there at once, for every registry of the process. */
+const load = (load: () => Promise<{ readonly make: Factory }>): Loader => {
+  let loaded: Factory | undefined
+  return Effect.suspend(() =>
+    loaded === undefined ? Effect.map(Effect.promise(load), ({ make }) => (loaded = make)) : Effect.succeed(loaded)
+  )
+}
+
+/**
+ * What loads each strategy, by its name.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const loaders: { readonly [name: string]: Loader } = {
+  // What a budget given by name fails with is in the executor's type.
+  adaptive: load(() => import("./Adaptive.js").then(({ make }) => ({ make: (options) => make(options) as Strategy }))),
+  function_calling: load(() => import("./FunctionCalling.js")),
+  lats: load(() => import("./lats/Lats.js")),
+  "llm-compiler": load(() => import("./LlmCompiler.js")),
+  "plan-and-solve": load(() => import("./PlanAndSolve.js")),
+  "plan-execute": load(() => import("./PlanExecute.js")),
+  react: load(() => import("./ReAct.js")),
+  reflection: load(() => import("./Reflection.js")),
+  reflexion: load(() => import("./Reflexion.js")),
+  rewoo: load(() => import("./ReWoo.js")),
+  "self-discovery": load(() => import("./SelfDiscovery.js")),
+  storm: load(() => import("./storm/Storm.js")),
+  supervisor: load(() => import("./Supervisor.js"))
+}
+
+/**
+ * A registry of the built-in strategies, and of those given besides; a given name wins over a built-in one.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (factories: { readonly [name: string]: Factory } = {}): Layer.Layer<StrategyRegistry> =>
+  Layer.sync(StrategyRegistry, () => make(factories, loaders))

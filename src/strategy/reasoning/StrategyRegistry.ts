@@ -1,0 +1,128 @@
+/**
+ * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
+ *
+ * @since 0.1.0
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import { errorInfo } from "../../domain/AgentEvent.js"
+import { nearest } from "../../internal/text/Nearest.js"
+import type { Strategy } from "./Strategy.js"
+import { isStrategy } from "./StrategyProgram.js"
+
+/**
+ * Options of a named strategy: those of its constructor.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Options = { readonly [key: string]: unknown }
+
+/**
+ * A strategy by name, resolved when an agent runs.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Named {
+  readonly _tag: "Named"
+  readonly name: string
+  readonly options: Options
+}
+
+/**
+ * Makes a strategy from its options.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Factory = (options: any) => Strategy<never, never>
+
+/**
+ * Loads a factory. It runs once; the registry keeps the factory.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type Loader = Effect.Effect<Factory>
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Service {
+  /** All names, sorted. */
+  readonly names: ReadonlyArray<string>
+  /**
+   * The strategy of that name with these options, made once for the same options object. Fails with a sentence for the
+   * reader: the known names and the nearest when there is none of that name, or what its factory threw.
+   */
+  readonly resolve: (named: Named) => Effect.Effect<Strategy<never, never>, string>
+}
+
+/**
+ * @since 0.1.0
+ * @category tags
+ */
+export class StrategyRegistry extends Context.Tag("effect-lexigram/strategy/StrategyRegistry")<
+  StrategyRegistry,
+  Service
+>() {}
+
+const build = (name: string, factory: Factory, options: Options): Effect.Effect<Strategy<never, never>, string> =>
+  Effect.flatMap(
+    Effect.try({
+      try: (): unknown => factory(options),
+      catch: (error) => `The strategy "${name}" cannot be made: ${errorInfo(error).message}`
+    }),
+    (built) =>
+      isStrategy(built)
+        ? Effect.succeed(built as Strategy<never, never>)
+        : Effect.fail(`The factory of "${name}" does not make a strategy`)
+  )
+
+const unknownName = (name: string, names: ReadonlyArray<string>): string => {
+  const similar = nearest(name, names)
+  const hint = similar === undefined ? "" : `, did you mean "${similar}"?`
+  return `There is no strategy "${name.slice(0, 64)}"${hint} Known: ${names.join(", ")}`
+}
+
+/**
+ * A registry of these factories, and of others that are loaded when they are first named. A name in both takes the
+ * factory.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  factories: { readonly [name: string]: Factory },
+  loaders: { readonly [name: string]: Loader } = {}
+): Service => {
+  const loaded = new Map(Object.entries(factories))
+  const toLoad = new Map(Object.entries(loaders).filter(([name]) => !loaded.has(name)))
+  const names = [...loaded.keys(), ...toLoad.keys()].sort()
+  const made = new WeakMap<Options, Map<string, Strategy<never, never>>>()
+
+  const factoryOf = (name: string): Effect.Effect<Factory, string> => {
+    const factory = loaded.get(name)
+    if (factory !== undefined) return Effect.succeed(factory)
+    const loader = toLoad.get(name)
+    if (loader === undefined) return Effect.fail(unknownName(name, names))
+    return Effect.tap(loader, (factory) => loaded.set(name, factory))
+  }
+
+  return {
+    names,
+    resolve: ({ name, options }) =>
+      Effect.suspend(() => {
+        const known = made.get(options)?.get(name)
+        if (known !== undefined) return Effect.succeed(known)
+        return Effect.flatMap(factoryOf(name), (factory) =>
+          Effect.tap(build(name, factory, options), (strategy) => {
+            const byName = made.get(options) ?? new Map()
+            made.set(options, byName.set(name, strategy))
+          })
+        )
+      })
+  }
+}
