@@ -88,6 +88,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "session/keyvalue": "sessions on a key-value store",
     skill: "the skill subsystem as one layer",
     "strategy/lats": "language agent tree search",
+    "strategy/planning": "plans of strategies: planners, their replies, the state of a plan",
     "strategy/storm": "articles from many perspectives"
   },
   {

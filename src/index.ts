@@ -1436,7 +1436,7 @@ export * as PlanText from "./plan/PlanText.js"
  *
  * @since 0.1.0
  */
-export * as Planner from "./strategy/reasoning/Planner.js"
+export * as Planner from "./strategy/planning/Planner.js"
 
 /**
  * Rules about who may use what, as data or code.

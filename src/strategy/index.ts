@@ -81,7 +81,7 @@ export * as PlanExecute from "./PlanExecute.js"
  *
  * @since 0.1.0
  */
-export * as Planner from "./reasoning/Planner.js"
+export * as Planner from "./planning/Planner.js"
 
 /**
  * Notices when a loop goes in circles: steps that make the same calls and see the same results, one right after the

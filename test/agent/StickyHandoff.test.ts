@@ -131,7 +131,7 @@ describe("a conversation that was handed over", () => {
         const nudged = JSON.stringify(since).includes(`nudged by ${self}`)
         if (lastOf(request) !== "go") return { text: `I am ${self}.` }
         if (self === "first") return { calls: [{ id: "x", name: "transfer_to_second" }] }
-        if (!nudged) return { calls: [{ id: "x", name: "nudge", params: { pin: "1234" } }] }
+        if (!nudged) return { calls: [{ id: "x", name: "nudge", params: { pin: "not-to-be-kept" } }] }
         return self === "second" ? { calls: [{ id: "x", name: "transfer_to_third" }] } : { text: "I am third." }
       }
       yield* Effect.gen(function* () {
@@ -149,7 +149,7 @@ describe("a conversation that was handed over", () => {
           ]
         )
         assert.strictEqual(new Set(answer?.toolCalls.map(({ id }) => id)).size, 4)
-        assert.notInclude(JSON.stringify(answer), "1234")
+        assert.notInclude(JSON.stringify(answer), "not-to-be-kept")
         assert.strictEqual((yield* ask("and now?", {}, first)).message, "I am third.")
         const { messages } = (yield* TestModel.requests).at(-1)!
         const parts = messages.flatMap(({ content }) => (typeof content === "string" ? [] : content)) as Array<any>

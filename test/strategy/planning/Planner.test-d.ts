@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import { expectTypeOf, test } from "vitest"
 import * as PlanAndSolve from "../../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../../src/strategy/PlanExecute.js"
-import * as Planner from "../../../src/strategy/reasoning/Planner.js"
+import * as Planner from "../../../src/strategy/planning/Planner.js"
 import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
 import type * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
 

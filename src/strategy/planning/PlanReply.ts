@@ -13,9 +13,9 @@ import * as PlanText from "../../plan/PlanText.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as ToolArguments from "../../tool/definition/ToolArguments.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
-import * as FencedText from "./FencedText.js"
+import * as FencedText from "../reasoning/FencedText.js"
+import * as ReplyForm from "../reasoning/ReplyForm.js"
 import type { Step } from "./Planner.js"
-import * as ReplyForm from "./ReplyForm.js"
 
 /** Steps, or the answer itself where it needs none. Neither: nothing is left to do. */
 export interface Drafted {
