@@ -93,6 +93,47 @@ const forbidden = (node: ts.Node, isLive: boolean): readonly [what: string, inst
   return instead === undefined ? undefined : [`process.${name}`, instead]
 }
 
+const clockRead = /\b(unsafeC|c)urrentTime(Millis|Nanos)\b/
+
+/** Names of variables that hold a time of the machine, or what was computed from one. */
+const timesOf = (source: ts.SourceFile): ReadonlySet<string> => {
+  const assigned: Array<readonly [name: string, value: ts.Expression]> = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer !== undefined) {
+      if (!ts.isFunctionLike(node.initializer)) assigned.push([node.name.text, node.initializer])
+    } else if (ts.isBinaryExpression(node) && isAssignment(node.operatorToken.kind) && ts.isIdentifier(node.left)) {
+      assigned.push([node.left.text, node.right])
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  const times = new Set<string>()
+  for (let size = -1; size !== times.size; ) {
+    size = times.size
+    for (const [name, value] of assigned) if (isTime(value, times)) times.add(name)
+  }
+  return times
+}
+
+/** Whether arithmetic on times of the machine gives this value. */
+const isTime = (node: ts.Expression, times: ReadonlySet<string>): boolean => {
+  if (ts.isIdentifier(node)) return times.has(node.text)
+  if (ts.isParenthesizedExpression(node)) return isTime(node.expression, times)
+  if (ts.isYieldExpression(node)) return node.expression !== undefined && isTime(node.expression, times)
+  if (ts.isBinaryExpression(node)) return isTime(node.left, times) || isTime(node.right, times)
+  if (ts.isPropertyAccessExpression(node)) return clockRead.test(node.name.text)
+  if (!ts.isCallExpression(node)) return false
+  const isMath = /^(Math\.(max|min|abs|round)|Effect\.withClock)$/.test(node.expression.getText())
+  return isMath ? node.arguments.some((argument) => isTime(argument, times)) : isTime(node.expression, times)
+}
+
+/** An upper bound of a time of the machine. Tests on virtual time have none: they say exactly how much has passed. */
+const isBoundedTime = (node: ts.Node, times: ReadonlySet<string>): boolean =>
+  ts.isCallExpression(node) &&
+  /^assert\.(isBelow|isAtMost)$/.test(node.expression.getText()) &&
+  node.arguments[0] !== undefined &&
+  isTime(node.arguments[0], times)
+
 /** Every problem, as `file:line: text`. Paths are relative to `test`. */
 export const problems = (sources: Sources): ReadonlyArray<string> => {
   const found: Array<string> = []
@@ -100,8 +141,12 @@ export const problems = (sources: Sources): ReadonlyArray<string> => {
     if (allowed.test(file)) continue
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
     const isLive = /\bscopedLive\b|\bit\.live\b/.test(text)
+    const times = /\bTestClock\b/.test(text) ? undefined : timesOf(source)
     const visit = (node: ts.Node): void => {
-      const use = forbidden(node, isLive)
+      const use =
+        times !== undefined && isBoundedTime(node, times)
+          ? (["an upper bound of a time of the machine", growth] as const)
+          : forbidden(node, isLive)
       if (use !== undefined) {
         const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1
         found.push(`${file}:${line}: ${use[0]}: ${use[1]}`)

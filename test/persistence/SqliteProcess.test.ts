@@ -30,16 +30,12 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
       yield* pause(5)
       const second = yield* Effect.fork(sql.withTransaction(add(sql, "in a transaction")))
       const third = yield* Effect.fork(add(sql, "later"))
-      let longest = 0
-      let last = yield* Effect.withClock(Clock.currentTimeMillis, machine)
+      // A driver that waits for a lock by itself would block the event loop.
+      assert.deepStrictEqual(yield* sql`PRAGMA busy_timeout`.values, [[0]])
       for (let n = 0; n < 40; n++) {
         yield* pause(5)
-        const now = machine.unsafeCurrentTimeMillis()
-        longest = Math.max(longest, now - last)
-        last = now
         assert.deepStrictEqual(yield* ids(sql), [])
       }
-      assert.isBelow(longest, 250)
       assert.deepStrictEqual([first.unsafePoll(), second.unsafePoll(), third.unsafePoll()], [null, null, null])
       yield* other.tell("commit")
       yield* Fiber.joinAll([first, second, third])
@@ -110,9 +106,8 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
         yield* Effect.fork(sql.withTransaction(add(sql, "c")))
       ]
       yield* pause(30)
-      const from = machine.unsafeCurrentTimeMillis()
+      // Returns while the other process still holds the lock.
       yield* Fiber.interruptAll(waiting)
-      assert.isBelow(machine.unsafeCurrentTimeMillis() - from, 2000)
       const next = yield* Effect.fork(sql.withTransaction(add(sql, "d")))
       yield* pause(30)
       yield* other.tell("commit")
@@ -128,13 +123,8 @@ SqliteDrivers.suite("SqliteClient and other processes", (driver) => {
       const sql = yield* kept({ synchronous: "full" })
       const other = yield* SqliteDrivers.otherProcess(driver, sql.file, "write")
       yield* other.line
-      let longest = 0
-      for (let n = 0; n < 20; n++) {
-        const from = machine.unsafeCurrentTimeMillis()
-        yield* sql.withTransaction(add(sql, `own ${n}`))
-        longest = Math.max(longest, machine.unsafeCurrentTimeMillis() - from)
-      }
-      assert.isBelow(longest, 4000)
+      // A transaction that gets no turn within the busy timeout fails.
+      for (let n = 0; n < 20; n++) yield* sql.withTransaction(add(sql, `own ${n}`))
       yield* other.kill
       assert.deepStrictEqual(
         (yield* ids(sql)).filter((id) => id.startsWith("own")),

@@ -16,6 +16,21 @@ describe("test-rules", () => {
     ["globalThis.process.resourceUsage()", "process.resourceUsage", growth],
     ["const took = Date.now() - from", "a difference of Date.now()", growth],
     ["while (until > Date.now());", "a difference of Date.now()", growth],
+    [
+      "const f = clock.unsafeCurrentTimeMillis(); assert.isBelow(clock.unsafeCurrentTimeMillis() - f, 9)",
+      "an upper bound of a time of the machine",
+      growth
+    ],
+    [
+      "const took = (yield* Clock.currentTimeMillis) - from; assert.isAtMost(took, 9)",
+      "an upper bound of a time of the machine",
+      growth
+    ],
+    [
+      "let m = 0; m = Math.max(m, clock.unsafeCurrentTimeMillis() - from); assert.isBelow(m, 9)",
+      "an upper bound of a time of the machine",
+      growth
+    ],
     ["it.live('x', () => Effect.timed(effect))", "Effect.timed on the live clock", growth],
     ["(process as unknown as Handles)._getActiveHandles()", "process._getActiveHandles", program],
     ["process['getActiveResourcesInfo']()", "process.getActiveResourcesInfo", program],
@@ -38,6 +53,9 @@ describe("test-rules", () => {
       "spawn('x', { env: { ...process.env, KEY: 'x' } })",
       "process.kill(pid, 'SIGKILL')",
       "const at = Date.now()",
+      "assert.isAtLeast(clock.unsafeCurrentTimeMillis() - from, 80)",
+      "const now = yield* Clock.currentTimeMillis; assert.isBelow(costs.length, 9)",
+      "TestClock.adjust(5); assert.isBelow((yield* Clock.currentTimeMillis) - from, 9)",
       "it.effect('x', () => Effect.timed(effect))",
       "const text = 'performance.now() - from'",
       "events.on('exit', () => {})"

@@ -217,30 +217,27 @@ TestServers.suite("redis", available, (server) => {
         yield* isKept(store, kept)
       }))
 
-    test("a write that is interrupted is waited for, as long as a command may take", (_, __, prefix) =>
+    test("waits for an interrupted write until the command timeout, but not for an interrupted read", (_, __, prefix) =>
       Effect.gen(function* () {
         const proxy = yield* TcpProxy.make(server)
-        const client = yield* RedisClient.make({
-          host: proxy.host,
-          port: proxy.port,
-          db: server.database,
-          commandTimeout: 400
-        })
-        const store = yield* Effect.provideService(RedisSessionStore.make({ prefix }), RedisClient.RedisClient, client)
+        const storeWith = (commandTimeout: number) =>
+          RedisClient.make({ host: proxy.host, port: proxy.port, db: server.database, commandTimeout }).pipe(
+            Effect.flatMap((client) =>
+              Effect.provideService(RedisSessionStore.make({ prefix }), RedisClient.RedisClient, client)
+            )
+          )
+        const store = yield* storeWith(400)
+        const patient = yield* storeWith(3_600_000)
         yield* proxy.stall
         const from = yield* Clock.currentTimeMillis
         const written = yield* Effect.fork(store.create({ session: session("s") }))
         yield* Effect.sleep(20)
         const exit = yield* Fiber.interrupt(written)
-        const took = (yield* Clock.currentTimeMillis) - from
         assert.isTrue(Exit.isFailure(exit))
-        assert.isAtLeast(took, 300)
-        assert.isBelow(took, 2000)
-        const read = yield* Effect.fork(store.load(sessionId("s")))
+        assert.isAtLeast((yield* Clock.currentTimeMillis) - from, 300)
+        const read = yield* Effect.fork(patient.load(sessionId("s")))
         yield* Effect.sleep(20)
-        const began = yield* Clock.currentTimeMillis
         yield* Fiber.interrupt(read)
-        assert.isBelow((yield* Clock.currentTimeMillis) - began, 200)
         yield* proxy.resume
       }))
 
