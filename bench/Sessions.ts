@@ -9,10 +9,12 @@ import * as MemoryConsolidator from "../src/memory/consolidation/MemoryConsolida
 import * as WorkingMemory from "../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../src/session/branch/BranchManager.js"
 import * as KeyValueSessionStore from "../src/session/keyvalue/KeyValueSessionStore.js"
+import * as DefaultSessionManager from "../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../src/session/turn/InMemorySessionStore.js"
 import type { CheckpointId, NewTurn } from "../src/session/turn/Session.js"
-import * as SessionStore from "../src/session/turn/SessionStore.js"
+import type * as SessionStore from "../src/session/turn/SessionStore.js"
 import * as CountingSessionStore from "../test/support/CountingSessionStore.js"
 import { cpuMicros, makeRow, type Row, type Sample } from "./Harness.js"
 
@@ -41,7 +43,7 @@ const unlimited = 1_000_000
 
 const services = (store: Layer.Layer<SessionStore.SessionStore | CountingSessionStore.CountingSessionStore>) =>
   Layer.merge(
-    SessionManager.layer({ maxTurnsPerSession: unlimited, maxSessionsPerUser: unlimited }),
+    DefaultSessionManager.layer({ maxTurnsPerSession: unlimited, maxSessionsPerUser: unlimited }),
     BranchManager.layer({ maxBranchesPerSession: unlimited, maxSessionsPerUser: unlimited }).pipe(
       Layer.provide(SessionWriter.layer)
     )
@@ -307,7 +309,10 @@ const byKeyAndValue = (): Backend => {
   }
 }
 
-const backends: ReadonlyArray<Backend> = [{ name: "in memory", layer: () => SessionStore.layerMemory }, byKeyAndValue()]
+const backends: ReadonlyArray<Backend> = [
+  { name: "in memory", layer: () => InMemorySessionStore.layer },
+  byKeyAndValue()
+]
 
 export const rows = async (options: {
   readonly warmup: number

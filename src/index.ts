@@ -383,6 +383,14 @@ export * as CrewTask from "./agent/crew/CrewTask.js"
 export * as DefaultPrompts from "./prompt/defaults/DefaultPrompts.js"
 
 /**
+ * The session manager over a store: checks, limits, expiry, and the memory work after each write. Turns, exchanges and
+ * checkpoints have modules of their own.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSessionManager from "./session/manager/DefaultSessionManager.js"
+
+/**
  * What happened, as other parts of an application are told of it after the fact.
  *
  * @since 0.1.0
@@ -788,6 +796,14 @@ export * as IdGenerator from "./domain/IdGenerator.js"
  * @since 0.1.0
  */
 export * as Ids from "./domain/Ids.js"
+
+/**
+ * A session store in the memory of this process. The cost of a call depends on its input and output, not on the number
+ * of stored sessions, turns and checkpoints.
+ *
+ * @since 0.1.0
+ */
+export * as InMemorySessionStore from "./session/turn/InMemorySessionStore.js"
 
 /**
  * Finds instructions that somebody else wants a model to follow, by documented heuristics: no model is asked, nothing
@@ -2505,6 +2521,13 @@ export * as VendorEntities from "./guard/pii/VendorEntities.js"
  * @since 0.1.0
  */
 export * as Version from "./domain/Version.js"
+
+/**
+ * Shows the newest turns of a session as they were said.
+ *
+ * @since 0.1.0
+ */
+export * as WindowSessionHistory from "./session/history/WindowSessionHistory.js"
 
 /**
  * What an agent has in mind: recent turns, and what the long-term stores recall for a question, within a budget of

@@ -17,7 +17,8 @@ import * as EventBus from "../observability/EventBus.js"
 import * as Hooks from "../observability/Hooks.js"
 import * as RunLog from "../observability/RunLog.js"
 import type * as PromptLibrary from "../prompt/PromptLibrary.js"
-import * as SessionHistory from "../session/history/SessionHistory.js"
+import type * as SessionHistory from "../session/history/SessionHistory.js"
+import * as WindowSessionHistory from "../session/history/WindowSessionHistory.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
 import * as SkillExecutor from "../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../skill/execute/SkillRegistry.js"
@@ -133,7 +134,7 @@ const collaborators = (given: Replaceable) => {
   const router = given.router ?? ModelRouter.layerDefault
   const read = Layer.mergeAll(router, given.sessions ?? SessionManager.layerNoop, given.tokens ?? Layer.empty)
   return Layer.mergeAll(
-    (given.history ?? SessionHistory.layerWindow).pipe(Layer.provideMerge(read)),
+    (given.history ?? WindowSessionHistory.layer).pipe(Layer.provideMerge(read)),
     given.strategies ?? BuiltInStrategies.layer(),
     (given.governance ?? Governance.layerNoop).pipe(Layer.provide(given.prices ?? Layer.empty)),
     (given.guards ?? GuardPipeline.layerNoop).pipe(Layer.provide(router)),

@@ -31,6 +31,7 @@ import * as RunLog from "../observability/RunLog.js"
 import * as SessionManager from "../session/manager/SessionManager.js"
 import type * as SessionConfig from "../session/SessionConfig.js"
 import * as Sessions from "../session/Sessions.js"
+import * as InMemorySessionStore from "../session/turn/InMemorySessionStore.js"
 import * as SessionStore from "../session/turn/SessionStore.js"
 import * as SkillResultCache from "../skill/execute/SkillResultCache.js"
 import * as ApprovalStore from "../tool/approval/ApprovalStore.js"
@@ -148,7 +149,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
   }).pipe(Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layer : Layer.empty)))
   const stores = Layer.merge(
     backend.facts(defaultBackend) ?? FactStore.layerMemory(),
-    backend.sessions(configured.sessions.backend) ?? SessionStore.layerMemory
+    backend.sessions(configured.sessions.backend) ?? InMemorySessionStore.layer
   )
   return agentsOf(configured.agents, given).pipe(
     Layer.provideMerge(sessions),

@@ -15,8 +15,10 @@ import * as WorkingMemory from "../memory/working/WorkingMemory.js"
 import * as Health from "../observability/Health.js"
 import * as BranchManager from "./branch/BranchManager.js"
 import * as KeyValueSessionStore from "./keyvalue/KeyValueSessionStore.js"
+import * as DefaultSessionManager from "./manager/DefaultSessionManager.js"
 import * as SessionManager from "./manager/SessionManager.js"
 import * as SessionConfig from "./SessionConfig.js"
+import * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 import { SessionConfigurationError } from "./turn/SessionError.js"
 import * as SessionStore from "./turn/SessionStore.js"
 import * as SessionAnalytics from "./upkeep/SessionAnalytics.js"
@@ -131,7 +133,7 @@ const storeOf = ({ backend }: SessionConfig.SessionConfig, given: Collaborators)
   if (given.store !== undefined) return given.store
   switch (backend) {
     case "in_memory":
-      return SessionStore.layerMemory
+      return InMemorySessionStore.layer
     case "cache":
       return given.keyValue === undefined
         ? missing('backend is "cache", and there is none', "Give `Sessions.layer` a `keyValue` store, or a `store`")
@@ -161,7 +163,7 @@ const enabled = (config: SessionConfig.SessionConfig, given: Collaborators & Set
     sessionTtl: Duration.seconds(config.sessionTtl)
   }
   const managers = Layer.merge(
-    SessionManager.layer({
+    DefaultSessionManager.layer({
       ...shared,
       defaultSystemPrompt: config.defaultSystemPrompt,
       autoCheckpointInterval: config.autoCheckpointInterval,

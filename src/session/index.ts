@@ -28,6 +28,14 @@ export * as BranchTree from "./branch/BranchTree.js"
 export * as CompactedSessionHistory from "./history/CompactedSessionHistory.js"
 
 /**
+ * The session manager over a store: checks, limits, expiry, and the memory work after each write. Turns, exchanges and
+ * checkpoints have modules of their own.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSessionManager from "./manager/DefaultSessionManager.js"
+
+/**
  * Keeps the turns that mean most nearly what the query means, by vectors, and the newer ones before the older.
  *
  * @since 0.1.0
@@ -85,6 +93,14 @@ export * as HistoryPruner from "./history/HistoryPruner.js"
  * @since 0.1.0
  */
 export * as HumanParticipant from "./group/HumanParticipant.js"
+
+/**
+ * A session store in the memory of this process. The cost of a call depends on its input and output, not on the number
+ * of stored sessions, turns and checkpoints.
+ *
+ * @since 0.1.0
+ */
+export * as InMemorySessionStore from "./turn/InMemorySessionStore.js"
 
 /**
  * Keeps sessions in a `KeyValueStore` of `@effect/platform`: in files, in the storage of a browser, or in what else
@@ -312,3 +328,10 @@ export * as TopicTurnManager from "./group/TopicTurnManager.js"
  * @since 0.1.0
  */
 export * as TurnManager from "./group/TurnManager.js"
+
+/**
+ * Shows the newest turns of a session as they were said.
+ *
+ * @since 0.1.0
+ */
+export * as WindowSessionHistory from "./history/WindowSessionHistory.js"

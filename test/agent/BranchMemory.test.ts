@@ -16,9 +16,10 @@ import * as Memory from "../../src/memory/Memory.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionMemory from "../../src/session/manager/SessionMemory.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Collaborators from "../support/Collaborators.js"
 
@@ -30,10 +31,10 @@ const withMemory = (
     any
   >
 ) => {
-  const sessions = SessionManager.layer({ sessionTtl: 0, consolidateOnClose: false }).pipe(
-    Layer.provide([memory, SessionStore.layerMemory])
+  const sessions = DefaultSessionManager.layer({ sessionTtl: 0, consolidateOnClose: false }).pipe(
+    Layer.provide([memory, InMemorySessionStore.layer])
   )
-  const branches = BranchManager.layer().pipe(Layer.provide([memory, SessionStore.layerMemory]))
+  const branches = BranchManager.layer().pipe(Layer.provide([memory, InMemorySessionStore.layer]))
   return Agents.layerWith({ memory, sessions, config: { sessionTurns: 1, memoryTokenBudget: 4000 } }).pipe(
     Layer.provideMerge(Layer.mergeAll(memory, sessions, branches)),
     Layer.provideMerge(TestModel.layer(() => ({ text: "ok" })))

@@ -12,7 +12,9 @@ import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as Step from "../../src/observability/Step.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import { SessionStorageError } from "../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -26,7 +28,7 @@ const request = { input: "Pay 5 euros.", userId, sessionId: id }
 const ref = { sessionId: id, runId: RunId.make("r") }
 
 const sessionsOver = (store: Layer.Layer<SessionStore.SessionStore>) =>
-  SessionManager.layer({ autoCheckpointInterval: null }).pipe(
+  DefaultSessionManager.layer({ autoCheckpointInterval: null }).pipe(
     Layer.provideMerge(store),
     Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
   )
@@ -35,7 +37,7 @@ const given = (
   script: Parameters<typeof TestModel.layer>[0],
   options: Agents.Replaceable & { readonly store?: Layer.Layer<SessionStore.SessionStore> } = {}
 ) => {
-  const { store = SessionStore.layerMemory, ...others } = options
+  const { store = InMemorySessionStore.layer, ...others } = options
   const sessions = sessionsOver(store)
   return Agents.layerWith({ ...others, sessions }).pipe(
     Layer.provideMerge(sessions),

@@ -14,6 +14,7 @@ import * as CompactedSessionHistory from "../../src/session/history/CompactedSes
 import * as PrunedSessionHistory from "../../src/session/history/PrunedSessionHistory.js"
 import * as RecencyContextPruner from "../../src/session/history/RecencyContextPruner.js"
 import * as SessionHistory from "../../src/session/history/SessionHistory.js"
+import * as WindowSessionHistory from "../../src/session/history/WindowSessionHistory.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
@@ -198,7 +199,7 @@ const compacted = CompactedSessionHistory.layer().pipe(
 )
 
 for (const [name, history] of [
-  ["the window", SessionHistory.layerWindow],
+  ["the window", WindowSessionHistory.layer],
   ["the pruned history", pruned],
   ["the compacted history", compacted]
 ] as const) {

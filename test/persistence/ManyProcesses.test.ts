@@ -14,6 +14,7 @@ import * as PostgresClient from "../../src/persistence/postgres/PostgresClient.j
 import * as Migrations from "../../src/persistence/schema/Migrations.js"
 import * as SqlSessionStore from "../../src/persistence/session/SqlSessionStore.js"
 import * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
 import * as Bundle from "../support/Bundle.js"
@@ -31,7 +32,7 @@ const postgres = await PostgresServer.database({ setup: Migrations.run })
 
 const services = <E>(client: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.merge(
-    SessionManager.layer({ maxTurnsPerSession: 1_000_000 }).pipe(
+    DefaultSessionManager.layer({ maxTurnsPerSession: 1_000_000 }).pipe(
       Layer.provideMerge(Layer.mergeAll(SqlSessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
     ),
     SqlCostLedger.layer()

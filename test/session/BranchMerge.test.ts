@@ -11,7 +11,9 @@ import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as MergeStrategy from "../../src/session/branch/MergeStrategy.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn, stateOf } from "../../src/session/turn/Session.js"
 import { SessionCheckpointCreatedHook } from "../../src/session/turn/SessionHooks.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
@@ -417,8 +419,8 @@ describe("BranchManager.merge", () => {
 })
 
 describe("BranchManager beside the SessionManager", () => {
-  const layer = Layer.merge(BranchManager.layer(), SessionManager.layer({ autoCheckpointInterval: null })).pipe(
-    Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+  const layer = Layer.merge(BranchManager.layer(), DefaultSessionManager.layer({ autoCheckpointInterval: null })).pipe(
+    Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
   )
   const say = (id: string, content: string) =>
     Effect.gen(function* () {

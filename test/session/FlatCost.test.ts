@@ -7,10 +7,12 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as KeyValueSessionStore from "../../src/session/keyvalue/KeyValueSessionStore.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import type { NewTurn } from "../../src/session/turn/Session.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import type * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as CountingSessionStore from "../support/CountingSessionStore.js"
 
 const userId = UserId.make("ada")
@@ -32,7 +34,7 @@ const turnOf = (n: number): NewTurn => ({
 
 const services = (store: Layer.Layer<SessionStore.SessionStore>) =>
   Layer.merge(
-    SessionManager.layer({ maxTurnsPerSession: 2 * long, maxSessionsPerUser: 1000 }),
+    DefaultSessionManager.layer({ maxTurnsPerSession: 2 * long, maxSessionsPerUser: 1000 }),
     BranchManager.layer({ maxBranchesPerSession: 1000, maxSessionsPerUser: 1000 })
   ).pipe(
     Layer.provideMerge(SessionWriter.layer),
@@ -84,7 +86,7 @@ const costs = (size: number) =>
   })
 
 const backends = {
-  "in memory": SessionStore.layerMemory,
+  "in memory": InMemorySessionStore.layer,
   "by key and value": Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)
 }
 

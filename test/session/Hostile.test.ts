@@ -14,8 +14,10 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import type { NewTurn, Session } from "../../src/session/turn/Session.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as SystemTest from "../support/SystemTest.js"
@@ -49,11 +51,11 @@ interface Told {
 const over = (
   store: Layer.Layer<SessionStore.SessionStore>,
   told: Told = { events: [], remembered: [] },
-  options?: SessionManager.Options
+  options?: DefaultSessionManager.Options
 ): Layer.Layer<Services> =>
   Layer.mergeAll(
     SystemTest.layer,
-    SessionManager.layer(options),
+    DefaultSessionManager.layer(options),
     BranchManager.layer({ maxBranchesPerSession: 100, maxSessionsPerUser: options?.maxSessionsPerUser })
   ).pipe(
     Layer.provide(SessionWriter.layer),
@@ -99,7 +101,7 @@ describe("interrupted at every point", () => {
 
   const attempt = async ({ before, operation, problem }: Case, at: number | undefined) => {
     const told: Told = { events: [], remembered: [] }
-    const runtime = ManagedRuntime.make(over(SessionStore.layerMemory, told, { autoCheckpointInterval: 2 }))
+    const runtime = ManagedRuntime.make(over(InMemorySessionStore.layer, told, { autoCheckpointInterval: 2 }))
     await runtime.runPromise(
       withManager((manager) => Effect.zipRight(manager.create({ id, userId: ada }), manager.addTurn(id, turn("first"))))
     )
@@ -247,10 +249,10 @@ const slow: Layer.Layer<SessionStore.SessionStore> = Layer.effect(
       }
     })
   })
-).pipe(Layer.provide(SessionStore.layerMemory))
+).pipe(Layer.provide(InMemorySessionStore.layer))
 
 /** So many managers that know nothing of each other, as in so many processes, over one store. */
-const managers = (count: number, options?: SessionManager.Options) =>
+const managers = (count: number, options?: DefaultSessionManager.Options) =>
   Effect.gen(function* () {
     const store = Layer.succeed(SessionStore.SessionStore, yield* SessionStore.SessionStore)
     return yield* Effect.forEach(Array.from({ length: count }), () =>
@@ -465,7 +467,7 @@ describe("strange ids and contents", () => {
         )
       }
       assert.deepStrictEqual(Object.keys(Object.prototype), [])
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
   SystemTest.effect("what cannot be kept is refused, by no defect and without being shown", () =>
@@ -529,6 +531,6 @@ describe("strange ids and contents", () => {
       }
       assert.deepStrictEqual(yield* manager.get(id), before)
       assert.lengthOf((yield* manager.list(null)).sessions, 0)
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 })

@@ -3,6 +3,7 @@ import { type Checkpoint, emptyCheckpoint, INTERRUPT, type MemorySaver } from "@
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as LangGraphSessions from "../support/LangGraphSessions.js"
 import * as LangGraphValidation from "../support/LangGraphValidation.js"
@@ -73,7 +74,7 @@ describe("sessions as threads of LangGraph", () => {
     use: (runtime: ManagedRuntime.ManagedRuntime<SessionStore.SessionStore, never>) => Promise<A>
   ) =>
     Effect.acquireUseRelease(
-      Effect.sync(() => ManagedRuntime.make(SessionStore.layerMemory)),
+      Effect.sync(() => ManagedRuntime.make(InMemorySessionStore.layer)),
       (runtime) => Effect.promise(() => use(runtime)),
       (runtime) => runtime.disposeEffect
     )

@@ -14,6 +14,7 @@ import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import type * as SessionConfig from "../../src/session/SessionConfig.js"
 import * as Sessions from "../../src/session/Sessions.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
 import * as SessionAnalytics from "../../src/session/upkeep/SessionAnalytics.js"
@@ -249,8 +250,8 @@ describe("Sessions.layer, where sessions are kept", () => {
     }).pipe(
       Effect.provide(
         Layer.merge(
-          Sessions.layer({ config: { backend: "database" }, store: SessionStore.layerMemory }),
-          SessionStore.layerMemory
+          Sessions.layer({ config: { backend: "database" }, store: InMemorySessionStore.layer }),
+          InMemorySessionStore.layer
         )
       )
     )
@@ -262,7 +263,10 @@ describe("Sessions.layer, where sessions are kept", () => {
       assert.strictEqual(error._tag, "SessionConfigurationError")
       assert.include(error.message, "lost when it ends")
       assert.strictEqual((yield* built({ environment: "development" }))._tag, "Success")
-      assert.strictEqual((yield* built({ environment: "production", store: SessionStore.layerMemory }))._tag, "Success")
+      assert.strictEqual(
+        (yield* built({ environment: "production", store: InMemorySessionStore.layer }))._tag,
+        "Success"
+      )
     })
   )
 

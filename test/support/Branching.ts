@@ -10,6 +10,7 @@ import { SessionId, TurnId, UserId } from "../../src/domain/Ids.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import {
   begin,
   CheckpointId,
@@ -58,7 +59,7 @@ export const layer = (
       Layer.effect(
         SessionStore.SessionStore,
         Effect.map(SessionStore.SessionStore, (store) => counted(store, calls))
-      ).pipe(Layer.provide(SessionStore.layerMemory))
+      ).pipe(Layer.provide(InMemorySessionStore.layer))
     )
   )
 

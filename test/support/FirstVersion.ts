@@ -37,6 +37,7 @@ import * as SqlRunLog from "../../src/persistence/run/SqlRunLog.js"
 import * as Tables from "../../src/persistence/schema/Tables.js"
 import * as SqlSessionStore from "../../src/persistence/session/SqlSessionStore.js"
 import * as SqlVectorIndex from "../../src/persistence/vector/SqlVectorIndex.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
@@ -65,7 +66,7 @@ export const schema = (dialect: Dialect): string =>
     ...Tables.initial(dialect)
   ])
 
-const manager = SessionManager.layer({ autoCheckpointInterval: null }).pipe(
+const manager = DefaultSessionManager.layer({ autoCheckpointInterval: null }).pipe(
   Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 

@@ -6,16 +6,19 @@ import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsol
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as GroupParticipant from "../../src/session/group/GroupParticipant.js"
 import { authorOf } from "../../src/session/group/RoleIsolation.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import type { SessionTurn } from "../../src/session/turn/Session.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
 
 export const sessionId = SessionId.make("s1")
 
 /** The real manager over a store in memory. */
-export const sessions: Layer.Layer<SessionManager.SessionManager> = SessionManager.layer({
+export const sessions: Layer.Layer<SessionManager.SessionManager> = DefaultSessionManager.layer({
   autoCheckpointInterval: null
-}).pipe(Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
+}).pipe(
+  Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+)
 
 /** A session that takes turns. */
 export const opened = (id: SessionId = sessionId) =>

@@ -12,12 +12,13 @@ import { UserId } from "../../src/domain/Ids.js"
 import * as SessionMiddleware from "../../src/http/session/SessionMiddleware.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionContext from "../../src/session/manager/SessionContext.js"
-import * as SessionManager from "../../src/session/manager/SessionManager.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import type * as SessionManager from "../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 
-export const sessions = SessionManager.layer({ sessionTtl: "1 hour", maxSessionsPerUser: 10 }).pipe(
-  Layer.provide([SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])
+export const sessions = DefaultSessionManager.layer({ sessionTtl: "1 hour", maxSessionsPerUser: 10 }).pipe(
+  Layer.provide([InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop])
 )
 
 /** The user as a header says it: good enough for a test. */

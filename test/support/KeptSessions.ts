@@ -5,13 +5,14 @@ import * as Layer from "effect/Layer"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 
 export const layer: Layer.Layer<SessionManager.SessionManager | BranchManager.BranchManager> = Layer.merge(
-  SessionManager.layer(),
+  DefaultSessionManager.layer(),
   BranchManager.layer()
-).pipe(Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
+).pipe(Layer.provide(Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
 /** The windows that were read, in order: how many turns each was asked for, and how many it had. */
 export class Reads extends Context.Tag("test/Reads")<

@@ -14,7 +14,7 @@ import * as SqlCheckpointer from "../../src/persistence/run/SqlCheckpointer.js"
 import * as SqlSessionStore from "../../src/persistence/session/SqlSessionStore.js"
 import * as SqliteClient from "../../src/persistence/sqlite/SqliteClient.js"
 import * as KeyValueSessionStore from "../../src/session/keyvalue/KeyValueSessionStore.js"
-import * as SessionStore from "../../src/session/turn/SessionStore.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import * as LangGraphGraphs from "./LangGraphGraphs.js"
 import * as LangGraphSessions from "./LangGraphSessions.js"
 import * as SqlTables from "./SqlTables.js"
@@ -51,7 +51,7 @@ export const memorySaver: Initializer = {
 
 export const sessionsInMemory: Initializer = initializer(
   "sessions in memory",
-  SessionStore.layerMemory,
+  InMemorySessionStore.layer,
   LangGraphSessions.make
 )
 

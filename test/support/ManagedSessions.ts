@@ -10,8 +10,10 @@ import type * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
 import * as SessionHooks from "../../src/session/turn/SessionHooks.js"
 import * as SessionStore from "../../src/session/turn/SessionStore.js"
@@ -106,7 +108,7 @@ export type Provided =
 
 /** All that is told goes to `told`; memory is there. */
 export const layer = (
-  options?: SessionManager.Options | undefined,
+  options?: DefaultSessionManager.Options | undefined,
   parts: {
     readonly store?: Layer.Layer<SessionStore.SessionStore> | undefined
     readonly told?: Told | undefined
@@ -114,8 +116,8 @@ export const layer = (
     readonly branches?: BranchManager.Options | undefined
   } = {}
 ): Layer.Layer<Provided> => {
-  const { store = SessionStore.layerMemory, told = new Told() } = parts
-  return Layer.merge(SessionManager.layer(options), BranchManager.layer(parts.branches)).pipe(
+  const { store = InMemorySessionStore.layer, told = new Told() } = parts
+  return Layer.merge(DefaultSessionManager.layer(options), BranchManager.layer(parts.branches)).pipe(
     Layer.provideMerge(SessionWriter.layer),
     Layer.provideMerge(store),
     Layer.provide(Layer.mergeAll(parts.hooks ?? hooks(told), bus(told), memory(told)))
@@ -129,7 +131,7 @@ export const storeWith = (
   Layer.effect(
     SessionStore.SessionStore,
     Effect.map(SessionStore.SessionStore, (store) => ({ ...store, ...change(store) }))
-  ).pipe(Layer.provide(SessionStore.layerMemory))
+  ).pipe(Layer.provide(InMemorySessionStore.layer))
 
 /** What was said on the way to the head. */
 export const words = (id: SessionId) =>

@@ -19,10 +19,11 @@ import * as SqlMemoryStore from "../../src/persistence/memory/SqlMemoryStore.js"
 import * as SqlCheckpointer from "../../src/persistence/run/SqlCheckpointer.js"
 import * as SqlRunLog from "../../src/persistence/run/SqlRunLog.js"
 import * as SqlSessionStore from "../../src/persistence/session/SqlSessionStore.js"
+import * as DefaultSessionManager from "../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../src/session/turn/Session.js"
 
-const manager = SessionManager.layer({ autoCheckpointInterval: null }).pipe(
+const manager = DefaultSessionManager.layer({ autoCheckpointInterval: null }).pipe(
   Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 

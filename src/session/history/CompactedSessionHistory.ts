@@ -15,6 +15,7 @@ import type { SessionTurn } from "../turn/Session.js"
 import type { SessionNotFoundError, SessionStorageError } from "../turn/SessionError.js"
 import * as SessionHistory from "./SessionHistory.js"
 import * as SessionMessages from "./SessionMessages.js"
+import * as SessionToolCalls from "./SessionToolCalls.js"
 
 /**
  * @since 0.1.0
@@ -60,7 +61,7 @@ const historyOf = (
   const told = summary === undefined ? [] : [HistoryCompactor.summaryMessage(summary)]
   const turns = kept.filter(({ isTurn }) => isTurn).map(({ turn }) => turn)
   const shown = [...told, ...kept.map(({ message }) => message)]
-  return Effect.map(SessionHistory.callsOf(turns, { ...options, shown }), (calls) => ({
+  return Effect.map(SessionToolCalls.fitting(turns, { ...options, shown }), (calls) => ({
     messages: [
       ...told,
       ...kept.flatMap(({ isTurn, message, turn }) => [...((isTurn ? calls.get(turn) : undefined) ?? []), message])

@@ -10,6 +10,7 @@ import * as Count from "../../internal/Count.js"
 import * as SessionManager from "../manager/SessionManager.js"
 import * as HistoryPruner from "./HistoryPruner.js"
 import * as SessionHistory from "./SessionHistory.js"
+import * as SessionToolCalls from "./SessionToolCalls.js"
 
 /**
  * @since 0.1.0
@@ -43,7 +44,7 @@ export const make = (
             read.filter(({ role }) => role !== "system"),
             { query, maxTurns: turns, maxTokens: tokenBudget ?? ownBudget }
           )
-          const calls = yield* SessionHistory.callsOf(kept, { tokenBudget: tokenBudget ?? ownBudget, toolCalls })
+          const calls = yield* SessionToolCalls.fitting(kept, { tokenBudget: tokenBudget ?? ownBudget, toolCalls })
           return SessionHistory.fromTurns(kept, calls)
         }).pipe(Effect.catchTag("SessionCapacityError", () => SessionHistory.overBudget("PrunedSessionHistory")))
     }

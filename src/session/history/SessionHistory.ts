@@ -6,12 +6,9 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import type { TurnId } from "../../domain/Ids.js"
 import type { Message } from "../../llm/model/LlmClient.js"
-import * as TokenCounter from "../../llm/model/TokenCounter.js"
-import * as SessionManager from "../manager/SessionManager.js"
-import * as SessionToolCalls from "../SessionToolCalls.js"
+import type * as SessionManager from "../manager/SessionManager.js"
 import type { Session, SessionTurn } from "../turn/Session.js"
 import type { SessionNotFoundError, SessionStorageError } from "../turn/SessionError.js"
 import * as SessionMessages from "./SessionMessages.js"
@@ -92,36 +89,6 @@ export const fromTurns = (turns: ReadonlyArray<SessionTurn>, calls?: SessionMess
   summarized: 0
 })
 
-const counter: Effect.Effect<TokenCounter.Service> = Effect.map(
-  Effect.serviceOption(TokenCounter.TokenCounter),
-  Option.getOrElse(() => TokenCounter.approximate)
-)
-
-const noCalls: SessionMessages.Calls = new Map()
-
-/**
- * The calls of tools that have room beside the texts of these turns; `used` are the tokens of what is shown, counted
- * where it is left out.
- *
- * @since 0.1.0
- * @category getters
- */
-export const callsOf = (
-  turns: ReadonlyArray<SessionTurn>,
-  options: Pick<ReadOptions, "tokenBudget" | "toolCalls"> & { readonly shown?: ReadonlyArray<Message> | undefined }
-): Effect.Effect<SessionMessages.Calls> => {
-  if (options.toolCalls === false || !turns.some(({ toolCalls }) => toolCalls.length > 0))
-    return Effect.succeed(noCalls)
-  return Effect.map(counter, (counter) =>
-    SessionToolCalls.make({
-      turns,
-      counter,
-      budget: options.tokenBudget,
-      used: counter.countMessages(options.shown ?? SessionMessages.fromTurns(turns)) - counter.countMessages([])
-    })
-  )
-}
-
 /**
  * Nothing to show, and a warning: the newest turn alone is more than the budget.
  *
@@ -135,50 +102,6 @@ export const overBudget = (module: string): Effect.Effect<History> =>
     ),
     empty
   )
-
-/** As many of the newest turns as have room. */
-const fitting = (
-  turns: ReadonlyArray<SessionTurn>,
-  budget: number,
-  counter: TokenCounter.Service
-): ReadonlyArray<SessionTurn> => {
-  const opening = counter.countMessages([])
-  const fits = (from: number): boolean =>
-    counter.countMessages(SessionMessages.fromTurns(turns.slice(from))) - opening <= budget
-  let fit = turns.length
-  for (let from = 0; from < fit; ) {
-    const middle = Math.floor((from + fit) / 2)
-    if (fits(middle)) fit = middle
-    else from = middle + 1
-  }
-  return turns.slice(fit)
-}
-
-/**
- * The newest turns; with a token budget, as many of them as have room. Counted by the `TokenCounter` in context where
- * it is read, else approximately.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerWindow: Layer.Layer<SessionHistory, never, SessionManager.SessionManager> = Layer.effect(
-  SessionHistory,
-  Effect.map(
-    SessionManager.SessionManager,
-    (sessions): Service => ({
-      read: ({ access, session, tokenBudget, toolCalls, turns }) =>
-        Effect.flatMap(sessions.turns(session.id, { last: turns, ...access }), (window) => {
-          const withCalls = (turns: ReadonlyArray<SessionTurn>) =>
-            Effect.map(callsOf(turns, { tokenBudget, toolCalls }), (calls) => fromTurns(turns, calls))
-          if (tokenBudget === undefined) return withCalls(window)
-          return Effect.flatMap(counter, (counter) => {
-            const kept = fitting(window, tokenBudget, counter)
-            return kept.length === 0 && window.length > 0 ? overBudget("SessionHistory") : withCalls(kept)
-          })
-        })
-    })
-  )
-)
 
 /**
  * Shows nothing: what runs know of their conversation is what memory recalls.

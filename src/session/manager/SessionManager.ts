@@ -11,8 +11,6 @@ import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { type RunId, SessionId, type UserId } from "../../domain/Ids.js"
-import type * as MemoryConsolidator from "../../memory/consolidation/MemoryConsolidator.js"
-import type * as WorkingMemory from "../../memory/working/WorkingMemory.js"
 import {
   begin,
   CheckpointId,
@@ -36,8 +34,6 @@ import {
   type SessionTransitionError
 } from "../turn/SessionError.js"
 import type * as SessionStore from "../turn/SessionStore.js"
-import * as SessionLifecycle from "./SessionLifecycle.js"
-import * as SessionWriter from "./SessionWriter.js"
 
 /**
  * Who asks. With a user, sessions of other users and of nobody are not found; without one, only those of nobody are,
@@ -51,21 +47,7 @@ export interface Access {
 }
 
 /**
- * @since 0.1.0
- * @category models
- */
-export interface CreateOptions extends Access {
-  /** Without it a new id is made. */
-  readonly id?: SessionId | undefined
-  readonly metadata?: { readonly [key: string]: unknown } | undefined
-  readonly systemPrompt?: string | undefined
-  readonly variables?: { readonly [key: string]: unknown } | undefined
-  readonly activeTools?: ReadonlyArray<string> | undefined
-  readonly activeSkills?: ReadonlyArray<string> | undefined
-}
-
-/**
- * What changes: a field that is given replaces the old one as a whole, the others stay.
+ * The small state of a session. In an update, a given field replaces the old one as a whole, and the others stay.
  *
  * @since 0.1.0
  * @category models
@@ -76,6 +58,15 @@ export interface UpdateOptions extends Access {
   readonly variables?: { readonly [key: string]: unknown } | undefined
   readonly activeTools?: ReadonlyArray<string> | undefined
   readonly activeSkills?: ReadonlyArray<string> | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface CreateOptions extends UpdateOptions {
+  /** Without it a new id is made. */
+  readonly id?: SessionId | undefined
 }
 
 /**
@@ -200,6 +191,22 @@ export interface CheckpointOptions extends Access {
 }
 
 /**
+ * Failures of adding turns to a session.
+ *
+ * @since 0.1.0
+ * @category errors
+ */
+export type TurnError =
+  | SessionNotFoundError
+  | SessionConflictError
+  | SessionInputError
+  | SessionClosedError
+  | SessionExpiredError
+  | SessionTransitionError
+  | SessionCapacityError
+  | SessionStorageError
+
+/**
  * @since 0.1.0
  * @category models
  */
@@ -243,40 +250,13 @@ export interface Service {
    * another one. A suspended session refuses with `SessionTransitionError`, a full one with `SessionCapacityError`; it
    * stays open.
    */
-  readonly addTurn: (
-    id: SessionId,
-    turn: NewTurn,
-    options?: AddTurnOptions
-  ) => Effect.Effect<
-    SessionTurn,
-    | SessionNotFoundError
-    | SessionConflictError
-    | SessionInputError
-    | SessionClosedError
-    | SessionExpiredError
-    | SessionTransitionError
-    | SessionCapacityError
-    | SessionStorageError
-  >
+  readonly addTurn: (id: SessionId, turn: NewTurn, options?: AddTurnOptions) => Effect.Effect<SessionTurn, TurnError>
   /**
    * Keeps what a run is asked before it answers. It becomes part of the conversation when the exchange ends, or, marked
    * as interrupted, when the lease of this process has expired. Refuses as `addTurn` does; there must be room for an
    * answer too. A second call for the same run replaces the first.
    */
-  readonly beginExchange: (
-    id: SessionId,
-    options: BeginExchangeOptions
-  ) => Effect.Effect<
-    void,
-    | SessionNotFoundError
-    | SessionConflictError
-    | SessionInputError
-    | SessionClosedError
-    | SessionExpiredError
-    | SessionTransitionError
-    | SessionCapacityError
-    | SessionStorageError
-  >
+  readonly beginExchange: (id: SessionId, options: BeginExchangeOptions) => Effect.Effect<void, TurnError>
   /**
    * Ends an exchange. Its turns, the question with the answer, are appended to the head in one write, side by side. An
    * exchange that was begun ends in whatever status the session is by then; without one it refuses as `addTurn` does. A
@@ -286,17 +266,7 @@ export interface Service {
   readonly endExchange: (
     id: SessionId,
     options: ExchangeOptions
-  ) => Effect.Effect<
-    ReadonlyArray<SessionTurn>,
-    | SessionNotFoundError
-    | SessionConflictError
-    | SessionInputError
-    | SessionClosedError
-    | SessionExpiredError
-    | SessionTransitionError
-    | SessionCapacityError
-    | SessionStorageError
-  >
+  ) => Effect.Effect<ReadonlyArray<SessionTurn>, TurnError>
   /** The most bytes that a turn may have. */
   readonly maxTurnBytes: number
   /**
@@ -375,56 +345,6 @@ export interface Service {
  * @category tags
  */
 export class SessionManager extends Context.Tag("effect-lexigram/session/SessionManager")<SessionManager, Service>() {}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** For sessions that are created without one. Default none. */
-  readonly defaultSystemPrompt?: string | null | undefined
-  /**
-   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it
-   * is only read with the status it had. 0: sessions never expire. Default 24 hours.
-   */
-  readonly sessionTtl?: Duration.DurationInput | undefined
-  /** On the way from the first turn to the newest one. A question needs room for its answer too. Default 1000. */
-  readonly maxTurnsPerSession?: number | undefined
-  /**
-   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer
-   * of a run is cut instead, with a note. Default 4 MiB.
-   */
-  readonly maxTurnBytes?: number | undefined
-  /** Active and suspended ones. Default 100. */
-  readonly maxSessionsPerUser?: number | undefined
-  /** A checkpoint with every so manyth turn, in the same write. `null`: none. Default 10. */
-  readonly autoCheckpointInterval?: number | null | undefined
-  /** Of those made by callers and after so many turns; the oldest go. Default 50. */
-  readonly maxCheckpointsPerSession?: number | undefined
-  /**
-   * How long other processes leave alone what this process has open after its last renewal; it renews three times as
-   * often. At least a second, and longer than the clocks of the machines differ. Default 1 minute.
-   */
-  readonly exchangeLease?: Duration.DurationInput | undefined
-  /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
-  readonly consolidateOnClose?: boolean | undefined
-}
-
-/**
- * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends;
- * neither ever fails an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed
- * over. Consolidation goes on behind; when the layer ends it has 5 seconds left.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer = (
-  options?: Options | undefined
-): Layer.Layer<
-  SessionManager,
-  never,
-  SessionStore.SessionStore | WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator
-> => Layer.provide(Layer.scoped(SessionManager, SessionLifecycle.make(options)), SessionWriter.layer)
 
 const ephemeral = (id: SessionId, options: CreateOptions | undefined, status: SessionStatus): Effect.Effect<Session> =>
   Effect.map(Clock.currentTimeMillis, (at) => ({

@@ -1,12 +1,12 @@
 /**
- * Sessions in the memory of this process. What a call costs does not grow with the number of sessions, turns and
- * checkpoints, but for what it is given and what it gives.
+ * A session store in the memory of this process. The cost of a call depends on its input and output, not on the number
+ * of stored sessions, turns and checkpoints.
  *
- * @internal
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { Mutable } from "effect/Types"
 import type { SessionId } from "../../domain/Ids.js"
@@ -18,7 +18,15 @@ import { isLive } from "./Session.js"
 import type { SessionCapacityError, SessionConflictError, SessionStorageError } from "./SessionError.js"
 import { type Entry, SessionIndex } from "./SessionIndex.js"
 import * as Refusals from "./SessionRefusals.js"
-import type { Addition, Change, Created, Creation, Limits, Service } from "./SessionStore.js"
+import {
+  type Addition,
+  type Change,
+  type Created,
+  type Creation,
+  type Limits,
+  type Service,
+  SessionStore
+} from "./SessionStore.js"
 import { TurnTree } from "./TurnTree.js"
 
 interface Held extends Entry<Session> {
@@ -196,6 +204,7 @@ const copied = <A>(copy: () => A): Effect.Effect<A, SessionStorageError> =>
   Effect.try({ try: copy, catch: () => Refusals.notJson })
 
 /**
+ * @since 0.1.0
  * @category constructors
  */
 export const make: Effect.Effect<Service> = Effect.sync(() => {
@@ -254,3 +263,12 @@ export const make: Effect.Effect<Service> = Effect.sync(() => {
   }
   return service
 })
+
+/**
+ * Stores everything in the memory of this process, without a bound, until the layer is released. Returned values are
+ * frozen.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer: Layer.Layer<SessionStore> = Layer.effect(SessionStore, make)

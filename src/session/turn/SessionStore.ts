@@ -6,10 +6,8 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import type { RunId, SessionId, UserId } from "../../domain/Ids.js"
-import * as InMemorySessionStore from "./InMemorySessionStore.js"
 import type {
   CheckpointId,
   Exchange,
@@ -260,12 +258,3 @@ export interface Service {
  * @category tags
  */
 export class SessionStore extends Context.Tag("effect-lexigram/session/SessionStore")<SessionStore, Service>() {}
-
-/**
- * Keeps everything in the memory of this process, without a bound, until the layer is released. What it gives is
- * frozen.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerMemory: Layer.Layer<SessionStore> = Layer.effect(SessionStore, InMemorySessionStore.make)

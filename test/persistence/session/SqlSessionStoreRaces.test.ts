@@ -8,6 +8,7 @@ import { SessionId, TurnId } from "../../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as SqlSessionStore from "../../../src/persistence/session/SqlSessionStore.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import { NewTurn } from "../../../src/session/turn/Session.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
@@ -35,7 +36,7 @@ const storeOf = <E>(client: Layer.Layer<SqlClient.SqlClient, E>) =>
   Effect.flatMap(Layer.build(client), (context) => Effect.provide(SqlSessionStore.make, context))
 
 const managerOf = (store: SessionStore.Service) =>
-  SessionManager.layer({ maxTurnsPerSession: 10_000 }).pipe(
+  DefaultSessionManager.layer({ maxTurnsPerSession: 10_000 }).pipe(
     Layer.fresh,
     Layer.provide(
       Layer.mergeAll(

@@ -17,6 +17,7 @@ import * as PrunedSessionHistory from "../../../src/session/history/PrunedSessio
 import * as RelevanceContextPruner from "../../../src/session/history/RelevanceContextPruner.js"
 import * as SessionHistory from "../../../src/session/history/SessionHistory.js"
 import * as SessionMessages from "../../../src/session/history/SessionMessages.js"
+import * as WindowSessionHistory from "../../../src/session/history/WindowSessionHistory.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import type { NewTurn } from "../../../src/session/turn/Session.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
@@ -66,7 +67,7 @@ const silent = Logger.remove(Logger.defaultLogger)
 const counted = Layer.succeed(TokenCounter.TokenCounter, Tiers.characters)
 
 const layers = {
-  window: (_options: { readonly tokenBudget?: number }) => SessionHistory.layerWindow,
+  window: (_options: { readonly tokenBudget?: number }) => WindowSessionHistory.layer,
   pruned: (options: { readonly tokenBudget?: number; readonly window?: number }) =>
     PrunedSessionHistory.layer(options).pipe(Layer.provide(RelevanceContextPruner.layer())),
   compacted: (options: { readonly tokenBudget?: number; readonly window?: number }) =>
@@ -206,7 +207,7 @@ for (const [name, layer] of Object.entries(layers)) {
   })
 }
 
-describe("SessionHistory.layerWindow", () => {
+describe("WindowSessionHistory.layer", () => {
   SystemTest.effect("shows the last turns, as many as have room, counted approximately where nobody counts", () =>
     Effect.gen(function* () {
       const { read, say } = yield* conversation
@@ -215,7 +216,7 @@ describe("SessionHistory.layerWindow", () => {
       const exact = read({ tokenBudget: 17 + 22 + 17 + 21 })
       assert.deepStrictEqual(shown(yield* Effect.provide(exact, counted)), [7, 8, 9])
       assert.isAbove((yield* exact).shown.size, 3)
-    }).pipe(Effect.provide(Layer.provideMerge(SessionHistory.layerWindow, KeptSessions.layer)))
+    }).pipe(Effect.provide(Layer.provideMerge(WindowSessionHistory.layer, KeptSessions.layer)))
   )
 
   SystemTest.effect("room is used to the last token, whatever the turns and the counter", () =>
@@ -256,7 +257,7 @@ describe("SessionHistory.layerWindow", () => {
           { numRuns: 50 }
         )
       )
-    }).pipe(Effect.provide(Layer.provideMerge(SessionHistory.layerWindow, KeptSessions.layer)))
+    }).pipe(Effect.provide(Layer.provideMerge(WindowSessionHistory.layer, KeptSessions.layer)))
   )
 })
 

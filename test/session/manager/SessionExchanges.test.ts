@@ -7,7 +7,9 @@ import * as TestClock from "effect/TestClock"
 import { RunId, TurnId } from "../../../src/domain/Ids.js"
 import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import type * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import type { NewTurn } from "../../../src/session/turn/Session.js"
 import { SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
@@ -37,7 +39,7 @@ const begun = (turns: ReadonlyArray<NewTurn> = [question]) =>
   })
 
 /** Another process over the same store, for as long as its scope. */
-const another = (options?: SessionManager.Options) =>
+const another = (options?: DefaultSessionManager.Options) =>
   Effect.flatMap(SessionStore.SessionStore, (store) =>
     Effect.map(
       Layer.build(Layer.fresh(layer(options, { store: Layer.succeed(SessionStore.SessionStore, store) }))),
@@ -187,7 +189,7 @@ describe("SessionManager exchanges", () => {
 })
 
 const counted = Layer.unwrapEffect(
-  Effect.map(Layer.memoize(counting(SessionStore.layerMemory)), (store) => Layer.merge(layer({}, { store }), store))
+  Effect.map(Layer.memoize(counting(InMemorySessionStore.layer)), (store) => Layer.merge(layer({}, { store }), store))
 ).pipe(Layer.provide(Layer.scope))
 
 describe("exchanges whose process is gone", () => {

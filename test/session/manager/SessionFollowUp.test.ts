@@ -15,11 +15,12 @@ import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryCon
 import { MemoryCapacityError } from "../../../src/memory/entry/MemoryError.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionMemory from "../../../src/session/manager/SessionMemory.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import * as SessionHooks from "../../../src/session/turn/SessionHooks.js"
 import * as SessionMetrics from "../../../src/session/turn/SessionMetrics.js"
-import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as ManagedSessions from "../../support/ManagedSessions.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
@@ -49,7 +50,7 @@ const logged = () => {
 const settled = Effect.repeatN(Effect.yieldNow(), 50)
 
 /** The layer by itself, to be closed before the test ends. */
-const opened = (told: InstanceType<typeof Told>, options: SessionManager.Options = {}) =>
+const opened = (told: InstanceType<typeof Told>, options: DefaultSessionManager.Options = {}) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const context = yield* Layer.buildWithScope(layer(options, { told }), scope)
@@ -392,8 +393,10 @@ describe("SessionManager and consolidation", () => {
       assert.strictEqual(Option.getOrThrow(yield* sessions.get(id)).status, "closed")
     }).pipe(
       Effect.provide(
-        SessionManager.layer().pipe(
-          Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+        DefaultSessionManager.layer().pipe(
+          Layer.provide(
+            Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
+          )
         )
       )
     )
@@ -418,9 +421,11 @@ describe("SessionManager and hooks", () => {
     }).pipe(
       Effect.scoped,
       Effect.provide(
-        SessionManager.layer().pipe(
+        DefaultSessionManager.layer().pipe(
           Layer.provideMerge(Hooks.layer),
-          Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+          Layer.provide(
+            Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
+          )
         )
       )
     )
@@ -505,10 +510,10 @@ describe("SessionManager and hooks", () => {
       assert.strictEqual(Option.getOrThrow(yield* sessions.get(id)).status, "closed")
     }).pipe(
       Effect.provide(
-        SessionManager.layer().pipe(
+        DefaultSessionManager.layer().pipe(
           Layer.provide(
             Layer.mergeAll(
-              SessionStore.layerMemory,
+              InMemorySessionStore.layer,
               Layer.succeed(WorkingMemory.WorkingMemory, { ...WorkingMemory.noop, add: thrown, flush: thrown }),
               Layer.succeed(MemoryConsolidator.MemoryConsolidator, {
                 ...MemoryConsolidator.noop,

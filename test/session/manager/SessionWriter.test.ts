@@ -5,6 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import * as SessionWriter from "../../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { begin, type Session, type SessionTurn } from "../../../src/session/turn/Session.js"
 import { SessionConflictError, SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
@@ -78,7 +79,7 @@ describe("SessionWriter.find", () => {
       const nobodys = yield* Effect.flip(find(sid("s2"), { userId: bob }))
       // The two are not told apart.
       assert.deepStrictEqual({ ...others, sessionId: "" }, { ...nobodys, sessionId: "" })
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 })
 
@@ -92,7 +93,7 @@ describe("SessionWriter.modify", () => {
       assert.strictEqual(yield* modify(id, { userId: ada }, counting), 2)
       const session = yield* find(id, undefined)
       assert.deepInclude(session, { variables: { count: 2 }, updatedAt: 9, revision: 2 })
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
   SystemTest.effect("a lost race is decided again on what was written meanwhile", () =>
@@ -110,7 +111,7 @@ describe("SessionWriter.modify", () => {
       })
       assert.deepStrictEqual(seen, [0, 1, 2])
       assert.strictEqual(value, 3)
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
   SystemTest.effect("an addition that comes too late is made anew as well, and what is known is given", () =>
@@ -133,7 +134,7 @@ describe("SessionWriter.modify", () => {
         "as it is"
       )
       assert.deepStrictEqual(yield* find(id, undefined), session)
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 
   SystemTest.effect("199 lost races in a row are waited out", () =>
@@ -172,7 +173,7 @@ describe("SessionWriter.modify", () => {
       )
       assert.strictEqual(error, conflict)
       assert.strictEqual(decided, 1)
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   })
 
   SystemTest.effect("failures of the store are not tried again", () => {
@@ -239,6 +240,6 @@ describe("SessionWriter.modify", () => {
       yield* Effect.exit(modify(id, undefined, () => Effect.die("no")))
       yield* Effect.exit(modify(id, undefined, () => Effect.fail("no")))
       assert.strictEqual(yield* modify(id, undefined, counting), 2)
-    }).pipe(Effect.provide(over(SessionStore.layerMemory)))
+    }).pipe(Effect.provide(over(InMemorySessionStore.layer)))
   )
 })

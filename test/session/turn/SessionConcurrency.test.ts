@@ -7,7 +7,9 @@ import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as KeyValueSessionStore from "../../../src/session/keyvalue/KeyValueSessionStore.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn } from "../../../src/session/turn/Session.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as ManagedSessions from "../../support/ManagedSessions.js"
@@ -16,13 +18,13 @@ const id = ManagedSessions.sid("s1")
 const fibers = 64
 const each = 20
 
-const options: SessionManager.Options = { maxTurnsPerSession: 10_000 }
+const options: DefaultSessionManager.Options = { maxTurnsPerSession: 10_000 }
 
 /** One process of its own over a store that others use too. */
 const manager = (store: SessionStore.Service) =>
   Effect.map(
     Layer.build(
-      Layer.fresh(SessionManager.layer(options)).pipe(
+      Layer.fresh(DefaultSessionManager.layer(options)).pipe(
         Layer.provide(
           Layer.mergeAll(
             Layer.succeed(SessionStore.SessionStore, store),
@@ -79,7 +81,7 @@ const slow = ManagedSessions.storeWith((store) => ({
 }))
 
 const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionStore>]> = [
-  ["in memory", SessionStore.layerMemory],
+  ["in memory", InMemorySessionStore.layer],
   ["in memory that takes its time", slow],
   ["in a key-value store", Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)]
 ]

@@ -7,16 +7,17 @@ import * as SystemAccess from "../../../src/domain/SystemAccess.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import type { NewTurn } from "../../../src/session/turn/Session.js"
-import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.js"
 
 const layer = Layer.mergeAll(
-  Layer.provideMerge(SessionAnalytics.layer(), SessionManager.layer()),
+  Layer.provideMerge(SessionAnalytics.layer(), DefaultSessionManager.layer()),
   BranchManager.layer()
 ).pipe(
-  Layer.provideMerge(SessionStore.layerMemory),
+  Layer.provideMerge(InMemorySessionStore.layer),
   Layer.provide(Layer.mergeAll(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
 )
 
@@ -189,8 +190,10 @@ describe("claim", () => {
       assert.strictEqual((yield* Effect.flip(sessions.claim(nobodys, ada.userId)))._tag, "SessionCapacityError")
     }).pipe(
       Effect.provide(
-        SessionManager.layer({ maxSessionsPerUser: 1 }).pipe(
-          Layer.provide(Layer.mergeAll(SessionStore.layerMemory, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
+        DefaultSessionManager.layer({ maxSessionsPerUser: 1 }).pipe(
+          Layer.provide(
+            Layer.mergeAll(InMemorySessionStore.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)
+          )
         )
       )
     )

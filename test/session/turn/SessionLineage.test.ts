@@ -12,10 +12,11 @@ import * as Selection from "../../../src/memory/entry/Selection.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionMemory from "../../../src/session/manager/SessionMemory.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import * as Session from "../../../src/session/turn/Session.js"
-import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as SetClock from "../../support/SetClock.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
@@ -26,7 +27,7 @@ const layer = (fed: Array<MemoryEntry>) =>
   Layer.mergeAll(
     SystemTest.layer,
     Layer.provide(
-      SessionManager.layer({ autoCheckpointInterval: null, consolidateOnClose: false }),
+      DefaultSessionManager.layer({ autoCheckpointInterval: null, consolidateOnClose: false }),
       Layer.merge(
         Layer.succeed(WorkingMemory.WorkingMemory, {
           ...WorkingMemory.noop,
@@ -43,7 +44,7 @@ const layer = (fed: Array<MemoryEntry>) =>
         addAll: (entries) => Effect.sync(() => void fed.push(...entries))
       })
     )
-  ).pipe(Layer.provide(SessionStore.layerMemory))
+  ).pipe(Layer.provide(InMemorySessionStore.layer))
 
 const pick = FastCheck.nat(1000)
 const operation = FastCheck.oneof(

@@ -7,15 +7,18 @@ import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
 import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
 import * as Memory from "../../../src/memory/Memory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
-import * as SessionStore from "../../../src/session/turn/SessionStore.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import * as ManagedSessions from "../../support/ManagedSessions.js"
 import * as SystemTest from "../../support/SystemTest.js"
 
 const { ada, bob, sid, turn } = ManagedSessions
 const id = sid("s1")
 
-const layer = SessionManager.layer().pipe(Layer.provideMerge(Layer.merge(SessionStore.layerMemory, Memory.layer())))
+const layer = DefaultSessionManager.layer().pipe(
+  Layer.provideMerge(Layer.merge(InMemorySessionStore.layer, Memory.layer()))
+)
 
 describe("SessionManager over a memory", () => {
   SystemTest.effect("what was said is recalled by its user in another session, and by nobody else", () =>

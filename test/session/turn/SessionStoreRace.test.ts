@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SessionId } from "../../../src/domain/Ids.js"
 import * as KeyValueSessionStore from "../../../src/session/keyvalue/KeyValueSessionStore.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { SessionConflictError } from "../../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import { behind, created, session, some, turnsOf } from "../../../src/testing/session/SessionStoreCase.js"
@@ -64,7 +65,7 @@ const race = Effect.gen(function* () {
 })
 
 const layers = [
-  ["in memory", SessionStore.layerMemory],
+  ["in memory", InMemorySessionStore.layer],
   ["in a key-value store", Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory)]
 ] as const
 

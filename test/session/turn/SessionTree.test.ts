@@ -12,8 +12,9 @@ import { type SessionId, TurnId } from "../../../src/domain/Ids.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
 import * as KeyValueSessionStore from "../../../src/session/keyvalue/KeyValueSessionStore.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import type { CheckpointId } from "../../../src/session/turn/Session.js"
-import * as SessionStore from "../../../src/session/turn/SessionStore.js"
+import type * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as ManagedSessions from "../../support/ManagedSessions.js"
 
 type Operation =
@@ -165,7 +166,7 @@ const compare = (operations: ReadonlyArray<Operation>, store: Layer.Layer<Sessio
   )
 
 const stores: ReadonlyArray<readonly [string, Layer.Layer<SessionStore.SessionStore>, number]> = [
-  ["in memory", SessionStore.layerMemory, 25],
+  ["in memory", InMemorySessionStore.layer, 25],
   ["in a key-value store", Layer.provide(KeyValueSessionStore.layer(), KeyValueStore.layerMemory), 10]
 ]
 

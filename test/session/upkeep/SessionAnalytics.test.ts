@@ -9,8 +9,10 @@ import { SessionId, TurnId, UserId } from "../../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../../src/session/branch/BranchManager.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
 import * as SessionWriter from "../../../src/session/manager/SessionWriter.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { NewTurn, type Session, SessionTurn } from "../../../src/session/turn/Session.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
 import * as SessionAnalytics from "../../../src/session/upkeep/SessionAnalytics.js"
@@ -45,7 +47,7 @@ const run = <A, E>(
         turns: (head, request) =>
           Effect.tap(store.turns(head, request), (turns) => Effect.sync(() => read.push([request.limit, turns.length])))
       }))
-    ).pipe(Layer.provide(SessionStore.layerMemory))
+    ).pipe(Layer.provide(InMemorySessionStore.layer))
     const world = Effect.gen(function* () {
       const store = yield* SessionStore.SessionStore
       const manager = yield* SessionManager.SessionManager
@@ -56,7 +58,7 @@ const run = <A, E>(
     return Effect.provide(
       world,
       SessionAnalytics.layer(options).pipe(
-        Layer.provideMerge(Layer.merge(SessionManager.layer(), BranchManager.layer())),
+        Layer.provideMerge(Layer.merge(DefaultSessionManager.layer(), BranchManager.layer())),
         Layer.provide([SessionWriter.layer, WorkingMemory.layerNoop, MemoryConsolidator.layerNoop]),
         Layer.provideMerge(counting)
       )

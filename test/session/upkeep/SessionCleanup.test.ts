@@ -13,7 +13,9 @@ import { SessionId, UserId } from "../../../src/domain/Ids.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import { SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import { SessionClosedHook } from "../../../src/session/turn/SessionHooks.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
@@ -46,7 +48,7 @@ const run = <A, E>(
   layer: typeof SessionCleanup.layer = SessionCleanup.layer
 ): Effect.Effect<A, E> =>
   Effect.gen(function* () {
-    const kept = yield* Effect.provide(SessionStore.SessionStore, SessionStore.layerMemory)
+    const kept = yield* Effect.provide(SessionStore.SessionStore, InMemorySessionStore.layer)
     const asked: Array<string> = []
     const told: Array<string> = []
     const logged: Array<string> = []
@@ -65,7 +67,7 @@ const run = <A, E>(
     const scope = yield* Scope.make()
     const machine = Layer.provideMerge(
       Layer.fresh(layer({ jitter: 0, ...options })),
-      Layer.fresh(SessionManager.layer({ sessionTtl: HOUR, maxSessionsPerUser: 1000 }))
+      Layer.fresh(DefaultSessionManager.layer({ sessionTtl: HOUR, maxSessionsPerUser: 1000 }))
     ).pipe(
       Layer.provide([
         Layer.succeed(SessionStore.SessionStore, store),

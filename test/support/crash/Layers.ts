@@ -13,7 +13,7 @@ import * as SqlCheckpointer from "../../../src/persistence/run/SqlCheckpointer.j
 import * as SqlRunLog from "../../../src/persistence/run/SqlRunLog.js"
 import * as SqlSessionStore from "../../../src/persistence/session/SqlSessionStore.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
-import * as SessionManager from "../../../src/session/manager/SessionManager.js"
+import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 
 const clientOf = (url: string): Layer.Layer<SqlClient.SqlClient, DatabaseError | PersistenceConfigurationError> => {
   const parsed = Either.getOrThrow(DatabaseUrl.parse(url))
@@ -23,9 +23,10 @@ const clientOf = (url: string): Layer.Layer<SqlClient.SqlClient, DatabaseError |
 }
 
 /** No checkpoint has to make room for another one. */
-const manager = SessionManager.layer({ maxCheckpointsPerSession: 1_000_000, maxTurnsPerSession: 1_000_000 }).pipe(
-  Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop))
-)
+const manager = DefaultSessionManager.layer({
+  maxCheckpointsPerSession: 1_000_000,
+  maxTurnsPerSession: 1_000_000
+}).pipe(Layer.provide(Layer.merge(WorkingMemory.layerNoop, MemoryConsolidator.layerNoop)))
 
 export const make = (url: string) =>
   Layer.mergeAll(

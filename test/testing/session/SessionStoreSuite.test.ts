@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as InMemorySessionStore from "../../../src/session/turn/InMemorySessionStore.js"
 import type { Session, SessionTurn } from "../../../src/session/turn/Session.js"
 import { SessionStorageError } from "../../../src/session/turn/SessionError.js"
 import * as SessionStore from "../../../src/session/turn/SessionStore.js"
@@ -12,7 +13,7 @@ import * as SessionStoreSuite from "../../../src/testing/session/SessionStoreSui
 type Service = SessionStore.Service
 
 const inMemory: Effect.Effect<Service> = Effect.scoped(
-  Effect.provide(SessionStore.SessionStore, Layer.fresh(SessionStore.layerMemory))
+  Effect.provide(SessionStore.SessionStore, Layer.fresh(InMemorySessionStore.layer))
 )
 
 /** A store in memory, but for what is broken of it. */
@@ -426,7 +427,7 @@ describe("SessionStoreSuite", () => {
   it.effect(
     "a store that keeps its promises passes every case",
     () =>
-      Effect.map(SessionStoreSuite.run(SessionStore.layerMemory), (outcomes) => {
+      Effect.map(SessionStoreSuite.run(InMemorySessionStore.layer), (outcomes) => {
         assert.lengthOf(outcomes, SessionStoreSuite.cases.length)
         assert.deepStrictEqual(
           outcomes.flatMap((one) => (one.failure === undefined ? [] : [`${one.name}: ${Cause.pretty(one.failure)}`])),

@@ -1,12 +1,13 @@
 /**
- * The manager of sessions over a writer: everything but turns and checkpoints, which have modules of their own.
+ * The session manager over a store: checks, limits, expiry, and the memory work after each write. Turns, exchanges and
+ * checkpoints have modules of their own.
  *
- * @internal
  * @since 0.1.0
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import { SessionId } from "../../domain/Ids.js"
@@ -25,10 +26,44 @@ import * as SessionCheckpoints from "./SessionCheckpoints.js"
 import * as SessionExchanges from "./SessionExchanges.js"
 import * as SessionFollowUp from "./SessionFollowUp.js"
 import * as SessionLease from "./SessionLease.js"
-import type * as SessionManager from "./SessionManager.js"
+import * as SessionManager from "./SessionManager.js"
 import * as SessionStateMachine from "./SessionStateMachine.js"
 import * as SessionTurns from "./SessionTurns.js"
 import * as SessionWriter from "./SessionWriter.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** For sessions that are created without one. Default none. */
+  readonly defaultSystemPrompt?: string | null | undefined
+  /**
+   * A session in which nothing happened for so long has expired, whether or not `expireIdle` has come by; until then it
+   * is only read with the status it had. 0: sessions never expire. Default 24 hours.
+   */
+  readonly sessionTtl?: Duration.DurationInput | undefined
+  /** On the way from the first turn to the newest one. A question needs room for its answer too. Default 1000. */
+  readonly maxTurnsPerSession?: number | undefined
+  /**
+   * Of one turn: its text, tool calls, results and metadata in UTF-8. A larger one is a `SessionInputError`; the answer
+   * of a run is cut instead, with a note. Default 4 MiB.
+   */
+  readonly maxTurnBytes?: number | undefined
+  /** Active and suspended ones. Default 100. */
+  readonly maxSessionsPerUser?: number | undefined
+  /** A checkpoint with every so manyth turn, in the same write. `null`: none. Default 10. */
+  readonly autoCheckpointInterval?: number | null | undefined
+  /** Of those made by callers and after so many turns; the oldest go. Default 50. */
+  readonly maxCheckpointsPerSession?: number | undefined
+  /**
+   * How long other processes leave alone what this process has open after its last renewal; it renews three times as
+   * often. At least a second, and longer than the clocks of the machines differ. Default 1 minute.
+   */
+  readonly exchangeLease?: Duration.DurationInput | undefined
+  /** Whether memory is flushed and consolidated when a session is closed or expires. Default true. */
+  readonly consolidateOnClose?: boolean | undefined
+}
 
 type Parts = SessionChange.Parts
 type Service = SessionManager.Service
@@ -41,7 +76,7 @@ const limit = (given: number | undefined, otherwise: number): number | undefined
   return Number.isFinite(count) ? count : undefined
 }
 
-const settingsOf = (options: SessionManager.Options | undefined): SessionChange.Settings => {
+const settingsOf = (options: Options | undefined): SessionChange.Settings => {
   const ttl = Duration.toMillis(options?.sessionTtl ?? "24 hours")
   return {
     defaultSystemPrompt: options?.defaultSystemPrompt ?? undefined,
@@ -262,10 +297,11 @@ const expireIdle =
   }
 
 /**
+ * @since 0.1.0
  * @category constructors
  */
 export const make = (
-  options?: SessionManager.Options | undefined
+  options?: Options | undefined
 ): Effect.Effect<
   Service,
   never,
@@ -308,3 +344,19 @@ export const make = (
       health: writer.store.health
     }
   })
+
+/**
+ * Sessions over a store. What is said is also added to working memory, and memory is consolidated when a session ends;
+ * neither ever fails an operation: what memory could not do, or not within 5 seconds, is logged, counted and passed
+ * over. Consolidation goes on behind; when the layer ends it has 5 seconds left.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<
+  SessionManager.SessionManager,
+  never,
+  SessionStore.SessionStore | WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator
+> => Layer.provide(Layer.scoped(SessionManager.SessionManager, make(options)), SessionWriter.layer)
