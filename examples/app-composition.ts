@@ -9,7 +9,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Agent, AgentExecutor, Agents, OfflineModel, Tool } from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
+import { OfflineModel } from "effect-lexigram/offline"
 
 /** A service the application has anyway. */
 class Inventory extends Context.Tag("Inventory")<

@@ -6,8 +6,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, AgentExecutor, Agents, AgentTool, ApprovalPolicy, PendingApprovals, Tool } from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, AgentTool, ApprovalPolicy, Tool } from "effect-lexigram"
 import { TestModel } from "effect-lexigram/testing"
+import { PendingApprovals } from "effect-lexigram/tool"
 
 const pay = Tool.make("pay", {
   description: "Pays a bill",

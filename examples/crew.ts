@@ -6,7 +6,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { Agent, Agents, Crew, type LlmClient } from "effect-lexigram"
+import { Agent, Agents, type LlmClient } from "effect-lexigram"
+import { Crew } from "effect-lexigram/agent"
 import { TestModel } from "effect-lexigram/testing"
 
 const gardener = Agent.make("gardener", { system: "You know plants." })

@@ -6,17 +6,8 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import {
-  Agent,
-  AgentExecutor,
-  Agents,
-  AuditLog,
-  CostEstimator,
-  Governance,
-  Ids,
-  PolicyEngine,
-  Tool
-} from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, CostEstimator, Ids, Tool } from "effect-lexigram"
+import { AuditLog, Governance, PolicyEngine } from "effect-lexigram/governance"
 import { TestModel } from "effect-lexigram/testing"
 
 const search = Tool.make("search", {

@@ -6,17 +6,8 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import {
-  Agent,
-  AgentExecutor,
-  Agents,
-  GuardPipeline,
-  InjectionGuard,
-  PiiGuard,
-  SecretGuard,
-  Tool,
-  UnicodeGuard
-} from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
+import { GuardPipeline, InjectionGuard, PiiGuard, SecretGuard, UnicodeGuard } from "effect-lexigram/guard"
 import { TestModel } from "effect-lexigram/testing"
 
 const guards = Layer.unwrapEffect(

@@ -5,7 +5,8 @@
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Agent, AgentExecutor, AgentHooks, AgentNotices, Agents, EventBus, Hooks, Tool } from "effect-lexigram"
+import { Agent, AgentExecutor, AgentHooks, Agents, EventBus, Hooks, Tool } from "effect-lexigram"
+import { AgentNotices } from "effect-lexigram/observability"
 import { TestModel } from "effect-lexigram/testing"
 
 const time = Tool.make("time", { description: "The time now", handler: () => Effect.succeed("12:00") })

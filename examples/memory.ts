@@ -7,19 +7,16 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Agent, AgentExecutor, Agents, Ids } from "effect-lexigram"
 import {
-  Agent,
-  AgentExecutor,
-  Agents,
   EpisodicMemory,
-  Ids,
   Memory,
   MemoryConsolidator,
   MemoryEntry,
-  OfflineModel,
   SemanticMemory,
   WorkingMemory
-} from "effect-lexigram"
+} from "effect-lexigram/memory"
+import { OfflineModel } from "effect-lexigram/offline"
 
 const ownerId = "ada"
 

@@ -4,7 +4,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Agent, AgentExecutor, Agents, LlmClient, ModelCall, Run, Step, Strategy, Usage } from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, LlmClient, Run, Step, Strategy, Usage } from "effect-lexigram"
+import { ModelCall } from "effect-lexigram/strategy"
 import { TestModel } from "effect-lexigram/testing"
 
 const bestOf = (count: number) =>

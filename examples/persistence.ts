@@ -8,8 +8,11 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { Agent, AgentExecutor, Ids, MemoryStore, OfflineModel, SessionManager } from "effect-lexigram"
+import { Agent, AgentExecutor, Ids } from "effect-lexigram"
+import { MemoryStore } from "effect-lexigram/memory"
+import { OfflineModel } from "effect-lexigram/offline"
 import { Lexigram, OwnerData, SqliteClient } from "effect-lexigram/persistence"
+import { SessionManager } from "effect-lexigram/session"
 
 const userId = Ids.UserId.make("ada")
 const assistant = Agent.make("assistant", { system: "You help." })

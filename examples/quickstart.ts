@@ -4,7 +4,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { Agent, AgentExecutor, Agents, OfflineModel, Tool } from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
+import { OfflineModel } from "effect-lexigram/offline"
 
 class UnknownCurrency extends Schema.TaggedError<UnknownCurrency>()("UnknownCurrency", {}) {
   override readonly message = "There is no rate for one of these currencies"

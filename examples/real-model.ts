@@ -8,17 +8,9 @@ import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import {
-  Agent,
-  AgentExecutor,
-  Agents,
-  type LlmClient,
-  type LlmError,
-  LlmRetry,
-  LlmTimeout,
-  OfflineModel,
-  Providers
-} from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, type LlmClient, type LlmError, LlmRetry, LlmTimeout } from "effect-lexigram"
+import { OfflineModel } from "effect-lexigram/offline"
+import { Providers } from "effect-lexigram/provider"
 
 // Each try has its own time limit: the retry is the outer wrapper.
 const remote = LlmRetry.layer({ maxRetries: 3 }).pipe(

@@ -5,22 +5,19 @@
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Agent, AgentExecutor, Agents, Ids } from "effect-lexigram"
+import { AgentParticipant } from "effect-lexigram/agent"
+import { OfflineModel } from "effect-lexigram/offline"
 import {
-  Agent,
-  AgentExecutor,
-  AgentParticipant,
-  Agents,
   BranchManager,
   BranchTree,
   GroupSession,
   GroupTermination,
-  Ids,
   MergeStrategy,
-  OfflineModel,
   SessionAnalytics,
   SessionManager,
   Sessions
-} from "effect-lexigram"
+} from "effect-lexigram/session"
 
 const userId = Ids.UserId.make("ada")
 const trip = Ids.SessionId.make("trip")

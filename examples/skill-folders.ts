@@ -8,17 +8,8 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import {
-  Agent,
-  AgentExecutor,
-  Agents,
-  ScriptRunner,
-  SkillCatalog,
-  SkillFile,
-  SkillFolders,
-  SkillTrust,
-  Tool
-} from "effect-lexigram"
+import { Agent, AgentExecutor, Agents, Tool } from "effect-lexigram"
+import { ScriptRunner, SkillCatalog, SkillFile, SkillFolders, SkillTrust } from "effect-lexigram/skill"
 import { TestModel } from "effect-lexigram/testing"
 
 const folders = Path.join(Path.dirname(fileURLToPath(import.meta.url)), "skills")

@@ -7,20 +7,16 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import { Agent, AgentExecutor, Agents, ApprovalGate, Ids } from "effect-lexigram"
+import { BuiltinSkills, TextSummarizeSkill } from "effect-lexigram/builtin"
 import {
-  Agent,
-  AgentExecutor,
-  Agents,
-  ApprovalGate,
-  Ids,
   PermissionChecker,
   Skill,
   SkillChain,
   SkillExecutor,
   SkillRegistry,
   SkillResultCache
-} from "effect-lexigram"
-import { BuiltinSkills, TextSummarizeSkill } from "effect-lexigram/builtin"
+} from "effect-lexigram/skill"
 import { TestModel } from "effect-lexigram/testing"
 
 class UnknownReport extends Schema.TaggedError<UnknownReport>()("UnknownReport", { month: Schema.String }) {

@@ -12,17 +12,10 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import {
-  Agent,
-  AgentEvent,
-  AgentExecutor,
-  Agents,
-  OfflineModel,
-  SessionContext,
-  SessionManager,
-  Sessions
-} from "effect-lexigram"
+import { Agent, AgentEvent, AgentExecutor, Agents } from "effect-lexigram"
 import { SessionMiddleware } from "effect-lexigram/http"
+import { OfflineModel } from "effect-lexigram/offline"
+import { SessionContext, SessionManager, Sessions } from "effect-lexigram/session"
 
 const clerk = Agent.make("clerk", { system: "You answer at the desk." })
 

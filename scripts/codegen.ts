@@ -4,7 +4,7 @@
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
-import { entryOf, filesBelow, folderOf, inRootEntry, root } from "./layout.js"
+import { entryOf, filesBelow, folderOf, root, rootModules } from "./layout.js"
 
 interface Module {
   readonly entry: string
@@ -99,7 +99,16 @@ for (const [i, module] of modules.entries()) {
 
 const entries = [...new Set(modules.map((module) => module.entry))].sort()
 const published = modules.filter((module) => !module.isInternal)
-const inRoot = published.filter((module) => inRootEntry(module.entry))
+const inRoot = published.filter((module) => rootModules[module.entry]?.includes(module.name))
+for (const [entry, names] of Object.entries(rootModules)) {
+  for (const name of names) {
+    if (!inRoot.some((module) => module.entry === entry && module.name === name)) {
+      problems.push(
+        `scripts/layout.ts: the root entry is to export ${name} of ${entry}, which has no such public module`
+      )
+    }
+  }
+}
 
 const entry = (path: string) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` })
 const exports = {

@@ -137,22 +137,62 @@ export const floorOf: ReadonlyMap<string, number> = new Map(
   floors.flatMap((floor, i) => Object.keys(floor).map((folder): [string, number] => [folder, i]))
 )
 
-/** Folders with an entry of their own that the root entry leaves out: they load heavy libraries, or serve tests. */
-const outsideRoot: ReadonlySet<string> = new Set([
-  "builtin",
-  "http",
-  "internal",
-  "mcp",
-  "persistence",
-  "telemetry",
-  "testing"
-])
+/**
+ * The modules that the root entry exports, by the entry that also has them. They are what every user composes, and load no
+ * implementation of a collaborator. All other modules are exported by their own entry alone.
+ */
+export const rootModules: Readonly<Record<string, ReadonlyArray<string>>> = {
+  agent: ["Agent", "AgentConfig", "AgentError", "AgentExecutor", "AgentTool", "Agents", "Handoff", "Stage", "Steering"],
+  domain: [
+    "AgentEvent",
+    "AgentResponse",
+    "ErrorCode",
+    "IdGenerator",
+    "Ids",
+    "ReaderTimeout",
+    "Requester",
+    "SystemAccess",
+    "Usage",
+    "Version"
+  ],
+  governance: ["GovernanceError"],
+  guard: ["GuardError"],
+  llm: [
+    "CacheBackend",
+    "CostEstimator",
+    "LlmCache",
+    "LlmClient",
+    "LlmError",
+    "LlmLimits",
+    "LlmRedaction",
+    "LlmResilience",
+    "LlmRetry",
+    "LlmTimeout",
+    "ModelFallback",
+    "ModelPrices",
+    "ModelRouter",
+    "ModelSettings",
+    "TokenCounter"
+  ],
+  memory: ["MemoryError"],
+  observability: ["AgentHooks", "EventBus", "Hooks", "Run", "RunLog", "Step", "Telemetry"],
+  session: ["SessionError"],
+  skill: ["SkillError"],
+  strategy: ["BuiltInStrategies", "StopCondition", "Strategy", "StrategyError", "StrategyRegistry"],
+  tool: [
+    "ApprovalError",
+    "ApprovalGate",
+    "ApprovalPolicy",
+    "Tool",
+    "ToolError",
+    "ToolRegistry",
+    "ToolRunner",
+    "ToolSet"
+  ]
+}
 
 /** The entry of a folder: its first part. */
 export const entryOf = (folder: string): string => folder.replace(/\/.*$/, "")
-
-/** Whether the root entry exports the modules of an entry. */
-export const inRootEntry = (entry: string): boolean => !outsideRoot.has(entry)
 
 /** The folder of a file below `src`; empty for `src` itself. */
 export const folderOf = (file: string): string => (file.includes("/") ? file.slice(0, file.lastIndexOf("/")) : "")

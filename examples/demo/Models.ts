@@ -6,7 +6,9 @@ import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { type LlmClient, type LlmError, LlmResilience, OfflineModel, Providers } from "effect-lexigram"
+import { type LlmClient, type LlmError, LlmResilience } from "effect-lexigram"
+import { OfflineModel } from "effect-lexigram/offline"
+import { Providers } from "effect-lexigram/provider"
 
 export interface Chosen {
   readonly provider: string

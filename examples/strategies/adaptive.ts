@@ -1,7 +1,8 @@
 /** `adaptive`: one question decides how to work, so that easy tasks stay cheap and hard ones get what they need. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Adaptive, FunctionCalling, type LlmClient, ReAct, Tool } from "effect-lexigram"
+import { type LlmClient, Tool } from "effect-lexigram"
+import { Adaptive, FunctionCalling, ReAct } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const roads: { readonly [town: string]: string } = { Alm: "Berg", Berg: "Cray", Cray: "Dorn" }

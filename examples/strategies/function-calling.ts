@@ -1,7 +1,8 @@
 /** `function_calling`: native tool calls, several at once, until the model answers. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { FunctionCalling, type LlmClient, Tool } from "effect-lexigram"
+import { type LlmClient, Tool } from "effect-lexigram"
+import { FunctionCalling } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const prices: { readonly [item: string]: number } = { kettle: 40, teapot: 25, cup: 6 }

@@ -3,7 +3,8 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { LlmClient } from "effect-lexigram"
-import { Lats, Tool } from "effect-lexigram"
+import { Tool } from "effect-lexigram"
+import { Lats } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const archive: Readonly<Record<string, string>> = {

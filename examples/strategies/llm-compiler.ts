@@ -1,7 +1,8 @@
 /** Nine calls for three cities: six that need nothing run at once, each total as soon as its two prices are there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { LlmCompiler, Tool } from "effect-lexigram"
+import { Tool } from "effect-lexigram"
+import { LlmCompiler } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const flights: { readonly [city: string]: number } = { Lisbon: 180, Oslo: 95, Rome: 120 }

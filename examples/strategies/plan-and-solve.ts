@@ -1,6 +1,6 @@
 /** A word problem with a number that does not matter: taken down, planned, solved step by step, checked, answered. */
 import type { LlmClient } from "effect-lexigram"
-import { PlanAndSolve } from "effect-lexigram"
+import { PlanAndSolve } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const textOf = (message: LlmClient.Message | undefined): string =>

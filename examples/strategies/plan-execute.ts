@@ -1,7 +1,8 @@
 /** An order that is planned before it is touched; the first carrier refuses, and the plan is mended from there. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type LlmClient, PlanExecute, Tool } from "effect-lexigram"
+import { type LlmClient, Tool } from "effect-lexigram"
+import { PlanExecute } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}

@@ -1,7 +1,8 @@
 /** `react`: thought, action, observation, for questions where each step depends on what the last one showed. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type LlmClient, ReAct, Tool } from "effect-lexigram"
+import { type LlmClient, Tool } from "effect-lexigram"
+import { ReAct } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const facts: { readonly [subject: string]: string } = {

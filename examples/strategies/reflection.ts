@@ -1,6 +1,6 @@
 /** A notice with rules that are easy to check and easy to forget: drafted, judged against them, mended until nothing is left to say. */
 import type { LlmClient } from "effect-lexigram"
-import { Reflection } from "effect-lexigram"
+import { Reflection } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const textOf = (message: LlmClient.Message | undefined): string =>

@@ -1,7 +1,8 @@
 /** A question whose first answer is the obvious one and wrong: the lesson of a failed trial sends the next one to the right page. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Evaluator, Reflexion, Tool } from "effect-lexigram"
+import { Tool } from "effect-lexigram"
+import { Evaluator, Reflexion } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const pages: { readonly [title: string]: string } = {

@@ -1,7 +1,8 @@
 /** A chain of look-ups whose steps are clear before anything is known: planned once, answered once, whatever stands between. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { ReWoo, Tool } from "effect-lexigram"
+import { Tool } from "effect-lexigram"
+import { ReWoo } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const facts: ReadonlyArray<readonly [question: RegExp, answer: string]> = [

@@ -1,6 +1,6 @@
 /** A kind of task that comes again and again: how to think about it is found out once, then only followed. */
 import type { LlmClient } from "effect-lexigram"
-import { SelfDiscovery } from "effect-lexigram"
+import { SelfDiscovery } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const steps = [

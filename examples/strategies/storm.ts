@@ -1,7 +1,8 @@
 /** `storm`: an article from a library, researched by several people at once, in which every statement cites its source. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { type LlmClient, Storm, Tool } from "effect-lexigram"
+import { type LlmClient, Tool } from "effect-lexigram"
+import { Storm } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const library = [

@@ -1,7 +1,8 @@
 /** `supervisor`: agents with their own prompts and tools, given work side by side, reviewed before the answer. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Agent, AgentTool, type LlmClient, Supervisor, Tool } from "effect-lexigram"
+import { Agent, AgentTool, type LlmClient, Tool } from "effect-lexigram"
+import { Supervisor } from "effect-lexigram/strategy"
 import { main, type Sample } from "./sample.js"
 
 const stock: { readonly [item: string]: number } = { lamps: 4, candles: 60 }

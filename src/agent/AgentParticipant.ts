@@ -108,7 +108,9 @@ const toolCallsOf = ({ toolCalls }: AgentResponse.AgentResponse<unknown>) =>
  * @category constructors
  * @example
  * ```ts
- * import { Agent, AgentParticipant, GroupSession } from "effect-lexigram"
+ * import { Agent } from "effect-lexigram"
+ * import { AgentParticipant } from "effect-lexigram/agent"
+ * import { GroupSession } from "effect-lexigram/session"
  *
  * const writer = Agent.make("writer", { system: "You write headlines." })
  * const critic = Agent.make("critic", { system: "You check facts." })

@@ -121,7 +121,7 @@ const codeOf = (options: CodeOptions | undefined): Skill.Any => {
  * @category constructors
  * @example
  * ```ts
- * import { SkillRegistry } from "effect-lexigram"
+ * import { SkillRegistry } from "effect-lexigram/skill"
  * import { BuiltinSkills } from "effect-lexigram/builtin"
  *
  * // Layer<SkillRegistry, …, FileSystem | Path>

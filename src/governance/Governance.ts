@@ -454,7 +454,8 @@ const compose = (
  * @category layers
  * @example
  * ```ts
- * import { Agents, Governance, ModelPrices } from "effect-lexigram"
+ * import { Agents, ModelPrices } from "effect-lexigram"
+ * import { Governance } from "effect-lexigram/governance"
  *
  * const layer = Agents.layerWith({
  *   governance: Governance.layer({ monthlyBudget: 100, maxRequestCost: 2, rpmLimit: 60 }),

@@ -360,7 +360,7 @@ const fromParts = <N extends string, S, I, E, R>(parts: Parts<N, S, I, E, R>): S
  * ```ts
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
- * import { StateGraph } from "effect-lexigram"
+ * import { StateGraph } from "effect-lexigram/graph"
  *
  * const graph = StateGraph.make({
  *   name: "essay",

@@ -7,7 +7,8 @@
  * timed by itself. Redaction of requests goes outside the cache, so that no secret is stored.
  *
  * ```ts
- * import { LlmCache, LlmLimits, LlmRetry, LlmTimeout, OfflineModel } from "effect-lexigram"
+ * import { LlmCache, LlmLimits, LlmRetry, LlmTimeout } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
  * import * as Layer from "effect/Layer"
  *
  * const model = LlmCache.layer({ ttl: "1 hour" }).pipe(

@@ -304,7 +304,8 @@ const compose = (config: Effect.Effect<MemoryConfig.MemoryConfig, any>, given: C
  * @category layers
  * @example
  * ```ts
- * import { Agents, Memory } from "effect-lexigram"
+ * import { Agents } from "effect-lexigram"
+ * import { Memory } from "effect-lexigram/memory"
  *
  * const memory = Memory.layer({ config: { working: { maxRecentTurns: 10 } } })
  *

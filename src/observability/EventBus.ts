@@ -194,7 +194,8 @@ export const subscribe = <E extends DomainEvent.DomainEvent>(
  * ```ts
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
- * import { DomainEvent, EventBus } from "effect-lexigram"
+ * import { EventBus } from "effect-lexigram"
+ * import { DomainEvent } from "effect-lexigram/observability"
  *
  * const OrderShipped = DomainEvent.define("OrderShippedEvent", {
  *   aggregateType: "Order",

@@ -283,7 +283,7 @@ export const layer: Layer.Layer<Hooks> = Layer.effect(Hooks, make)
  * @category registration
  * @example
  * ```ts
- * import { Hooks } from "effect-lexigram/observability"
+ * import { Hooks } from "effect-lexigram"
  * import * as Effect from "effect/Effect"
  *
  * const Shipped = Hooks.action<{ readonly order: string }>("order_shipped")

@@ -160,7 +160,8 @@ const emit = (parts: ReadonlyArray<LlmPart>, onParts: OnParts, delay: Duration.D
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { LlmClient, OfflineModel } from "effect-lexigram"
+ * import { LlmClient } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
  *
  * const program = LlmClient.complete({ messages: [{ role: "user", content: "My name is Ada. What is my name?" }] })
  *

@@ -302,7 +302,8 @@ const redisOf = (options: RedisClient.Options | undefined) =>
  * @category layers
  * @example
  * ```ts
- * import { Agent, AgentExecutor, Ids, OfflineModel } from "effect-lexigram"
+ * import { Agent, AgentExecutor, Ids } from "effect-lexigram"
+ * import { OfflineModel } from "effect-lexigram/offline"
  * import { Lexigram } from "effect-lexigram/persistence"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"

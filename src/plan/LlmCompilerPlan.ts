@@ -305,7 +305,7 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
  * @category conversions
  * @example
  * ```ts
- * import { LlmCompilerPlan } from "effect-lexigram"
+ * import { LlmCompilerPlan } from "effect-lexigram/plan"
  *
  * const plan = LlmCompilerPlan.parse(`1. search("height of Mount Everest")
  * 2. math("$1 / 2")

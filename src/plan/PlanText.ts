@@ -349,7 +349,7 @@ const withoutFirstFence = (text: string): string => {
  * @category conversions
  * @example
  * ```ts
- * import { PlanText } from "effect-lexigram"
+ * import { PlanText } from "effect-lexigram/plan"
  *
  * PlanText.parse("PLAN:\n1. [TOOL:search] Find the capital\n2. [REASON] Compare")
  * ```

@@ -173,7 +173,7 @@ export const toError = (issues: readonly [PlanIssue, ...ReadonlyArray<PlanIssue>
  * @category conversions
  * @example
  * ```ts
- * import { ReWooPlan } from "effect-lexigram"
+ * import { ReWooPlan } from "effect-lexigram/plan"
  *
  * const plan = ReWooPlan.parse(`Plan: Find the film.
  * #E1 = Search[director of the film Alien]

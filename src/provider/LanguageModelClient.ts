@@ -432,7 +432,7 @@ const isStrict = ({ responseFormat, tools }: LlmRequest): boolean =>
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Config from "effect/Config"
  * import * as Layer from "effect/Layer"
- * import { LanguageModelClient } from "effect-lexigram"
+ * import { LanguageModelClient } from "effect-lexigram/provider"
  *
  * const layer = LanguageModelClient.layer({ provider: "openai" }).pipe(
  *   Layer.provide(OpenAiLanguageModel.layer({ model: "gpt-4.1-mini" })),

@@ -255,7 +255,7 @@ export const fromConfig: Effect.Effect<Options, LlmConfigurationError | ConfigEr
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
  * import { LlmClient } from "effect-lexigram"
- * import { Providers } from "effect-lexigram"
+ * import { Providers } from "effect-lexigram/provider"
  *
  * const program = LlmClient.complete({ messages: [{ role: "user", content: "Hello" }] }).pipe(
  *   Effect.map(LlmClient.text),

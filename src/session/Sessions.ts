@@ -211,7 +211,9 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
  * @category layers
  * @example
  * ```ts
- * import { Agents, Memory, Sessions } from "effect-lexigram"
+ * import { Agents } from "effect-lexigram"
+ * import { Memory } from "effect-lexigram/memory"
+ * import { Sessions } from "effect-lexigram/session"
  *
  * const sessions = Sessions.layer({ config: { maxTurnsPerSession: 500 }, memory: Memory.layer() })
  *

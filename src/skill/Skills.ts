@@ -386,7 +386,8 @@ type Files<L> = L extends
  * @category layers
  * @example
  * ```ts
- * import { Agents, PermissionChecker, Skill, Skills } from "effect-lexigram"
+ * import { Agents } from "effect-lexigram"
+ * import { PermissionChecker, Skill, Skills } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  *
  * const invoice = Skill.make("invoice", {

@@ -348,7 +348,7 @@ export const definition = <C extends Candidates = typeof candidates>(
  * @category constructors
  * @example
  * ```ts
- * import { Adaptive, FunctionCalling, ReAct } from "effect-lexigram"
+ * import { Adaptive, FunctionCalling, ReAct } from "effect-lexigram/strategy"
  *
  * const strategy = Adaptive.make({
  *   strategies: {

@@ -348,7 +348,7 @@ export const definition = <E = never, R = never>(
  * @category constructors
  * @example
  * ```ts
- * import { PlanAndSolve } from "effect-lexigram"
+ * import { PlanAndSolve } from "effect-lexigram/strategy"
  *
  * const strategy = PlanAndSolve.make({ variant: "ps", maxSteps: 5 })
  * ```

@@ -411,7 +411,7 @@ export const definition = <E = never, R = never>(
  * @category constructors
  * @example
  * ```ts
- * import { PlanExecute } from "effect-lexigram"
+ * import { PlanExecute } from "effect-lexigram/strategy"
  *
  * const strategy = PlanExecute.make({ maxSteps: 6, onLimit: "answer" })
  * ```

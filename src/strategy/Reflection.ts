@@ -249,7 +249,7 @@ export const definition = (
  * @category constructors
  * @example
  * ```ts
- * import { Reflection } from "effect-lexigram"
+ * import { Reflection } from "effect-lexigram/strategy"
  *
  * const strategy = Reflection.make({ maxReflectionCycles: 3 })
  * ```

@@ -535,7 +535,8 @@ export const definition = (
  * @category constructors
  * @example
  * ```ts
- * import { Agent, AgentTool, Supervisor } from "effect-lexigram"
+ * import { Agent, AgentTool } from "effect-lexigram"
+ * import { Supervisor } from "effect-lexigram/strategy"
  *
  * const researcher = Agent.make("researcher", { system: "You find facts." })
  * const writer = Agent.make("writer", { system: "You write." })

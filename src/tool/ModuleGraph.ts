@@ -152,7 +152,7 @@ export const make = (options: { readonly modules: Modules }): Effect.Effect<Serv
  * @category layers
  * @example
  * ```ts
- * import { ModuleGraph } from "effect-lexigram"
+ * import { ModuleGraph } from "effect-lexigram/tool"
  *
  * const modules = ModuleGraph.layer({
  *   modules: {

@@ -111,7 +111,8 @@ export const task: typeof CrewTask.make = CrewTask.make
  * @category constructors
  * @example
  * ```ts
- * import { Agent, Crew } from "effect-lexigram"
+ * import { Agent } from "effect-lexigram"
+ * import { Crew } from "effect-lexigram/agent"
  *
  * const researcher = Agent.make("researcher", { system: "You find facts." })
  * const writer = Agent.make("writer", { system: "You write." })

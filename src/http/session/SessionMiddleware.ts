@@ -202,7 +202,7 @@ interface Found {
  * @category constructors
  * @example
  * ```ts
- * import { SessionContext } from "effect-lexigram"
+ * import { SessionContext } from "effect-lexigram/session"
  * import { SessionMiddleware, SessionToken } from "effect-lexigram/http"
  * import * as HttpRouter from "@effect/platform/HttpRouter"
  * import * as HttpServerResponse from "@effect/platform/HttpServerResponse"

@@ -206,7 +206,7 @@ class Merged {
  * @category constructors
  * @example
  * ```ts
- * import { MemoryRetriever, MemoryStore } from "effect-lexigram"
+ * import { MemoryRetriever, MemoryStore } from "effect-lexigram/memory"
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {

@@ -239,7 +239,7 @@ const capitals = (text: string, tokens: ReadonlyArray<Token>, found: Array<Found
  * @category conversions
  * @example
  * ```ts
- * import { EntityNames } from "effect-lexigram"
+ * import { EntityNames } from "effect-lexigram/memory"
  *
  * EntityNames.entitiesOf("Where does Anna Smith live? Ask @bob or the Bank of America.")
  * // ["Anna Smith", "@bob", "Bank of America"]

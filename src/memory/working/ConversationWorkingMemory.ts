@@ -265,7 +265,7 @@ export const make = <E extends MemoryError = never, R = never>(
  * @category layers
  * @example
  * ```ts
- * import { ConversationMemory, ConversationWorkingMemory } from "effect-lexigram"
+ * import { ConversationMemory, ConversationWorkingMemory } from "effect-lexigram/memory"
  *
  * const memory = ConversationWorkingMemory.layer(() => ConversationMemory.window({ size: 5 }))
  * ```

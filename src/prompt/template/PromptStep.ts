@@ -79,7 +79,7 @@ export const renderSections = (sections: Sections): string =>
  * @category constructors
  * @example
  * ```ts
- * import { PromptStep } from "effect-lexigram"
+ * import { PromptStep } from "effect-lexigram/prompt"
  *
  * const Translate = PromptStep.make({
  *   pattern: "TranslatorAgent",

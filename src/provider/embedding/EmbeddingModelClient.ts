@@ -80,7 +80,7 @@ export const make = (options: Options): Effect.Effect<Embedder.Service, never, E
  * import * as EmbeddingModel from "@effect/ai/EmbeddingModel"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
- * import { EmbeddingModelClient } from "effect-lexigram"
+ * import { EmbeddingModelClient } from "effect-lexigram/provider"
  *
  * const model = Layer.effect(
  *   EmbeddingModel.EmbeddingModel,

@@ -92,7 +92,7 @@ const rowsOf = (body: unknown): ReadonlyArray<unknown> | string => {
  * ```ts
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Effect from "effect/Effect"
- * import { Embeddings } from "effect-lexigram"
+ * import { Embeddings } from "effect-lexigram/provider"
  *
  * const program = Effect.gen(function* () {
  *   const embedder = yield* Embeddings.make({

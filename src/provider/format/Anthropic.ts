@@ -292,7 +292,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
  * import * as Config from "effect/Config"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
- * import { Anthropic } from "effect-lexigram"
+ * import { Anthropic } from "effect-lexigram/provider"
  *
  * const layer = Layer.unwrapEffect(
  *   Effect.map(Config.redacted("ANTHROPIC_API_KEY"), (apiKey) => Anthropic.layer({ apiKey, model: "claude-sonnet-4-5" }))

@@ -64,7 +64,7 @@ const invalid = (provider: string, message: string, hint: string): LlmInvalidReq
  * ```ts
  * import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
  * import * as Effect from "effect/Effect"
- * import { ChatCompletions, ChatCompletionsDialect } from "effect-lexigram"
+ * import { ChatCompletions, ChatCompletionsDialect } from "effect-lexigram/provider"
  *
  * const program = Effect.gen(function* () {
  *   const client = yield* ChatCompletions.make({ ...ChatCompletionsDialect.ollama, model: "qwen3" })

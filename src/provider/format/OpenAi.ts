@@ -231,7 +231,7 @@ export const make = (options: Options): Effect.Effect<Service, LlmConfigurationE
  * import * as Config from "effect/Config"
  * import * as Effect from "effect/Effect"
  * import * as Layer from "effect/Layer"
- * import { OpenAi } from "effect-lexigram"
+ * import { OpenAi } from "effect-lexigram/provider"
  *
  * const layer = Layer.unwrapEffect(
  *   Effect.map(Config.redacted("OPENAI_API_KEY"), (apiKey) => OpenAi.layer({ apiKey, model: "gpt-4.1-mini" }))

@@ -184,7 +184,8 @@ const problemOf = (
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { GroupParticipant, GroupSession, GroupTermination, Ids } from "effect-lexigram"
+ * import { Ids } from "effect-lexigram"
+ * import { GroupParticipant, GroupSession, GroupTermination } from "effect-lexigram/session"
  *
  * const writer = GroupParticipant.make("writer", { respond: () => Effect.succeed("A draft.") })
  * const critic = GroupParticipant.make("critic", { respond: () => Effect.succeed("APPROVED") })

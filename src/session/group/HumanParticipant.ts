@@ -118,7 +118,8 @@ interface Pending {
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { HumanParticipant, Ids } from "effect-lexigram"
+ * import { Ids } from "effect-lexigram"
+ * import { HumanParticipant } from "effect-lexigram/session"
  *
  * const program = Effect.gen(function* () {
  *   const inbox = yield* HumanParticipant.makeInbox

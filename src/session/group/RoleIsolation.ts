@@ -94,7 +94,7 @@ const allowedByRule = (turn: Said, viewer: Viewer, rule: Rule): boolean => {
  * @category constructors
  * @example
  * ```ts
- * import { RoleIsolation } from "effect-lexigram"
+ * import { RoleIsolation } from "effect-lexigram/session"
  *
  * // Critics see drafts, not what the user asked for; writers do not see each other's reviewers.
  * const isolation = RoleIsolation.make({ roles: { critic: { only: ["writer"] }, writer: { except: ["critic"] } } })

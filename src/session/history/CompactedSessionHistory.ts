@@ -156,7 +156,9 @@ export const make = (
  * @category layers
  * @example
  * ```ts
- * import { Agents, CompactedSessionHistory, HistoryCompactor, TokenCounter } from "effect-lexigram"
+ * import { Agents, TokenCounter } from "effect-lexigram"
+ * import { HistoryCompactor } from "effect-lexigram/memory"
+ * import { CompactedSessionHistory } from "effect-lexigram/session"
  * import * as Layer from "effect/Layer"
  *
  * const layer = Agents.layerWith({

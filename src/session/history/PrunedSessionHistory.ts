@@ -55,7 +55,8 @@ export const make = (
  * @category layers
  * @example
  * ```ts
- * import { Agents, PrunedSessionHistory, RelevanceContextPruner } from "effect-lexigram"
+ * import { Agents } from "effect-lexigram"
+ * import { PrunedSessionHistory, RelevanceContextPruner } from "effect-lexigram/session"
  * import * as Layer from "effect/Layer"
  *
  * const layer = Agents.layerWith({

@@ -84,7 +84,7 @@ const binding = (given: Session | undefined): Binding => {
  * @category combinators
  * @example
  * ```ts
- * import { SessionContext, SessionManager } from "effect-lexigram"
+ * import { SessionContext, SessionManager } from "effect-lexigram/session"
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {

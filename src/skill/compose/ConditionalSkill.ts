@@ -97,7 +97,7 @@ const optional = (skill: Skill.Any): Skill.Any =>
  * @category constructors
  * @example
  * ```ts
- * import { ConditionalSkill, Skill } from "effect-lexigram"
+ * import { ConditionalSkill, Skill } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

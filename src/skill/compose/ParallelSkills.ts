@@ -179,7 +179,7 @@ const compose = (
  * @category constructors
  * @example
  * ```ts
- * import { ParallelSkills, Skill } from "effect-lexigram"
+ * import { ParallelSkills, Skill } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

@@ -95,7 +95,7 @@ const fromSteps = (name: string, options: Options<any>, steps: Chain<never, unkn
  * @category constructors
  * @example
  * ```ts
- * import { Skill, SkillChain } from "effect-lexigram"
+ * import { Skill, SkillChain } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

@@ -82,7 +82,7 @@ export interface RetryOptions<E, R> {
  * @category combinators
  * @example
  * ```ts
- * import { Skill, SkillCombinators } from "effect-lexigram"
+ * import { Skill, SkillCombinators } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schedule from "effect/Schedule"
  * import * as Schema from "effect/Schema"

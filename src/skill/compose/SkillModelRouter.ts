@@ -165,7 +165,7 @@ const routingError = (name: string, reason: string, cause?: unknown): SkillRouti
  * @category constructors
  * @example
  * ```ts
- * import { Skill, SkillModelRouter } from "effect-lexigram"
+ * import { Skill, SkillModelRouter } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

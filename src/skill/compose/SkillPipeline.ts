@@ -147,7 +147,7 @@ const build = (
  * @category constructors
  * @example
  * ```ts
- * import { Skill, SkillPipeline } from "effect-lexigram"
+ * import { Skill, SkillPipeline } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

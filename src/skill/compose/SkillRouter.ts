@@ -88,7 +88,7 @@ const build = (
  * @category constructors
  * @example
  * ```ts
- * import { Skill, SkillRouter } from "effect-lexigram"
+ * import { Skill, SkillRouter } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

@@ -326,7 +326,7 @@ export type ParametersType<P extends Parameters> = Tool.ParametersType<P>
  * @category constructors
  * @example
  * ```ts
- * import { Skill } from "effect-lexigram"
+ * import { Skill } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  * import * as Schema from "effect/Schema"
  *

@@ -187,7 +187,7 @@ const failure = (issues: ReadonlyArray<Issue>, directory?: string): SkillFileErr
  *
  * @example
  * ```ts
- * import { SkillFile } from "effect-lexigram"
+ * import { SkillFile } from "effect-lexigram/skill"
  *
  * const text = `---
  * name: commit-message

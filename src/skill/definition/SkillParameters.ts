@@ -206,7 +206,7 @@ export const withDefaults: {
  * @category constructors
  * @example
  * ```ts
- * import { SkillParameters } from "effect-lexigram"
+ * import { SkillParameters } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  *
  * const forecast = SkillParameters.toSkill("forecast", {

@@ -158,7 +158,7 @@ export const layerStatic = (users: ByName): Layer.Layer<PermissionChecker> =>
  * @category layers
  * @example
  * ```ts
- * import { PermissionChecker } from "effect-lexigram"
+ * import { PermissionChecker } from "effect-lexigram/skill"
  *
  * const permissions = PermissionChecker.layerRoles({
  *   roles: { reader: ["files.read", "web.search"], admin: ["*"] },

@@ -305,7 +305,7 @@ export const layerEmpty: Layer.Layer<SkillRegistry> = Layer.scoped(SkillRegistry
  * @category layers
  * @example
  * ```ts
- * import { Skill, SkillRegistry } from "effect-lexigram"
+ * import { Skill, SkillRegistry } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  *
  * const greet = Skill.make("greet", { description: "Greets", handler: () => Effect.succeed("hello") })

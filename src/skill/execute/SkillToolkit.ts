@@ -81,7 +81,7 @@ const build = <S extends Skill.Any>(name: string, description: string, skills: R
  * @category constructors
  * @example
  * ```ts
- * import { Skill, SkillToolkit } from "effect-lexigram"
+ * import { Skill, SkillToolkit } from "effect-lexigram/skill"
  * import * as Effect from "effect/Effect"
  *
  * const dice = SkillToolkit.make(

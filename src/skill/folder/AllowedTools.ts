@@ -129,7 +129,7 @@ const nameMatches = (allowed: string, name: string, options: Options | undefined
  * @category predicates
  * @example
  * ```ts
- * import { AllowedTools } from "effect-lexigram"
+ * import { AllowedTools } from "effect-lexigram/skill"
  *
  * const allowed = [{ name: "Read" }, { name: "Bash", pattern: "git:*" }]
  *

@@ -57,7 +57,7 @@ export const format = (params: Arguments): string => {
  * @category conversions
  * @example
  * ```ts
- * import { SkillArguments } from "effect-lexigram"
+ * import { SkillArguments } from "effect-lexigram/skill"
  *
  * SkillArguments.render("Translate $ARGUMENTS. Write $$ARGUMENTS to name them.", { text: "hello", to: "fr" })
  * // Translate text='hello', to='fr'. Write $ARGUMENTS to name them.

@@ -428,7 +428,7 @@ export const register = (
  * @category layers
  * @example
  * ```ts
- * import { McpBridge, SkillRegistry } from "effect-lexigram"
+ * import { McpBridge, SkillRegistry } from "effect-lexigram/skill"
  * import { McpClientSdk } from "effect-lexigram/mcp"
  * import * as Layer from "effect/Layer"
  *

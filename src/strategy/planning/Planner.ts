@@ -72,7 +72,7 @@ export interface Planner<out E = never, out R = never> {
  * @example
  * ```ts
  * import * as Effect from "effect/Effect"
- * import { Planner } from "effect-lexigram"
+ * import { Planner } from "effect-lexigram/strategy"
  *
  * const fixed = Planner.make((goal) => Effect.succeed([`[TOOL:search] ${goal}`, "[REASON] Sum up what was found"]))
  * ```

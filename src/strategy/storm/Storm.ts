@@ -420,7 +420,8 @@ export const definition = (
  * @category constructors
  * @example
  * ```ts
- * import { Agent, Storm } from "effect-lexigram"
+ * import { Agent } from "effect-lexigram"
+ * import { Storm } from "effect-lexigram/strategy"
  *
  * const writer = Agent.make("writer", { strategy: Storm.make({ maxSections: 4 }) })
  * ```

@@ -560,7 +560,8 @@ export const layer = (
  * @category layers
  * @example
  * ```ts
- * import { Agents, PendingApprovals } from "effect-lexigram"
+ * import { Agents } from "effect-lexigram"
+ * import { PendingApprovals } from "effect-lexigram/tool"
  * import * as Layer from "effect/Layer"
  *
  * const approvals = PendingApprovals.layerMemory({ expiresAfter: "2 days" })
