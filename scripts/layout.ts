@@ -47,7 +47,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     governance: "budgets, quotas, rates and rules around runs and calls",
     "guard/injection": "detects prompt injection",
-    "guard/pii": "detects personal data and credentials",
+    "guard/pii/entity": "recognizers of personal data and credentials",
     "llm/embedding": "the embedder port and its wrappers",
     plan: "reads plans out of the text of models",
     "provider/format": "wire formats of providers",
@@ -58,7 +58,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "builtin/file": "skills that read and write files below one folder",
     "builtin/text": "skills for mathematics, dates, summaries and translations",
     "builtin/web": "skills that use the web, and the addresses that they may reach",
-    guard: "the other guards, one a module, and presets",
+    "guard/pii": "detects and redacts personal data and credentials",
     "memory/entry": "the memory port: entries, owners, scores, selections, errors",
     provider: "providers by name",
     "skill/compose": "skills made of skills: chains, conditions, routers",
@@ -67,6 +67,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   },
   {
     "builtin/sql": "the skill that queries a database",
+    guard: "the other guards, one a module, and presets",
     "memory/facts": "facts: extraction, time, lineage, stores",
     "memory/search": "entries in memory, vectors and ranking",
     "persistence/run": "run log, checkpoints, approvals and caches on SQL",

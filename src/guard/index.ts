@@ -1,11 +1,4 @@
 /**
- * Tokens, private keys, credentials in URLs and headers, and values that are assigned to names of secrets.
- *
- * @since 0.1.0
- */
-export * as CredentialEntities from "./pii/CredentialEntities.js"
-
-/**
  * A guard looks at text on its way into or out of a run and passes it, warns, redacts or blocks.
  *
  * @since 0.1.0
@@ -100,36 +93,6 @@ export * as JudgeGuard from "./JudgeGuard.js"
 export * as LengthGuard from "./LengthGuard.js"
 
 /**
- * Identifiers that countries give to people, companies and cars, and two kinds of text that are no secret by
- * themselves: addresses of the web and dates.
- *
- * @since 0.1.0
- */
-export * as NationalEntities from "./pii/NationalEntities.js"
-
-/**
- * Numbers of payment cards, bank accounts and wallets of crypto-currencies.
- *
- * @since 0.1.0
- */
-export * as PaymentEntities from "./pii/PaymentEntities.js"
-
-/**
- * Addresses of people and their machines, and the social security number of the United States.
- *
- * @since 0.1.0
- */
-export * as PersonalEntities from "./pii/PersonalEntities.js"
-
-/**
- * Telephone numbers: international ones of every country, and those written as people of some countries write them at
- * home.
- *
- * @since 0.1.0
- */
-export * as PhoneEntity from "./pii/PhoneEntity.js"
-
-/**
  * Finds personal data and secrets in texts: many recognisers asked at once, what they find weighed and made into places
  * that do not overlap.
  *
@@ -138,18 +101,11 @@ export * as PhoneEntity from "./pii/PhoneEntity.js"
 export * as PiiDetector from "./pii/PiiDetector.js"
 
 /**
- * The recognisers that guards use when none are named.
+ * The built-in recognizers, selected by type.
  *
  * @since 0.1.0
  */
 export * as PiiEntities from "./pii/PiiEntities.js"
-
-/**
- * One kind of personal data or secret and how it is recognised: by its shape, a checksum, and the words around it.
- *
- * @since 0.1.0
- */
-export * as PiiEntity from "./pii/PiiEntity.js"
 
 /**
  * A guard that finds personal data and secrets and takes them out, or blocks, or warns.
@@ -180,10 +136,3 @@ export * as TopicGuard from "./TopicGuard.js"
  * @since 0.1.0
  */
 export * as UnicodeGuard from "./UnicodeGuard.js"
-
-/**
- * Keys and tokens of the common vendors, known by their prefixes.
- *
- * @since 0.1.0
- */
-export * as VendorEntities from "./pii/VendorEntities.js"

@@ -10,14 +10,16 @@ import { filesBelow } from "../../scripts/layout.js"
 import { literals } from "../../scripts/lint-regex.js"
 import * as Attacks from "../../scripts/regex-attacks.js"
 import * as InjectionDetector from "../../src/guard/injection/InjectionDetector.js"
-import * as CredentialEntities from "../../src/guard/pii/CredentialEntities.js"
-import * as NationalEntities from "../../src/guard/pii/NationalEntities.js"
-import * as PaymentEntities from "../../src/guard/pii/PaymentEntities.js"
-import * as PersonalEntities from "../../src/guard/pii/PersonalEntities.js"
-import * as PhoneEntity from "../../src/guard/pii/PhoneEntity.js"
+import * as CredentialEntities from "../../src/guard/pii/entity/CredentialEntities.js"
+import * as EmailEntity from "../../src/guard/pii/entity/EmailEntity.js"
+import * as NationalEntities from "../../src/guard/pii/entity/NationalEntities.js"
+import * as NetworkEntities from "../../src/guard/pii/entity/NetworkEntities.js"
+import * as PaymentEntities from "../../src/guard/pii/entity/PaymentEntities.js"
+import * as PersonalEntities from "../../src/guard/pii/entity/PersonalEntities.js"
+import * as PhoneEntity from "../../src/guard/pii/entity/PhoneEntity.js"
+import type * as PiiEntity from "../../src/guard/pii/entity/PiiEntity.js"
+import * as VendorEntities from "../../src/guard/pii/entity/VendorEntities.js"
 import * as PiiDetector from "../../src/guard/pii/PiiDetector.js"
-import type * as PiiEntity from "../../src/guard/pii/PiiEntity.js"
-import * as VendorEntities from "../../src/guard/pii/VendorEntities.js"
 import * as TopicGuard from "../../src/guard/TopicGuard.js"
 import * as UnicodeGuard from "../../src/guard/UnicodeGuard.js"
 import * as Growth from "../support/Growth.js"
@@ -59,6 +61,8 @@ const groups: {
   ...Object.fromEntries(
     Object.entries({
       PaymentEntities: PaymentEntities.all,
+      EmailEntity: [EmailEntity.email],
+      NetworkEntities: NetworkEntities.all,
       PersonalEntities: PersonalEntities.all,
       VendorEntities: VendorEntities.all,
       CredentialEntities: CredentialEntities.all,
@@ -74,8 +78,11 @@ const groups: {
     ])
   ),
   PhoneEntity: {
-    files: ["PhoneEntity", "PhoneRows"],
-    find: Effect.map(PhoneEntity.make(), (phone) => PiiDetector.make({ entities: [phone], sensitivity: "high" }).find)
+    files: ["PhoneEntity", "PhonePlans", "PhoneRows"],
+    find: Effect.map(
+      Effect.orDie(PhoneEntity.make()),
+      (phone) => PiiDetector.make({ entities: [phone], sensitivity: "high" }).find
+    )
   },
   InjectionDetector: {
     files: [

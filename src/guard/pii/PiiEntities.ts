@@ -1,16 +1,17 @@
 /**
- * The recognisers that guards use when none are named.
+ * The built-in recognizers, selected by type.
  *
  * @since 0.1.0
  */
 import * as Effect from "effect/Effect"
-import * as CredentialEntities from "./CredentialEntities.js"
-import * as NationalEntities from "./NationalEntities.js"
-import * as PaymentEntities from "./PaymentEntities.js"
-import * as PersonalEntities from "./PersonalEntities.js"
-import * as PhoneEntity from "./PhoneEntity.js"
-import type * as PiiEntity from "./PiiEntity.js"
-import * as VendorEntities from "./VendorEntities.js"
+import type { GuardConfigurationError } from "../pipeline/GuardError.js"
+import * as CredentialEntities from "./entity/CredentialEntities.js"
+import * as NationalEntities from "./entity/NationalEntities.js"
+import * as PaymentEntities from "./entity/PaymentEntities.js"
+import * as PersonalEntities from "./entity/PersonalEntities.js"
+import * as PhoneEntity from "./entity/PhoneEntity.js"
+import type * as PiiEntity from "./entity/PiiEntity.js"
+import * as VendorEntities from "./entity/VendorEntities.js"
 
 // Without telephone numbers, whose data must be loaded.
 const ready: ReadonlyArray<PiiEntity.PiiEntity> = [
@@ -45,21 +46,42 @@ export const types: ReadonlyArray<string> = [...new Set(ready.map(({ type }) => 
 export const optional: ReadonlyArray<string> = NationalEntities.types
 
 /**
- * Personal data and secrets, those of the given types only (of `types` and `optional`; default: all `types`). The
- * numbering plans of telephones are loaded only when wanted.
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Some of `types` and `optional`; default: all `types`. */
+  readonly types?: ReadonlyArray<string> | undefined
+  /** Countries whose national telephone numbers are found; default `PhoneEntity.countries`. */
+  readonly phoneCountries?: ReadonlyArray<string> | undefined
+  /** Loads `libphonenumber-js/metadata.min.json`; default: imports it. */
+  readonly phoneMetadata?: PhoneEntity.Options["metadata"]
+}
+
+/**
+ * Builds recognizers of personal data and secrets.
+ *
+ * Telephone numbers need the package `libphonenumber-js`, which is loaded here. When it is not installed, `make` fails
+ * if `PHONE` was named; otherwise it leaves telephone numbers out and logs a warning.
  *
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options?: {
-  readonly types?: ReadonlyArray<string> | undefined
-  /** Countries whose national telephone numbers are looked for; default `PhoneEntity.countries`. */
-  readonly phoneCountries?: ReadonlyArray<string> | undefined
-}): Effect.Effect<ReadonlyArray<PiiEntity.PiiEntity>> => {
-  const isWanted = (type: string): boolean => options?.types === undefined || options.types.includes(type)
-  const named = options?.types === undefined ? [] : NationalEntities.all.filter(({ type }) => isWanted(type))
+export const make = (options?: Options): Effect.Effect<ReadonlyArray<PiiEntity.PiiEntity>, GuardConfigurationError> => {
+  const types = options?.types
+  const isWanted = (type: string): boolean => types === undefined || types.includes(type)
+  const named = types === undefined ? [] : NationalEntities.all.filter(({ type }) => isWanted(type))
   const wanted = [...ready.filter(({ type }) => isWanted(type)), ...named]
-  return isWanted("PHONE")
-    ? Effect.map(PhoneEntity.make({ countries: options?.phoneCountries }), (phone) => [...wanted, phone])
-    : Effect.succeed(wanted)
+  if (!isWanted("PHONE")) return Effect.succeed(wanted)
+  const withPhone = Effect.map(
+    PhoneEntity.make({ countries: options?.phoneCountries, metadata: options?.phoneMetadata }),
+    (phone) => [...wanted, phone]
+  )
+  if (types !== undefined) return withPhone
+  return Effect.catchAll(withPhone, (error) =>
+    Effect.logWarning(`Telephone numbers are not recognized: ${error.message}. ${error.hint}`).pipe(
+      Effect.annotateLogs({ module: "PiiEntities" }),
+      Effect.as(wanted)
+    )
+  )
 }

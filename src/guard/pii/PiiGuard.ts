@@ -6,9 +6,9 @@
 import * as Effect from "effect/Effect"
 import * as Guard from "../pipeline/Guard.js"
 import { GuardConfigurationError } from "../pipeline/GuardError.js"
+import type * as PiiEntity from "./entity/PiiEntity.js"
 import * as PiiDetector from "./PiiDetector.js"
 import * as PiiEntities from "./PiiEntities.js"
-import type * as PiiEntity from "./PiiEntity.js"
 
 /**
  * What is put in the place of a finding is made from this.
@@ -95,13 +95,17 @@ export interface Options {
   readonly replacement?: ((found: Found) => string) | undefined
   /** Values that are never reported: exactly these, or those that a pattern matches somewhere. */
   readonly allow?: ReadonlyArray<string | RegExp> | undefined
-  /** Countries whose national telephone numbers are looked for; default `PhoneEntity.countries`. */
+  /** Countries whose national telephone numbers are found; default `PhoneEntity.countries`. */
   readonly phoneCountries?: ReadonlyArray<string> | undefined
+  /** Loads `libphonenumber-js/metadata.min.json`; default: imports it. */
+  readonly phoneMetadata?: PiiEntities.Options["phoneMetadata"]
 }
 
 /**
- * Fails when a type is wanted that nothing finds. Numbering plans are loaded here, once, if telephone numbers are
- * wanted.
+ * Builds the guard. Fails when no recognizer finds a named type.
+ *
+ * Telephone numbers need the package `libphonenumber-js`. When it is not installed, this fails if `entities` names
+ * `PHONE`; otherwise the guard finds no telephone numbers, and a warning is logged.
  *
  * @since 0.1.0
  * @category constructors
@@ -133,7 +137,8 @@ export const make = (options?: Options): Effect.Effect<Guard.Guard, GuardConfigu
         guard: name
       })
     }
-    const builtIn = yield* PiiEntities.make({ types: wanted, phoneCountries: options?.phoneCountries })
+    const { phoneCountries, phoneMetadata } = options ?? {}
+    const builtIn = yield* PiiEntities.make({ types: wanted, phoneCountries, phoneMetadata })
     const detector = PiiDetector.make({
       entities: [
         ...new Set([

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as PaymentEntities from "../../../src/guard/pii/PaymentEntities.js"
-import * as PersonalEntities from "../../../src/guard/pii/PersonalEntities.js"
+import * as EmailEntity from "../../../src/guard/pii/entity/EmailEntity.js"
+import * as PaymentEntities from "../../../src/guard/pii/entity/PaymentEntities.js"
+import * as PersonalEntities from "../../../src/guard/pii/entity/PersonalEntities.js"
+import * as PiiEntity from "../../../src/guard/pii/entity/PiiEntity.js"
 import * as PiiDetector from "../../../src/guard/pii/PiiDetector.js"
-import * as PiiEntity from "../../../src/guard/pii/PiiEntity.js"
 
 const entities = [...PersonalEntities.all, ...PaymentEntities.all]
 
@@ -73,7 +74,7 @@ describe("PiiDetector", () => {
 
   it("values that are allowed are never reported", () => {
     const detector = PiiDetector.make({
-      entities: [PersonalEntities.email],
+      entities: [EmailEntity.email],
       allow: ["support@example.com", /@example\.org$/g]
     })
     const text = "support@example.com, press@example.org, help@example.org, jane@example.com"

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
+import * as Logger from "effect/Logger"
+import * as PiiEntity from "../../../src/guard/pii/entity/PiiEntity.js"
 import * as PiiDetector from "../../../src/guard/pii/PiiDetector.js"
 import * as PiiEntities from "../../../src/guard/pii/PiiEntities.js"
-import * as PiiEntity from "../../../src/guard/pii/PiiEntity.js"
 import * as PiiGuard from "../../../src/guard/pii/PiiGuard.js"
 import * as SecretGuard from "../../../src/guard/pii/SecretGuard.js"
 import * as Guard from "../../../src/guard/pipeline/Guard.js"
@@ -232,6 +233,47 @@ describe("SecretGuard", () => {
   )
 })
 
+describe("without libphonenumber-js", () => {
+  const phoneMetadata = () => Promise.reject(new Error("Cannot find package"))
+  const context: Guard.GuardContext = { stage: "output" }
+
+  it.effect("fails with the name of the package when PHONE is named", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(PiiGuard.make({ entities: ["EMAIL", "PHONE"], phoneMetadata }))
+      assert.strictEqual(error._tag, "GuardConfigurationError")
+      assert.include(error.message, "libphonenumber-js")
+      assert.include(error.hint, "npm install libphonenumber-js")
+    })
+  )
+
+  it.effect("leaves telephone numbers out with one warning when no types are named", () =>
+    Effect.gen(function* () {
+      const warnings: Array<unknown> = []
+      const logger = Logger.make(({ logLevel, message }) => {
+        if (logLevel._tag === "Warning") warnings.push(message)
+      })
+      const guard = yield* Effect.provide(
+        PiiGuard.make({ phoneMetadata }),
+        Logger.replace(Logger.defaultLogger, logger)
+      )
+      const result = yield* guard.check("ada@example.org, +1 212-555-0123", context)
+      assert.deepStrictEqual(
+        result.spans?.map(({ label }) => label),
+        ["EMAIL"]
+      )
+      assert.lengthOf(warnings, 1)
+      assert.include(String(warnings[0]), "libphonenumber-js")
+    })
+  )
+
+  it.effect("does not load the package when other types are named", () =>
+    Effect.gen(function* () {
+      const guard = yield* PiiGuard.make({ entities: ["EMAIL"], phoneMetadata })
+      assert.strictEqual((yield* guard.check("ada@example.org", context)).action, "redact")
+    })
+  )
+})
+
 describe("hostile texts", () => {
   // What is not linear takes minutes for so much.
   const size = 50_000
@@ -260,6 +302,10 @@ describe("hostile texts", () => {
     "536-22-8145 ",
     "1.1.1.1.",
     "::1:",
+    "::1 ",
+    "[::1]",
+    "1::2,",
+    "::ffff:1.2.3.4 ",
     "fe80:",
     "00:1b:",
     "DE89 ",

@@ -4,8 +4,8 @@
  * @internal
  * @since 0.1.0
  */
+import * as EmailEntity from "./EmailEntity.js"
 import * as NationalId from "./NationalId.js"
-import * as PersonalEntities from "./PersonalEntities.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 const label = "[\\p{L}\\p{N}](?:[\\p{L}\\p{N}-]{0,61}[\\p{L}\\p{N}])?"
@@ -24,7 +24,7 @@ const more =
 
 const isNamed = (value: string): boolean => {
   const host = value.replace(/[/?#:].*/s, "")
-  return PersonalEntities.isTopLevel(host.slice(host.lastIndexOf(".") + 1))
+  return EmailEntity.isTopLevel(host.slice(host.lastIndexOf(".") + 1))
 }
 
 const url = PiiEntity.fromPatterns({

@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import * as FoldedText from "../pipeline/FoldedText.js"
+import * as FoldedText from "./FoldedText.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import { createHash } from "node:crypto"
-import * as Keccak from "../../internal/text/Keccak.js"
+import * as Keccak from "../../../internal/text/Keccak.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
