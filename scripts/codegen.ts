@@ -1,10 +1,11 @@
 /**
- * Writes what follows from the modules of `src`: the index of each folder, the root index, the `exports` of package.json and the
- * version constant. With `--check` it writes nothing and fails if something is out of date.
+ * Writes what follows from the modules of `src`: the index of each entry, the root index, the `exports` of package.json, the
+ * version constant and the map in ARCHITECTURE.md. With `--check` it writes nothing and fails if something is out of date.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { entryOf, filesBelow, folderOf, root, rootModules } from "./layout.js"
+import { withMap } from "./pages.js"
 
 interface Module {
   readonly entry: string
@@ -134,6 +135,7 @@ if (problems.length === 0) {
     "src/index.ts",
     index(inRoot, (module) => `./${module.entry}/${module.path}.js`)
   )
+  emit("ARCHITECTURE.md", withMap(Fs.readFileSync(Path.join(root, "ARCHITECTURE.md"), "utf8")))
   emit("package.json", `${JSON.stringify({ ...manifest, exports }, null, 2)}\n`)
 }
 

@@ -1,11 +1,12 @@
 /**
- * Type-checks every `ts` block of README.md, docs/ and the doc comments of `src`, each as a module of its own. A block that shows a
- * fragment on purpose opens with "```ts no-check".
+ * Type-checks every `ts` block of the pages and of the doc comments of `src`, each as a module of its own, and checks that
+ * the modules, files and links that the pages name exist. A block that shows a fragment on purpose opens with "```ts no-check".
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import ts from "typescript"
 import { filesBelow, root } from "./layout.js"
+import { pages, repositoryProblems } from "./pages.js"
 
 interface Block {
   readonly file: string
@@ -46,13 +47,7 @@ Fs.rmSync(folder, { recursive: true, force: true })
 Fs.mkdirSync(folder, { recursive: true })
 Fs.writeFileSync(Path.join(folder, "package.json"), `{ "type": "module" }\n`)
 
-const documents = [
-  "README.md",
-  ...filesBelow(Path.join(root, "docs"))
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => `docs/${file}`),
-  ...filesBelow(Path.join(root, "src")).map((file) => `src/${file}`)
-].filter((file) => Fs.existsSync(Path.join(root, file)))
+const documents = [...pages, ...filesBelow(Path.join(root, "src")).map((file) => `src/${file}`)]
 
 const written = new Map<string, Block>()
 for (const block of documents.flatMap(blocksOf)) {
@@ -80,5 +75,7 @@ for (const { file, start, messageText } of diagnostics) {
   const place = block === undefined ? "" : `${block.file}:${block.line + line}: `
   console.error(place + ts.flattenDiagnosticMessageText(messageText, "\n"))
 }
-console.log(`Checked ${written.size} blocks of documentation: ${diagnostics.length} problems.`)
-if (diagnostics.length > 0) process.exitCode = 1
+const broken = repositoryProblems()
+for (const problem of broken) console.error(problem)
+console.log(`Checked ${written.size} blocks of documentation: ${diagnostics.length + broken.length} problems.`)
+if (diagnostics.length + broken.length > 0) process.exitCode = 1

@@ -1,0 +1,87 @@
+/**
+ * Checks what the pages for contributors say about the repository: every module, file and link that they name exists.
+ * `codegen` draws the map of `src` in `ARCHITECTURE.md` from the table of floors.
+ */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+import { filesBelow, floorOf, floors, root } from "./layout.js"
+
+/** The pages, relative to the repository. */
+export const pages: ReadonlyArray<string> = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "AGENTS.md",
+  ...filesBelow(Path.join(root, "docs"))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => `docs/${file}`)
+].filter((file) => Fs.existsSync(Path.join(root, file)))
+
+/** The map of `src`, from the top floor down. */
+export const map = (): string =>
+  [
+    "| floor | folder | contents |",
+    "|---|---|---|",
+    ...floors
+      .flatMap((floor, i) => Object.entries(floor).map(([folder, what]) => `| ${i} | \`${folder}\` | ${what} |`))
+      .reverse()
+  ].join("\n")
+
+const marked = /(<!-- map -->\n)[\s\S]*?(\n<!-- \/map -->)/
+
+/** A page with its map drawn anew; a page without the marks stays as it is. */
+export const withMap = (page: string): string => page.replace(marked, (_, begin, end) => `${begin}\n${map()}\n${end}`)
+
+/** Spans of code outside fences, and targets of links. */
+const references = (text: string): ReadonlyArray<{ readonly kind: "code" | "link"; readonly text: string }> => {
+  const prose = text.replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, "")
+  return [
+    ...Array.from(prose.matchAll(/`([^`\n]+)`/g), ([, code]) => ({ kind: "code" as const, text: code! })),
+    ...Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => ({ kind: "link" as const, text: link! }))
+  ]
+}
+
+const modulePath = /^[a-z]+(\/[a-z]+)?\/[A-Z][A-Za-z0-9]*$/
+
+const filePath = /^(src|test|scripts|docs|examples|bench|\.ci|\.changeset)\/[\w./-]*$/
+
+/** The anchors of a page, as GitHub makes them. */
+const anchorsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    Array.from(text.matchAll(/^#+ (.*)$/gm), ([, title]) =>
+      title!
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .trim()
+        .replaceAll(" ", "-")
+    )
+  )
+
+/** What a page names that does not exist, as `page: reference`. `exists` is asked for paths relative to the repository. */
+export const problems = (
+  page: string,
+  text: string,
+  exists: (path: string) => boolean,
+  textOf: (path: string) => string
+): ReadonlyArray<string> =>
+  references(text).flatMap(({ kind, text: reference }) => {
+    if (kind === "code") {
+      if (modulePath.test(reference) && floorOf.has(Path.posix.dirname(reference))) {
+        return exists(`src/${reference}.ts`) ? [] : [`${page}: there is no module ${reference}`]
+      }
+      return !filePath.test(reference) || exists(reference) ? [] : [`${page}: there is no file ${reference}`]
+    }
+    if (/^[a-z]+:/.test(reference)) return []
+    const [path = "", anchor] = reference.split("#")
+    const target = path === "" ? page : Path.posix.join(Path.posix.dirname(page), path)
+    if (!exists(target)) return [`${page}: the link ${reference} leads nowhere`]
+    return anchor === undefined || anchorsOf(textOf(target)).has(anchor)
+      ? []
+      : [`${page}: the link ${reference} names no heading`]
+  })
+
+/** The problems of all pages of the repository. */
+export const repositoryProblems = (): ReadonlyArray<string> => {
+  const textOf = (path: string): string => Fs.readFileSync(Path.join(root, path), "utf8")
+  return pages.flatMap((page) => problems(page, textOf(page), (path) => Fs.existsSync(Path.join(root, path)), textOf))
+}
