@@ -4,6 +4,7 @@
  * @since 0.1.0
  * @internal
  */
+import * as Predicate from "effect/Predicate"
 import * as SchemaAST from "effect/SchemaAST"
 import * as Nearest from "../internal/text/Nearest.js"
 import * as GraphCodec from "./GraphCodec.js"
@@ -54,8 +55,7 @@ const END = "END"
 const reserved: ReadonlySet<string> = new Set([END, "__proto__", ""])
 
 /** Whether the state decides where an edge leads. */
-export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> =>
-  typeof edge === "object" && edge !== null && !Array.isArray(edge)
+export const isBranch = (edge: Edge<any, string>): edge is Branch<any, string> => Predicate.isReadonlyRecord(edge)
 
 /** All targets an edge can lead to, each once. */
 export const targetsOf = (edge: Edge<any, string>): ReadonlyArray<string> => {

@@ -5,11 +5,10 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import type * as McpClient from "../skill/mcp/McpClient.js"
 
 type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (u: unknown): u is Fields => typeof u === "object" && u !== null && !Array.isArray(u)
 
 const text = (u: unknown): string | undefined => (typeof u === "string" ? u : undefined)
 const flag = (u: unknown): boolean | undefined => (typeof u === "boolean" ? u : undefined)
@@ -27,7 +26,7 @@ export const entries = <A>(u: unknown, read: (entry: Fields) => A | undefined): 
   if (!Array.isArray(u)) return undefined
   const result: Array<A> = []
   for (const entry of u) {
-    const value = isObject(entry) ? read(entry) : undefined
+    const value = Predicate.isReadonlyRecord(entry) ? read(entry) : undefined
     if (value !== undefined) result.push(value)
   }
   return result
@@ -39,7 +38,7 @@ const described = (fields: Fields) => ({
 })
 
 const annotations = (u: unknown): McpClient.ToolAnnotations | undefined =>
-  isObject(u)
+  Predicate.isReadonlyRecord(u)
     ? defined({
         title: text(u["title"]),
         readOnlyHint: flag(u["readOnlyHint"]),
@@ -51,14 +50,14 @@ const annotations = (u: unknown): McpClient.ToolAnnotations | undefined =>
 
 export const tool = (fields: Fields): McpClient.ToolInfo | undefined => {
   const { execution, inputSchema, name, outputSchema } = fields
-  if (typeof name !== "string" || name === "" || !isObject(inputSchema)) return undefined
+  if (typeof name !== "string" || name === "" || !Predicate.isReadonlyRecord(inputSchema)) return undefined
   return defined({
     name,
     ...described(fields),
     inputSchema,
-    outputSchema: isObject(outputSchema) ? outputSchema : undefined,
+    outputSchema: Predicate.isReadonlyRecord(outputSchema) ? outputSchema : undefined,
     annotations: annotations(fields["annotations"]),
-    requiresTask: isObject(execution) && execution["taskSupport"] === "required" ? true : undefined
+    requiresTask: Predicate.isReadonlyRecord(execution) && execution["taskSupport"] === "required" ? true : undefined
   })
 }
 
@@ -119,7 +118,7 @@ export const content = (fields: Fields): McpClient.ContentBlock => {
       if (typeof data === "string") return { type, data, mimeType: text(mimeType) ?? "application/octet-stream" }
       break
     case "resource": {
-      const inner = isObject(fields["resource"]) ? contents(fields["resource"]) : undefined
+      const inner = Predicate.isReadonlyRecord(fields["resource"]) ? contents(fields["resource"]) : undefined
       if (inner !== undefined) return { type, resource: inner }
       break
     }
@@ -133,30 +132,30 @@ export const content = (fields: Fields): McpClient.ContentBlock => {
 }
 
 export const toolResult = (u: unknown): McpClient.ToolResult | undefined => {
-  if (!isObject(u)) return undefined
+  if (!Predicate.isReadonlyRecord(u)) return undefined
   const { structuredContent } = u
   // Servers that answer with structured content alone are common; an answer with neither is none.
-  const blocks = entries(u["content"], content) ?? (isObject(structuredContent) ? [] : undefined)
+  const blocks = entries(u["content"], content) ?? (Predicate.isReadonlyRecord(structuredContent) ? [] : undefined)
   if (blocks === undefined) return undefined
   return defined({
     content: blocks,
-    structuredContent: isObject(structuredContent) ? structuredContent : undefined,
+    structuredContent: Predicate.isReadonlyRecord(structuredContent) ? structuredContent : undefined,
     isError: u["isError"] === true
   })
 }
 
 export const promptResult = (u: unknown): McpClient.PromptResult | undefined => {
-  if (!isObject(u)) return undefined
+  if (!Predicate.isReadonlyRecord(u)) return undefined
   const messages = entries(u["messages"], (message): McpClient.PromptResult["messages"][number] | undefined => {
     const { role } = message
-    if ((role !== "user" && role !== "assistant") || !isObject(message["content"])) return undefined
+    if ((role !== "user" && role !== "assistant") || !Predicate.isReadonlyRecord(message["content"])) return undefined
     return { role, content: content(message["content"]) }
   })
   return messages === undefined ? undefined : defined({ description: text(u["description"]), messages })
 }
 
 export const readContents = (u: unknown): ReadonlyArray<McpClient.ResourceContents> | undefined =>
-  isObject(u) ? entries(u["contents"], contents) : undefined
+  Predicate.isReadonlyRecord(u) ? entries(u["contents"], contents) : undefined
 
 export const progress = (fields: Fields): McpClient.Progress | undefined => {
   const done = amount(fields["progress"])
@@ -171,7 +170,7 @@ export const page = <A>(
   key: string,
   read: (entry: Fields) => A | undefined
 ): { readonly items: ReadonlyArray<A>; readonly next: string | undefined } | undefined => {
-  const items = isObject(u) ? entries(u[key], read) : undefined
+  const items = Predicate.isReadonlyRecord(u) ? entries(u[key], read) : undefined
   return items === undefined ? undefined : { items, next: text((u as Fields)["nextCursor"]) }
 }
 
@@ -182,8 +181,8 @@ export const serverInfo = (given: {
   readonly instructions: unknown
   readonly protocolVersion: unknown
 }): McpClient.ServerInfo => {
-  const version = isObject(given.version) ? given.version : {}
-  const capabilities = isObject(given.capabilities) ? given.capabilities : {}
+  const version = Predicate.isReadonlyRecord(given.version) ? given.version : {}
+  const capabilities = Predicate.isReadonlyRecord(given.capabilities) ? given.capabilities : {}
   return defined({
     name: text(version["name"]) ?? "",
     version: text(version["version"]) ?? "",
@@ -191,9 +190,9 @@ export const serverInfo = (given: {
     protocolVersion: text(given.protocolVersion),
     instructions: text(given.instructions),
     capabilities: {
-      tools: isObject(capabilities["tools"]),
-      resources: isObject(capabilities["resources"]),
-      prompts: isObject(capabilities["prompts"])
+      tools: Predicate.isReadonlyRecord(capabilities["tools"]),
+      resources: Predicate.isReadonlyRecord(capabilities["resources"]),
+      prompts: Predicate.isReadonlyRecord(capabilities["prompts"])
     }
   })
 }

@@ -3,11 +3,13 @@
  *
  * @since 0.1.0
  */
+
 import * as Config from "effect/Config"
 import type * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as EnvironmentFields from "../internal/EnvironmentFields.js"
 import { MemorySystemError } from "./entry/MemoryError.js"
@@ -256,8 +258,7 @@ const check = (options: Options | undefined): Either.Either<MemoryConfig, Readon
   const given = replaced(defaults, options ?? {})
   for (const group of groups) {
     const value = given[group]
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      given[group] = replaced(defaults[group], value)
+    if (Predicate.isReadonlyRecord(value)) given[group] = replaced(defaults[group], value)
   }
   return Either.mapLeft(validate(given), (error) => {
     const issues = new Map<string, Issue>()

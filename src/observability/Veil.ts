@@ -5,8 +5,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import type { Body, ErrorInfo } from "../domain/AgentEvent.js"
 import * as Stepwise from "../internal/fiber/Stepwise.js"
+import { isPlainObject } from "../internal/text/PlainObject.js"
 import type { Screen, ScreenedText } from "./Run.js"
 
 export const hidden = "Withheld until the guards of the answer have judged it"
@@ -27,11 +29,6 @@ export function* text(screen: Screen | undefined, value: string, pace = new Step
   if (screen === undefined || value === "") return ""
   const screened = screen.open()
   return (yield* pushed(screened, value, pace)) + screened.end()
-}
-
-const isRecord = (value: object): value is Record<string, unknown> => {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }
 
 /** Deeper than JSON of a model or a tool is. */
@@ -62,7 +59,7 @@ export function* value(
     return items
   }
   if (given instanceof Error) return yield* text(screen, given.message, pace)
-  if (!isRecord(given)) return yield* value(screen, { ...given }, pace, depth + 1)
+  if (!isPlainObject(given)) return yield* value(screen, { ...given }, pace, depth + 1)
   if (screen === undefined) return {}
   const fields: Array<readonly [string, unknown]> = []
   for (const [name, item] of Object.entries(given)) {

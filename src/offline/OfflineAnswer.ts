@@ -5,15 +5,13 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import type { Dialogue, Outcome } from "./OfflineDialogue.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Render from "./OfflineRender.js"
 import type { Parameter } from "./OfflineSchema.js"
 
 const maxAnswer = 2_000
-
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
 
 /**
  * What a failed result says went wrong, without the frame that names the tool.
@@ -22,10 +20,11 @@ const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
  * @category getters
  */
 export const errorText = (result: unknown): string => {
-  const message = isRecord(result)
+  const message = Predicate.isReadonlyRecord(result)
     ? (result["message"] ?? result["error"] ?? result["reason"] ?? result["detail"])
     : result
-  const inner = isRecord(message) && typeof message["message"] === "string" ? message["message"] : message
+  const inner =
+    Predicate.isReadonlyRecord(message) && typeof message["message"] === "string" ? message["message"] : message
   const text = typeof inner === "string" ? inner : (JSON.stringify(inner ?? result) ?? "")
   return Render.clip(text.replace(/^\s*error\s*:\s*/i, "").replace(/^"[^"\n]{1,128}" failed:\s*/, ""), 1_000)
 }

@@ -5,6 +5,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import type { LlmRequest, Message, ToolDefinition } from "../llm/model/LlmClient.js"
 
 /**
@@ -49,9 +50,6 @@ export interface Dialogue {
 const maxTools = 512
 const maxMessages = 400
 const maxJson = 200_000
-
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
 
 const parse = (text: string): unknown => {
   try {
@@ -110,7 +108,7 @@ const described = (system: string): ReadonlyArray<ToolDefinition> => {
         : /^\s*(?:Parameters\s?:|\{)/i.test(following)
           ? jsonAt(following, 0)
           : undefined
-    if (isRecord(schema))
+    if (Predicate.isReadonlyRecord(schema))
       tools.push({
         name: match[1]!,
         description: inline === null ? rest : rest.slice(0, inline.index).trim(),
@@ -129,7 +127,7 @@ const actionOf = (
   const action = /^[*\s]{0,4}ACTION\s?:[*\s]{0,4}`?([^\s`]{1,128})/im.exec(text)
   if (action === null) return undefined
   const input = jsonAt(text, action.index + action[0].length)
-  return { name: action[1]!, params: isRecord(input) ? input : {} }
+  return { name: action[1]!, params: Predicate.isReadonlyRecord(input) ? input : {} }
 }
 
 const observed = (text: string): { readonly result: unknown; readonly isFailure: boolean } => {
@@ -149,7 +147,7 @@ const valueOf = (text: string): unknown => (/^\s*[[{]/.test(text) ? (parse(text)
 
 /** Results that report an error in band: `{ "error": … }` alone or beside a negative verdict. */
 const reportsError = (result: unknown): boolean =>
-  isRecord(result) &&
+  Predicate.isReadonlyRecord(result) &&
   ((result["error"] !== undefined && result["error"] !== null && result["error"] !== false) ||
     result["success"] === false ||
     result["ok"] === false)
@@ -204,7 +202,7 @@ export const read = (request: LlmRequest): Dialogue => {
         for (const part of message.content) {
           if (part.type === "tool-call") {
             const params = typeof part.params === "string" ? parse(part.params) : part.params
-            waiting.set(part.id, { name: part.name, params: isRecord(params) ? params : {} })
+            waiting.set(part.id, { name: part.name, params: Predicate.isReadonlyRecord(params) ? params : {} })
             calls++
           } else if (part.type === "tool-result") settle(part.id, part.name, part.result, part.isFailure)
         }

@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import type { Outcome } from "./OfflineDialogue.js"
 import * as Language from "./OfflineLanguage.js"
 import * as Lexicon from "./OfflineLexicon.js"
@@ -25,9 +26,6 @@ export interface Fact {
 const maxFacts = 400
 const maxDepth = 8
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
-
 /**
  * The leaves of a result, in order; at most 400, eight levels deep.
  *
@@ -40,7 +38,7 @@ export const flatten = (result: unknown): ReadonlyArray<Fact> => {
     if (facts.length >= maxFacts || path.length > maxDepth) return
     if (Array.isArray(value)) {
       for (let i = 0; i < value.length && facts.length < maxFacts; i++) visit(value[i], path, item ?? i)
-    } else if (isRecord(value)) {
+    } else if (Predicate.isReadonlyRecord(value)) {
       for (const key of Object.keys(value)) visit(value[key], [...path, key], item)
     } else if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
       facts.push(item === undefined ? { path, value } : { path, value, item })
@@ -65,7 +63,7 @@ const measures: ReadonlyArray<readonly [words: string, keys: RegExp]> = [
 
 const listOf = (result: unknown): ReadonlyArray<unknown> | undefined => {
   if (Array.isArray(result)) return result
-  if (!isRecord(result)) return undefined
+  if (!Predicate.isReadonlyRecord(result)) return undefined
   return Object.values(result).find(
     (value): value is ReadonlyArray<unknown> => Array.isArray(value) && value.length > 0
   )

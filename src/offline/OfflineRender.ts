@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import * as Facts from "./OfflineFacts.js"
 import * as Language from "./OfflineLanguage.js"
 import type { Mention } from "./OfflineMentions.js"
@@ -17,8 +18,6 @@ const maxPlain = 7
 const maxNote = 60
 
 type Fields = { readonly [key: string]: unknown }
-
-const isRecord = (u: unknown): u is Fields => typeof u === "object" && u !== null && !Array.isArray(u)
 
 /**
  * A text cut to a length, with an ellipsis where it is.
@@ -227,7 +226,7 @@ const compact = (record: Fields, asked: Asked, currency: string | undefined, dep
 /** A value inside a sentence. */
 const within = (key: string, value: unknown, asked: Asked, currency: string | undefined, depth: number): string => {
   if (depth > 4) return "…"
-  if (isRecord(value)) {
+  if (Predicate.isReadonlyRecord(value)) {
     const text = compact(value, asked, currency, depth + 1)
     return text === "" ? "none" : titleKey(value) === undefined ? `(${text})` : text
   }
@@ -235,7 +234,7 @@ const within = (key: string, value: unknown, asked: Asked, currency: string | un
   if (value.length === 0) return "none"
   const shown = value.slice(0, maxNested).map((item) => within(key, item, asked, currency, depth + 1))
   const more = value.length > maxNested ? ` and ${value.length - maxNested} more` : ""
-  return `${shown.join(isRecord(value[0]) ? "; " : ", ")}${more}`
+  return `${shown.join(Predicate.isReadonlyRecord(value[0]) ? "; " : ", ")}${more}`
 }
 
 /** The sentences of a text that share most words with the question, in the text's order. */
@@ -271,7 +270,9 @@ const withinLimit = (list: ReadonlyArray<unknown>, question: string): ReadonlyAr
     (mention) => mention.bound !== undefined && mention.number !== undefined
   )
   return limits.reduce((left, limit) => {
-    const keys = new Set(left.slice(0, 200).flatMap((item) => (isRecord(item) ? Object.keys(item) : [])))
+    const keys = new Set(
+      left.slice(0, 200).flatMap((item) => (Predicate.isReadonlyRecord(item) ? Object.keys(item) : []))
+    )
     const key = Array.from(keys).find((name) => left.every((item) => measures(item, name)) && concerns(name, limit))
     if (key === undefined) return left
     return left.filter((item) => {
@@ -281,7 +282,8 @@ const withinLimit = (list: ReadonlyArray<unknown>, question: string): ReadonlyAr
   }, list)
 }
 
-const measures = (item: unknown, key: string): boolean => isRecord(item) && typeof item[key] === "number"
+const measures = (item: unknown, key: string): boolean =>
+  Predicate.isReadonlyRecord(item) && typeof item[key] === "number"
 
 const concerns = (key: string, limit: Mention): boolean =>
   limit.money !== undefined
@@ -299,12 +301,13 @@ const listing = (
 ): string => {
   if (list.length === 0) return nothing(echoed)
   const one = (item: unknown) =>
-    isRecord(item) ? compact(item, asked, currency, 0) : within("", item, asked, currency, 0)
+    Predicate.isReadonlyRecord(item) ? compact(item, asked, currency, 0) : within("", item, asked, currency, 0)
   const at = Facts.pick(list, question)
   if (at !== undefined) return sentence(one(list[at]))
   const fit = withinLimit(list, question)
   if (fit.length === 0) return `There are ${list.length}, but none within that limit.`
-  if (fit.length === 1) return isRecord(fit[0]) ? `I found ${one(fit[0])}.` : sentence(`the result is ${one(fit[0])}`)
+  if (fit.length === 1)
+    return Predicate.isReadonlyRecord(fit[0]) ? `I found ${one(fit[0])}.` : sentence(`the result is ${one(fit[0])}`)
   if (!fit.some((item) => typeof item === "object" && item !== null)) {
     const more = fit.length > 2 * maxNested ? ` and ${fit.length - 2 * maxNested} more` : ""
     return sentence(
@@ -346,7 +349,7 @@ export const render = (result: unknown, question: string, echoed: Fields = {}): 
   if (result === undefined || result === "") return "The tool returned nothing."
   if (typeof result === "string") return sentence(excerpt(prose(result), asked.stems))
   if (Array.isArray(result)) return listing(result, question, asked, echoed)
-  if (!isRecord(result)) return `The result is ${scalar("", result, undefined)}.`
+  if (!Predicate.isReadonlyRecord(result)) return `The result is ${scalar("", result, undefined)}.`
   if (isMissing(result)) return nothing(echoed)
   const all = fields(result, asked)
   const telling = all.filter(({ key, value }) => !isEcho(key, value, echoed))
@@ -371,7 +374,7 @@ const told = (known: ReadonlyArray<Field>, asked: Asked, currency: string | unde
   const lead = first.map(({ key, value }) =>
     typeof value === "boolean"
       ? sentence(`${label(key)}: ${value ? "yes" : "no"}`)
-      : Array.isArray(value) || (isRecord(value) && titleKey(value) === undefined)
+      : Array.isArray(value) || (Predicate.isReadonlyRecord(value) && titleKey(value) === undefined)
         ? sentence(`${label(key)}: ${within(key, value, asked, currency, 0).replace(/^\((.*)\)$/s, "$1")}`)
         : sentence(`the ${label(key)} is ${within(key, value, asked, currency, 0)}`)
   )

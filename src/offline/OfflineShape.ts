@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 
+import * as Predicate from "effect/Predicate"
 import * as PatternCost from "../internal/text/PatternCost.js"
 import type { JsonSchema } from "../llm/model/LlmClient.js"
 
@@ -33,9 +34,6 @@ export interface Shape {
   readonly default?: unknown
   readonly raw: JsonSchema
 }
-
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
 
 const typeNames: ReadonlyMap<string, Type> = new Map([
   ["string", "string"],
@@ -78,15 +76,15 @@ const lookUp = (root: JsonSchema, reference: string): unknown => {
     .split("/")
     .filter((part) => part !== "")) {
     const name = step.replace(/~1/g, "/").replace(/~0/g, "~")
-    at = isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined
+    at = Predicate.isReadonlyRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined
   }
   return at
 }
 
-const isNull = (u: unknown): boolean => isRecord(u) && (u["type"] === "null" || u["const"] === null)
+const isNull = (u: unknown): boolean => Predicate.isReadonlyRecord(u) && (u["type"] === "null" || u["const"] === null)
 
 const inferType = (schema: JsonSchema): Type => {
-  if (isRecord(schema["properties"])) return "object"
+  if (Predicate.isReadonlyRecord(schema["properties"])) return "object"
   if (schema["items"] !== undefined) return "array"
   const values = Array.isArray(schema["enum"]) ? schema["enum"] : "const" in schema ? [schema["const"]] : []
   if (values.length > 0 && values.every((value) => typeof value === "string")) return "string"
@@ -95,7 +93,7 @@ const inferType = (schema: JsonSchema): Type => {
 }
 
 const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchema; readonly nullable: boolean } => {
-  let schema: JsonSchema = isRecord(input) ? input : {}
+  let schema: JsonSchema = Predicate.isReadonlyRecord(input) ? input : {}
   let nullable = schema["nullable"] === true
   for (let step = 0; step < 8; step++) {
     const reference = schema["$ref"]
@@ -109,7 +107,9 @@ const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchem
     if (typeof reference === "string") next = lookUp(root, reference)
     else if (union !== undefined && union.length > 0) {
       nullable ||= union.some(isNull)
-      const literals = union.filter((member) => isRecord(member) && typeof member["const"] === "string")
+      const literals = union.filter(
+        (member) => Predicate.isReadonlyRecord(member) && typeof member["const"] === "string"
+      )
       next =
         literals.length > 1
           ? { enum: literals.map((member) => (member as JsonSchema)["const"]) }
@@ -118,7 +118,7 @@ const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchem
       next = Object.assign({}, ...all.slice(0, 8).map((member) => resolve(member, root).schema))
     } else break
     const { $ref: _ref, anyOf: _any, oneOf: _one, allOf: _all, ...own } = schema
-    schema = isRecord(next) ? { ...next, ...own } : own
+    schema = Predicate.isReadonlyRecord(next) ? { ...next, ...own } : own
   }
   return { schema, nullable }
 }
@@ -130,7 +130,7 @@ const resolve = (input: unknown, root: JsonSchema): { readonly schema: JsonSchem
  * @category constructors
  */
 export const shapeOf = (input: unknown, root?: JsonSchema, depth = 0): Shape => {
-  const top = root ?? (isRecord(input) ? input : {})
+  const top = root ?? (Predicate.isReadonlyRecord(input) ? input : {})
   const { nullable, schema } = resolve(input, top)
   const declared = schema["type"]
   const names = (Array.isArray(declared) ? declared : [declared]).filter(
@@ -139,7 +139,7 @@ export const shapeOf = (input: unknown, root?: JsonSchema, depth = 0): Shape => 
   const types = names.map((name) => typeNames.get(name.toLowerCase()) ?? "any")
   const type = types.find((name) => name !== "null") ?? (types.length > 0 ? "null" : inferType(schema))
   const properties =
-    isRecord(schema["properties"]) && depth < maxDepth
+    Predicate.isReadonlyRecord(schema["properties"]) && depth < maxDepth
       ? Object.entries(schema["properties"]).slice(0, maxProperties)
       : []
   const tuple = Array.isArray(schema["items"]) ? schema["items"][0] : schema["items"]
@@ -158,7 +158,7 @@ export const shapeOf = (input: unknown, root?: JsonSchema, depth = 0): Shape => 
       ? schema["required"].filter((name): name is string => typeof name === "string")
       : [],
     closed: schema["additionalProperties"] === false,
-    items: isRecord(tuple) && depth < maxDepth ? shapeOf(tuple, top, depth + 1) : undefined,
+    items: Predicate.isReadonlyRecord(tuple) && depth < maxDepth ? shapeOf(tuple, top, depth + 1) : undefined,
     description: typeof schema["description"] === "string" ? schema["description"].slice(0, 600) : "",
     format: typeof schema["format"] === "string" ? schema["format"] : undefined,
     ...(Object.hasOwn(schema, "default") ? { default: schema["default"] } : {}),
@@ -232,7 +232,7 @@ export const conforms = (shape: Shape, value: unknown): boolean => {
     }
     case "object":
       return (
-        isRecord(value) &&
+        Predicate.isReadonlyRecord(value) &&
         shape.required.every((name) => Object.hasOwn(value, name)) &&
         shape.properties.every(([name, inner]) => !Object.hasOwn(value, name) || conforms(inner, value[name])) &&
         (!shape.closed || Object.keys(value).every((name) => shape.properties.some(([known]) => known === name)))

@@ -5,13 +5,11 @@
  * @since 0.1.0
  * @internal
  */
+import * as Predicate from "effect/Predicate"
 import * as Observation from "../tool/definition/Observation.js"
 import type { Bound } from "../tool/definition/ToolSet.js"
 
 export type Schema = { readonly [key: string]: unknown }
-
-export const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** How references are written. `pattern` is global; what `idOf` gives is the name of the task. */
 export interface Grammar {
@@ -26,7 +24,7 @@ export const references = (value: unknown, grammar: Grammar): ReadonlyArray<stri
     if (typeof item === "string") {
       for (const match of item.matchAll(grammar.pattern)) found.add(grammar.idOf(match))
     } else if (Array.isArray(item)) item.forEach(visit)
-    else if (isRecord(item)) Object.values(item).forEach(visit)
+    else if (Predicate.isReadonlyRecord(item)) Object.values(item).forEach(visit)
   }
   visit(value)
   return Array.from(found)
@@ -64,7 +62,8 @@ export const substitute = (
   const visit = (item: unknown): unknown => {
     if (typeof item === "string") return inText(item)
     if (Array.isArray(item)) return item.map(visit)
-    if (isRecord(item)) return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, visit(inner)]))
+    if (Predicate.isReadonlyRecord(item))
+      return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, visit(inner)]))
     return item
   }
   return { value: visit(value), missing: Array.from(missing) }
@@ -74,7 +73,7 @@ export const substitute = (
 export const textOf = (value: unknown): string => Observation.stringify(value) ?? String(value)
 
 const propertiesOf = (schema: Schema): { readonly [name: string]: unknown } =>
-  isRecord(schema["properties"]) ? schema["properties"] : {}
+  Predicate.isReadonlyRecord(schema["properties"]) ? schema["properties"] : {}
 
 /** The parameters of a tool in the order in which its schema names them. */
 export const parameterNames = (schema: Schema): ReadonlyArray<string> => Object.keys(propertiesOf(schema))
@@ -86,7 +85,7 @@ const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
  * as words.
  */
 const fit = (value: unknown, schema: unknown, depth: number): unknown => {
-  if (!isRecord(schema) || value === null || value === undefined || depth > 8) return value
+  if (!Predicate.isReadonlyRecord(schema) || value === null || value === undefined || depth > 8) return value
   switch (schema["type"]) {
     case "string":
       return typeof value === "string" ? value : textOf(value)
@@ -96,7 +95,7 @@ const fit = (value: unknown, schema: unknown, depth: number): unknown => {
     case "array":
       return Array.isArray(value) ? value.map((item) => fit(item, schema["items"], depth + 1)) : value
     case "object":
-      return isRecord(value) ? fitFields(value, schema, depth + 1) : value
+      return Predicate.isReadonlyRecord(value) ? fitFields(value, schema, depth + 1) : value
     default:
       return value
   }
@@ -114,11 +113,11 @@ const fitFields = (fields: { readonly [name: string]: unknown }, schema: Schema,
 
 /** An object given where the first parameter takes none, with no key but names of parameters: the arguments by name. */
 const isNamed = (value: unknown, schema: Schema): value is { readonly [name: string]: unknown } => {
-  if (!isRecord(value)) return false
+  if (!Predicate.isReadonlyRecord(value)) return false
   const properties = propertiesOf(schema)
   const names = Object.keys(properties)
   const first = names[0] === undefined ? undefined : properties[names[0]]
-  if (isRecord(first) && first["type"] === "object") return false
+  if (Predicate.isReadonlyRecord(first) && first["type"] === "object") return false
   return Object.keys(value).every((key) => Object.hasOwn(properties, key))
 }
 
@@ -130,7 +129,7 @@ export const toParams = (
 ): unknown => {
   const names = parameterNames(schema)
   const [first] = args
-  if (args.length === 1 && isRecord(first) && (names.length === 0 || isNamed(first, schema))) {
+  if (args.length === 1 && Predicate.isReadonlyRecord(first) && (names.length === 0 || isNamed(first, schema))) {
     return fitFields({ ...first, ...named }, schema, 0)
   }
   if (names.length === 0) return args.length === 0 ? named : args.length === 1 ? first : args
@@ -139,7 +138,7 @@ export const toParams = (
 }
 
 const typeOf = (schema: unknown): string => {
-  if (!isRecord(schema)) return "any"
+  if (!Predicate.isReadonlyRecord(schema)) return "any"
   const { enum: values, type } = schema
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ")
   if (type === "array") return `list of ${typeOf(schema["items"])}`

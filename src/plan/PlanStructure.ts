@@ -4,9 +4,10 @@
  * @since 0.1.0
  * @internal
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as JsonRepair from "../internal/text/JsonRepair.js"
-import { isRecord } from "./PlanArguments.js"
 import { type Collector, idOf, type Written } from "./PlanCollector.js"
 import { type Cursor, maxChars, next, type Reading } from "./PlanLiteral.js"
 
@@ -38,18 +39,19 @@ const idsOf = (value: unknown): ReadonlyArray<string> => {
 /** Arguments as an object, a list, or a text that may hold either. */
 const argumentsOf = (value: unknown): Pick<Written, "args" | "named"> => {
   if (value === undefined || value === null) return { args: [], named: {} }
-  if (isRecord(value)) return { args: [], named: value }
+  if (Predicate.isReadonlyRecord(value)) return { args: [], named: value }
   if (Array.isArray(value)) return { args: value, named: {} }
   if (typeof value === "string" && value.trim().startsWith("{")) {
     const parsed = JsonRepair.parse(value)
-    if (Either.isRight(parsed) && isRecord(parsed.right)) return { args: [], named: parsed.right }
+    if (Either.isRight(parsed) && Predicate.isReadonlyRecord(parsed.right)) return { args: [], named: parsed.right }
   }
   return { args: [value], named: {} }
 }
 
 const acceptObject = (text: string, plan: Collector): void => {
   const parsed = JsonRepair.parse(text)
-  if (Either.isLeft(parsed) || !isRecord(parsed.right)) plan.refuse(undefined, "a task is not valid JSON")
+  if (Either.isLeft(parsed) || !Predicate.isReadonlyRecord(parsed.right))
+    plan.refuse(undefined, "a task is not valid JSON")
   else acceptRecord(parsed.right, plan)
 }
 

@@ -9,7 +9,9 @@
  *
  * @since 0.1.0
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { count } from "../internal/Count.js"
 import * as JsonRepair from "../internal/text/JsonRepair.js"
@@ -223,8 +225,8 @@ export const resolve = (
  * @category conversions
  */
 export const inputObject = (input: unknown): { readonly [name: string]: unknown } | undefined => {
-  if (PlanArguments.isRecord(input)) return input
+  if (Predicate.isReadonlyRecord(input)) return input
   if (typeof input !== "string" || !input.trim().startsWith("{")) return undefined
   const parsed = JsonRepair.parse(input)
-  return Either.isRight(parsed) && PlanArguments.isRecord(parsed.right) ? parsed.right : undefined
+  return Either.isRight(parsed) && Predicate.isReadonlyRecord(parsed.right) ? parsed.right : undefined
 }

@@ -4,9 +4,10 @@
  * @since 0.1.0
  * @internal
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as JsonRepair from "../internal/text/JsonRepair.js"
-import { isRecord } from "./PlanArguments.js"
 import { type Cursor, callArguments, maxChars, NONE, runAll } from "./PlanLiteral.js"
 import { withoutFence } from "./PlanStructure.js"
 
@@ -196,10 +197,14 @@ const readJson = (text: string, max: number): Written | undefined => {
   const parsed = JsonRepair.parse(to > from ? text.slice(from, to + 1) : text.slice(from))
   if (Either.isLeft(parsed)) return undefined
   const value = parsed.right
-  const list = Array.isArray(value) ? value : isRecord(value) ? first(value, "steps", "evidence", "plan") : undefined
-  if (!Array.isArray(list) || (list.length > 0 && !list.some(isRecord))) return undefined
+  const list = Array.isArray(value)
+    ? value
+    : Predicate.isReadonlyRecord(value)
+      ? first(value, "steps", "evidence", "plan")
+      : undefined
+  if (!Array.isArray(list) || (list.length > 0 && !list.some(Predicate.isReadonlyRecord))) return undefined
   const steps = list.slice(0, max + 1).map((item, index): Step => {
-    const record = isRecord(item) ? item : {}
+    const record = Predicate.isReadonlyRecord(item) ? item : {}
     const given = first(record, "variable", "var", "id", "solver", "name")
     const variable =
       typeof given === "string"

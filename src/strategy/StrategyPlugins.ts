@@ -11,11 +11,13 @@
  *
  * @since 0.1.0
  */
+
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Path from "@effect/platform/Path"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as BuiltInStrategies from "./BuiltInStrategies.js"
@@ -93,9 +95,6 @@ const maxManifest = 1024 * 1024
 const packagePattern = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/i
 const namePattern = /^[a-z0-9][\w.-]{0,63}$/i
 
-const isRecord = (u: unknown): u is { readonly [key: string]: unknown } =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
-
 const shown = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
 /** Own fields alone: what a manifest inherits it does not declare. */
@@ -121,7 +120,7 @@ const readManifest = (file: string): Effect.Effect<{ readonly [key: string]: unk
       try: (): unknown => JSON.parse(text.replace(/^\uFEFF/, "")),
       catch: (): Fault => ({ reason: "manifest", message: "its package.json is not JSON" })
     })
-    return isRecord(parsed) ? parsed : yield* fault("manifest", "its package.json is not an object")
+    return Predicate.isReadonlyRecord(parsed) ? parsed : yield* fault("manifest", "its package.json is not an object")
   })
 
 /**
@@ -225,7 +224,7 @@ const dependencies = (
     const names = new Set<string>()
     for (const field of ["dependencies", "optionalDependencies"]) {
       const given = own(manifest, field)
-      if (isRecord(given)) for (const name of Object.keys(given)) names.add(name)
+      if (Predicate.isReadonlyRecord(given)) for (const name of Object.keys(given)) names.add(name)
     }
     return Array.from(names)
   })
@@ -251,9 +250,9 @@ const declared = (
     const manifest = yield* readManifest(path.join(root, "package.json"))
     const field = own(manifest, FIELD)
     if (field === undefined) return { root, entries: [] }
-    const strategies = isRecord(field) ? own(field, "strategies") : field
+    const strategies = Predicate.isReadonlyRecord(field) ? own(field, "strategies") : field
     if (strategies === undefined) return { root, entries: [] }
-    if (!isRecord(strategies)) {
+    if (!Predicate.isReadonlyRecord(strategies)) {
       return yield* fault("declaration", `its "${FIELD}" field is not { "strategies": { "name": "./file.js#export" } }`)
     }
     return { root, entries: Object.entries(strategies) }

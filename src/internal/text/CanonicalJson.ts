@@ -4,12 +4,10 @@
  *
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
 
-const isPlain = (value: object): boolean => {
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
+import * as Encoding from "effect/Encoding"
+import { isPlainObject } from "./PlainObject.js"
+import * as Sha256 from "./Sha256.js"
 
 const write = (value: unknown, out: Array<string>): boolean => {
   if (value === null) return out.push("null") > 0
@@ -33,8 +31,8 @@ const write = (value: unknown, out: Array<string>): boolean => {
     })
     return out.push("]") > 0
   }
-  if (value instanceof Uint8Array) return out.push(`bytes"${Buffer.from(value).toString("base64")}"`) > 0
-  if (!isPlain(value) && typeof (value as { toJSON?: unknown }).toJSON === "function") {
+  if (value instanceof Uint8Array) return out.push(`bytes"${Encoding.encodeBase64(value)}"`) > 0
+  if (!isPlainObject(value) && typeof (value as { toJSON?: unknown }).toJSON === "function") {
     return write((value as { toJSON: () => unknown }).toJSON(), out)
   }
   out.push("{")
@@ -66,4 +64,4 @@ export const stringify = (value: unknown): string => {
  * @since 0.1.0
  * @category conversions
  */
-export const hash = (value: unknown): string => createHash("sha256").update(stringify(value)).digest("hex")
+export const hash = (value: unknown): string => Sha256.hex(stringify(value))

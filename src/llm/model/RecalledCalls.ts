@@ -5,8 +5,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import type * as Prompt from "@effect/ai/Prompt"
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as JsonText from "../../internal/text/JsonText.js"
 import type { Message } from "./LlmClient.js"
 
@@ -25,14 +27,11 @@ export interface RecalledCall {
 
 const recalledId = /^t\d{1,9}c\d{1,9}$/
 
-const isRecord = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Providers take an object. */
 const paramsOf = (params: unknown): unknown => {
-  if (isRecord(params)) return params
+  if (Predicate.isReadonlyRecord(params)) return params
   const parsed = typeof params === "string" ? Either.getOrUndefined(JsonText.read(params)) : undefined
-  return isRecord(parsed) ? parsed : { input: params ?? null }
+  return Predicate.isReadonlyRecord(parsed) ? parsed : { input: params ?? null }
 }
 
 /**

@@ -9,9 +9,10 @@
  * @since 0.1.0
  * @internal
  */
-import { createHash } from "node:crypto"
+
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import * as EntryChecks from "../entry/EntryChecks.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { MemoryStoreError } from "../entry/MemoryError.js"
@@ -175,7 +176,7 @@ const MAX_NAME = 96
 /** One name for each owner, also where names of keys are files and capitals make no difference. */
 const nameOf = (ownerId: string): string => {
   const name = ownerId.replace(/[^a-z0-9_-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-  return name.length <= MAX_NAME ? name : `~${createHash("sha256").update(name).digest("hex")}`
+  return name.length <= MAX_NAME ? name : `~${Sha256.hex(name)}`
 }
 
 /**

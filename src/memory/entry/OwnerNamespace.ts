@@ -6,7 +6,7 @@
  *
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
+import * as Sha256 from "../../internal/text/Sha256.js"
 
 const SIGN = "\u001f"
 
@@ -16,9 +16,7 @@ const maxOwner = 256
 const named = (kind: string, ownerId: string): string => {
   const plain = `${SIGN}${kind}=${ownerId}`
   // The sign after the kind tells a hash from an owner who is called like one.
-  return plain.length <= maxOwner
-    ? plain
-    : `${SIGN}${kind}#${createHash("sha256").update(ownerId, "utf16le").digest("hex")}`
+  return plain.length <= maxOwner ? plain : `${SIGN}${kind}#${Sha256.hex(Sha256.utf16(ownerId))}`
 }
 
 /**

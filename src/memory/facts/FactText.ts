@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
+import * as Sha256 from "../../internal/text/Sha256.js"
 
 /** Characters of a key that is kept whole; a longer one is its beginning and a digest. */
 const maxWhole = 256
@@ -36,9 +36,7 @@ const folded = (text: string): string =>
  */
 export const key = (text: string): string => {
   const whole = folded(text)
-  return whole.length <= maxWhole
-    ? whole
-    : `${whole.slice(0, maxBeginning).replace(lone, "")}#${createHash("sha256").update(whole).digest("hex")}`
+  return whole.length <= maxWhole ? whole : `${whole.slice(0, maxBeginning).replace(lone, "")}#${Sha256.hex(whole)}`
 }
 
 /**

@@ -3,10 +3,12 @@
  *
  * @since 0.1.0
  */
+
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { ToolExecutionRecord } from "../../domain/AgentResponse.js"
 import { EntryId, type RunId } from "../../domain/Ids.js"
@@ -297,9 +299,7 @@ export const stepsOf = (
     if (isFailure !== false && options?.failed !== true) continue
     const step = {
       tool: name,
-      parameters: ProcedureEntry.parameterNames(
-        typeof params === "object" && params !== null && !Array.isArray(params) ? Object.keys(params) : []
-      )
+      parameters: ProcedureEntry.parameterNames(Predicate.isReadonlyRecord(params) ? Object.keys(params) : [])
     }
     const last = steps.at(-1)
     if (last?.tool === step.tool && last.parameters.join(" ") === step.parameters.join(" ")) {

@@ -7,9 +7,11 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Zlib from "node:zlib"
 import type { SqlError } from "@effect/sql/SqlError"
 import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
 import type { Checkpoint, Json } from "../../graph/Checkpointer.js"
 import * as Database from "../engine/Database.js"
 import * as Immediate from "../engine/Immediate.js"
@@ -58,16 +60,13 @@ const attempt = <A>(f: () => A): A | undefined => {
   }
 }
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const isPart = (part: unknown): part is Part =>
   typeof part === "string" || (Array.isArray(part) && part.length === 1 && typeof part[0] === "string")
 
 /** Throws where it is none. */
 const bodyOf = (text: string): Body => {
   const body: unknown = JSON.parse(text)
-  if (Array.isArray(body) && isRecord(body[0]) && Array.isArray(body[1]) && body[1].every(isPart)) {
+  if (Array.isArray(body) && Predicate.isReadonlyRecord(body[0]) && Array.isArray(body[1]) && body[1].every(isPart)) {
     return body as unknown as Body
   }
   throw new TypeError("No checkpoint")
@@ -80,7 +79,7 @@ const bodyOf = (text: string): Body => {
  */
 export const metadataOf = (text: string): Checkpoint["metadata"] => {
   const metadata: unknown = JSON.parse(text)
-  if (isRecord(metadata)) return metadata as Checkpoint["metadata"]
+  if (Predicate.isReadonlyRecord(metadata)) return metadata as Checkpoint["metadata"]
   throw new TypeError("No metadata")
 }
 

@@ -7,8 +7,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import type { Mutable } from "effect/Types"
 import type { SessionId, TurnId } from "../../domain/Ids.js"
@@ -51,10 +53,7 @@ const {
 const place = { head, depth, totalTokens, totalCost }
 const moving = { ...place, updatedAt, revision, checkpointId }
 /** As it stands in the text: a schema of records loses a field that is named `__proto__`. */
-const Data = Schema.declare(
-  (value): value is { readonly [key: string]: unknown } =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
-)
+const Data = Schema.declare((value): value is { readonly [key: string]: unknown } => Predicate.isReadonlyRecord(value))
 /** These are always written, so that another text is not taken for one where all is left out. */
 const state = { activeSkills, activeTools, cuts, systemPrompt, metadata: Data, variables: Data }
 const lineage = Schema.Array(Session.Ancestor)

@@ -4,7 +4,9 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import * as ReActMarker from "./ReActMarker.js"
 
@@ -15,9 +17,7 @@ import * as ReActMarker from "./ReActMarker.js"
 export type Json = { readonly [key: string]: unknown }
 
 const recordOf = (result: Either.Either<unknown, JsonRepair.Failure>): Json | undefined =>
-  Either.isRight(result) && typeof result.right === "object" && result.right !== null && !Array.isArray(result.right)
-    ? (result.right as Json)
-    : undefined
+  Either.isRight(result) && Predicate.isReadonlyRecord(result.right) ? (result.right as Json) : undefined
 
 const count = (text: string, part: string): number => {
   let found = 0

@@ -5,6 +5,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 
 /**
  * `codes` are all codes, types and statuses found, lower-cased; `status` is a status code that stands inside the body.
@@ -27,7 +28,6 @@ const maxParsed = 262_144
 const maxText = 16_384
 const maxRetryAfterMs = 86_400_000
 
-const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
 const own = (record: Json, key: string): unknown => (Object.hasOwn(record, key) ? record[key] : undefined)
 const string = (u: unknown): string | undefined => (typeof u === "string" && u !== "" ? u : undefined)
 
@@ -62,7 +62,7 @@ const validationText = (detail: ReadonlyArray<unknown>): string =>
   detail
     .slice(0, 5)
     .map((issue) => {
-      if (!isRecord(issue)) return String(issue)
+      if (!Predicate.isReadonlyRecord(issue)) return String(issue)
       const loc = own(issue, "loc")
       const path = Array.isArray(loc) ? loc.filter((key) => typeof key !== "object").join(".") : ""
       const text = string(own(issue, "msg")) ?? string(own(issue, "message")) ?? ""
@@ -91,7 +91,7 @@ const statusIn = (record: Json): number | undefined => {
 const messageOf = (record: Json): string | undefined => {
   const message = own(record, "message") ?? own(record, "msg") ?? own(record, "detail") ?? own(record, "error_message")
   if (Array.isArray(message)) return string(validationText(message))
-  if (isRecord(message)) return messageOf(message)
+  if (Predicate.isReadonlyRecord(message)) return messageOf(message)
   return string(message)
 }
 
@@ -105,38 +105,38 @@ export const fromBody = (body: string): ProviderFailure => {
   const parsed = parse(body)
   const root = Array.isArray(parsed) ? parsed[0] : parsed
   if (typeof root === "string") return { message: root, codes: new Set() }
-  if (!isRecord(root)) return { message: plainText(body), codes: new Set() }
+  if (!Predicate.isReadonlyRecord(root)) return { message: plainText(body), codes: new Set() }
   const codes = new Set<string>()
   const error = own(root, "error")
-  const inner = isRecord(error) ? error : root
+  const inner = Predicate.isReadonlyRecord(error) ? error : root
   collectCodes(root, codes)
   collectCodes(inner, codes)
-  let message = (isRecord(error) ? messageOf(error) : string(error)) ?? messageOf(root)
+  let message = (Predicate.isReadonlyRecord(error) ? messageOf(error) : string(error)) ?? messageOf(root)
   let retryAfterMs: number | undefined
   let innerError = own(inner, "innererror")
-  for (let depth = 0; depth < 3 && isRecord(innerError); depth++) {
+  for (let depth = 0; depth < 3 && Predicate.isReadonlyRecord(innerError); depth++) {
     collectCodes(innerError, codes)
     innerError = own(innerError, "innererror")
   }
   const details = own(inner, "details")
   for (const detail of Array.isArray(details) ? details.slice(0, 10) : []) {
-    if (!isRecord(detail)) continue
+    if (!Predicate.isReadonlyRecord(detail)) continue
     collectCodes(detail, codes)
     const delay = string(own(detail, "retryDelay"))
     if (delay !== undefined) retryAfterMs = duration(delay)
     const violations = own(detail, "violations")
     for (const violation of Array.isArray(violations) ? violations.slice(0, 10) : []) {
-      const quota = isRecord(violation) ? string(own(violation, "quotaId")) : undefined
+      const quota = Predicate.isReadonlyRecord(violation) ? string(own(violation, "quotaId")) : undefined
       if (quota !== undefined) codes.add(quota.slice(0, 200).toLowerCase())
     }
   }
   const metadata = own(inner, "metadata")
   let headers: Json | undefined
-  if (isRecord(metadata)) {
+  if (Predicate.isReadonlyRecord(metadata)) {
     collectCodes(metadata, codes)
     if (Array.isArray(own(metadata, "reasons"))) codes.add("moderation")
     const given = own(metadata, "headers")
-    if (isRecord(given)) {
+    if (Predicate.isReadonlyRecord(given)) {
       headers = Object.fromEntries(
         Object.entries(given)
           .slice(0, 50)

@@ -4,6 +4,7 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import type * as Usage from "../../domain/Usage.js"
 import type { LlmPart } from "../../llm/model/LlmClient.js"
 
@@ -43,7 +44,7 @@ export type Json = { readonly [key: string]: unknown }
  * @category guards
  */
 export const record = (value: unknown): Json | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+  Predicate.isReadonlyRecord(value) ? (value as Json) : undefined
 
 /**
  * @since 0.1.0

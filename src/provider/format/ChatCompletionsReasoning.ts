@@ -6,7 +6,9 @@
  * @internal
  * @since 0.1.0
  */
+
 import type * as Prompt from "@effect/ai/Prompt"
+import * as Predicate from "effect/Predicate"
 
 type Json = { readonly [key: string]: unknown }
 
@@ -20,8 +22,6 @@ const fields = ["reasoning_content", "reasoning"] as const
  * @category models
  */
 export type Field = (typeof fields)[number]
-
-const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
 
 /**
  * @since 0.1.0
@@ -67,7 +67,7 @@ const texts = ["text", "summary"] as const
  */
 export const append = (into: Array<Json>, pieces: ReadonlyArray<unknown>): void => {
   for (const piece of pieces) {
-    if (!isRecord(piece)) continue
+    if (!Predicate.isReadonlyRecord(piece)) continue
     const last = into[into.length - 1]
     const joinable =
       last !== undefined &&
@@ -104,7 +104,7 @@ export const append = (into: Array<Json>, pieces: ReadonlyArray<unknown>): void 
 export const text = (details: ReadonlyArray<unknown>): string => {
   let result = ""
   for (const detail of details) {
-    if (!isRecord(detail)) continue
+    if (!Predicate.isReadonlyRecord(detail)) continue
     for (const name of texts) {
       const value = detail[name]
       if (typeof value === "string") result += value

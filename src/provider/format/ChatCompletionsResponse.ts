@@ -5,6 +5,7 @@
  * @internal
  * @since 0.1.0
  */
+import { isReadonlyRecord } from "effect/Predicate"
 import type * as Usage from "../../domain/Usage.js"
 import type { FinishReason, LlmPart } from "../../llm/model/LlmClient.js"
 import * as ChatCompletionsReasoning from "./ChatCompletionsReasoning.js"
@@ -33,8 +34,6 @@ export interface Decoder {
   /** Ends what is open and appends the `finish` part. */
   readonly end: (into: Array<LlmPart>) => void
 }
-
-const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
 
 const isError = (u: unknown): boolean => u !== undefined && u !== null && u !== "" && u !== false
 
@@ -71,8 +70,8 @@ const tokens = (...candidates: ReadonlyArray<unknown>): number | undefined => {
 }
 
 const usageOf = (value: Json): Usage.Usage | undefined => {
-  const input = isRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
-  const output = isRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
+  const input = isReadonlyRecord(value.prompt_tokens_details) ? value.prompt_tokens_details : {}
+  const output = isReadonlyRecord(value.completion_tokens_details) ? value.completion_tokens_details : {}
   const inputTokens = tokens(value.prompt_tokens, value.input_tokens)
   const outputTokens = tokens(value.completion_tokens, value.output_tokens)
   const totalTokens = tokens(value.total_tokens)
@@ -91,7 +90,7 @@ const usageOf = (value: Json): Usage.Usage | undefined => {
 const textOf = (value: unknown): string => {
   if (typeof value === "string") return value
   if (!Array.isArray(value)) return ""
-  return value.map((item) => (isRecord(item) && typeof item.text === "string" ? item.text : "")).join("")
+  return value.map((item) => (isReadonlyRecord(item) && typeof item.text === "string" ? item.text : "")).join("")
 }
 
 const dataUrl = /^data:([^;,]{1,100});base64,/
@@ -157,7 +156,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
     text(delta, into)
   }
   const image = (value: unknown, into: Array<LlmPart>) => {
-    const target = isRecord(value) && isRecord(value.image_url) ? value.image_url.url : undefined
+    const target = isReadonlyRecord(value) && isReadonlyRecord(value.image_url) ? value.image_url.url : undefined
     const match = typeof target === "string" ? dataUrl.exec(target) : null
     if (match === null) return
     content = true
@@ -166,7 +165,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
   }
   const item = (value: unknown, into: Array<LlmPart>) => {
     if (typeof value === "string") return text(value, into)
-    if (!isRecord(value)) return
+    if (!isReadonlyRecord(value)) return
     switch (value.type) {
       case "thinking":
         return reasoning(textOf(value.thinking), into)
@@ -179,7 +178,7 @@ export const make = (options: { readonly provider: string }): Decoder => {
     }
   }
   const annotation = (value: unknown) => {
-    const citation = isRecord(value) && isRecord(value.url_citation) ? value.url_citation : undefined
+    const citation = isReadonlyRecord(value) && isReadonlyRecord(value.url_citation) ? value.url_citation : undefined
     const url = citation?.url
     if (typeof url !== "string" || url === "" || sources.has(url)) return
     const title = citation?.title
@@ -220,23 +219,23 @@ export const make = (options: { readonly provider: string }): Decoder => {
     })
   }
   const takeUsage = (value: unknown) => {
-    const taken = isRecord(value) ? usageOf(value) : undefined
+    const taken = isReadonlyRecord(value) ? usageOf(value) : undefined
     if (taken !== undefined) usage = taken
   }
 
   return {
     needsSeed: (value) => {
-      const message = isRecord(value) ? messageOf(choiceOf(value)) : undefined
+      const message = isReadonlyRecord(value) ? messageOf(choiceOf(value)) : undefined
       const deltas = message === undefined ? undefined : toolDeltas(message.value)
       return deltas !== undefined && calls.needsSeed(deltas, message?.isWhole === true)
     },
     push: (value, seed, into) => {
-      if (!isRecord(value)) return undefined
+      if (!isReadonlyRecord(value)) return undefined
       if (isError(value.error)) return { ...value, choices: undefined }
       if (value.object === "error") return value
       if (!announced) announce(value, into)
       takeUsage(value.usage)
-      if (isRecord(value.x_groq)) takeUsage(value.x_groq.usage)
+      if (isReadonlyRecord(value.x_groq)) takeUsage(value.x_groq.usage)
       const choice = choiceOf(value)
       if (choice === undefined) return undefined
       takeUsage(choice.usage)
@@ -276,7 +275,7 @@ const choiceOf = (value: Json): Json | undefined => {
   const choices = value.choices
   if (!Array.isArray(choices)) return undefined
   for (const choice of choices) {
-    if (isRecord(choice) && (typeof choice.index !== "number" || choice.index === 0)) return choice
+    if (isReadonlyRecord(choice) && (typeof choice.index !== "number" || choice.index === 0)) return choice
   }
   return undefined
 }
@@ -289,12 +288,12 @@ interface Message {
 
 const messageOf = (choice: Json | undefined): Message | undefined => {
   if (choice === undefined) return undefined
-  if (isRecord(choice.delta)) return { value: choice.delta, isWhole: false }
-  return isRecord(choice.message) ? { value: choice.message, isWhole: true } : undefined
+  if (isReadonlyRecord(choice.delta)) return { value: choice.delta, isWhole: false }
+  return isReadonlyRecord(choice.message) ? { value: choice.message, isWhole: true } : undefined
 }
 
 const toolDeltas = (message: Json): ReadonlyArray<unknown> | undefined => {
   const deltas = message.tool_calls
   if (Array.isArray(deltas) && deltas.length > 0) return deltas
-  return isRecord(message.function_call) ? [{ index: 0, function: message.function_call }] : undefined
+  return isReadonlyRecord(message.function_call) ? [{ index: 0, function: message.function_call }] : undefined
 }

@@ -5,6 +5,7 @@
  * @since 0.1.0
  */
 
+import * as Predicate from "effect/Predicate"
 import type { LlmPart } from "../../llm/model/LlmClient.js"
 import * as ChatCompletionsReasoning from "./ChatCompletionsReasoning.js"
 
@@ -41,8 +42,6 @@ export interface ToolCalls {
 
 // Looking whether arguments are complete reads them all: long ones are taken for unfinished.
 const maxChecked = 65_536
-
-const isRecord = (u: unknown): u is Json => typeof u === "object" && u !== null && !Array.isArray(u)
 
 const idOf = (delta: Json): string | undefined => {
   const id = delta.id
@@ -139,7 +138,7 @@ export const make = (options: { readonly provider: string }): ToolCalls => {
     into.push({ type: "tool-params-start", id: call.id, name: call.name })
   }
   const fieldsOf = (delta: Json) => {
-    const fn = isRecord(delta.function) ? delta.function : {}
+    const fn = Predicate.isReadonlyRecord(delta.function) ? delta.function : {}
     const name = typeof fn.name === "string" ? fn.name : ""
     return { name, args: fn.arguments, given: idOf(delta) }
   }
@@ -147,14 +146,14 @@ export const make = (options: { readonly provider: string }): ToolCalls => {
   return {
     needsSeed: (deltas, isWhole) =>
       deltas.some((delta) => {
-        if (!isRecord(delta)) return false
+        if (!Predicate.isReadonlyRecord(delta)) return false
         const { args, given, name } = fieldsOf(delta)
         return given === undefined && (isWhole || find(delta, name, given, args) === undefined)
       }),
     push: (deltas, isWhole, seed, into) => {
       round++
       for (const delta of deltas) {
-        if (!isRecord(delta)) continue
+        if (!Predicate.isReadonlyRecord(delta)) continue
         const { args, given, name } = fieldsOf(delta)
         const index = typeof delta.index === "number" ? delta.index : undefined
         const call = (isWhole ? undefined : find(delta, name, given, args)) ?? open(index, given, seed)

@@ -8,9 +8,10 @@
  * @internal
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
+
 import * as Schema from "effect/Schema"
 import { RunId, SessionId, TurnId } from "../../domain/Ids.js"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import { CheckpointId, type Session, SessionCheckpoint } from "../turn/Session.js"
 import * as SessionCodec from "../turn/SessionCodec.js"
 
@@ -19,10 +20,10 @@ import * as SessionCodec from "../turn/SessionCodec.js"
  * other.
  */
 const hash = (...parts: ReadonlyArray<string>): string => {
-  const sum = createHash("sha256")
+  const sum = Sha256.make()
   // The length keeps parts apart.
-  for (const part of parts) sum.update(`${part.length}:`).update(Buffer.from(part, "utf16le"))
-  return sum.digest("hex")
+  for (const part of parts) sum.add(`${part.length}:`).add(Sha256.utf16(part))
+  return sum.hex()
 }
 
 type Kind = SessionCheckpoint["kind"]
@@ -67,7 +68,7 @@ export const keys = (prefix: string): Keys => ({
  *
  * @category getters
  */
-export const digest = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex").slice(0, 32)
+export const digest = (text: string): string => Sha256.hex(text).slice(0, 32)
 
 const Count = Schema.NonNegativeInt
 

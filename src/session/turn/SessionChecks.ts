@@ -5,8 +5,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { SessionId, UserId } from "../../domain/Ids.js"
 import * as JsonCopy from "../../memory/entry/JsonCopy.js"
@@ -61,8 +63,6 @@ const data = (value: unknown): { readonly value: unknown } | undefined => {
   return copied === undefined ? undefined : { value: copied["value"] }
 }
 
-const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
-
 const callOf = (call: TurnToolCall): TurnToolCall | undefined => {
   if (!isCall(call)) return undefined
   const params = data(call.params)
@@ -94,7 +94,9 @@ const callsOf = (calls: ReadonlyArray<TurnToolCall>): ReadonlyArray<TurnToolCall
 const skillResultsOf = (results: NewTurn["skillResults"]): NewTurn["skillResults"] | undefined => {
   if (!Array.isArray(results)) return undefined
   if (results.length === 0) return none
-  return results.every(isRecord) ? (data(results)?.value as NewTurn["skillResults"] | undefined) : undefined
+  return results.every(Predicate.isReadonlyRecord)
+    ? (data(results)?.value as NewTurn["skillResults"] | undefined)
+    : undefined
 }
 
 /**

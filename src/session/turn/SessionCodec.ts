@@ -4,8 +4,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as Session from "./Session.js"
 import { SessionStorageError } from "./SessionError.js"
@@ -42,13 +44,10 @@ export const of = <A, I>(schema: Schema.Schema<A, I>): Codec<A> => {
   }
 }
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /**
  * As it stands in the text: a schema of records copies them field by field, and loses one that is named `__proto__`.
  */
-const Data = Schema.declare(isRecord)
+const Data = Schema.declare(Predicate.isReadonlyRecord)
 const data = Schema.optionalWith(Data, { default: () => ({}) })
 
 /**

@@ -5,7 +5,9 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Option from "effect/Option"
+import { isPlainObject } from "../../internal/text/PlainObject.js"
 
 /**
  * @category models
@@ -16,12 +18,6 @@ export interface Attributes {
 
 /** More than a session can hold; what is compared longer than this is cyclic. */
 const maxComparisons = 1_000_000
-
-const isRecord = (value: unknown): value is Attributes => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
 
 /**
  * Whether two values are the same as plain data, whatever the order of keys and however deep they are.
@@ -40,7 +36,7 @@ export const equal = (one: unknown, other: unknown): boolean => {
       for (let at = 0; at < a.length; at++) open.push(a[at], b[at])
       continue
     }
-    if (!isRecord(a) || !isRecord(b)) return false
+    if (!isPlainObject(a) || !isPlainObject(b)) return false
     const keys = Object.keys(a)
     if (keys.length !== Object.keys(b).length) return false
     for (const key of keys) {

@@ -5,8 +5,10 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Any, Erased, ErrorOf, Skill } from "../definition/Skill.js"
@@ -63,15 +65,12 @@ export const like = (
 
 const textOf = (schema: unknown): string => CanonicalJson.stringify(schema)
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** Entries of a field of each schema; the first of one name. */
 const entriesOf = (schemas: ReadonlyArray<JsonSchema>, field: string): Map<string, unknown> => {
   const entries = new Map<string, unknown>()
   for (const schema of schemas) {
     const part = schema[field]
-    if (!isRecord(part)) continue
+    if (!Predicate.isReadonlyRecord(part)) continue
     for (const [key, value] of Object.entries(part)) if (!entries.has(key)) entries.set(key, value)
   }
   return entries
@@ -81,7 +80,7 @@ const entriesOf = (schemas: ReadonlyArray<JsonSchema>, field: string): Map<strin
 const disagree = (schemas: ReadonlyArray<JsonSchema>, field: string): boolean =>
   schemas.some((schema) => {
     const part = schema[field]
-    if (!isRecord(part)) return false
+    if (!Predicate.isReadonlyRecord(part)) return false
     const entries = entriesOf(schemas, field)
     return Object.entries(part).some(([key, value]) => textOf(entries.get(key)) !== textOf(value))
   })

@@ -4,11 +4,12 @@
  * @internal
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
+
 import type * as FileSystem from "@effect/platform/FileSystem"
 import type * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import * as FolderLook from "./FolderLook.js"
 
 /**
@@ -42,22 +43,24 @@ export interface Content {
   readonly problems: ReadonlyArray<Problem>
 }
 
+const encoder = new TextEncoder()
+
 /** Each part with its length before it: no two lists of parts give the same bytes. */
 const hasher = () => {
-  const hash = createHash("sha256")
+  const hash = Sha256.make()
+  const length = (bytes: Uint8Array): Uint8Array => {
+    const head = new Uint8Array(8)
+    new DataView(head.buffer).setBigUint64(0, BigInt(bytes.length))
+    return head
+  }
   return {
     add: (kind: string, name: string, content: Uint8Array | string): void => {
-      const bytes = typeof content === "string" ? Buffer.from(content) : content
-      const [kindBytes, nameBytes] = [Buffer.byteLength(kind), Buffer.byteLength(name)]
-      const head = Buffer.alloc(24 + kindBytes + nameBytes)
-      head.writeBigUInt64BE(BigInt(kindBytes), 0)
-      head.write(kind, 8)
-      head.writeBigUInt64BE(BigInt(nameBytes), 8 + kindBytes)
-      head.write(name, 16 + kindBytes)
-      head.writeBigUInt64BE(BigInt(bytes.length), 16 + kindBytes + nameBytes)
-      hash.update(head).update(bytes)
+      for (const part of [kind, name, content]) {
+        const bytes = typeof part === "string" ? encoder.encode(part) : part
+        hash.add(length(bytes)).add(bytes)
+      }
     },
-    digest: () => hash.digest("hex")
+    digest: () => hash.hex()
   }
 }
 

@@ -3,9 +3,11 @@
  *
  * @since 0.1.0
  */
+
 import type * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
+import * as Predicate from "effect/Predicate"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import * as JsonSchemaValidator from "../../tool/definition/JsonSchemaValidator.js"
 import * as Skill from "./Skill.js"
@@ -57,9 +59,6 @@ const remarks = new Set(["$schema", "$id", "$comment", "title", "description", "
 const topWords = new Set([...remarks, "type", "properties", "required", "additionalProperties"])
 const propertyWords = new Set([...remarks, "type", "enum", "minimum", "maximum", "maxLength", "default"])
 
-const isRecord = (u: unknown): u is Readonly<Record<string, unknown>> =>
-  typeof u === "object" && u !== null && !Array.isArray(u)
-
 const unknownWords = (schema: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, where: string) =>
   Object.keys(schema)
     .filter((word) => !known.has(word))
@@ -71,7 +70,7 @@ const readProperty = (
   required: boolean
 ): Either.Either<SkillParameter, ReadonlyArray<string>> => {
   const where = shown(name)
-  if (!isRecord(schema)) return Either.left([`${where}: it has no schema of its own`])
+  if (!Predicate.isReadonlyRecord(schema)) return Either.left([`${where}: it has no schema of its own`])
   const issues = unknownWords(schema, propertyWords, where)
   const { description, maximum, maxLength, minimum, type } = schema
   if (!types.includes(type as string)) issues.push(`${where}: the type is not one of ${types.join(", ")}`)
@@ -105,7 +104,7 @@ const readProperty = (
 export const fromJsonSchema = (
   schema: unknown
 ): Either.Either<ReadonlyArray<SkillParameter>, ReadonlyArray<string>> => {
-  if (!isRecord(schema)) return Either.left(["It is no schema of an object"])
+  if (!Predicate.isReadonlyRecord(schema)) return Either.left(["It is no schema of an object"])
   const normalised = JsonSchemaValidator.normalise(schema)
   if (Either.isLeft(normalised)) return Either.left([normalised.left])
   const { additionalProperties, properties, required } = normalised.right
@@ -114,7 +113,7 @@ export const fromJsonSchema = (
     issues.push("the parameters: further properties cannot be allowed by a list")
   const names = new Set(Array.isArray(required) ? (required as ReadonlyArray<string>) : [])
   const parameters: Array<SkillParameter> = []
-  for (const [name, property] of Object.entries(isRecord(properties) ? properties : {})) {
+  for (const [name, property] of Object.entries(Predicate.isReadonlyRecord(properties) ? properties : {})) {
     const parameter = readProperty(name, property, names.delete(name))
     if (Either.isRight(parameter)) parameters.push(parameter.right)
     else issues.push(...parameter.left)
@@ -135,7 +134,7 @@ const hasType = (value: unknown, type: SkillParameter["type"]): boolean => {
     case "array":
       return Array.isArray(value)
     case "object":
-      return isRecord(value)
+      return Predicate.isReadonlyRecord(value)
   }
 }
 

@@ -4,7 +4,7 @@
  * @internal
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
+import * as Sha256 from "../../internal/text/Sha256.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 
 const entities: Readonly<Record<string, string>> = {
@@ -90,7 +90,7 @@ export const page = (text: string, options: { readonly offset: number; readonly 
 export const fenced = (label: string, text: string): string => {
   let mark = ""
   for (let attempt = 0; mark === "" || text.includes(mark); attempt++) {
-    mark = createHash("sha256").update(`${attempt}\n${text}`).digest("hex").slice(0, 16)
+    mark = Sha256.hex(`${attempt}\n${text}`).slice(0, 16)
   }
   return `[${label} ${mark} begins]\n${text}${text.endsWith("\n") ? "" : "\n"}[${label} ${mark} ends]`
 }

@@ -4,7 +4,9 @@
  * @since 0.1.0
  * @internal
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Nearest from "../../internal/text/Nearest.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
@@ -22,20 +24,19 @@ const preferred = ["query", "q", "search", "question", "keywords", "term", "topi
 
 type Fields = { readonly [key: string]: unknown }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const refersTo = (schema: unknown, root: JsonSchema): unknown => {
-  const reference = isFields(schema) ? schema["$ref"] : undefined
+  const reference = Predicate.isReadonlyRecord(schema) ? schema["$ref"] : undefined
   if (typeof reference !== "string") return schema
   const [, , name] = reference.split("/")
   const definitions = root["$defs"] ?? root["definitions"]
-  return name !== undefined && isFields(definitions) && Object.hasOwn(definitions, name) ? definitions[name] : undefined
+  return name !== undefined && Predicate.isReadonlyRecord(definitions) && Object.hasOwn(definitions, name)
+    ? definitions[name]
+    : undefined
 }
 
 const takesText = (schema: unknown, root: JsonSchema): boolean => {
   const resolved = refersTo(schema, root)
-  if (!isFields(resolved) || "enum" in resolved || "const" in resolved) return false
+  if (!Predicate.isReadonlyRecord(resolved) || "enum" in resolved || "const" in resolved) return false
   const { anyOf, type } = resolved
   if (Array.isArray(anyOf)) return anyOf.some((one) => takesText(one, root))
   return type === "string" || (Array.isArray(type) && type.includes("string"))
@@ -48,7 +49,7 @@ interface Shape {
 
 const shapeOf = (parameters: JsonSchema): Shape => {
   const { properties, required } = parameters
-  const all = isFields(properties) ? Object.keys(properties) : []
+  const all = Predicate.isReadonlyRecord(properties) ? Object.keys(properties) : []
   return {
     required: Array.isArray(required) ? required.filter((name) => typeof name === "string") : [],
     texts: all.filter((name) => takesText((properties as Fields)[name], parameters))

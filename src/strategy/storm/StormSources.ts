@@ -4,7 +4,9 @@
  *
  * @since 0.1.0
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 
@@ -82,8 +84,6 @@ const textFields = [
 
 type Item = { readonly [key: string]: unknown }
 
-const isItem = (value: unknown): value is Item => typeof value === "object" && value !== null && !Array.isArray(value)
-
 const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, " ").trim()
 
 const cut = (text: string, max: number): string =>
@@ -142,7 +142,7 @@ const texts = (item: Item): string => {
 }
 
 const fromItem = (item: Item): Found | undefined => {
-  const inner = isItem(item["metadata"]) ? item["metadata"] : {}
+  const inner = Predicate.isReadonlyRecord(item["metadata"]) ? item["metadata"] : {}
   const url = first(item, urlFields, (value) => (typeof value === "string" ? urlOf(value) : undefined))
   const title = oneLine(first(item, titleFields, filled) ?? first(inner, titleFields, filled) ?? "")
   const text = texts(item)
@@ -159,21 +159,21 @@ const fromValue = (value: unknown, depth: number): ReadonlyArray<Found> | undefi
       if (found.length >= RESULTS_MAX) break
       if (typeof one === "string") {
         if (one.trim() !== "") found.push({ title: "", text: one.trim() })
-      } else if (isItem(one)) {
+      } else if (Predicate.isReadonlyRecord(one)) {
         const item = fromItem(one)
         if (item !== undefined) found.push(item)
       }
     }
     return found
   }
-  if (!isItem(value)) return undefined
+  if (!Predicate.isReadonlyRecord(value)) return undefined
   const single = fromItem(value)
   for (const name of listFields) {
     if (!Object.hasOwn(value, name)) continue
     const inner = value[name]
-    if (!Array.isArray(inner) && !isItem(inner)) continue
+    if (!Array.isArray(inner) && !Predicate.isReadonlyRecord(inner)) continue
     // A document may list what it is made of: then it is the source.
-    if (Array.isArray(inner) && single !== undefined && !inner.some(isItem)) continue
+    if (Array.isArray(inner) && single !== undefined && !inner.some(Predicate.isReadonlyRecord)) continue
     const found = fromValue(inner, depth + 1)
     if (found !== undefined) return found
   }
@@ -199,7 +199,12 @@ export const read = (result: unknown, maxChars: number): ReadonlyArray<Found> =>
   if (typeof result !== "string") {
     const found = fromValue(result, 0)
     if (found !== undefined) return found.map(bounded)
-    if (result === null || result === undefined || (isItem(result) && Object.keys(result).length === 0)) return []
+    if (
+      result === null ||
+      result === undefined ||
+      (Predicate.isReadonlyRecord(result) && Object.keys(result).length === 0)
+    )
+      return []
     const text = JSON.stringify(result)
     return text === undefined ? [] : [bounded({ title: "", text })]
   }

@@ -4,14 +4,12 @@
  * @internal
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import * as SecretText from "../../internal/text/SecretText.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const isSecret = (schema: unknown): boolean =>
-  isRecord(schema) &&
+  Predicate.isReadonlyRecord(schema) &&
   (schema["writeOnly"] === true ||
     schema["format"] === "password" ||
     ["anyOf", "oneOf", "allOf"].some((key) => Array.isArray(schema[key]) && schema[key].some(isSecret)))
@@ -24,9 +22,9 @@ const collect = (schema: unknown, names: Set<string>, depth: number): void => {
     for (const item of schema) collect(item, names, depth + 1)
     return
   }
-  if (!isRecord(schema)) return
+  if (!Predicate.isReadonlyRecord(schema)) return
   const { properties } = schema
-  if (isRecord(properties)) {
+  if (Predicate.isReadonlyRecord(properties)) {
     for (const [name, property] of Object.entries(properties)) if (isSecret(property)) names.add(name)
   }
   for (const member of Object.values(schema)) if (typeof member === "object") collect(member, names, depth + 1)

@@ -3,23 +3,22 @@
  *
  * @since 0.1.0
  */
+
 import * as Either from "effect/Either"
+import * as Predicate from "effect/Predicate"
 import * as JsonRepair from "../../internal/text/JsonRepair.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 const onlyStringParameter = (schema: JsonSchema): string | undefined => {
   const properties = schema["properties"]
-  if (!isRecord(properties)) return undefined
+  if (!Predicate.isReadonlyRecord(properties)) return undefined
   const names = Object.keys(properties)
   const required = Array.isArray(schema["required"]) ? (schema["required"] as ReadonlyArray<unknown>) : []
   const candidates = names.length === 1 ? names : names.filter((name) => required.includes(name))
   const name = candidates.length === 1 ? candidates[0] : undefined
   if (name === undefined) return undefined
   const property = properties[name]
-  return isRecord(property) && property["type"] === "string" ? name : undefined
+  return Predicate.isReadonlyRecord(property) && property["type"] === "string" ? name : undefined
 }
 
 /** A call that is written as text is sometimes written twice: as the text of a text. */
@@ -38,7 +37,7 @@ const parseObject = (text: string): unknown => {
  */
 export const normalise = (raw: unknown, schema: JsonSchema): unknown => {
   if (raw === undefined || raw === null) return {}
-  if (isRecord(raw)) return raw
+  if (Predicate.isReadonlyRecord(raw)) return raw
   if (typeof raw !== "string") {
     const name = Array.isArray(raw) ? undefined : onlyStringParameter(schema)
     return name === undefined ? raw : { [name]: String(raw) }
@@ -49,19 +48,19 @@ export const normalise = (raw: unknown, schema: JsonSchema): unknown => {
   if (name === undefined) return parseObject(text) ?? raw
   // Only what begins like an object is read as one: repair would make something of any text.
   const parsed = /^(?:\{|`{3}|"\s*\{)/.test(text) ? parseObject(text) : undefined
-  if (isRecord(parsed)) return parsed
+  if (Predicate.isReadonlyRecord(parsed)) return parsed
   const bare = Either.getOrUndefined(JsonRepair.decode(text))
   return { [name]: typeof bare === "string" ? bare : text }
 }
 
 /** A schema, or the one in the same document that it refers to. */
 const resolve = (schema: unknown, root: unknown, hops: number = 0): unknown => {
-  const ref = isRecord(schema) ? schema["$ref"] : undefined
+  const ref = Predicate.isReadonlyRecord(schema) ? schema["$ref"] : undefined
   if (typeof ref !== "string" || !ref.startsWith("#") || hops > 8) return schema
   let target: unknown = root
   for (const segment of ref.slice(1).split("/").slice(1)) {
     const key = segment.replace(/~1/g, "/").replace(/~0/g, "~")
-    target = isRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined
+    target = Predicate.isReadonlyRecord(target) && Object.hasOwn(target, key) ? target[key] : undefined
   }
   return resolve(target, root, hops + 1)
 }
@@ -71,7 +70,7 @@ const variantsOf = (schema: Record<string, unknown>): ReadonlyArray<unknown> =>
 
 const acceptsNull = (given: unknown, root: unknown, depth: number): boolean => {
   const schema = resolve(given, root)
-  if (!isRecord(schema) || depth > MAX_DEPTH) return true
+  if (!Predicate.isReadonlyRecord(schema) || depth > MAX_DEPTH) return true
   const { allOf, const: constant, enum: values, type } = schema
   if (type !== undefined && !(Array.isArray(type) ? type.includes("null") : type === "null")) return false
   if (Array.isArray(values) && !values.includes(null)) return false
@@ -95,7 +94,7 @@ export const withoutNulls = (value: unknown, schema: unknown): unknown => strip(
 const strip = (value: unknown, given: unknown, root: unknown, depth: number): unknown => {
   if (depth > MAX_DEPTH || typeof value !== "object" || value === null) return value
   const schema = resolve(given, root)
-  if (!isRecord(schema)) return value
+  if (!Predicate.isReadonlyRecord(schema)) return value
   const own = Array.isArray(value)
     ? stripItems(value, schema, root, depth)
     : stripFields(value as Record<string, unknown>, schema, root, depth)
@@ -122,7 +121,7 @@ const stripFields = (
   root: unknown,
   depth: number
 ): unknown => {
-  const properties = isRecord(schema["properties"]) ? schema["properties"] : {}
+  const properties = Predicate.isReadonlyRecord(schema["properties"]) ? schema["properties"] : {}
   const required = Array.isArray(schema["required"]) ? (schema["required"] as ReadonlyArray<unknown>) : []
   let changed = false
   const entries: Array<[string, unknown]> = []

@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
-import * as Keccak from "../../../internal/text/Keccak.js"
+import { keccak_256 } from "@noble/hashes/sha3.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import * as Sha256 from "../../../internal/text/Sha256.js"
 import * as PiiEntity from "./PiiEntity.js"
 
 /**
@@ -257,8 +258,7 @@ const base58Payload = (value: string): Uint8Array | undefined => {
     if (carry !== 0) return undefined
   }
   const payload = bytes.subarray(0, 21)
-  const once = createHash("sha256").update(payload).digest()
-  const twice = createHash("sha256").update(once).digest()
+  const twice = Sha256.bytes(Sha256.bytes(payload))
   for (let index = 0; index < 4; index++) if (twice[index] !== bytes[21 + index]) return undefined
   return payload
 }
@@ -295,7 +295,7 @@ const isEthereumAddress = (value: string): boolean => {
   const lower = hex.toLowerCase()
   if (new Set(lower).size < 6) return false
   if (hex === lower || hex === hex.toUpperCase()) return true
-  const hash = Keccak.hex256(lower)
+  const hash = bytesToHex(keccak_256(utf8ToBytes(lower)))
   for (let index = 0; index < 40; index++) {
     const character = hex[index]!
     if (character <= "9") continue

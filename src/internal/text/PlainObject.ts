@@ -1,0 +1,13 @@
+/**
+ * Recognizes plain objects: object literals, and objects without a prototype.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+
+/** Whether the value is a plain object. Arrays, dates and instances of classes are not. */
+export const isPlainObject = (value: unknown): value is Record<string, unknown> => {
+  if (typeof value !== "object" || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
