@@ -1,18 +1,18 @@
 /**
- * A strategy of one's own: drafts side by side, then a judge that picks one. It is a function from a task to an Effect that ends in an
- * answer; models, tools, limits and telemetry come with what it calls.
+ * A custom strategy: it writes drafts concurrently, then a judge picks one. A strategy is a function from a task to an
+ * Effect that returns an answer. Models, tools, limits and telemetry come with the services it calls.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, AgentExecutor, Agents, LlmClient, Run, Step, Strategy, Usage } from "effect-lexigram"
-import { ModelCall } from "effect-lexigram/strategy"
+import { ModelBinding } from "effect-lexigram/strategy"
 import { TestModel } from "effect-lexigram/testing"
 
 const bestOf = (count: number) =>
   Strategy.make("best-of", (task) =>
     Effect.gen(function* () {
-      const model = yield* ModelCall.bind(task)
-      const messages = ModelCall.openingMessages(task)
+      const model = yield* ModelBinding.bind(task)
+      const messages = Strategy.openingMessages(task)
 
       yield* Run.emit({ _tag: "StepStarted", step: 1, name: "drafts" })
       const drafts = yield* Step.forEach(

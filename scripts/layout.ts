@@ -75,7 +75,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "session/turn": "the session port: sessions, turns, stores, errors",
     "skill/folder": "skills in folders: discovery, trust, listing, activation",
     "skill/mcp": "the MCP client port, and skills made of MCP tools",
-    "strategy/reasoning": "what strategies share: model calls, the tool loop, budgets, combinators"
+    "strategy/definition": "the strategy port: strategies, reasoning, evaluators, model calls, the registry, errors"
   },
   {
     "builtin/process": "skills that run code, and the processes that they start",
@@ -88,6 +88,10 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "persistence/vector": "vector indexes on SQL",
     "session/keyvalue": "sessions on a key-value store",
     skill: "the skill subsystem as one layer",
+    "strategy/reasoning": "what strategies share: model calls, questions, the tool loop, call budgets"
+  },
+  {
+    "strategy/combine": "strategies made of strategies: fallback, budgets, self-consistency, hooks, inputs",
     "strategy/lats": "language agent tree search",
     "strategy/planning": "plans of strategies: planners, their replies, the state of a plan",
     "strategy/storm": "articles from many perspectives"

@@ -336,25 +336,25 @@ export * as Step from "./observability/Step.js"
 export * as StopCondition from "./strategy/reasoning/StopCondition.js"
 
 /**
- * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
+ * A strategy: an Effect that emits events through the current run and returns an answer.
  *
  * @since 0.1.0
  */
-export * as Strategy from "./strategy/reasoning/Strategy.js"
+export * as Strategy from "./strategy/definition/Strategy.js"
 
 /**
  * How reasoning can fail besides its model calls.
  *
  * @since 0.1.0
  */
-export * as StrategyError from "./strategy/reasoning/StrategyError.js"
+export * as StrategyError from "./strategy/definition/StrategyError.js"
 
 /**
  * Strategies by name: the registry that an agent's strategy is looked up in when the agent runs.
  *
  * @since 0.1.0
  */
-export * as StrategyRegistry from "./strategy/reasoning/StrategyRegistry.js"
+export * as StrategyRegistry from "./strategy/definition/StrategyRegistry.js"
 
 /**
  * The capability to act for the system, and the one rule of ownership: with a user, a call reaches only what is that

@@ -59,8 +59,8 @@ import * as SkillExecutor from "../skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../skill/execute/SkillRegistry.js"
 import * as CatalogTools from "../skill/folder/CatalogTools.js"
 import * as SkillCatalog from "../skill/folder/SkillCatalog.js"
-import { Evaluator } from "../strategy/reasoning/Evaluator.js"
-import type { Answer, Strategy, StrategyBaseError } from "../strategy/reasoning/Strategy.js"
+import { Evaluator } from "../strategy/definition/Evaluator.js"
+import type { Answer, Strategy, StrategyBaseError } from "../strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
@@ -69,8 +69,8 @@ import {
   StrategyBudgetError,
   StrategyConfigurationError,
   StrategyReplyError
-} from "../strategy/reasoning/StrategyError.js"
-import * as StrategyRegistry from "../strategy/reasoning/StrategyRegistry.js"
+} from "../strategy/definition/StrategyError.js"
+import * as StrategyRegistry from "../strategy/definition/StrategyRegistry.js"
 import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import * as HandledTool from "../tool/definition/HandledTool.js"
 import * as ToolSet from "../tool/definition/ToolSet.js"

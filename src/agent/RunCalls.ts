@@ -5,12 +5,14 @@
  * @internal
  * @since 0.1.0
  */
+
 import * as Context from "effect/Context"
 import * as Attribution from "../governance/store/Attribution.js"
 import * as CallGate from "../llm/model/CallGate.js"
 import { CostEstimator } from "../llm/model/CostEstimator.js"
 import * as TokenCounter from "../llm/model/TokenCounter.js"
-import * as ModelCall from "../strategy/reasoning/ModelCall.js"
+import * as ModelCall from "../strategy/definition/ModelCall.js"
+import * as SideCalls from "../strategy/reasoning/SideCalls.js"
 import { governanceOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
 import * as GovernedCalls from "./stage/GovernedCalls.js"
@@ -35,7 +37,7 @@ const limited = (state: State, given: Context.Context<never>): Context.Context<n
   const isLimited = maxTokens !== undefined || maxModelCalls !== undefined || maxCostUsd !== undefined
   const governance = governanceOf(state)
   const governed = governance.enabled !== false
-  const gate = CallGate.inside(ModelCall.sideCalls, Context.get(given as Context.Context<never>, CallGate.CallGate))
+  const gate = CallGate.inside(SideCalls.gate, Context.get(given as Context.Context<never>, CallGate.CallGate))
   const ungoverned = Context.make(CallGate.CallGate, gate)
   if (!isLimited && !governed) return ungoverned
   const current = given as Context.Context<CostEstimator | GovernedCalls.Governor | ModelCall.ModelCallInterceptors>

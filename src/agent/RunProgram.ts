@@ -10,8 +10,10 @@ import type { Message } from "../llm/model/LlmClient.js"
 import * as RecalledCalls from "../llm/model/RecalledCalls.js"
 import * as AgentHooks from "../observability/AgentHooks.js"
 import * as Hooks from "../observability/Hooks.js"
-import * as ModelCall from "../strategy/reasoning/ModelCall.js"
-import type { Answer, Strategy, Task } from "../strategy/reasoning/Strategy.js"
+import * as ModelCall from "../strategy/definition/ModelCall.js"
+import { type Answer, openingMessages, type Strategy, type Task } from "../strategy/definition/Strategy.js"
+import * as ModelBinding from "../strategy/reasoning/ModelBinding.js"
+import * as StructuredOutput from "../strategy/reasoning/StructuredOutput.js"
 import * as ToolRunner from "../tool/ToolRunner.js"
 import { governanceOf, infoOf } from "./definition/RunIdentity.js"
 import type { State } from "./definition/Stage.js"
@@ -62,12 +64,12 @@ const answered = (
   if (output === undefined) return strategy.program(task)
   return Effect.flatMap(strategy.program(task), (answer) => {
     if (answer.output !== undefined) return Effect.succeed(answer)
-    return Effect.flatMap(ModelCall.bind(task), (model) =>
+    return Effect.flatMap(ModelBinding.bind(task), (model) =>
       Effect.map(
-        ModelCall.structured(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
+        StructuredOutput.make(model, answer.reason === "completed" ? output : { ...output, retries: 0 }, {
           strategyName: strategy.name,
           step: state.progress().steps.length,
-          messages: ModelCall.openingMessages(task),
+          messages: openingMessages(task),
           text: answer.text
         }),
         (shaped): Answer => ({ ...answer, ...shaped })

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -11,24 +12,17 @@ import * as StateGraph from "../graph/StateGraph.js"
 import { nearest } from "../internal/text/Nearest.js"
 import type { LlmError } from "../llm/model/LlmError.js"
 import * as AdaptivePrompts from "../prompt/defaults/AdaptivePrompts.js"
+import * as StrategyBudget from "./combine/StrategyBudget.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./definition/Strategy.js"
+import type { StrategyBudgetError, StrategyReplyError } from "./definition/StrategyError.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as PlanAndSolve from "./PlanAndSolve.js"
 import * as PlanExecute from "./PlanExecute.js"
 import * as ReAct from "./ReAct.js"
 import * as ReWoo from "./ReWoo.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import type {
-  Answer,
-  GraphDefinition,
-  Strategy,
-  StrategyBaseError,
-  StrategyServices,
-  Task
-} from "./reasoning/Strategy.js"
-import * as StrategyModule from "./reasoning/Strategy.js"
-import * as StrategyCombinators from "./reasoning/StrategyCombinators.js"
-import type { StrategyBudgetError, StrategyReplyError } from "./reasoning/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 
 /**
  * The name in the registry.
@@ -152,7 +146,7 @@ export interface Options<C extends Candidates = typeof candidates> extends Reaso
   /** What is taken when nothing usable was picked; default `react`, else the first. */
   readonly fallback?: NoInfer<Name<C>> | undefined
   /** For a run as a whole, the classification included. */
-  readonly budget?: StrategyCombinators.BudgetOptions | undefined
+  readonly budget?: StrategyBudget.BudgetOptions | undefined
 }
 
 const data = <A>(): Schema.Schema<A> => Schema.Unknown as unknown as Schema.Schema<A>
@@ -222,7 +216,7 @@ const isSoft = (error: { readonly _tag: string }): error is LlmError | StrategyR
  */
 export const definition = <C extends Candidates = typeof candidates>(
   options: Options<C> = {}
-): GraphDefinition<
+): GraphStrategy.GraphDefinition<
   string,
   State,
   typeof State.Encoded,
@@ -363,12 +357,12 @@ export const definition = <C extends Candidates = typeof candidates>(
  */
 export const make: {
   <const C extends Candidates = typeof candidates>(
-    options: Options<C> & { readonly budget: StrategyCombinators.BudgetOptions }
+    options: Options<C> & { readonly budget: StrategyBudget.BudgetOptions }
   ): Strategy<Exclude<ErrorOf<C>, StrategyBaseError> | StrategyBudgetError, Exclude<ServicesOf<C>, StrategyServices>>
   <const C extends Candidates = typeof candidates>(
     options?: Options<C> & { readonly budget?: undefined }
   ): Strategy<Exclude<ErrorOf<C>, StrategyBaseError>, Exclude<ServicesOf<C>, StrategyServices>>
 } = <C extends Candidates>(options: Options<C> = {}): Strategy<any, any> => {
-  const strategy: Strategy<any, any> = StrategyModule.fromGraph(definition(options))
-  return options.budget === undefined ? strategy : StrategyCombinators.withBudget(strategy, options.budget)
+  const strategy: Strategy<any, any> = GraphStrategy.make(definition(options))
+  return options.budget === undefined ? strategy : StrategyBudget.withBudget(strategy, options.budget)
 }

@@ -5,8 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { Strategy } from "./reasoning/Strategy.js"
-import { type Factory, type Loader, make, StrategyRegistry } from "./reasoning/StrategyRegistry.js"
+import type { Strategy } from "./definition/Strategy.js"
+import { type Factory, type Loader, make, StrategyRegistry } from "./definition/StrategyRegistry.js"
 
 /** A module that is loaded already is there at once, for every registry of the process. */
 const load = (load: () => Promise<{ readonly make: Factory }>): Loader => {

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../domain/AgentEvent.js"
@@ -11,11 +12,12 @@ import type * as LlmClient from "../llm/model/LlmClient.js"
 import * as Run from "../observability/Run.js"
 import * as Step from "../observability/Step.js"
 import { type Service as Runner, ToolRunner } from "../tool/ToolRunner.js"
+import type * as ModelCall from "./definition/ModelCall.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./definition/Strategy.js"
+import * as StrategyModule from "./definition/Strategy.js"
 import * as LoopTurn from "./reasoning/LoopTurn.js"
-import * as ModelCall from "./reasoning/ModelCall.js"
+import * as ModelBinding from "./reasoning/ModelBinding.js"
 import * as Progress from "./reasoning/Progress.js"
-import type { Answer, Strategy, StrategyBaseError, StrategyServices, Task } from "./reasoning/Strategy.js"
-import * as StrategyModule from "./reasoning/Strategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -42,7 +44,7 @@ const collaborators = (task: Task, resolved: ToolLoop.Resolved) =>
     const context = fiber.currentContext as Context.Context<StrategyServices>
     const run = Context.get(context, Run.Run)
     const runner = Context.get(context, ToolRunner)
-    return Effect.map(ModelCall.bind(task, { timeout: resolved.llmTimeout }), (model) => ({ model, run, runner }))
+    return Effect.map(ModelBinding.bind(task, { timeout: resolved.llmTimeout }), (model) => ({ model, run, runner }))
   })
 
 // A plain loop: as a graph it would be one node that leads to itself.
@@ -53,7 +55,7 @@ const program =
       const resolved = ToolLoop.resolve(options, task)
       const { model, run, runner } = yield* collaborators(task, resolved)
       const toolNames = ToolLoop.writtenNames(task.tools)
-      const opening = ModelCall.openingMessages(task)
+      const opening = StrategyModule.openingMessages(task)
       const first = opening.length - 1
       let circles = Progress.empty
       let messages = opening

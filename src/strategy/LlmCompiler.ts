@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -13,12 +14,13 @@ import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
 import * as PlanResults from "../plan/PlanResults.js"
 import * as LlmCompilerPrompts from "../prompt/defaults/LlmCompilerPrompts.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import { MaxIterationsExceededError } from "./definition/StrategyError.js"
 import * as LlmCompilerRound from "./LlmCompilerRound.js"
 import * as FencedText from "./reasoning/FencedText.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import * as Strategy from "./reasoning/Strategy.js"
-import { MaxIterationsExceededError } from "./reasoning/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -212,7 +214,7 @@ const renderPrevious = (rounds: ReadonlyArray<Round>): string => {
  */
 export const definition = (
   options: Options = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -323,4 +325,4 @@ export const definition = (
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))

@@ -15,9 +15,9 @@ import * as PlanResults from "../plan/PlanResults.js"
 import * as TaskGraph from "../plan/TaskGraph.js"
 import * as LlmCompilerPrompts from "../prompt/defaults/LlmCompilerPrompts.js"
 import type { Outcome } from "../tool/ToolRunner.js"
-import type * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import type { PlanError, PlanIssue } from "./reasoning/StrategyError.js"
+import type * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type { PlanError, PlanIssue } from "./definition/StrategyError.js"
 
 /** The plan as JSON; it is read by the parser, which takes more than this. */
 const { jsonSchema } = ReplyForm.make({

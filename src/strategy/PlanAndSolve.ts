@@ -8,6 +8,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -19,13 +20,14 @@ import { LlmContentPolicyError } from "../llm/model/LlmError.js"
 import * as PlanText from "../plan/PlanText.js"
 import * as Prompts from "../prompt/defaults/PlanAndSolvePrompts.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import { StrategyReplyError } from "./definition/StrategyError.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as Planner from "./planning/Planner.js"
 import * as PlanState from "./planning/PlanState.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import * as Strategy from "./reasoning/Strategy.js"
-import { StrategyReplyError } from "./reasoning/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 
 /**
  * The name in the registry.
@@ -230,7 +232,7 @@ const solveWithTools = (
  */
 export const definition = <E = never, R = never>(
   options: Options<E, R> = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -358,4 +360,4 @@ export const make = <E = never, R = never>(
 ): Strategy.Strategy<
   Exclude<E, Strategy.StrategyBaseError>,
   Exclude<R, Strategy.StrategyServices | Reasoning.Reasoning>
-> => Strategy.fromGraph(definition(options))
+> => GraphStrategy.make(definition(options))

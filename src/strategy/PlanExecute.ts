@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
@@ -16,13 +17,14 @@ import * as ReActAction from "../plan/react/ReActAction.js"
 import * as Prompts from "../prompt/defaults/PlanExecutePrompts.js"
 import type { Bound } from "../tool/definition/ToolSet.js"
 import type { Fatality } from "../tool/ToolRunner.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import type { ReplyForm } from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import { MaxIterationsExceededError, type PlanError, type StrategyReplyError } from "./definition/StrategyError.js"
 import * as Planner from "./planning/Planner.js"
 import * as PlanReply from "./planning/PlanReply.js"
 import * as PlanState from "./planning/PlanState.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import type { ReplyForm } from "./reasoning/ReplyForm.js"
-import * as Strategy from "./reasoning/Strategy.js"
-import { MaxIterationsExceededError, type PlanError, type StrategyReplyError } from "./reasoning/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -263,7 +265,7 @@ const notes = (state: State): string => {
  */
 export const definition = <E = never, R = never>(
   options: Options<E, R> = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -421,4 +423,4 @@ export const make = <E = never, R = never>(
 ): Strategy.Strategy<
   Exclude<E, Strategy.StrategyBaseError>,
   Exclude<R, Strategy.StrategyServices | Reasoning.Reasoning>
-> => Strategy.fromGraph(definition(options))
+> => GraphStrategy.make(definition(options))

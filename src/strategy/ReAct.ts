@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Body, FinishReason } from "../domain/AgentEvent.js"
@@ -15,12 +16,12 @@ import * as ReActStream from "../plan/react/ReActStream.js"
 import * as ReActPrompts from "../prompt/defaults/ReActPrompts.js"
 import * as ToolList from "../prompt/template/ToolList.js"
 import { Outcome } from "../tool/ToolRunner.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import type { Answer, Strategy, StrategyBaseError } from "./definition/Strategy.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as LoopTurn from "./reasoning/LoopTurn.js"
 import * as Progress from "./reasoning/Progress.js"
 import * as ReActText from "./reasoning/ReActText.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import type { Answer, GraphDefinition, Strategy, StrategyBaseError } from "./reasoning/Strategy.js"
-import * as StrategyModule from "./reasoning/Strategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -311,7 +312,13 @@ export type Node = "thought_step" | "action_step" | "observation_step" | "final_
 export const definition = ({
   format,
   ...options
-}: Options = {}): GraphDefinition<Node, State, typeof State.Encoded, StrategyBaseError, Reasoning.Reasoning> => ({
+}: Options = {}): GraphStrategy.GraphDefinition<
+  Node,
+  State,
+  typeof State.Encoded,
+  StrategyBaseError,
+  Reasoning.Reasoning
+> => ({
   name: NAME,
   graph: graph({ ...options, format }),
   start: () => initial,
@@ -327,4 +334,4 @@ export const definition = ({
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy => StrategyModule.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy => GraphStrategy.make(definition(options))

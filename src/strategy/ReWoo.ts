@@ -5,6 +5,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -18,10 +19,11 @@ import * as ReWooPlan from "../plan/ReWooPlan.js"
 import * as TaskGraph from "../plan/TaskGraph.js"
 import * as ReWooPrompts from "../prompt/defaults/ReWooPrompts.js"
 import type { Bound } from "../tool/definition/ToolSet.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import * as Strategy from "./reasoning/Strategy.js"
-import type { PlanError } from "./reasoning/StrategyError.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import type { PlanError } from "./definition/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 
 /**
  * The name in the registry.
@@ -290,7 +292,7 @@ const describeTools = (tools: Bound, llmName: string | undefined): string => {
  */
 export const definition = (
   options: Options = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -366,4 +368,4 @@ export const definition = (
  * @since 0.1.0
  * @category constructors
  */
-export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))

@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -12,10 +13,11 @@ import type { LlmError } from "../llm/model/LlmError.js"
 import * as Step from "../observability/Step.js"
 import * as Prompts from "../prompt/defaults/SelfDiscoveryPrompts.js"
 import type { Fatality } from "../tool/ToolRunner.js"
+import type * as Reasoning from "./definition/Reasoning.js"
+import type * as Strategy from "./definition/Strategy.js"
+import { StrategyConfigurationError, type StrategyReplyError } from "./definition/StrategyError.js"
 import * as ReasoningModules from "./ReasoningModules.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import type * as Strategy from "./reasoning/Strategy.js"
-import { StrategyConfigurationError, type StrategyReplyError } from "./reasoning/StrategyError.js"
+import * as ReasoningService from "./reasoning/ReasoningService.js"
 import * as Reply from "./SelfDiscoveryReply.js"
 
 const STRATEGY = "self-discovery"
@@ -224,7 +226,7 @@ export const discover = (
 ): Effect.Effect<Structure, Strategy.StrategyBaseError, Strategy.StrategyServices> =>
   Effect.gen(function* () {
     const modulesToChoose = yield* pool(options)
-    const reasoning = yield* Reasoning.make(STRATEGY, task, options)
+    const reasoning = yield* ReasoningService.make(STRATEGY, task, options)
     const modules = yield* adapt(reasoning, options, yield* select(reasoning, options, modulesToChoose))
     const steps = yield* implement(reasoning, options, modules)
     yield* tell(reasoning, steps, 0)

@@ -7,6 +7,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -18,12 +19,13 @@ import * as Prompts from "../prompt/defaults/ReflectionPrompts.js"
 import type { PromptStep } from "../prompt/template/PromptStep.js"
 import type { Values } from "../prompt/template/PromptTemplate.js"
 import type { Fatality } from "../tool/ToolRunner.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import type { StrategyReplyError } from "./definition/StrategyError.js"
 import * as PlanState from "./planning/PlanState.js"
 import * as FencedText from "./reasoning/FencedText.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import * as Strategy from "./reasoning/Strategy.js"
-import type { StrategyReplyError } from "./reasoning/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -187,7 +189,7 @@ const reflect = (state: State): Effect.Effect<Partial<State>, Asked, Reasoning.R
  */
 export const definition = (
   options: Options = {}
-): Strategy.GraphDefinition<Node, State, typeof State.Encoded, Asked, Reasoning.Reasoning> => {
+): GraphStrategy.GraphDefinition<Node, State, typeof State.Encoded, Asked, Reasoning.Reasoning> => {
   const maxCycles = count(options.maxReflectionCycles, 1, 0)
 
   const graph: StateGraph.StateGraph<Node, State, typeof State.Encoded, Asked, Reasoning.Reasoning> = StateGraph.make({
@@ -254,4 +256,4 @@ export const definition = (
  * const strategy = Reflection.make({ maxReflectionCycles: 3 })
  * ```
  */
-export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))

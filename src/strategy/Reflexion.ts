@@ -5,23 +5,26 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
 import * as ReflexionPrompts from "../prompt/defaults/ReflexionPrompts.js"
-import * as FunctionCalling from "./FunctionCalling.js"
-import * as ReflexionActor from "./ReflexionActor.js"
-import * as ReflexionCritique from "./ReflexionCritique.js"
-import * as Evaluator from "./reasoning/Evaluator.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as Strategy from "./reasoning/Strategy.js"
+import * as Evaluator from "./definition/Evaluator.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import type * as Strategy from "./definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
   PlanError,
   StrategyReplyError
-} from "./reasoning/StrategyError.js"
+} from "./definition/StrategyError.js"
+import * as FunctionCalling from "./FunctionCalling.js"
+import * as ReflexionActor from "./ReflexionActor.js"
+import * as ReflexionCritique from "./ReflexionCritique.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
+import * as ModelEvaluator from "./reasoning/ModelEvaluator.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -155,7 +158,7 @@ const cut = (text: string, max: number): string =>
  */
 export const definition = <EI = never, RI = never, EV = never, RV = never>(
   options: Options<EI, RI, EV, RV> = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -261,7 +264,8 @@ export const definition = <EI = never, RI = never, EV = never, RV = never>(
         evaluate_outcome: (state: State) =>
           Effect.gen(function* () {
             const { run, steps, task } = yield* Reasoning.Reasoning
-            const evaluator: Evaluator.Service<EV, RV> = options.evaluator ?? (yield* Evaluator.Evaluator)
+            const evaluator: Evaluator.Service<EV, RV> =
+              options.evaluator ?? (yield* Evaluator.Evaluator) ?? ModelEvaluator.evaluator
             const verdict: Evaluator.Verdict =
               state.failure !== "" || state.last === undefined
                 ? { success: false, reason: state.failure }
@@ -342,5 +346,5 @@ export const make = <EI = never, RI = never, EV = never, RV = never>(
   options: Options<EI, RI, EV, RV> = {}
 ): Strategy.Strategy<EI | EV, RI | RV> =>
   (options.form === "critique"
-    ? Strategy.fromGraph(critiqueDefinition(options))
-    : Strategy.fromGraph(definition(options))) as Strategy.Strategy<EI | EV, RI | RV>
+    ? GraphStrategy.make(critiqueDefinition(options))
+    : GraphStrategy.make(definition(options))) as Strategy.Strategy<EI | EV, RI | RV>

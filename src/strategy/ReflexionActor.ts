@@ -13,8 +13,8 @@ import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT, type PromptStep } from "../prompt/template/PromptStep.js"
 import type { Values } from "../prompt/template/PromptTemplate.js"
 import type { Fatality } from "../tool/ToolRunner.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import type { Answer, Strategy, Task } from "./reasoning/Strategy.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import type { Answer, Strategy, Task } from "./definition/Strategy.js"
 
 /** An answer as a field of a state. */
 export const Answered = Schema.Struct({

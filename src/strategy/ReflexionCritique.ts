@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -10,12 +11,13 @@ import { errorInfo, FinishReason } from "../domain/AgentEvent.js"
 import * as StateGraph from "../graph/StateGraph.js"
 import { count } from "../internal/Count.js"
 import * as ReflexionPrompts from "../prompt/defaults/ReflexionPrompts.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type * as Strategy from "./definition/Strategy.js"
+import { MaxIterationsExceededError } from "./definition/StrategyError.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as ReflexionActor from "./ReflexionActor.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import type * as Strategy from "./reasoning/Strategy.js"
-import { MaxIterationsExceededError } from "./reasoning/StrategyError.js"
+import type * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -136,7 +138,7 @@ export type Node = "generate" | "critique" | "refine" | "final_output"
 export const definition = <E = never, R = never>(
   name: string,
   options: Options<E, R> = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,

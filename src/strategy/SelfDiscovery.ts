@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -14,10 +15,11 @@ import { CacheBackend, type CacheBackendError } from "../llm/CacheBackend.js"
 import * as Prompts from "../prompt/defaults/SelfDiscoveryPrompts.js"
 import * as PromptLibrary from "../prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../prompt/template/PromptStep.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import type * as Strategy from "./definition/Strategy.js"
 import * as FunctionCalling from "./FunctionCalling.js"
 import * as ReasoningStructure from "./ReasoningStructure.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as Strategy from "./reasoning/Strategy.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 import * as Reply from "./SelfDiscoveryReply.js"
 
@@ -142,7 +144,7 @@ const graphOf = <R>(
   options: Options,
   load: (task: Strategy.Task) => Effect.Effect<ReasoningStructure.Structure | undefined, CacheBackendError, R>,
   keep: (task: Strategy.Task, structure: ReasoningStructure.Structure) => Effect.Effect<void, CacheBackendError, R>
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -313,7 +315,7 @@ const graphOf = <R>(
 export const definition: {
   (
     options: Options & { readonly cache: CacheOptions }
-  ): Strategy.GraphDefinition<
+  ): GraphStrategy.GraphDefinition<
     Node,
     State,
     typeof State.Encoded,
@@ -322,7 +324,7 @@ export const definition: {
   >
   (
     options?: Options & { readonly cache?: undefined }
-  ): Strategy.GraphDefinition<
+  ): GraphStrategy.GraphDefinition<
     Node,
     State,
     typeof State.Encoded,
@@ -368,4 +370,4 @@ export const make: {
   (options: Options & { readonly cache: CacheOptions }): Strategy.Strategy<never, CacheBackend>
   (options?: Options & { readonly cache?: undefined }): Strategy.Strategy
 } = (options: Options = {}): any =>
-  Strategy.fromGraph(definition(options as Options & { readonly cache: CacheOptions }))
+  GraphStrategy.make(definition(options as Options & { readonly cache: CacheOptions }))

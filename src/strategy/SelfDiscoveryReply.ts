@@ -8,8 +8,8 @@ import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
+import * as ReplyForm from "./definition/ReplyForm.js"
 import type { ReasoningModule } from "./ReasoningModules.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
 
 const marker =
   /^[ \t>*_#-]{0,8}(STEP|MODULE|SELECTED|ANSWER)\b[ \t]{0,4}([0-9]{1,4})?[ \t]{0,4}[*_]{0,3}:[*_]{0,3}(.*)$/i

@@ -21,9 +21,9 @@ import * as Predicate from "effect/Predicate"
 import { errorInfo } from "../domain/AgentEvent.js"
 import * as Deadline from "../internal/fiber/Deadline.js"
 import * as BuiltInStrategies from "./BuiltInStrategies.js"
-import type { Strategy } from "./reasoning/Strategy.js"
-import { isStrategy } from "./reasoning/StrategyProgram.js"
-import type * as StrategyRegistry from "./reasoning/StrategyRegistry.js"
+import type { Strategy } from "./definition/Strategy.js"
+import { isStrategy } from "./definition/Strategy.js"
+import type * as StrategyRegistry from "./definition/StrategyRegistry.js"
 
 /**
  * The field of `package.json`.

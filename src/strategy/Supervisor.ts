@@ -4,6 +4,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
@@ -16,14 +17,14 @@ import * as SupervisorPrompts from "../prompt/defaults/SupervisorPrompts.js"
 import type * as Tool from "../tool/definition/Tool.js"
 import type { Bound } from "../tool/definition/ToolSet.js"
 import type { Outcome, ToolCall } from "../tool/ToolRunner.js"
+import * as Reasoning from "./definition/Reasoning.js"
+import * as ReplyForm from "./definition/ReplyForm.js"
+import type { Answer, Strategy, StrategyBaseError, StrategyServices } from "./definition/Strategy.js"
+import { MaxIterationsExceededError } from "./definition/StrategyError.js"
+import * as GraphStrategy from "./reasoning/GraphStrategy.js"
 import * as LoopTurn from "./reasoning/LoopTurn.js"
 import * as Progress from "./reasoning/Progress.js"
 import * as ReActText from "./reasoning/ReActText.js"
-import * as Reasoning from "./reasoning/Reasoning.js"
-import * as ReplyForm from "./reasoning/ReplyForm.js"
-import type { Answer, GraphDefinition, Strategy, StrategyBaseError, StrategyServices } from "./reasoning/Strategy.js"
-import * as StrategyModule from "./reasoning/Strategy.js"
-import { MaxIterationsExceededError } from "./reasoning/StrategyError.js"
 import * as ToolLoop from "./reasoning/ToolLoop.js"
 
 /**
@@ -515,7 +516,13 @@ const graph = (options: Options) => {
  */
 export const definition = (
   options: Options = {}
-): GraphDefinition<Node, State, typeof State.Encoded, StrategyBaseError, Reasoning.Reasoning | StrategyServices> => {
+): GraphStrategy.GraphDefinition<
+  Node,
+  State,
+  typeof State.Encoded,
+  StrategyBaseError,
+  Reasoning.Reasoning | StrategyServices
+> => {
   const { format, ...rest } = options
   return {
     name: NAME,
@@ -547,4 +554,4 @@ export const definition = (
  * })
  * ```
  */
-export const make = (options: Options = {}): Strategy => StrategyModule.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy => GraphStrategy.make(definition(options))

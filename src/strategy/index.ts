@@ -13,12 +13,12 @@ export * as Adaptive from "./Adaptive.js"
 export * as BuiltInStrategies from "./BuiltInStrategies.js"
 
 /**
- * Whether an answer solves its task: by a model, by a check of one's own, or against a key. The verdict is a value,
- * never a guess from the words of a text.
+ * Judges whether an answer solves its task, by a model, a custom check or an answer key. The verdict is a value; it is
+ * never inferred from words in a text.
  *
  * @since 0.1.0
  */
-export * as Evaluator from "./reasoning/Evaluator.js"
+export * as Evaluator from "./definition/Evaluator.js"
 
 /**
  * Native tool calls in a loop: the model calls tools, reads their results and answers.
@@ -26,6 +26,13 @@ export * as Evaluator from "./reasoning/Evaluator.js"
  * @since 0.1.0
  */
 export * as FunctionCalling from "./FunctionCalling.js"
+
+/**
+ * Strategies that are state graphs.
+ *
+ * @since 0.1.0
+ */
+export * as GraphStrategy from "./reasoning/GraphStrategy.js"
 
 /**
  * Language agent tree search (Zhou, Yan, Shlapentokh-Rothman, Wang, Wang 2023, "Language Agent Tree Search Unifies
@@ -46,11 +53,25 @@ export * as Lats from "./lats/Lats.js"
 export * as LlmCompiler from "./LlmCompiler.js"
 
 /**
- * How strategies call models: through the router, with a deadline, a span, live deltas and a report of what was used.
+ * Binds a task to its model. Calls go through the router, with a deadline, a span, live deltas and a usage report.
  *
  * @since 0.1.0
  */
-export * as ModelCall from "./reasoning/ModelCall.js"
+export * as ModelBinding from "./reasoning/ModelBinding.js"
+
+/**
+ * The contract of a strategy's model calls: the model of a task, and the interceptors around its calls.
+ *
+ * @since 0.1.0
+ */
+export * as ModelCall from "./definition/ModelCall.js"
+
+/**
+ * An evaluator that asks a model.
+ *
+ * @since 0.1.0
+ */
+export * as ModelEvaluator from "./reasoning/ModelEvaluator.js"
 
 /**
  * What an event shows of a graph's update: the fields that a node changed, without messages, in at most so many bytes.
@@ -118,12 +139,12 @@ export * as ReActText from "./reasoning/ReActText.js"
 export * as ReWoo from "./ReWoo.js"
 
 /**
- * What the steps of a strategy work with during one run: prompts of the library filled in and asked, replies read,
- * tools run, the answer put into its shape. A service, so that a graph is made once and its nodes still know their run.
+ * The service that the steps of a strategy work with during one run: it fills in and asks prompts, reads replies, runs
+ * tools and shapes the answer. Because it is a service, a graph is built once and its nodes still reach their run.
  *
  * @since 0.1.0
  */
-export * as Reasoning from "./reasoning/Reasoning.js"
+export * as Reasoning from "./definition/Reasoning.js"
 
 /**
  * Ways of thinking that `SelfDiscovery` chooses from: the ideas of the 39 modules of Zhou, Pujara et al. 2024 (arXiv
@@ -132,6 +153,13 @@ export * as Reasoning from "./reasoning/Reasoning.js"
  * @since 0.1.0
  */
 export * as ReasoningModules from "./ReasoningModules.js"
+
+/**
+ * Makes the `Reasoning` service of one run.
+ *
+ * @since 0.1.0
+ */
+export * as ReasoningService from "./reasoning/ReasoningService.js"
 
 /**
  * The first half of Self-Discover (Zhou, Pujara et al. 2024): the reasoning structure of a kind of task.
@@ -168,7 +196,7 @@ export * as ReflexionCritique from "./ReflexionCritique.js"
  *
  * @since 0.1.0
  */
-export * as ReplyForm from "./reasoning/ReplyForm.js"
+export * as ReplyForm from "./definition/ReplyForm.js"
 
 /**
  * The tree that a Monte Carlo tree search grows: immutable, kept as nodes by id, so that a change costs no more than
@@ -177,6 +205,13 @@ export * as ReplyForm from "./reasoning/ReplyForm.js"
  * @since 0.1.0
  */
 export * as SearchTree from "./lats/SearchTree.js"
+
+/**
+ * Samples several answers and returns the one that most of them agree on.
+ *
+ * @since 0.1.0
+ */
+export * as SelfConsistency from "./combine/SelfConsistency.js"
 
 /**
  * Self-Discover (Zhou, Pujara et al. 2024): choose ways of thinking, adapt them to the task, make a reasoning structure
@@ -227,26 +262,53 @@ export * as StormCitations from "./storm/StormCitations.js"
 export * as StormSources from "./storm/StormSources.js"
 
 /**
- * A way to reason: an Effect that emits what happens through the current run and ends in its answer.
+ * A strategy: an Effect that emits events through the current run and returns an answer.
  *
  * @since 0.1.0
  */
-export * as Strategy from "./reasoning/Strategy.js"
+export * as Strategy from "./definition/Strategy.js"
 
 /**
- * Strategies made of strategies: one in the place of another that failed, many for one answer, a budget, hooks, prompts
- * and settings of its own.
+ * Limits the model calls, tokens, cost and time of a strategy's run.
  *
  * @since 0.1.0
  */
-export * as StrategyCombinators from "./reasoning/StrategyCombinators.js"
+export * as StrategyBudget from "./combine/StrategyBudget.js"
 
 /**
  * How reasoning can fail besides its model calls.
  *
  * @since 0.1.0
  */
-export * as StrategyError from "./reasoning/StrategyError.js"
+export * as StrategyError from "./definition/StrategyError.js"
+
+/**
+ * Falls back to a second strategy when the first one fails.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyFallback from "./combine/StrategyFallback.js"
+
+/**
+ * Runs effects before and after a strategy, and on its failure or interruption.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyHooks from "./combine/StrategyHooks.js"
+
+/**
+ * Changes what a strategy starts from: its task, settings and prompts.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyInput from "./combine/StrategyInput.js"
+
+/**
+ * Shows an observer the steps of a strategy.
+ *
+ * @since 0.1.0
+ */
+export * as StrategyObserver from "./combine/StrategyObserver.js"
 
 /**
  * Strategies that other packages bring: a package declares them in its `package.json`, and a program that depends on it
@@ -261,7 +323,7 @@ export * as StrategyPlugins from "./StrategyPlugins.js"
  *
  * @since 0.1.0
  */
-export * as StrategyRegistry from "./reasoning/StrategyRegistry.js"
+export * as StrategyRegistry from "./definition/StrategyRegistry.js"
 
 /**
  * A supervisor of sub-agents: assess, delegate, review, decide. The sub-agents are tools of the task

@@ -20,8 +20,8 @@ import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmRateLimitError, LlmTimeoutError } from "../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
+import * as StrategyFallback from "../../src/strategy/combine/StrategyFallback.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as StrategyCombinators from "../../src/strategy/reasoning/StrategyCombinators.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
 
@@ -349,7 +349,7 @@ describe("model calls that are cut off", () => {
 
   it.effect("the limits of a run count what was cut off", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.withFallback(FunctionCalling.make(), FunctionCalling.make())
+      const strategy = StrategyFallback.withFallback(FunctionCalling.make(), FunctionCalling.make())
       const limited = Agent.make("limited", { strategy, limits: { maxCostUsd: 200 }, settings: { maxTokens: 50 } })
       const fiber = yield* Effect.fork(Effect.flip(AgentExecutor.run(limited, "hi")))
       yield* TestClock.adjust("20 seconds")

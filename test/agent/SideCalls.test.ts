@@ -1,4 +1,5 @@
 /** Model calls that no strategy makes: they are under the limits and the governance of the run they belong to, and each counts once. */
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -38,8 +39,8 @@ import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as StrategyBudget from "../../src/strategy/combine/StrategyBudget.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as StrategyCombinators from "../../src/strategy/reasoning/StrategyCombinators.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
@@ -263,7 +264,7 @@ describe("model calls beside the strategy", () => {
       const budget = (most: number) =>
         Agent.make("a", {
           tools: [ask],
-          strategy: StrategyCombinators.withBudget(FunctionCalling.make(), { maxModelCalls: most })
+          strategy: StrategyBudget.withBudget(FunctionCalling.make(), { maxModelCalls: most })
         })
       assert.strictEqual((yield* AgentExecutor.run(budget(3), "hi")).modelCalls, 3)
       const error = yield* Effect.flip(AgentExecutor.run(budget(2), "hi"))

@@ -14,8 +14,8 @@ import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import * as CostEstimator from "../../src/llm/model/CostEstimator.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
-import * as StrategyCombinators from "../../src/strategy/reasoning/StrategyCombinators.js"
-import { StrategyBudgetError } from "../../src/strategy/reasoning/StrategyError.js"
+import * as StrategyBudget from "../../src/strategy/combine/StrategyBudget.js"
+import { StrategyBudgetError } from "../../src/strategy/definition/StrategyError.js"
 import * as Supervisor from "../../src/strategy/Supervisor.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -83,7 +83,7 @@ describe("a supervisor of agents", () => {
   it("reads as what it is, and asks for the executor alone", () => {
     expectTypeOf(boss).toEqualTypeOf<Agent.Agent<string, never, AgentExecutor.AgentExecutor>>()
     const limited = Agent.make("boss", {
-      strategy: StrategyCombinators.withBudget(Supervisor.make(), { maxTokens: 1000 }),
+      strategy: StrategyBudget.withBudget(Supervisor.make(), { maxTokens: 1000 }),
       tools: [AgentTool.make(researcher)]
     })
     expectTypeOf(limited).toEqualTypeOf<Agent.Agent<string, StrategyBudgetError, AgentExecutor.AgentExecutor>>()
@@ -195,7 +195,7 @@ describe("a supervisor of agents", () => {
       const limited = (maxModelCalls: number) =>
         Agent.make("boss", {
           system: "You lead.",
-          strategy: StrategyCombinators.withBudget(Supervisor.make(), { maxModelCalls }),
+          strategy: StrategyBudget.withBudget(Supervisor.make(), { maxModelCalls }),
           tools: [AgentTool.make(researcher), AgentTool.make(writer)]
         })
       assert.strictEqual((yield* AgentExecutor.run(limited(6), "x")).modelCalls, 6)

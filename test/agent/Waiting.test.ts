@@ -1,4 +1,5 @@
 /** Time in which a run waits for a person, or for the reader of its events, counts for no limit of its work. */
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
@@ -12,8 +13,8 @@ import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import type { AgentEvent } from "../../src/domain/AgentEvent.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as StrategyBudget from "../../src/strategy/combine/StrategyBudget.js"
 import * as ReAct from "../../src/strategy/ReAct.js"
-import * as StrategyCombinators from "../../src/strategy/reasoning/StrategyCombinators.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -66,7 +67,7 @@ describe("a run that waits for a person", () => {
       const top = Agent.make("top", {
         system: "top",
         tools: [AgentTool.make(sub, { timeout: "20 seconds" })],
-        strategy: StrategyCombinators.withBudget(ReAct.make(), { timeout: "20 seconds" }),
+        strategy: StrategyBudget.withBudget(ReAct.make(), { timeout: "20 seconds" }),
         limits: { timeout: "20 seconds" }
       })
       const exit = yield* endOf("2 hours", AgentExecutor.run(top, "go")).pipe(

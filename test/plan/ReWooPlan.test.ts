@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as ReWooPlan from "../../src/plan/ReWooPlan.js"
-import { PlanError } from "../../src/strategy/reasoning/StrategyError.js"
+import { PlanError } from "../../src/strategy/definition/StrategyError.js"
 import * as Growth from "../support/Growth.js"
 
 const lines = (...rows: ReadonlyArray<string>): string => rows.join("\n")

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as StormOutline from "../../src/plan/StormOutline.js"
-import { PlanError } from "../../src/strategy/reasoning/StrategyError.js"
+import { PlanError } from "../../src/strategy/definition/StrategyError.js"
 import * as Growth from "../support/Growth.js"
 
 const read = (text: string, bounds?: StormOutline.Bounds): StormOutline.StormOutline =>

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
-import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
-import { StrategyRegistry } from "../../src/strategy/reasoning/StrategyRegistry.js"
+import * as Strategy from "../../src/strategy/definition/Strategy.js"
+import { StrategyRegistry } from "../../src/strategy/definition/StrategyRegistry.js"
 
 const own = (name: string) =>
   Strategy.make(name, () => Effect.succeed({ text: name, reason: "completed" as const, messages: [] }))

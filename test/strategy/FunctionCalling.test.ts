@@ -7,14 +7,14 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
-import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
-import * as StopCondition from "../../src/strategy/reasoning/StopCondition.js"
-import type * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import type * as Strategy from "../../src/strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
   OutputValidationError
-} from "../../src/strategy/reasoning/StrategyError.js"
+} from "../../src/strategy/definition/StrategyError.js"
+import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
+import * as StopCondition from "../../src/strategy/reasoning/StopCondition.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import type * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"

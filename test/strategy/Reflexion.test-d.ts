@@ -2,9 +2,10 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { describe, expectTypeOf, it } from "vitest"
+import * as Evaluator from "../../src/strategy/definition/Evaluator.js"
+import * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as Reflexion from "../../src/strategy/Reflexion.js"
-import * as Evaluator from "../../src/strategy/reasoning/Evaluator.js"
-import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import * as ModelEvaluator from "../../src/strategy/reasoning/ModelEvaluator.js"
 
 class Broken extends Data.TaggedError("Broken")<{}> {}
 class Stuck extends Data.TaggedError("Stuck")<{}> {}
@@ -14,7 +15,9 @@ class Database extends Context.Tag("Database")<Database, {}>() {}
 describe("Reflexion", () => {
   it("adds nothing by itself", () => {
     expectTypeOf(Reflexion.make()).toEqualTypeOf<Strategy.Strategy>()
-    expectTypeOf(Reflexion.make({ maxTrials: 2, evaluator: Evaluator.model })).toEqualTypeOf<Strategy.Strategy>()
+    expectTypeOf(
+      Reflexion.make({ maxTrials: 2, evaluator: ModelEvaluator.evaluator })
+    ).toEqualTypeOf<Strategy.Strategy>()
   })
 
   it("what a check fails with and needs reaches the strategy, and what the inner strategy does", () => {

@@ -1,6 +1,6 @@
 import { describe, expectTypeOf, it } from "vitest"
 import type { CacheBackend } from "../../src/llm/CacheBackend.js"
-import type * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import type * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
 
 describe("SelfDiscovery", () => {

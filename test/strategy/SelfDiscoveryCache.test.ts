@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../src/llm/CacheBackend.js"
-import * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import * as Strategy from "../../src/strategy/definition/Strategy.js"
 import * as SelfDiscovery from "../../src/strategy/SelfDiscovery.js"
 import * as Strategies from "./Strategies.js"
 

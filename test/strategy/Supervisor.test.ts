@@ -10,12 +10,12 @@ import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmContentPolicyError } from "../../src/llm/model/LlmError.js"
 import * as SupervisorPrompts from "../../src/prompt/defaults/SupervisorPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
-import type * as Strategy from "../../src/strategy/reasoning/Strategy.js"
+import type * as Strategy from "../../src/strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   NoProgressError,
   StrategyReplyError
-} from "../../src/strategy/reasoning/StrategyError.js"
+} from "../../src/strategy/definition/StrategyError.js"
 import * as Supervisor from "../../src/strategy/Supervisor.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"

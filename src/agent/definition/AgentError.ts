@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { Reached } from "../../domain/AgentResponse.js"
 import * as ErrorCode from "../../domain/ErrorCode.js"
 import { BudgetExceededError } from "../../governance/store/GovernanceError.js"
-import { StrategyError } from "../../strategy/reasoning/StrategyError.js"
+import { StrategyError } from "../../strategy/definition/StrategyError.js"
 import { ToolError } from "../../tool/definition/ToolError.js"
 
 const fields = <const Code extends ErrorCode.ErrorCode>(code: Code) => ({

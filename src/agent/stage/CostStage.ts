@@ -10,7 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Usage from "../../domain/Usage.js"
 import type * as Governance from "../../governance/Governance.js"
 import * as StepModule from "../../observability/Step.js"
-import type { Answer } from "../../strategy/reasoning/Strategy.js"
+import type { Answer } from "../../strategy/definition/Strategy.js"
 import { governanceOf } from "../definition/RunIdentity.js"
 import { conclude, type Stage, type State } from "../definition/Stage.js"
 

@@ -18,8 +18,8 @@ import * as AgentNotices from "../../observability/AgentNotices.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as StepModule from "../../observability/Step.js"
-import type { Answer } from "../../strategy/reasoning/Strategy.js"
-import * as Strategy from "../../strategy/reasoning/Strategy.js"
+import type { Answer } from "../../strategy/definition/Strategy.js"
+import * as Strategy from "../../strategy/definition/Strategy.js"
 import { Fatality } from "../../tool/ToolRunner.js"
 import { infoOf } from "../definition/RunIdentity.js"
 import { conclude, type Stage, type State } from "../definition/Stage.js"
@@ -110,7 +110,7 @@ export const stage: Stage = {
       const ended = (exit: Exit.Exit<Answer, any>): typeof exit => {
         const durationMs = clock.unsafeCurrentTimeMillis() - startedAt
         announceEnd(state, exit, durationMs)
-        Strategy.terminal(state.notes.veiled ?? run, exit, durationMs, state.notes.session?.id)
+        Strategy.emitTerminal(state.notes.veiled ?? run, exit, durationMs, state.notes.session?.id)
         return exit
       }
       const end = (exit: Exit.Exit<Answer, any>): Effect.Effect<Answer, any> => {

@@ -21,7 +21,7 @@ import * as AgentNotices from "../../observability/AgentNotices.js"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 import * as Run from "../../observability/Run.js"
 import * as Step from "../../observability/Step.js"
-import * as StrategyBudget from "../../strategy/reasoning/StrategyBudget.js"
+import * as CallBudget from "../../strategy/reasoning/CallBudget.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import type { RunLimits } from "../definition/Agent.js"
 import { RunLimitExceededError } from "../definition/AgentError.js"
@@ -64,8 +64,8 @@ export const modelBudget = (
   state: State,
   limits: Pick<RunLimits, "maxCostUsd" | "maxModelCalls" | "maxTokens">,
   services: { readonly counter: TokenCounter.Service; readonly estimator: CostEstimator }
-): StrategyBudget.Budget<RunLimitExceededError> =>
-  StrategyBudget.make(limits, {
+): CallBudget.Budget<RunLimitExceededError> =>
+  CallBudget.make(limits, {
     counter: services.counter,
     estimator: services.estimator,
     fail: ({ limit, limitType, unpriced, used }) =>

@@ -13,7 +13,7 @@ import { SkillNotFoundError, type SkillValidationError } from "../../skill/defin
 import * as SkillTool from "../../skill/execute/SkillTool.js"
 import * as ActiveSkills from "../../skill/folder/ActiveSkills.js"
 import type { Listing } from "../../skill/folder/SkillListing.js"
-import type { Answer } from "../../strategy/reasoning/Strategy.js"
+import type { Answer } from "../../strategy/definition/Strategy.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as ToolRunner from "../../tool/ToolRunner.js"
 import { degrade, type Stage, type State } from "../definition/Stage.js"

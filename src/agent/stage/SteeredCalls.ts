@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import type { Message } from "../../llm/model/LlmClient.js"
 import * as Run from "../../observability/Run.js"
-import type * as ModelCall from "../../strategy/reasoning/ModelCall.js"
+import type * as ModelCall from "../../strategy/definition/ModelCall.js"
 import { Fatality } from "../../tool/ToolRunner.js"
 import type { State } from "../definition/Stage.js"
 import * as GuardChecks from "./GuardChecks.js"

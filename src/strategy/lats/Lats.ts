@@ -5,19 +5,21 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { FinishReason } from "../../domain/AgentEvent.js"
 import * as StateGraph from "../../graph/StateGraph.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import type { Fatality } from "../../tool/ToolRunner.js"
-import type * as Reasoning from "../reasoning/Reasoning.js"
-import * as Strategy from "../reasoning/Strategy.js"
+import type * as Reasoning from "../definition/Reasoning.js"
+import type * as Strategy from "../definition/Strategy.js"
 import type {
   MaxIterationsExceededError,
   StrategyConfigurationError,
   StrategyReplyError
-} from "../reasoning/StrategyError.js"
+} from "../definition/StrategyError.js"
+import * as GraphStrategy from "../reasoning/GraphStrategy.js"
 import * as LatsReply from "./LatsReply.js"
 import * as LatsSearch from "./LatsSearch.js"
 import * as SearchTree from "./SearchTree.js"
@@ -235,7 +237,7 @@ type Failure = LlmError | Fatality | StrategyReplyError | StrategyConfigurationE
  */
 export const definition = <E = never, R = never>(
   options: Options<E, R> = {}
-): Strategy.GraphDefinition<NodeName, State, typeof State.Encoded, Failure | E, Reasoning.Reasoning | R> => {
+): GraphStrategy.GraphDefinition<NodeName, State, typeof State.Encoded, Failure | E, Reasoning.Reasoning | R> => {
   const settings = LatsSearch.resolve(NAME, options)
   const checkBudget = (state: State): "choose_best_path" | "select_node" =>
     LatsSearch.isOver(settings, state) ? "choose_best_path" : "select_node"
@@ -296,4 +298,4 @@ export const definition = <E = never, R = never>(
  * @category constructors
  */
 export const make = <E = never, R = never>(options: Options<E, R> = {}): Strategy.Strategy<E, R> =>
-  Strategy.fromGraph(definition(options)) as Strategy.Strategy<any, any>
+  GraphStrategy.make(definition(options)) as Strategy.Strategy<any, any>

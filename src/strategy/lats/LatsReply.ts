@@ -9,9 +9,9 @@ import * as Schema from "effect/Schema"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import type { ToolCall } from "../../tool/ToolRunner.js"
+import * as ReplyForm from "../definition/ReplyForm.js"
 import * as FencedText from "../reasoning/FencedText.js"
 import * as ReActText from "../reasoning/ReActText.js"
-import * as ReplyForm from "../reasoning/ReplyForm.js"
 
 /**
  * An action: a step of reasoning, a call of a tool with what came of it, or a final answer.

@@ -13,8 +13,8 @@ import * as PlanText from "../../plan/PlanText.js"
 import type * as Tool from "../../tool/definition/Tool.js"
 import * as ToolArguments from "../../tool/definition/ToolArguments.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
+import * as ReplyForm from "../definition/ReplyForm.js"
 import * as FencedText from "../reasoning/FencedText.js"
-import * as ReplyForm from "../reasoning/ReplyForm.js"
 import type { Step } from "./Planner.js"
 
 /** Steps, or the answer itself where it needs none. Neither: nothing is left to do. */

@@ -9,8 +9,8 @@ import * as Schema from "effect/Schema"
 import type { FinishReason, PlanStep } from "../../domain/AgentEvent.js"
 import type { LlmError } from "../../llm/model/LlmError.js"
 import type { Fatality } from "../../tool/ToolRunner.js"
-import * as Reasoning from "../reasoning/Reasoning.js"
-import type { Answer } from "../reasoning/Strategy.js"
+import * as Reasoning from "../definition/Reasoning.js"
+import type { Answer } from "../definition/Strategy.js"
 
 export const Step = Schema.Struct({
   id: Schema.String,

@@ -5,8 +5,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as PlanText from "../../plan/PlanText.js"
-import type { Task } from "../reasoning/Strategy.js"
-import { PlanError } from "../reasoning/StrategyError.js"
+import type { Task } from "../definition/Strategy.js"
+import { PlanError } from "../definition/StrategyError.js"
 
 /**
  * A step of a plan. One with a tool is a call of it; without `arguments` the model writes them.

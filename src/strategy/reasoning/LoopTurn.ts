@@ -9,8 +9,8 @@ import type { ToolResultPartEncoded } from "@effect/ai/Prompt"
 import type { FinishReason } from "../../domain/AgentEvent.js"
 import * as LlmClient from "../../llm/model/LlmClient.js"
 import type { Outcome, ToolCall } from "../../tool/ToolRunner.js"
+import type { Task } from "../definition/Strategy.js"
 import * as ReActText from "./ReActText.js"
-import type { Task } from "./Strategy.js"
 
 /** The model answers. `said` is its message, where it is one to keep. */
 export interface Answers {

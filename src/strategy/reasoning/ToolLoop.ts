@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { FinishReason } from "../../domain/AgentEvent.js"
@@ -13,12 +14,13 @@ import * as ReActAction from "../../plan/react/ReActAction.js"
 import { ToolCallLimitError } from "../../tool/definition/ToolError.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
 import type { Fatality, Outcome, RunOptions, ToolCall } from "../../tool/ToolRunner.js"
+import type * as ModelCall from "../definition/ModelCall.js"
+import type { Answer, Task } from "../definition/Strategy.js"
+import { MaxIterationsExceededError, NoProgressError } from "../definition/StrategyError.js"
 import * as LoopTurn from "./LoopTurn.js"
-import * as ModelCall from "./ModelCall.js"
 import * as Progress from "./Progress.js"
 import type { StopCondition } from "./StopCondition.js"
-import type { Answer, Task } from "./Strategy.js"
-import { MaxIterationsExceededError, NoProgressError } from "./StrategyError.js"
+import * as StructuredOutput from "./StructuredOutput.js"
 
 /**
  * Options of every loop of model and tools. What is unset comes from the agent and its configuration, then from the
@@ -176,7 +178,7 @@ export const end = (
   const all = (last: LlmClient.Message | undefined) =>
     last === undefined ? messages.slice(first) : [...messages.slice(first), last]
   if (task.output === undefined) return Effect.succeed({ text, reason, messages: all(said) })
-  return Effect.map(ModelCall.structured(model, task.output, options), (shaped) => ({
+  return Effect.map(StructuredOutput.make(model, task.output, options), (shaped) => ({
     text: shaped.text,
     output: shaped.output,
     reason,

@@ -6,6 +6,7 @@
  *
  * @since 0.1.0
  */
+
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,13 +18,14 @@ import type { LlmError } from "../../llm/model/LlmError.js"
 import * as StormOutline from "../../plan/StormOutline.js"
 import * as StormPrompts from "../../prompt/defaults/StormPrompts.js"
 import type { Fatality } from "../../tool/ToolRunner.js"
-import * as Reasoning from "../reasoning/Reasoning.js"
-import * as Strategy from "../reasoning/Strategy.js"
+import * as Reasoning from "../definition/Reasoning.js"
+import type * as Strategy from "../definition/Strategy.js"
 import {
   type MaxIterationsExceededError,
   StrategyConfigurationError,
   type StrategyReplyError
-} from "../reasoning/StrategyError.js"
+} from "../definition/StrategyError.js"
+import * as GraphStrategy from "../reasoning/GraphStrategy.js"
 import * as StormArticle from "./StormArticle.js"
 import * as StormCalls from "./StormCalls.js"
 import * as StormResearch from "./StormResearch.js"
@@ -337,7 +339,7 @@ type Node =
  */
 export const definition = (
   options: Options = {}
-): Strategy.GraphDefinition<
+): GraphStrategy.GraphDefinition<
   Node,
   State,
   typeof State.Encoded,
@@ -426,7 +428,7 @@ export const definition = (
  * const writer = Agent.make("writer", { strategy: Storm.make({ maxSections: 4 }) })
  * ```
  */
-export const make = (options: Options = {}): Strategy.Strategy => Strategy.fromGraph(definition(options))
+export const make = (options: Options = {}): Strategy.Strategy => GraphStrategy.make(definition(options))
 
 /**
  * The article of a task with all that led to it, for programs that want more than its text. An output schema of the
@@ -440,7 +442,7 @@ export const research = (
   options: Options = {}
 ): Effect.Effect<StormArticle.Article, Strategy.StrategyBaseError, Strategy.StrategyServices> =>
   Effect.suspend(() => {
-    const strategy = Strategy.fromGraph({
+    const strategy = GraphStrategy.make({
       ...definition(options),
       answer: (state: State) =>
         Effect.succeed<Strategy.Answer>({ text: "", reason: reasonOf(state), messages: [], output: articleOf(state) })

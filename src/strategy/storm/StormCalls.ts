@@ -7,8 +7,8 @@
 import * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import { Fatality } from "../../tool/ToolRunner.js"
-import type * as Reasoning from "../reasoning/Reasoning.js"
-import { MaxIterationsExceededError } from "../reasoning/StrategyError.js"
+import type * as Reasoning from "../definition/Reasoning.js"
+import { MaxIterationsExceededError } from "../definition/StrategyError.js"
 
 /** Model calls at most, and what happens at the limit. */
 export interface Limit {

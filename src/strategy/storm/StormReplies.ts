@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
 import * as StormOutline from "../../plan/StormOutline.js"
-import * as ReplyForm from "../reasoning/ReplyForm.js"
+import * as ReplyForm from "../definition/ReplyForm.js"
 import type { Perspective } from "./StormArticle.js"
 
 const LINE_MAX = 500

@@ -10,7 +10,7 @@ import * as Predicate from "effect/Predicate"
 import * as Nearest from "../../internal/text/Nearest.js"
 import type { JsonSchema } from "../../llm/model/LlmClient.js"
 import type { Bound } from "../../tool/definition/ToolSet.js"
-import { StrategyConfigurationError } from "../reasoning/StrategyError.js"
+import { StrategyConfigurationError } from "../definition/StrategyError.js"
 
 /** A tool, and the parameter that takes the query. */
 export interface Retriever {

@@ -10,10 +10,10 @@ import * as Agent from "../../../src/agent/definition/Agent.js"
 import type { RunLimitExceededError } from "../../../src/agent/definition/AgentError.js"
 import * as ModelRouter from "../../../src/llm/ModelRouter.js"
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../../src/strategy/ReAct.js"
-import * as ModelCall from "../../../src/strategy/reasoning/ModelCall.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import * as ModelBinding from "../../../src/strategy/reasoning/ModelBinding.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
@@ -325,8 +325,8 @@ describe("Agent output", () => {
     Effect.gen(function* () {
       const plain = Strategy.make("plain", (task) =>
         Effect.gen(function* () {
-          const model = yield* ModelCall.bind(task)
-          yield* model.call({ messages: ModelCall.openingMessages(task) }, { step: 1 })
+          const model = yield* ModelBinding.bind(task)
+          yield* model.call({ messages: Strategy.openingMessages(task) }, { step: 1 })
           return { text: "three", reason: "completed" as const, messages: [] }
         })
       )
@@ -501,8 +501,8 @@ describe("Agent limits", () => {
     Effect.gen(function* () {
       const side = Strategy.make("side by side", (task) =>
         Effect.gen(function* () {
-          const model = yield* ModelCall.bind(task)
-          const ask = model.call({ messages: ModelCall.openingMessages(task) }, { step: 1 })
+          const model = yield* ModelBinding.bind(task)
+          const ask = model.call({ messages: Strategy.openingMessages(task) }, { step: 1 })
           yield* Effect.all([ask, ask, ask], { concurrency: "unbounded" })
           return { text: "done", reason: "completed" as const, messages: [] }
         })

@@ -10,7 +10,7 @@ import * as Stage from "../../../src/agent/definition/Stage.js"
 import * as Governance from "../../../src/governance/Governance.js"
 import * as GuardPipeline from "../../../src/guard/pipeline/GuardPipeline.js"
 import * as Run from "../../../src/observability/Run.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Collaborators from "../../support/Collaborators.js"
 

@@ -17,7 +17,7 @@ import {
 import * as CostEstimator from "../../../src/llm/model/CostEstimator.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as Step from "../../../src/observability/Step.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import type * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as Collaborators from "../../support/Collaborators.js"

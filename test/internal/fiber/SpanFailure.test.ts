@@ -6,7 +6,7 @@ import * as FiberId from "effect/FiberId"
 import * as Schema from "effect/Schema"
 import * as SpanFailure from "../../../src/internal/fiber/SpanFailure.js"
 import * as Spanned from "../../../src/internal/fiber/Spanned.js"
-import { OutputValidationError } from "../../../src/strategy/reasoning/StrategyError.js"
+import { OutputValidationError } from "../../../src/strategy/definition/StrategyError.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
 
 class Lost extends Schema.TaggedError<Lost>()("Lost", {

@@ -5,13 +5,13 @@ import * as Schema from "effect/Schema"
 import * as AgentResponse from "../../../src/domain/AgentResponse.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmContentPolicyError } from "../../../src/llm/model/LlmError.js"
-import * as Lats from "../../../src/strategy/lats/Lats.js"
-import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import {
   MaxIterationsExceededError,
   StrategyConfigurationError,
   StrategyReplyError
-} from "../../../src/strategy/reasoning/StrategyError.js"
+} from "../../../src/strategy/definition/StrategyError.js"
+import * as Lats from "../../../src/strategy/lats/Lats.js"
 import * as EventRecorder from "../../../src/testing/EventRecorder.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"

@@ -8,9 +8,10 @@ import * as Checkpointer from "../../../src/graph/Checkpointer.js"
 import * as StateGraph from "../../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmRateLimitError } from "../../../src/llm/model/LlmError.js"
+import * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
+import { MaxIterationsExceededError } from "../../../src/strategy/definition/StrategyError.js"
 import * as Lats from "../../../src/strategy/lats/Lats.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import { MaxIterationsExceededError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as ReasoningService from "../../../src/strategy/reasoning/ReasoningService.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
@@ -435,7 +436,7 @@ describe("the work of Lats", () => {
       const search = (failAt: number) =>
         Effect.gen(function* () {
           const task = yield* Strategies.task({ tools: ToolSet.make(walker("walk")) })
-          const reasoning = yield* Reasoning.make("lats", task)
+          const reasoning = yield* ReasoningService.make("lats", task)
           const initial = Lats.definition(options).start(task)
           const begun = StateGraph.invokeThread(graph!, { threadId: "t", initial })
           const whole =

@@ -2,11 +2,11 @@ import * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { expectTypeOf, test } from "vitest"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import type * as StrategyRegistry from "../../../src/strategy/definition/StrategyRegistry.js"
 import * as PlanAndSolve from "../../../src/strategy/PlanAndSolve.js"
 import * as PlanExecute from "../../../src/strategy/PlanExecute.js"
 import * as Planner from "../../../src/strategy/planning/Planner.js"
-import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import type * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
 
 class Solver extends Context.Tag("Solver")<Solver, { readonly solve: Effect.Effect<string, Unsolvable> }>() {}
 class Unsolvable extends Data.TaggedError("Unsolvable") {}

@@ -7,10 +7,11 @@ import * as ModelRouter from "../../../src/llm/ModelRouter.js"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmContentPolicyError, LlmInvalidRequestError, LlmRateLimitError } from "../../../src/llm/model/LlmError.js"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import * as ReplyForm from "../../../src/strategy/reasoning/ReplyForm.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import { StrategyReplyError } from "../../../src/strategy/reasoning/StrategyError.js"
+import type * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
+import * as ReplyForm from "../../../src/strategy/definition/ReplyForm.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { StrategyReplyError } from "../../../src/strategy/definition/StrategyError.js"
+import * as ReasoningService from "../../../src/strategy/reasoning/ReasoningService.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
 import * as Strategies from "../Strategies.js"
@@ -57,7 +58,7 @@ const use = <A>(
     const ran = yield* Strategies.run(
       Strategy.make("test", (task) =>
         Effect.gen(function* () {
-          const value = yield* body(yield* Reasoning.make("test", task, given.options))
+          const value = yield* body(yield* ReasoningService.make("test", task, given.options))
           values.push(value)
           return { text: "", reason: "completed" as const, messages: [] }
         })
@@ -422,7 +423,7 @@ describe("roles", () => {
   ) =>
     Effect.gen(function* () {
       const given = yield* Strategies.task({ task })
-      return yield* body(yield* Reasoning.make("test", given, { format: "text" }))
+      return yield* body(yield* ReasoningService.make("test", given, { format: "text" }))
     }).pipe(
       Effect.provide(
         Strategies.layer([]).pipe(

@@ -4,16 +4,17 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import type { Body } from "../../../src/domain/AgentEvent.js"
 import * as Step from "../../../src/observability/Step.js"
+import type * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../../src/strategy/ReAct.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import * as ReasoningService from "../../../src/strategy/reasoning/ReasoningService.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import * as Strategies from "../Strategies.js"
 
 const strategy = <E, R>(program: (reasoning: Reasoning.Service) => Effect.Effect<Strategy.Answer, E, R>) =>
-  Strategy.make("outer", (task) => Effect.flatMap(Reasoning.make("outer", task), program))
+  Strategy.make("outer", (task) => Effect.flatMap(ReasoningService.make("outer", task), program))
 
 const call = { text: "so", calls: [{ id: "c", name: "add", params: { a: 1, b: 2 } }] }
 

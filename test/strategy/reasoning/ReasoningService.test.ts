@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import { OutputValidationError, StrategyReplyError } from "../../../src/strategy/reasoning/StrategyError.js"
+import type * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { OutputValidationError, StrategyReplyError } from "../../../src/strategy/definition/StrategyError.js"
+import * as ReasoningService from "../../../src/strategy/reasoning/ReasoningService.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
 import * as Strategies from "../Strategies.js"
 
@@ -20,7 +21,7 @@ const loud = (text: string): string | undefined => (text === text.toUpperCase() 
 const strategy = (asked: Reasoning.AskOptions, options: Reasoning.Options = {}) =>
   Strategy.make("shouting", (task) =>
     Effect.gen(function* () {
-      const reasoning = yield* Reasoning.make("shouting", task, options)
+      const reasoning = yield* ReasoningService.make("shouting", task, options)
       const { text } = yield* reasoning.ask(Shout, { text: task.input }, asked)
       return { text, reason: "completed" as const, messages: [] }
     })
@@ -53,7 +54,7 @@ describe("ask", () => {
 describe("finish", () => {
   const finishing = Strategy.make("finishing", (task) =>
     Effect.gen(function* () {
-      const reasoning = yield* Reasoning.make("finishing", task)
+      const reasoning = yield* ReasoningService.make("finishing", task)
       return yield* reasoning.finish(Shout, { text: "the number is 7" })
     })
   )

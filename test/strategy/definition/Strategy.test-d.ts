@@ -4,17 +4,17 @@ import * as Effect from "effect/Effect"
 import { expectTypeOf } from "vitest"
 import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import type * as LlmError from "../../../src/llm/model/LlmError.js"
-import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
-import * as ReAct from "../../../src/strategy/ReAct.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
 import type {
   MaxIterationsExceededError,
   NoProgressError,
   PlanError,
   StrategyConfigurationError,
   StrategyReplyError
-} from "../../../src/strategy/reasoning/StrategyError.js"
-import type * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
+} from "../../../src/strategy/definition/StrategyError.js"
+import type * as StrategyRegistry from "../../../src/strategy/definition/StrategyRegistry.js"
+import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
+import * as ReAct from "../../../src/strategy/ReAct.js"
 import type { Fatality } from "../../../src/tool/ToolRunner.js"
 
 interface PlannerError {

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Schema from "effect/Schema"
-import * as ReplyForm from "../../../src/strategy/reasoning/ReplyForm.js"
+import * as ReplyForm from "../../../src/strategy/definition/ReplyForm.js"
 import * as Growth from "../../support/Growth.js"
 
 const Point = Schema.Struct({ x: Schema.Number, y: Schema.NumberFromString })

@@ -17,7 +17,7 @@ import type * as LlmClient from "../../llm/model/LlmClient.js"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
 import * as TokenCounter from "../../llm/model/TokenCounter.js"
 import { Fatality } from "../../tool/ToolRunner.js"
-import type * as ModelCall from "./ModelCall.js"
+import type * as ModelCall from "../definition/ModelCall.js"
 
 export interface Limits {
   readonly maxModelCalls?: number | undefined

@@ -17,9 +17,11 @@ import * as LlmError from "../../../src/llm/model/LlmError.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Step from "../../../src/observability/Step.js"
 import * as Telemetry from "../../../src/observability/Telemetry.js"
-import * as ModelCall from "../../../src/strategy/reasoning/ModelCall.js"
-import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import { OutputValidationError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as ModelCall from "../../../src/strategy/definition/ModelCall.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { OutputValidationError } from "../../../src/strategy/definition/StrategyError.js"
+import * as ModelBinding from "../../../src/strategy/reasoning/ModelBinding.js"
+import * as StructuredOutput from "../../../src/strategy/reasoning/StructuredOutput.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
 import * as Growth from "../../support/Growth.js"
@@ -83,7 +85,7 @@ const spans = () => {
   return { all, layer: Layer.setTracer(tracer) }
 }
 
-describe("ModelCall.bind", () => {
+describe("ModelBinding.bind", () => {
   it.effect("settings of the role win over the task's, those of a request over both", () =>
     Effect.gen(function* () {
       const small = TestModel.make(() => "small says")
@@ -95,7 +97,7 @@ describe("ModelCall.bind", () => {
           settings: { temperature: 0.1, maxTokens: 10, seed: 1, model: "big" },
           role: "critic"
         })
-        const model = yield* ModelCall.bind(given)
+        const model = yield* ModelBinding.bind(given)
         yield* model.call({ messages, settings: { temperature: 0.3 } }, { step: 1 })
         yield* model.call({ messages }, { step: 2 })
       }).pipe(Effect.provide(Layer.provideMerge(router, TestModel.layer([]))))
@@ -123,10 +125,10 @@ describe("ModelCall.bind", () => {
       const { events, run } = yield* inRun()
       yield* Effect.gen(function* () {
         const given = yield* task({ role: "planning" })
-        const model = yield* ModelCall.bind(given)
+        const model = yield* ModelBinding.bind(given)
         yield* model.call({ messages }, { step: 1 })
         yield* model.call({ messages }, { step: 2 })
-        const other = yield* ModelCall.bind(given, { role: "solver" })
+        const other = yield* ModelBinding.bind(given, { role: "solver" })
         yield* other.call({ messages }, { step: 3 })
       }).pipe(Effect.provide(Layer.merge(router, TestModel.layer([]))), Effect.provideService(Run.Run, run))
       assert.deepStrictEqual(resolved, ["planning", "solver"])
@@ -141,7 +143,7 @@ describe("ModelCall.bind", () => {
     Effect.gen(function* () {
       const { events, run } = yield* inRun({ live: true })
       yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task())
+        const model = yield* ModelBinding.bind(yield* task())
         yield* model.call({ messages }, { step: 1 })
       }).pipe(
         Effect.provide(Strategies.layer([{ text: ["a", "b"], usage: { inputTokens: 3 } }])),
@@ -168,7 +170,7 @@ describe("ModelCall.bind", () => {
       for (const live of [false, true]) {
         const { run } = yield* inRun({ live })
         yield* Effect.gen(function* () {
-          const model = yield* ModelCall.bind(yield* task())
+          const model = yield* ModelBinding.bind(yield* task())
           yield* model.call({ messages }, { step: 1 })
         }).pipe(
           Effect.provide(Layer.provideMerge(ModelRouter.layerDefault, LlmClient.layer(client))),
@@ -190,7 +192,7 @@ describe("ModelCall.bind", () => {
         )
       const run = Run.make({ runId: RunId.make("r"), agent: "a", clock, sink: { push: () => {}, settle, live: true } })
       const fiber = yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task())
+        const model = yield* ModelBinding.bind(yield* task())
         return yield* model.call({ messages }, { step: 1 })
       }).pipe(Effect.provide(Strategies.layer([{ text: "a" }])), Effect.provideService(Run.Run, run), Effect.fork)
       yield* TestClock.adjust("1 second")
@@ -214,7 +216,7 @@ describe("ModelCall.bind", () => {
             return { ...response, model: `${response.model}<${name}` }
           })
       const requests = yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task())
+        const model = yield* ModelBinding.bind(yield* task())
         const response = yield* model.call({ messages }, { step: 1 })
         assert.strictEqual(response.model, "inner<inner<outer")
         return yield* TestModel.requests
@@ -230,7 +232,7 @@ describe("ModelCall.bind", () => {
   it.effect("an interceptor may refuse, and the model is not asked", () =>
     Effect.gen(function* () {
       const asked = yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task())
+        const model = yield* ModelBinding.bind(yield* task())
         const error = yield* Effect.flip(model.call({ messages }, { step: 1 }))
         assert.strictEqual(error._tag, "Fatality")
         return yield* TestModel.requests
@@ -253,7 +255,7 @@ describe("ModelCall.bind", () => {
       ] as const
       for (const [over, options, expected] of cases) {
         const error = yield* Effect.gen(function* () {
-          const model = yield* ModelCall.bind(yield* task(over), options)
+          const model = yield* ModelBinding.bind(yield* task(over), options)
           const fiber = yield* Effect.fork(Effect.flip(model.call({ messages }, { step: 1 })))
           yield* TestClock.adjust(expected - 1)
           assert.isTrue(Option.isNone(yield* Fiber.poll(fiber)))
@@ -271,7 +273,7 @@ describe("ModelCall.bind", () => {
 
   it.effect("no limit is a choice", () =>
     Effect.gen(function* () {
-      const model = yield* ModelCall.bind(yield* task(), { timeout: Number.POSITIVE_INFINITY })
+      const model = yield* ModelBinding.bind(yield* task(), { timeout: Number.POSITIVE_INFINITY })
       const fiber = yield* Effect.fork(model.call({ messages }, { step: 1 }))
       yield* TestClock.adjust("1 hour")
       assert.strictEqual(LlmClient.text(yield* Fiber.join(fiber)), "late")
@@ -289,7 +291,7 @@ describe("ModelCall.bind", () => {
         }
       }
       yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task({ settings: { seed: 4 } }))
+        const model = yield* ModelBinding.bind(yield* task({ settings: { seed: 4 } }))
         yield* model.call({ messages }, { step: 1 })
       }).pipe(Effect.provide(Strategies.layer(["x"])), Effect.provideService(Step.Step, step))
       assert.deepStrictEqual(recorded, [["llm", JSON.stringify({ messages, settings: { seed: 4 } })]])
@@ -307,7 +309,7 @@ describe("spans of model calls", () => {
       const { all, layer } = spans()
       const { run } = yield* inRun({ telemetry })
       const exit = yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task(over))
+        const model = yield* ModelBinding.bind(yield* task(over))
         return yield* Effect.exit(model.call({ messages }, { step: 4 }))
       }).pipe(Effect.provide(Layer.merge(Strategies.layer(script), layer)), Effect.provideService(Run.Run, run))
       return { all, exit }
@@ -368,7 +370,7 @@ describe("spans of model calls", () => {
       const { all, layer } = spans()
       const { run } = yield* inRun({ telemetry: { tracing: true } })
       yield* Effect.gen(function* () {
-        const model = yield* ModelCall.bind(yield* task({ settings: { topP: 0.5, stop: ["x"], seed: 3 } }))
+        const model = yield* ModelBinding.bind(yield* task({ settings: { topP: 0.5, stop: ["x"], seed: 3 } }))
         const responseFormat = { type: "json", name: "n", schema: {} } as const
         yield* model.call({ messages, responseFormat }, { step: 1, onParts: () => Effect.void })
       }).pipe(Effect.provide(Layer.merge(Strategies.layer(["{}"]), layer)), Effect.provideService(Run.Run, run))
@@ -412,7 +414,7 @@ describe("metrics of model calls", () => {
   const call = (model: string, script: Strategies.Script, telemetry: Partial<Run.TelemetryOptions>) =>
     Effect.gen(function* () {
       const { run } = yield* inRun({ telemetry })
-      const bound = yield* Effect.provideService(ModelCall.bind(yield* task({ settings: { model } })), Run.Run, run)
+      const bound = yield* Effect.provideService(ModelBinding.bind(yield* task({ settings: { model } })), Run.Run, run)
       const calls = Effect.forEach(script as ReadonlyArray<unknown>, () => bound.call({ messages }, { step: 1 }))
       const fiber = yield* Effect.fork(Effect.exit(calls))
       yield* TestClock.adjust("2 seconds")
@@ -452,13 +454,13 @@ describe("metrics of model calls", () => {
   )
 })
 
-describe("ModelCall.structured", () => {
+describe("StructuredOutput.make", () => {
   const spec = Strategies.outputSpec(1)
   const structured = (text: string, script: Strategies.Script = [], over: Partial<Strategy.OutputSpec> = {}) =>
     Effect.gen(function* () {
-      const model = yield* ModelCall.bind(yield* task())
+      const model = yield* ModelBinding.bind(yield* task())
       const exit = yield* Effect.exit(
-        ModelCall.structured(model, { ...spec, ...over }, { strategyName: "s", step: 1, messages, text })
+        StructuredOutput.make(model, { ...spec, ...over }, { strategyName: "s", step: 1, messages, text })
       )
       return { exit, requests: yield* TestModel.requests }
     }).pipe(Effect.provide(Strategies.layer(script)))

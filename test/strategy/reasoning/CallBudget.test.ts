@@ -10,16 +10,16 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as Step from "../../../src/observability/Step.js"
+import type * as StrategyBudget from "../../../src/strategy/combine/StrategyBudget.js"
+import { withBudget } from "../../../src/strategy/combine/StrategyBudget.js"
+import * as StrategyFallback from "../../../src/strategy/combine/StrategyFallback.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { StrategyBudgetError } from "../../../src/strategy/definition/StrategyError.js"
 import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
-import * as ModelCall from "../../../src/strategy/reasoning/ModelCall.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import * as StrategyCombinators from "../../../src/strategy/reasoning/StrategyCombinators.js"
-import { StrategyBudgetError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as ModelBinding from "../../../src/strategy/reasoning/ModelBinding.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
 import * as Strategies from "../Strategies.js"
-
-const { withBudget } = StrategyCombinators
 
 const unavailable = new LlmUnavailableError({ provider: "test", message: "down" })
 
@@ -42,7 +42,7 @@ const prices = fromPrices({ "test-model": { input: 1_000_000, output: 1_000_000 
 const fanOut = (calls: number, concurrency?: number) =>
   Strategy.make("fan-out", (task) =>
     Effect.gen(function* () {
-      const model = yield* ModelCall.bind(task)
+      const model = yield* ModelBinding.bind(task)
       const ended = yield* Step.forEach(
         Array.from({ length: calls }, (_, index) => index),
         (index) =>
@@ -215,7 +215,7 @@ describe("withBudget", () => {
     Effect.gen(function* () {
       const strategy = Strategy.make("racing", (task) =>
         Effect.gen(function* () {
-          const model = yield* ModelCall.bind(task)
+          const model = yield* ModelBinding.bind(task)
           const ask = (step: number) => model.call({ messages: [{ role: "user", content: "x" }] }, { step })
           const first = yield* Effect.fork(ask(1))
           yield* Effect.yieldNow()
@@ -283,7 +283,7 @@ describe("withBudget", () => {
           }
         }
         const given = yield* Strategies.task()
-        const run = (options: StrategyCombinators.BudgetOptions) =>
+        const run = (options: StrategyBudget.BudgetOptions) =>
           Effect.gen(function* () {
             answered = 0
             cut = 0
@@ -392,12 +392,12 @@ describe("withBudget", () => {
       const second = Strategy.make("second", () =>
         Effect.succeed({ text: "second", reason: "completed" as const, messages: [] })
       )
-      const around = withBudget(StrategyCombinators.withFallback(looping, second), { maxModelCalls: 1 })
+      const around = withBudget(StrategyFallback.withFallback(looping, second), { maxModelCalls: 1 })
       assert.instanceOf(
         yield* Effect.flip((yield* Strategies.run(around, loop, { tools: Strategies.tools })).exit),
         StrategyBudgetError
       )
-      const within = StrategyCombinators.withFallback(withBudget(looping, { maxModelCalls: 1 }), second)
+      const within = StrategyFallback.withFallback(withBudget(looping, { maxModelCalls: 1 }), second)
       const ran = yield* Strategies.run(within, loop, { tools: Strategies.tools })
       assert.strictEqual((yield* ran.exit).text, "second")
     })

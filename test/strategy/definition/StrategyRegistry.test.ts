@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import * as StrategyRegistry from "../../../src/strategy/reasoning/StrategyRegistry.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import * as StrategyRegistry from "../../../src/strategy/definition/StrategyRegistry.js"
 
 const own = (name: string) =>
   Strategy.make(name, () => Effect.succeed({ text: name, reason: "completed" as const, messages: [] }))

@@ -5,9 +5,14 @@ import { pipe } from "effect/Function"
 import { expectTypeOf } from "vitest"
 import type { CostEstimator } from "../../../src/llm/model/CostEstimator.js"
 import * as Adaptive from "../../../src/strategy/Adaptive.js"
-import type * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import * as Combinators from "../../../src/strategy/reasoning/StrategyCombinators.js"
-import type { MaxIterationsExceededError, StrategyBudgetError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as SelfConsistency from "../../../src/strategy/combine/SelfConsistency.js"
+import * as StrategyBudget from "../../../src/strategy/combine/StrategyBudget.js"
+import * as StrategyFallback from "../../../src/strategy/combine/StrategyFallback.js"
+import * as StrategyHooks from "../../../src/strategy/combine/StrategyHooks.js"
+import * as StrategyInput from "../../../src/strategy/combine/StrategyInput.js"
+import * as StrategyObserver from "../../../src/strategy/combine/StrategyObserver.js"
+import type * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import type { MaxIterationsExceededError, StrategyBudgetError } from "../../../src/strategy/definition/StrategyError.js"
 
 interface Down {
   readonly _tag: "Down"
@@ -27,83 +32,85 @@ declare const plain: Strategy.Strategy
 declare const down: Down
 
 // Without `when` nothing of the first's own failures is left.
-expectTypeOf(Combinators.withFallback(first, second)).toEqualTypeOf<Strategy.Strategy<Full, Planner | Clerk>>()
-expectTypeOf(pipe(first, Combinators.withFallback(second))).toEqualTypeOf<Strategy.Strategy<Full, Planner | Clerk>>()
-expectTypeOf(Combinators.withFallback(first, plain)).toEqualTypeOf<Strategy.Strategy<never, Planner>>()
+expectTypeOf(StrategyFallback.withFallback(first, second)).toEqualTypeOf<Strategy.Strategy<Full, Planner | Clerk>>()
+expectTypeOf(pipe(first, StrategyFallback.withFallback(second))).toEqualTypeOf<
+  Strategy.Strategy<Full, Planner | Clerk>
+>()
+expectTypeOf(StrategyFallback.withFallback(first, plain)).toEqualTypeOf<Strategy.Strategy<never, Planner>>()
 
 // A predicate may let any of them through, a guard only what it does not accept.
 expectTypeOf(
-  Combinators.withFallback(first, second, {
+  StrategyFallback.withFallback(first, second, {
     when: (error) => error._tag === "LlmTimeoutError" || error._tag.length > 3
   })
 ).toEqualTypeOf<Strategy.Strategy<Down | Lost | Full, Planner | Clerk>>()
 expectTypeOf(
-  Combinators.withFallback(first, second, { when: (error): error is Down => error._tag === "Down" })
+  StrategyFallback.withFallback(first, second, { when: (error): error is Down => error._tag === "Down" })
 ).toEqualTypeOf<Strategy.Strategy<Lost | Full, Planner | Clerk>>()
 expectTypeOf(
-  Combinators.withFallback(plain, second, {
+  StrategyFallback.withFallback(plain, second, {
     when: (error): error is MaxIterationsExceededError => error._tag === "MaxIterationsExceededError"
   })
 ).toEqualTypeOf<Strategy.Strategy<Full, Clerk>>()
 
-expectTypeOf(Combinators.withBudget(first, { maxTokens: 1 })).toEqualTypeOf<
+expectTypeOf(StrategyBudget.withBudget(first, { maxTokens: 1 })).toEqualTypeOf<
   Strategy.Strategy<Down | Lost | StrategyBudgetError, Planner>
 >()
-expectTypeOf(pipe(plain, Combinators.withBudget({ timeout: "1 second" }))).toEqualTypeOf<
+expectTypeOf(pipe(plain, StrategyBudget.withBudget({ timeout: "1 second" }))).toEqualTypeOf<
   Strategy.Strategy<StrategyBudgetError>
 >()
 // A budget in dollars requires prices.
-expectTypeOf(Combinators.withBudget(first, { maxCostUsd: 1 })).toEqualTypeOf<
+expectTypeOf(StrategyBudget.withBudget(first, { maxCostUsd: 1 })).toEqualTypeOf<
   Strategy.Strategy<Down | Lost | StrategyBudgetError, Planner | CostEstimator>
 >()
-expectTypeOf(pipe(plain, Combinators.withBudget({ maxCostUsd: 1 }))).toEqualTypeOf<
+expectTypeOf(pipe(plain, StrategyBudget.withBudget({ maxCostUsd: 1 }))).toEqualTypeOf<
   Strategy.Strategy<StrategyBudgetError, CostEstimator>
 >()
-expectTypeOf(Combinators.withBudget(plain, {} as Combinators.BudgetOptions)).toEqualTypeOf<
+expectTypeOf(StrategyBudget.withBudget(plain, {} as StrategyBudget.BudgetOptions)).toEqualTypeOf<
   Strategy.Strategy<StrategyBudgetError, CostEstimator>
 >()
 // @ts-expect-error an option that does not exist
-Combinators.withBudget(plain, { maxCalls: 1 })
+StrategyBudget.withBudget(plain, { maxCalls: 1 })
 // @ts-expect-error an option that does not exist
-Combinators.withBudget(plain, { maxTokens: 1, maxCalls: 1 })
+StrategyBudget.withBudget(plain, { maxTokens: 1, maxCalls: 1 })
 
 // A budget within a fallback is made good by it.
 expectTypeOf(
-  pipe(plain, Combinators.withBudget({ maxModelCalls: 1 }), Combinators.withFallback(plain))
+  pipe(plain, StrategyBudget.withBudget({ maxModelCalls: 1 }), StrategyFallback.withFallback(plain))
 ).toEqualTypeOf<Strategy.Strategy>()
 
-expectTypeOf(Combinators.selfConsistency(first, { n: 3 })).toEqualTypeOf<Strategy.Strategy<Down | Lost, Planner>>()
+expectTypeOf(SelfConsistency.selfConsistency(first, { n: 3 })).toEqualTypeOf<Strategy.Strategy<Down | Lost, Planner>>()
 
 const needs = () => Effect.flatMap(Clerk, () => Effect.fail(down))
-expectTypeOf(Combinators.withHooks(plain, { onStart: needs })).toEqualTypeOf<Strategy.Strategy<never, Clerk>>()
-expectTypeOf(Combinators.withHooks(plain, { onStart: needs, failures: "fail" })).toEqualTypeOf<
+expectTypeOf(StrategyHooks.withHooks(plain, { onStart: needs })).toEqualTypeOf<Strategy.Strategy<never, Clerk>>()
+expectTypeOf(StrategyHooks.withHooks(plain, { onStart: needs, failures: "fail" })).toEqualTypeOf<
   Strategy.Strategy<Down, Clerk>
 >()
-expectTypeOf(Combinators.withHooks(plain, { onStart: needs, failures: "log" })).toEqualTypeOf<
+expectTypeOf(StrategyHooks.withHooks(plain, { onStart: needs, failures: "log" })).toEqualTypeOf<
   Strategy.Strategy<never, Clerk>
 >()
-Combinators.withHooks(first, {
+StrategyHooks.withHooks(first, {
   onError: (error) => {
     expectTypeOf(error).toEqualTypeOf<Down | Lost | Strategy.StrategyBaseError>()
     return Effect.void
   }
 })
-expectTypeOf(pipe(first, Combinators.withHooks({ onFinish: needs }))).toEqualTypeOf<
+expectTypeOf(pipe(first, StrategyHooks.withHooks({ onFinish: needs }))).toEqualTypeOf<
   Strategy.Strategy<Down | Lost, Planner | Clerk>
 >()
 
-expectTypeOf(Combinators.withObserver(first, { onStep: needs })).toEqualTypeOf<
+expectTypeOf(StrategyObserver.withObserver(first, { onStep: needs })).toEqualTypeOf<
   Strategy.Strategy<Down | Lost, Planner | Clerk>
 >()
-expectTypeOf(Combinators.withPrompts(first, { instructions: "x" })).toEqualTypeOf<
+expectTypeOf(StrategyInput.withPrompts(first, { instructions: "x" })).toEqualTypeOf<
   Strategy.Strategy<Down | Lost, Planner>
 >()
-expectTypeOf(pipe(first, Combinators.withSettings({ temperature: 0 }))).toEqualTypeOf<
+expectTypeOf(pipe(first, StrategyInput.withSettings({ temperature: 0 }))).toEqualTypeOf<
   Strategy.Strategy<Down | Lost, Planner>
 >()
-expectTypeOf(Combinators.mapTask(first, (task) => task)).toEqualTypeOf<Strategy.Strategy<Down | Lost, Planner>>()
+expectTypeOf(StrategyInput.mapTask(first, (task) => task)).toEqualTypeOf<Strategy.Strategy<Down | Lost, Planner>>()
 expectTypeOf(
-  Combinators.mapTaskEffect(second, (task) => Effect.zipRight(Planner, Effect.as(Effect.fail(down), task)))
+  StrategyInput.mapTaskEffect(second, (task) => Effect.zipRight(Planner, Effect.as(Effect.fail(down), task)))
 ).toEqualTypeOf<Strategy.Strategy<Full | Down, Clerk | Planner>>()
 
 // Adaptive: the union of what its candidates fail with and require.

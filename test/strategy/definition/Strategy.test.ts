@@ -12,11 +12,12 @@ import { RunId } from "../../../src/domain/Ids.js"
 import * as StateGraph from "../../../src/graph/StateGraph.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
+import * as Reasoning from "../../../src/strategy/definition/Reasoning.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { MaxIterationsExceededError } from "../../../src/strategy/definition/StrategyError.js"
 import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../../src/strategy/ReAct.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import { MaxIterationsExceededError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as GraphStrategy from "../../../src/strategy/reasoning/GraphStrategy.js"
 import * as EventRecorder from "../../../src/testing/EventRecorder.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
 import { Fatality } from "../../../src/tool/ToolRunner.js"
@@ -149,7 +150,7 @@ describe("Strategy.execute", () => {
   )
 })
 
-describe("Strategy.fromGraph", () => {
+describe("GraphStrategy.make", () => {
   const State = Schema.Struct({ drafts: Schema.Array(Schema.String), text: Schema.String })
   const Draft = PromptStep.make({
     pattern: "TestAgent",
@@ -195,7 +196,7 @@ describe("Strategy.fromGraph", () => {
         }
       })
       const task = yield* Strategies.task({ task: { debugNodeUpdates: false } })
-      yield* Strategy.fromGraph(definition())
+      yield* GraphStrategy.make(definition())
         .program(task)
         .pipe(Effect.provideService(Run.Run, run), Effect.provide(Strategies.layer(["one", "two"])))
       assert.deepStrictEqual(updates, [{}, {}, {}])
@@ -204,7 +205,7 @@ describe("Strategy.fromGraph", () => {
 
   it.effect("runs its nodes and says of each that it ended, and what it changed", () =>
     Effect.gen(function* () {
-      const ran = yield* Strategies.run(Strategy.fromGraph(definition()), ["one", "two"], {
+      const ran = yield* Strategies.run(GraphStrategy.make(definition()), ["one", "two"], {
         task: { debugNodeUpdates: false }
       })
       assert.deepInclude(yield* ran.exit, { text: "two", reason: "completed" })
@@ -234,7 +235,7 @@ describe("Strategy.fromGraph", () => {
         "choose",
         (next) => (state, context) => Effect.map(next(state, context), ({ text }) => ({ text: `${text}!` }))
       )
-      const ran = yield* Strategies.run(Strategy.fromGraph({ ...given, graph }), ["one", "two"])
+      const ran = yield* Strategies.run(GraphStrategy.make({ ...given, graph }), ["one", "two"])
       assert.strictEqual((yield* ran.exit).text, "two!")
     })
   )
@@ -249,7 +250,7 @@ describe("Strategy.fromGraph", () => {
           return Reflect.get(target, key, receiver)
         }
       })
-      const strategy = Strategy.fromGraph({ ...given, graph })
+      const strategy = GraphStrategy.make({ ...given, graph })
       const once = reads
       assert.isAbove(once, 0)
       for (let i = 0; i < 100; i++) {
@@ -262,7 +263,7 @@ describe("Strategy.fromGraph", () => {
 
   it.effect("the limit of its steps is a failure like any other", () =>
     Effect.gen(function* () {
-      const ran = yield* Strategies.run(Strategy.fromGraph({ ...definition(), maxSteps: 2 }), ["one", "two"])
+      const ran = yield* Strategies.run(GraphStrategy.make({ ...definition(), maxSteps: 2 }), ["one", "two"])
       const error = yield* Effect.flip(ran.exit)
       assert.deepInclude(error, { _tag: "MaxIterationsExceededError", strategyName: "drafts", maxIterations: 2 })
     })
@@ -271,6 +272,6 @@ describe("Strategy.fromGraph", () => {
   it("a graph that cannot be compiled is thrown", () => {
     const given = definition()
     const graph = StateGraph.replaceNode(given.graph, "chose" as "choose", () => Effect.succeed({ text: "" }))
-    assert.throws(() => Strategy.fromGraph({ ...given, graph }), /chose/)
+    assert.throws(() => GraphStrategy.make({ ...given, graph }), /chose/)
   })
 })

@@ -13,12 +13,17 @@ import * as Run from "../../../src/observability/Run.js"
 import * as Step from "../../../src/observability/Step.js"
 import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
+import * as SelfConsistency from "../../../src/strategy/combine/SelfConsistency.js"
+import * as StrategyBudget from "../../../src/strategy/combine/StrategyBudget.js"
+import * as StrategyFallback from "../../../src/strategy/combine/StrategyFallback.js"
+import * as StrategyHooks from "../../../src/strategy/combine/StrategyHooks.js"
+import * as StrategyInput from "../../../src/strategy/combine/StrategyInput.js"
+import * as StrategyObserver from "../../../src/strategy/combine/StrategyObserver.js"
+import * as Strategy from "../../../src/strategy/definition/Strategy.js"
+import { MaxIterationsExceededError, OutputValidationError } from "../../../src/strategy/definition/StrategyError.js"
 import * as FunctionCalling from "../../../src/strategy/FunctionCalling.js"
 import * as ReAct from "../../../src/strategy/ReAct.js"
-import * as Reasoning from "../../../src/strategy/reasoning/Reasoning.js"
-import * as Strategy from "../../../src/strategy/reasoning/Strategy.js"
-import * as StrategyCombinators from "../../../src/strategy/reasoning/StrategyCombinators.js"
-import { MaxIterationsExceededError, OutputValidationError } from "../../../src/strategy/reasoning/StrategyError.js"
+import * as ReasoningService from "../../../src/strategy/reasoning/ReasoningService.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
@@ -48,7 +53,7 @@ describe("withFallback", () => {
 
   it.effect("the second begins again with the same task, its steps count on, and ids of calls stay apart", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.withFallback(react(2), react(3))
+      const strategy = StrategyFallback.withFallback(react(2), react(3))
       const ran = yield* Strategies.run(strategy, [act(1), act(2), act(3), "FINAL_ANSWER: four"], {
         tools: Strategies.tools
       })
@@ -77,8 +82,8 @@ describe("withFallback", () => {
   it.effect("strategies of a chain keep their ids apart", () =>
     Effect.gen(function* () {
       const one = react(1)
-      const strategy = StrategyCombinators.withFallback(StrategyCombinators.withFallback(one, one), one)
-      const nested = StrategyCombinators.withFallback(one, StrategyCombinators.withFallback(one, one))
+      const strategy = StrategyFallback.withFallback(StrategyFallback.withFallback(one, one), one)
+      const nested = StrategyFallback.withFallback(one, StrategyFallback.withFallback(one, one))
       assert.strictEqual(strategy.name, "react|react|react")
       assert.strictEqual(nested.name, "react|react|react")
       for (const chain of [strategy, nested]) {
@@ -102,7 +107,7 @@ describe("withFallback", () => {
         quota,
         new Fatality({ error: new Strategies.Broken({ message: "x" }), toolName: "t" })
       ]) {
-        const ran = yield* Strategies.run(StrategyCombinators.withFallback(failing(error), second), [])
+        const ran = yield* Strategies.run(StrategyFallback.withFallback(failing(error), second), [])
         assert.strictEqual(yield* Effect.flip(ran.exit), error)
         assert.lengthOf(ran.of("Degraded"), 0)
       }
@@ -114,7 +119,7 @@ describe("withFallback", () => {
           error: new OutputValidationError({ strategyName: "", text: "", issues: "", attempts: 1, message: "no" })
         })
       ]) {
-        const ran = yield* Strategies.run(StrategyCombinators.withFallback(failing(error), second), [])
+        const ran = yield* Strategies.run(StrategyFallback.withFallback(failing(error), second), [])
         assert.strictEqual((yield* ran.exit).text, "second")
       }
     })
@@ -123,7 +128,7 @@ describe("withFallback", () => {
   it.effect("`when` decides", () =>
     Effect.gen(function* () {
       const strategy = (tag: string) =>
-        StrategyCombinators.withFallback(failing(new Own()), said("second"), { when: (error) => error._tag === tag })
+        StrategyFallback.withFallback(failing(new Own()), said("second"), { when: (error) => error._tag === tag })
       assert.strictEqual((yield* (yield* Strategies.run(strategy("Own"), [])).exit).text, "second")
       const error = yield* Effect.flip((yield* Strategies.run(strategy("Other"), [])).exit)
       assert.instanceOf(error, Own)
@@ -132,11 +137,11 @@ describe("withFallback", () => {
 
   it.effect("defects and interruption stay what they are", () =>
     Effect.gen(function* () {
-      const defect = StrategyCombinators.withFallback(
+      const defect = StrategyFallback.withFallback(
         Strategy.make("buggy", () => Effect.zipRight(Effect.die("bug"), Effect.fail(new Own()))),
         said("second")
       )
-      const both = StrategyCombinators.withFallback(
+      const both = StrategyFallback.withFallback(
         Strategy.make("both", () => Effect.failCause(Cause.parallel(Cause.fail(new Own()), Cause.die("bug")))),
         said("second")
       )
@@ -144,7 +149,7 @@ describe("withFallback", () => {
         const exit = yield* Effect.exit((yield* Strategies.run(strategy, [])).exit)
         assert.isTrue(Exit.isFailure(exit) && Option.isSome(Cause.dieOption(exit.cause)))
       }
-      const interrupted = StrategyCombinators.withFallback(
+      const interrupted = StrategyFallback.withFallback(
         Strategy.make("gone", () => Effect.interrupt),
         said("second")
       )
@@ -153,7 +158,7 @@ describe("withFallback", () => {
 
       let second = false
       const started = yield* Deferred.make<void>()
-      const slow = StrategyCombinators.withFallback(
+      const slow = StrategyFallback.withFallback(
         Strategy.make("slow", () => Effect.zipRight(Deferred.succeed(started, undefined), Effect.never)),
         Strategy.make("second", () =>
           Effect.sync(() => {
@@ -176,7 +181,7 @@ describe("selfConsistency", () => {
 
   it.effect("the answer most samples agree on, whatever its spelling", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.selfConsistency(plain, { n: 5, concurrency: 1 })
+      const strategy = SelfConsistency.selfConsistency(plain, { n: 5, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, sampled(["41", " Forty  two.", "17", "**forty two**", "41 "]))
       // Two and two: the one that came first.
       assert.strictEqual((yield* ran.exit).text, "41")
@@ -196,7 +201,7 @@ describe("selfConsistency", () => {
       const texts = ["9", "18", "18", "26", "18", "9", ""]
       for (let turn = 0; turn < texts.length; turn++) {
         const rotated = [...texts.slice(turn), ...texts.slice(0, turn)]
-        const strategy = StrategyCombinators.selfConsistency(plain, { n: 7, concurrency: 1 })
+        const strategy = SelfConsistency.selfConsistency(plain, { n: 7, concurrency: 1 })
         const ran = yield* Strategies.run(
           strategy,
           rotated.map((text) => (text === "" ? { fail: unavailable } : text))
@@ -208,7 +213,7 @@ describe("selfConsistency", () => {
 
   it.effect("readers see the winner's text alone, and the steps of all", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.selfConsistency(plain, { n: 3, concurrency: 1 })
+      const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, sampled(["a", "b", "b"]))
       yield* ran.exit
       assert.deepStrictEqual(
@@ -228,7 +233,7 @@ describe("selfConsistency", () => {
 
   it.effect("samples that fail have no vote; when all do, the first failure is the run's", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.selfConsistency(plain, { n: 3, concurrency: 1 })
+      const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, [{ fail: unavailable }, "a", { fail: unavailable }])
       assert.strictEqual((yield* ran.exit).text, "a")
       assert.deepStrictEqual(
@@ -253,7 +258,7 @@ describe("selfConsistency", () => {
 
   it.effect("an empty answer has no vote, unless all are", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.selfConsistency(plain, { n: 3, concurrency: 1 })
+      const strategy = SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 })
       const nothing: TestModel.Turn = { text: "", finishReason: "length" }
       const ran = yield* Strategies.run(strategy, [nothing, nothing, "a"])
       assert.strictEqual((yield* ran.exit).text, "a")
@@ -271,7 +276,7 @@ describe("selfConsistency", () => {
         [2.9, 2]
       ] as const) {
         const ran = yield* Strategies.run(
-          StrategyCombinators.selfConsistency(plain, { n, concurrency: Number.NaN }),
+          SelfConsistency.selfConsistency(plain, { n, concurrency: Number.NaN }),
           () => "a"
         )
         yield* ran.exit
@@ -282,10 +287,10 @@ describe("selfConsistency", () => {
 
   it.effect("settings: a temperature of its own, seeds that count up", () =>
     Effect.gen(function* () {
-      const settings = (options: StrategyCombinators.SelfConsistencyOptions, given: Strategy.Task["settings"]) =>
+      const settings = (options: SelfConsistency.SelfConsistencyOptions, given: Strategy.Task["settings"]) =>
         Effect.map(
           Strategies.run(
-            StrategyCombinators.selfConsistency(plain, { n: 2, concurrency: 1, ...options }),
+            SelfConsistency.selfConsistency(plain, { n: 2, concurrency: 1, ...options }),
             sampled(["a", "a"]),
             { task: { settings: given } }
           ),
@@ -306,13 +311,13 @@ describe("selfConsistency", () => {
   it.effect("outputs are compared as values, a key of one's own as it says", () =>
     Effect.gen(function* () {
       const shaped = yield* Strategies.run(
-        StrategyCombinators.selfConsistency(plain, { n: 3, concurrency: 1 }),
+        SelfConsistency.selfConsistency(plain, { n: 3, concurrency: 1 }),
         sampled([`{"n": 1}`, `{ "n" : 2 }`, `{"n":2}`]),
         { task: { output: Strategies.outputSpec(0) } }
       )
       assert.deepStrictEqual((yield* shaped.exit).output, { n: 2 })
       const keyed = yield* Strategies.run(
-        StrategyCombinators.selfConsistency(plain, {
+        SelfConsistency.selfConsistency(plain, {
           n: 3,
           concurrency: 1,
           key: ({ text }) => /\d+/.exec(text)?.[0] ?? ""
@@ -331,7 +336,7 @@ describe("selfConsistency", () => {
       ["a\n b", "A B"],
       ["__x__", "`X`"]
     ] as const) {
-      assert.strictEqual(StrategyCombinators.answerKey(a), StrategyCombinators.answerKey(b))
+      assert.strictEqual(SelfConsistency.answerKey(a), SelfConsistency.answerKey(b))
     }
     for (const [a, b] of [
       ["2*3", "23"],
@@ -340,11 +345,11 @@ describe("selfConsistency", () => {
       ["snake_case", "snakecase"],
       ["is it?", "is it"]
     ] as const) {
-      assert.notStrictEqual(StrategyCombinators.answerKey(a), StrategyCombinators.answerKey(b))
+      assert.notStrictEqual(SelfConsistency.answerKey(a), SelfConsistency.answerKey(b))
     }
     Growth.assertLinearTexts(
       [(size) => `${".".repeat(size / 2)}x${" ".repeat(size / 2)}x`],
-      StrategyCombinators.answerKey,
+      SelfConsistency.answerKey,
       400_000
     )
   })
@@ -356,7 +361,7 @@ describe("selfConsistency", () => {
         [2, 3],
         [undefined, 1]
       ] as const) {
-        const strategy = StrategyCombinators.selfConsistency(plain, { n: 6, concurrency })
+        const strategy = SelfConsistency.selfConsistency(plain, { n: 6, concurrency })
         const fiber = yield* Effect.fork(
           Strategies.run(
             strategy,
@@ -379,7 +384,7 @@ describe("selfConsistency", () => {
         handler: (_, { id }) => Effect.sync(() => void seen.push(id))
       })
       const call: TestModel.Turn = { calls: [{ id: "c", name: "note" }] }
-      const strategy = StrategyCombinators.selfConsistency(plain, { n: 2, concurrency: 1 })
+      const strategy = SelfConsistency.selfConsistency(plain, { n: 2, concurrency: 1 })
       const ran = yield* Strategies.run(strategy, [call, "a", call, "a"], { tools: ToolSet.make(note) })
       yield* ran.exit
       assert.deepStrictEqual(seen, ["sample_1_c", "sample_2_c"])
@@ -399,7 +404,7 @@ describe("selfConsistency", () => {
     Effect.gen(function* () {
       const model = TestModel.make(() => ({ text: "a", delay: "1 minute" }))
       const given = yield* Strategies.task()
-      const program = StrategyCombinators.selfConsistency(plain, { n: 4 }).program(given)
+      const program = SelfConsistency.selfConsistency(plain, { n: 4 }).program(given)
       const fiber = yield* Effect.fork(
         Effect.provide(Effect.provideService(program, LlmClient.LlmClient, model), Strategies.layer([]))
       )
@@ -429,11 +434,11 @@ describe("withHooks", () => {
   it.effect("before, after, and on a failure", () =>
     Effect.gen(function* () {
       const { hooks, log } = recorded()
-      yield* (yield* Strategies.run(StrategyCombinators.withHooks(said("x"), hooks), [])).exit
-      const ran = yield* Strategies.run(StrategyCombinators.withHooks(failing(new Own()), hooks), [])
+      yield* (yield* Strategies.run(StrategyHooks.withHooks(said("x"), hooks), [])).exit
+      const ran = yield* Strategies.run(StrategyHooks.withHooks(failing(new Own()), hooks), [])
       assert.instanceOf(yield* Effect.flip(ran.exit), Own)
       const defect = Strategy.make("buggy", () => Effect.die("bug"))
-      yield* Effect.exit((yield* Strategies.run(StrategyCombinators.withHooks(defect, hooks), [])).exit)
+      yield* Effect.exit((yield* Strategies.run(StrategyHooks.withHooks(defect, hooks), [])).exit)
       assert.deepStrictEqual(log, [
         "start What is it?",
         "finish x",
@@ -452,7 +457,7 @@ describe("withHooks", () => {
         const slow = Strategy.make("slow", () => Effect.zipRight(Deferred.succeed(started, undefined), Effect.never))
         const step: Step.Service = { run: (_options, effect) => effect, isSuspended: () => suspended }
         const fiber = yield* Effect.fork(
-          Effect.provideService(Strategies.run(StrategyCombinators.withHooks(slow, hooks), []), Step.Step, step)
+          Effect.provideService(Strategies.run(StrategyHooks.withHooks(slow, hooks), []), Step.Step, step)
         )
         yield* Deferred.await(started)
         yield* Fiber.interrupt(fiber)
@@ -464,17 +469,14 @@ describe("withHooks", () => {
   it.effect("a hook that fails is told and breaks nothing", () =>
     Effect.gen(function* () {
       const fail = () => Effect.fail(new Own("hook"))
-      const strategy = StrategyCombinators.withHooks(said("x"), { onStart: fail, onFinish: fail })
+      const strategy = StrategyHooks.withHooks(said("x"), { onStart: fail, onFinish: fail })
       const ran = yield* Strategies.run(strategy, [])
       assert.strictEqual((yield* ran.exit).text, "x")
       assert.deepStrictEqual(
         ran.of("Degraded").map((event) => event.stage),
         ["hook onStart", "hook onFinish"]
       )
-      const wrong = yield* Strategies.run(
-        StrategyCombinators.withHooks(failing(new Own("first")), { onError: fail }),
-        []
-      )
+      const wrong = yield* Strategies.run(StrategyHooks.withHooks(failing(new Own("first")), { onError: fail }), [])
       assert.strictEqual((yield* Effect.flip(wrong.exit) as Effect.Effect<Own>).message, "first")
       assert.lengthOf(wrong.of("Degraded"), 1)
     })
@@ -490,16 +492,10 @@ describe("withHooks", () => {
         })
       )
       const fail = () => Effect.fail(new Own("hook"))
-      const before = yield* Strategies.run(
-        StrategyCombinators.withHooks(inner, { onStart: fail, failures: "fail" }),
-        []
-      )
+      const before = yield* Strategies.run(StrategyHooks.withHooks(inner, { onStart: fail, failures: "fail" }), [])
       assert.instanceOf(yield* Effect.flip(before.exit), Own)
       assert.isFalse(called)
-      const after = yield* Strategies.run(
-        StrategyCombinators.withHooks(inner, { onFinish: fail, failures: "fail" }),
-        []
-      )
+      const after = yield* Strategies.run(StrategyHooks.withHooks(inner, { onFinish: fail, failures: "fail" }), [])
       assert.instanceOf(yield* Effect.flip(after.exit), Own)
       assert.isTrue(called)
     })
@@ -524,7 +520,7 @@ describe("withObserver", () => {
           seen.push(text)
           inside--
         })
-      const strategy = StrategyCombinators.withObserver(FunctionCalling.make(), {
+      const strategy = StrategyObserver.withObserver(FunctionCalling.make(), {
         onStep: (step, action, result) => show(`${step} ${action} ${result}`),
         onComplete: (total, result) => show(`end ${total} ${result}`)
       })
@@ -559,7 +555,7 @@ describe("withObserver", () => {
           return { text: "yes", messages: [], reason: "completed" as const }
         })
       )
-      const strategy = StrategyCombinators.withObserver(reasoning, {
+      const strategy = StrategyObserver.withObserver(reasoning, {
         onStep: (step, action, result) => Effect.sync(() => void seen.push(`${step} ${action}: ${result}`))
       })
       yield* (yield* Strategies.run(strategy, [])).exit
@@ -569,7 +565,7 @@ describe("withObserver", () => {
 
   it.effect("a slow observer holds the run back, one that fails does not break it", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.withObserver(FunctionCalling.make(), {
+      const strategy = StrategyObserver.withObserver(FunctionCalling.make(), {
         onStep: () => Effect.zipRight(Effect.sleep("1 second"), Effect.fail("no")),
         onComplete: () => Effect.fail("no")
       })
@@ -587,7 +583,7 @@ describe("withObserver", () => {
   it.effect("a run that fails has no end to see", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []
-      const strategy = StrategyCombinators.withObserver(failing(new Own()), {
+      const strategy = StrategyObserver.withObserver(failing(new Own()), {
         onComplete: () => Effect.sync(() => void seen.push("end"))
       })
       yield* Effect.flip((yield* Strategies.run(strategy, [])).exit)
@@ -605,7 +601,7 @@ describe("withPrompts", () => {
     user: "{input}"
   })
   const asking = Strategy.make("asking", (task) =>
-    Effect.flatMap(Reasoning.make("asking", task), (reasoning) => reasoning.finish(Ask, { input: task.input }))
+    Effect.flatMap(ReasoningService.make("asking", task), (reasoning) => reasoning.finish(Ask, { input: task.input }))
   )
   const options: PromptLibrary.Options = {
     steps: [Ask],
@@ -621,7 +617,7 @@ describe("withPrompts", () => {
           Effect.provideService(Strategies.run(strategy, ["x"]), PromptLibrary.PromptLibrary, library),
           (ran) => ran.requests[0]!.messages.map((message) => String(message.content))
         )
-      const [system, user] = yield* ask(StrategyCombinators.withPrompts(asking, options))
+      const [system, user] = yield* ask(StrategyInput.withPrompts(asking, options))
       assert.strictEqual(user, "Now: What is it?")
       assert.isTrue(system!.endsWith("Be short.\n\nBe kind."))
       const [plain, question] = yield* ask(asking)
@@ -631,15 +627,9 @@ describe("withPrompts", () => {
   )
 
   it("what does not fit is thrown at once", () => {
+    assert.throws(() => StrategyInput.withPrompts(asking, { overrides: { Nobody: { Ask: { user: "x" } } } }), /no step/)
     assert.throws(
-      () => StrategyCombinators.withPrompts(asking, { overrides: { Nobody: { Ask: { user: "x" } } } }),
-      /no step/
-    )
-    assert.throws(
-      () =>
-        StrategyCombinators.withPrompts({ ...options, overrides: { AskingAgent: { Ask: { user: "{other}" } } } })(
-          asking
-        ),
+      () => StrategyInput.withPrompts({ ...options, overrides: { AskingAgent: { Ask: { user: "{other}" } } } })(asking),
       /other/
     )
   })
@@ -650,9 +640,9 @@ describe("mapTask, mapTaskEffect and withSettings", () => {
     Effect.gen(function* () {
       const strategy = pipe(
         FunctionCalling.make(),
-        StrategyCombinators.mapTask((task) => ({ ...task, input: `${task.input}!` })),
-        StrategyCombinators.mapTaskEffect((task) => Effect.succeed({ ...task, input: `${task.input}?` })),
-        StrategyCombinators.withSettings({ temperature: 0.1, maxTokens: 5 })
+        StrategyInput.mapTask((task) => ({ ...task, input: `${task.input}!` })),
+        StrategyInput.mapTaskEffect((task) => Effect.succeed({ ...task, input: `${task.input}?` })),
+        StrategyInput.withSettings({ temperature: 0.1, maxTokens: 5 })
       )
       const ran = yield* Strategies.run(strategy, ["x"], {
         task: { input: "Why", settings: { temperature: 1, seed: 1 } }
@@ -665,7 +655,7 @@ describe("mapTask, mapTaskEffect and withSettings", () => {
 
   it.effect("what the change fails with is the strategy's failure", () =>
     Effect.gen(function* () {
-      const strategy = StrategyCombinators.mapTaskEffect(said("x"), () => Effect.fail(new Own()))
+      const strategy = StrategyInput.mapTaskEffect(said("x"), () => Effect.fail(new Own()))
       assert.instanceOf(yield* Effect.flip((yield* Strategies.run(strategy, [])).exit), Own)
     })
   )
@@ -676,26 +666,26 @@ describe("names and graphs", () => {
     const graph = { graph: true } as never
     const strategy: Strategy.Strategy = { ...said("x"), graph }
     const wrapped = [
-      StrategyCombinators.withBudget(strategy, {}),
-      StrategyCombinators.selfConsistency(strategy, {}),
-      StrategyCombinators.withHooks(strategy, {}),
-      StrategyCombinators.withObserver(strategy, {}),
-      StrategyCombinators.withPrompts(strategy, {}),
-      StrategyCombinators.mapTask(strategy, (task) => task),
-      StrategyCombinators.mapTaskEffect(strategy, Effect.succeed),
-      StrategyCombinators.withSettings(strategy, {})
+      StrategyBudget.withBudget(strategy, {}),
+      SelfConsistency.selfConsistency(strategy, {}),
+      StrategyHooks.withHooks(strategy, {}),
+      StrategyObserver.withObserver(strategy, {}),
+      StrategyInput.withPrompts(strategy, {}),
+      StrategyInput.mapTask(strategy, (task) => task),
+      StrategyInput.mapTaskEffect(strategy, Effect.succeed),
+      StrategyInput.withSettings(strategy, {})
     ]
     for (const one of wrapped) {
       assert.strictEqual(one.name, "said")
       assert.strictEqual(one.graph, graph)
     }
-    assert.isUndefined(StrategyCombinators.withFallback(strategy, strategy).graph)
+    assert.isUndefined(StrategyFallback.withFallback(strategy, strategy).graph)
   })
 
   it.live("execute runs what was combined, as one run", () =>
     Effect.gen(function* () {
       const { events, exit } = yield* Strategies.record(
-        StrategyCombinators.withFallback(failing(unavailable), FunctionCalling.make()),
+        StrategyFallback.withFallback(failing(unavailable), FunctionCalling.make()),
         ["yes"]
       )
       yield* exit

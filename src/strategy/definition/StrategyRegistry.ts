@@ -7,8 +7,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { errorInfo } from "../../domain/AgentEvent.js"
 import { nearest } from "../../internal/text/Nearest.js"
-import type { Strategy } from "./Strategy.js"
-import { isStrategy } from "./StrategyProgram.js"
+import { isStrategy, type Strategy } from "./Strategy.js"
 
 /**
  * Options of a named strategy: those of its constructor.

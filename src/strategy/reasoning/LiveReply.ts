@@ -1,0 +1,97 @@
+/**
+ * Live events of one model call: deltas as they arrive, screened where the run has a screen, and retracted when the
+ * reply turns out not to be an answer.
+ *
+ * @internal
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import type { Body } from "../../domain/AgentEvent.js"
+import * as Stepwise from "../../internal/fiber/Stepwise.js"
+import * as LlmClient from "../../llm/model/LlmClient.js"
+import type * as Run from "../../observability/Run.js"
+import * as Veil from "../../observability/Veil.js"
+
+/** Turns the parts of a reply into events. */
+export type Deltas = (parts: ReadonlyArray<LlmClient.LlmPart>) => ReadonlyArray<Body>
+
+/** Emits text as the given event, and reasoning as `ReasoningDelta`. */
+export const makeDeltas =
+  (textTag: "TextDelta" | "ReasoningDelta"): Deltas =>
+  (parts) => {
+    const bodies: Array<Body> = []
+    for (const part of parts) {
+      if (part.type === "text-delta") {
+        if (part.delta !== "") bodies.push({ _tag: textTag, text: part.delta })
+      } else if (part.type === "reasoning-delta" && part.delta !== "") {
+        bodies.push({ _tag: "ReasoningDelta", text: part.delta })
+      }
+    }
+    return bodies
+  }
+
+export const answerDeltas: Deltas = makeDeltas("TextDelta")
+
+export const reasoningDeltas: Deltas = makeDeltas("ReasoningDelta")
+
+const isText = ({ _tag }: Body): boolean => _tag === "TextDelta"
+
+/** Whether the model calls tools or was paused, so that its text is not the answer. */
+const continues = (response: LlmClient.LlmResponse): boolean =>
+  response.finishReason === "pause" || LlmClient.toolCalls(response).length > 0
+
+/** Passes deltas through the screen of a run. Long texts are screened in steps. */
+const screenDeltas = (screen: Run.Screen, deltas: Deltas) => {
+  const texts = { TextDelta: screen.open(), ReasoningDelta: screen.open() }
+  const pace = new Stepwise.Pace()
+  return {
+    *deltas(parts: ReadonlyArray<LlmClient.LlmPart>): Stepwise.Steps<ReadonlyArray<Body>> {
+      const visible: Array<Body> = []
+      for (const body of deltas(parts)) {
+        if (body._tag !== "TextDelta" && body._tag !== "ReasoningDelta") {
+          visible.push(body)
+          continue
+        }
+        const text = yield* Veil.pushed(texts[body._tag], body.text, pace)
+        if (text !== "") visible.push({ _tag: body._tag, text })
+      }
+      return visible
+    },
+    /** The text that the screen still held back. */
+    rest: (): ReadonlyArray<Body> => {
+      const rest: Array<Body> = []
+      for (const tag of ["ReasoningDelta", "TextDelta"] as const) {
+        const text = texts[tag].end()
+        if (text !== "") rest.push({ _tag: tag, text })
+      }
+      return rest
+    }
+  }
+}
+
+/** The live events of one call. */
+export interface LiveReply {
+  readonly emit: (parts: ReadonlyArray<LlmClient.LlmPart>) => Effect.Effect<void>
+  /** Emits the text that was held back, and retracts the text of a reply that is not an answer. */
+  readonly finish: (response: LlmClient.LlmResponse) => void
+}
+
+export const make = (run: Run.Service, step: number, deltas: Deltas = answerDeltas): LiveReply => {
+  const screened = run.live && run.screen !== undefined ? screenDeltas(run.screen, deltas) : undefined
+  let isTextVisible = false
+  const show = (bodies: ReadonlyArray<Body>): Effect.Effect<void> => {
+    isTextVisible ||= bodies.some(isText)
+    return run.emitAll(bodies)
+  }
+  return {
+    emit: (parts) =>
+      screened === undefined ? show(deltas(parts)) : Effect.flatMap(Stepwise.turning(screened.deltas(parts)), show),
+    finish: (response) => {
+      const rest = screened?.rest() ?? []
+      for (const body of rest) void run.unsafeEmit(body)
+      if ((isTextVisible || rest.some(isText)) && continues(response)) {
+        void run.unsafeEmit({ _tag: "TextRetracted", step })
+      }
+    }
+  }
+}
