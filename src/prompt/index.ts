@@ -6,6 +6,13 @@
 export * as AdaptivePrompts from "./defaults/AdaptivePrompts.js"
 
 /**
+ * The default prompts with overrides and custom instructions given in code.
+ *
+ * @since 0.1.0
+ */
+export * as CustomPrompts from "./CustomPrompts.js"
+
+/**
  * Every step that ships with the library.
  *
  * @since 0.1.0
@@ -69,6 +76,13 @@ export * as PlanAndSolvePrompts from "./defaults/PlanAndSolvePrompts.js"
 export * as PlanExecutePrompts from "./defaults/PlanExecutePrompts.js"
 
 /**
+ * Prompts in a directory: `<Pattern>/<Step>/system.md` and `user.md`.
+ *
+ * @since 0.1.0
+ */
+export * as PromptDirectory from "./PromptDirectory.js"
+
+/**
  * How prompts can be wrong.
  *
  * @since 0.1.0
@@ -76,8 +90,7 @@ export * as PlanExecutePrompts from "./defaults/PlanExecutePrompts.js"
 export * as PromptError from "./template/PromptError.js"
 
 /**
- * Which prompt a step really uses. Three layers, the later wins, each half on its own: the default that ships with the
- * step, the files of a directory (`<Pattern>/<Step>/system.md` and `user.md`), overrides given in code. Custom
+ * The prompts of a run: what an application overrides, on top of the defaults that each step brings along. Custom
  * instructions are appended to every system half, whichever layer it comes from, under a heading of their own.
  *
  * @since 0.1.0

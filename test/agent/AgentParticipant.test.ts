@@ -16,7 +16,8 @@ import { UserId } from "../../src/domain/Ids.js"
 import * as SystemAccess from "../../src/domain/SystemAccess.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
+import type * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import type { GroupOutcome } from "../../src/session/group/GroupOutcome.js"
 import type * as GroupParticipant from "../../src/session/group/GroupParticipant.js"
 import * as GroupSession from "../../src/session/group/GroupSession.js"
@@ -353,7 +354,7 @@ describe("AgentParticipant", () => {
       Effect.provide(
         Layer.merge(
           layer({ writer: () => "draft" }),
-          PromptLibrary.layer({
+          CustomPrompts.layer({
             overrides: {
               GroupParticipant: {
                 Participate: { system: "My group. Say {silence} to pass.", user: ">> {conversation}" }
@@ -371,7 +372,7 @@ describe("AgentParticipant", () => {
       const agent = Agent.make("writer", { system: "writer", strategy: "react" })
       const group = yield* GroupSession.make({ participants: [AgentParticipant.make(agent)], maxRounds: 1 })
       const run = (instructions: NonNullable<PromptLibrary.Options["instructions"]>) =>
-        GroupSession.run(group, sessionId, "Write").pipe(Effect.provide(PromptLibrary.layer({ instructions })))
+        GroupSession.run(group, sessionId, "Write").pipe(Effect.provide(CustomPrompts.layer({ instructions })))
       yield* run("Be kind.")
       yield* run({ GroupParticipant: "Be kind." })
       yield* run({ Other: "Be kind." })

@@ -22,7 +22,7 @@ import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import type { LlmConfigurationError } from "../../src/llm/model/LlmError.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as RunLog from "../../src/observability/RunLog.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as BuiltInStrategies from "../../src/strategy/BuiltInStrategies.js"
 import * as Evaluator from "../../src/strategy/definition/Evaluator.js"
@@ -257,7 +257,7 @@ describe("Agents", () => {
 
   it.effect("prompts given to the layer are those of its runs, whatever is in context there", () =>
     Effect.gen(function* () {
-      const says = (instructions: string) => PromptLibrary.layer({ instructions })
+      const says = (instructions: string) => CustomPrompts.layer({ instructions })
       const agent = Agent.make("a", { strategy: "reflection" })
       const verdict = '{"needs_refinement": false, "score": 1, "points": []}'
       const heard = (layer: Layer.Layer<AgentExecutor.AgentExecutor, unknown, LlmClient.LlmClient>) =>

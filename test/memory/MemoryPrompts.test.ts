@@ -7,8 +7,8 @@ import * as HistoryCompactor from "../../src/memory/conversation/HistoryCompacto
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as EntityExtractor from "../../src/memory/facts/EntityExtractor.js"
 import * as MemoryReranker from "../../src/memory/search/MemoryReranker.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import { entry } from "../support/ConsolidatedMemory.js"
 
@@ -70,7 +70,7 @@ describe("prompts of memory", () => {
       Effect.gen(function* () {
         const plain = yield* Effect.provide(systemsAsked(pattern), layer(Layer.empty))
         assert.isAbove(plain.length, 0)
-        const prompts = PromptLibrary.layer({ instructions: { [pattern]: `only for ${pattern}` } })
+        const prompts = CustomPrompts.layer({ instructions: { [pattern]: `only for ${pattern}` } })
         const told = yield* Effect.provide(systemsAsked(pattern), layer(Layer.orDie(prompts)))
         assert.isAbove(told.length, 0)
         for (const [index, system] of told.entries()) {

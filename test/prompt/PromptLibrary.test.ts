@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
 import * as ReActPrompts from "../../src/prompt/defaults/ReActPrompts.js"
+import * as PromptDirectory from "../../src/prompt/PromptDirectory.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import { PromptLibraryError, PromptTemplateError } from "../../src/prompt/template/PromptError.js"
 import * as PromptStep from "../../src/prompt/template/PromptStep.js"
@@ -33,10 +35,10 @@ const steps = [Translate, Check]
 const values = { text: "hello", language: "German", output_format: "" }
 
 const made = (options: PromptLibrary.Options): PromptLibrary.Service =>
-  Either.getOrThrow(PromptLibrary.make({ steps, ...options }))
+  Either.getOrThrow(CustomPrompts.make({ steps, ...options }))
 
 const refused = (options: PromptLibrary.Options) =>
-  Either.getOrThrow(Either.flip(PromptLibrary.make({ steps, ...options })))
+  Either.getOrThrow(Either.flip(CustomPrompts.make({ steps, ...options })))
 
 const heading = PromptLibrary.INSTRUCTIONS_HEADING
 
@@ -121,7 +123,7 @@ describe("custom instructions", () => {
   })
 
   it("reach steps that the library does not know", () => {
-    const library = Either.getOrThrow(PromptLibrary.make({ instructions }))
+    const library = Either.getOrThrow(CustomPrompts.make({ instructions }))
     assert.include(library.render(Translate, values).system, "Be polite.")
   })
 
@@ -162,13 +164,13 @@ describe("without a layer", () => {
 
   it.effect("a layer of options fails where they cannot be used", () =>
     Effect.gen(function* () {
-      const good = PromptLibrary.layer({ steps, instructions: "x" })
+      const good = CustomPrompts.layer({ steps, instructions: "x" })
       const { system } = yield* Effect.provide(
         Effect.map(PromptLibrary.PromptLibrary, (library) => library.render(Translate, values)),
         good
       )
       assert.include(system, heading)
-      const bad = PromptLibrary.layer({ overrides: { NoAgent: { Nothing: { user: "x" } } } })
+      const bad = CustomPrompts.layer({ overrides: { NoAgent: { Nothing: { user: "x" } } } })
       const error = yield* Effect.flip(Effect.scoped(Layer.build(bad)))
       assert.instanceOf(error, PromptLibraryError)
     })
@@ -190,7 +192,7 @@ const directory = (files: { readonly [path: string]: string } = {}) =>
   })
 
 const load = (root: string, options: PromptLibrary.Options = {}) =>
-  Effect.map(Layer.build(PromptLibrary.layerDirectory(root, { steps, ...options })), (context) =>
+  Effect.map(Layer.build(PromptDirectory.layer(root, { steps, ...options })), (context) =>
     context.unsafeMap.get(PromptLibrary.PromptLibrary.key)
   ) as Effect.Effect<PromptLibrary.Service, PromptTemplateError | PromptLibraryError, any>
 
@@ -247,7 +249,7 @@ describe("a directory", () => {
     "is read once, when its layer is built",
     Effect.gen(function* () {
       const root = yield* directory()
-      yield* PromptLibrary.exportTo(root, { steps })
+      yield* PromptDirectory.exportTo(root, { steps })
       const { counted, reads } = yield* counting
       const library = yield* Effect.provideService(load(root), FileSystem.FileSystem, counted)
       for (let i = 0; i < 10; i++) {
@@ -343,16 +345,16 @@ describe("exportTo", () => {
     "writes every prompt that ships so that it is read back the same",
     Effect.gen(function* () {
       const root = yield* directory()
-      yield* PromptLibrary.exportTo(root)
+      yield* PromptDirectory.exportTo(root)
       const { layer, texts } = warnings()
       const library = yield* Effect.provide(load(root), layer)
-      const defaults = Either.getOrThrow(PromptLibrary.make())
+      const defaults = Either.getOrThrow(CustomPrompts.make())
       for (const step of DefaultPrompts.steps) {
         const filled = valuesOf(step) as never
         assert.deepStrictEqual(library.render(step, filled), defaults.render(step, filled), step.name)
       }
       assert.deepStrictEqual(texts, [])
-      const overrides = yield* PromptLibrary.readDirectory(root)
+      const overrides = yield* PromptDirectory.read(root)
       const count = Object.values(overrides).reduce((sum, steps) => sum + Object.keys(steps).length, 0)
       assert.strictEqual(count, DefaultPrompts.steps.length)
     })
@@ -363,17 +365,17 @@ describe("exportTo", () => {
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const root = yield* directory()
-      yield* PromptLibrary.exportTo(root)
+      yield* PromptDirectory.exportTo(root)
       const file = `${root}/ReActAgent/ThoughtStep/system.md`
       const edited = `${yield* fs.readFileString(file)}\n\nAnswer like a pirate.`
       yield* fs.writeFileString(file, edited)
       yield* fs.remove(`${root}/ReActAgent/ThoughtStep/user.md`)
-      yield* PromptLibrary.exportTo(root)
+      yield* PromptDirectory.exportTo(root)
       const library = yield* load(root)
       const step = ReActPrompts.ThoughtStep
       assert.isTrue(library.render(step, valuesOf(step) as never).system.endsWith("Answer like a pirate."))
       assert.isTrue(yield* fs.exists(`${root}/ReActAgent/ThoughtStep/user.md`))
-      yield* PromptLibrary.exportTo(root, { overwrite: true })
+      yield* PromptDirectory.exportTo(root, { overwrite: true })
       assert.strictEqual(yield* fs.readFileString(file), step.system.source)
     })
   )
@@ -383,14 +385,14 @@ describe("exportTo", () => {
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const root = yield* directory()
-      yield* PromptLibrary.exportTo(`${root}/a/b`, { steps })
+      yield* PromptDirectory.exportTo(`${root}/a/b`, { steps })
       assert.deepStrictEqual((yield* fs.readDirectory(`${root}/a/b`)).sort(), ["TranslatorAgent"])
       for (const name of ["../../outside", "..", ".", "", "x/y", "x\\y", "/tmp/x"]) {
         for (const step of [
           { ...Translate, pattern: name },
           { ...Translate, name }
         ]) {
-          const error = yield* Effect.flip(PromptLibrary.exportTo(`${root}/c/d`, { steps: [Check, step] }))
+          const error = yield* Effect.flip(PromptDirectory.exportTo(`${root}/c/d`, { steps: [Check, step] }))
           assert.instanceOf(error, PromptLibraryError, name)
         }
       }
@@ -402,7 +404,7 @@ describe("exportTo", () => {
     "into a place that cannot be written to is a typed failure",
     Effect.gen(function* () {
       const root = yield* directory({ file: "x" })
-      const error = yield* Effect.flip(PromptLibrary.exportTo(`${root}/file`))
+      const error = yield* Effect.flip(PromptDirectory.exportTo(`${root}/file`))
       assert.instanceOf(error, PromptLibraryError)
       assert.strictEqual(error.where, `${root}/file`)
     })

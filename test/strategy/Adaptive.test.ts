@@ -9,6 +9,7 @@ import * as StateGraph from "../../src/graph/StateGraph.js"
 import * as ModelRouter from "../../src/llm/ModelRouter.js"
 import * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as Adaptive from "../../src/strategy/Adaptive.js"
 import * as Strategy from "../../src/strategy/definition/Strategy.js"
@@ -340,7 +341,7 @@ describe("Adaptive", () => {
 
   it.effect("the prompt can be replaced, custom instructions are there", () =>
     Effect.gen(function* () {
-      const library = yield* PromptLibrary.make({
+      const library = yield* CustomPrompts.make({
         overrides: { [Adaptive.PATTERN]: { Classify: { user: "{task} | {strategies} | {tools}" } } },
         instructions: "Be kind."
       })

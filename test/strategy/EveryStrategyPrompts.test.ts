@@ -5,14 +5,16 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as DefaultPrompts from "../../src/prompt/defaults/DefaultPrompts.js"
+import * as PromptDirectory from "../../src/prompt/PromptDirectory.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../../src/prompt/template/PromptStep.js"
 import * as EveryStrategy from "./EveryStrategy.js"
 
 const { cases, keyOf, stepOf, succeed, systemOf, textOf } = EveryStrategy
 
-const defaults = Either.getOrThrow(PromptLibrary.make())
+const defaults = Either.getOrThrow(CustomPrompts.make())
 
 interface Rendering {
   readonly key: string
@@ -124,7 +126,7 @@ describe("prompts of every strategy", () => {
           }
         }
       }
-      const library = Either.getOrThrow(PromptLibrary.make({ overrides }))
+      const library = Either.getOrThrow(CustomPrompts.make({ overrides }))
       const found = yield* requestsByStep(library)
       for (const [key, step] of everyStep) {
         const requests = found.get(key) ?? []
@@ -146,7 +148,7 @@ describe("prompts of every strategy", () => {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
       const directory = yield* fs.makeTempDirectoryScoped()
-      yield* PromptLibrary.exportTo(directory)
+      yield* PromptDirectory.exportTo(directory)
       const edited = Array.from(new Map(everyStep.map(([, step]) => [step.pattern, step])).values())
       for (const { name, pattern } of edited) {
         for (const half of ["system", "user"]) {
@@ -154,7 +156,7 @@ describe("prompts of every strategy", () => {
           yield* fs.writeFileString(file, `<${half} edited for ${pattern}>\n${yield* fs.readFileString(file)}`)
         }
       }
-      const library = yield* Effect.provide(PromptLibrary.PromptLibrary, PromptLibrary.layerDirectory(directory))
+      const library = yield* Effect.provide(PromptLibrary.PromptLibrary, PromptDirectory.layer(directory))
       const found = yield* requestsByStep(library)
       for (const step of edited) {
         const requests = found.get(keyOf(step)) ?? []
@@ -185,7 +187,7 @@ describe("prompts of every strategy", () => {
 
   it.effect("custom instructions for all are in every system message", () =>
     Effect.gen(function* () {
-      const library = Either.getOrThrow(PromptLibrary.make({ instructions: "Never say blue." }))
+      const library = Either.getOrThrow(CustomPrompts.make({ instructions: "Never say blue." }))
       for (const [given, model] of asked) {
         const { requests } = yield* succeed(given, { around: using(library), model })
         for (const request of requests) {
@@ -201,7 +203,7 @@ describe("prompts of every strategy", () => {
   it.effect("custom instructions of a pattern are in every system message of its own, and in no other", () =>
     Effect.gen(function* () {
       const instructions = Object.fromEntries(patterns.map((pattern) => [pattern, `Rule of ${pattern}.`]))
-      const library = Either.getOrThrow(PromptLibrary.make({ instructions }))
+      const library = Either.getOrThrow(CustomPrompts.make({ instructions }))
       const seen = new Set<string>()
       for (const [given, model] of asked) {
         const { requests } = yield* succeed(given, { around: using(library), model })

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import { LlmContentPolicyError, LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as LlmCompilerPrompts from "../../src/prompt/defaults/LlmCompilerPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import { PlanError, StrategyReplyError } from "../../src/strategy/definition/StrategyError.js"
@@ -213,7 +214,7 @@ describe("LlmCompiler at its edges", () => {
           }
         ])
       )
-      const library = yield* PromptLibrary.make({
+      const library = yield* CustomPrompts.make({
         overrides: { [LlmCompiler.PATTERN]: overrides },
         instructions: "Speak French."
       })
@@ -239,7 +240,7 @@ describe("LlmCompiler at its edges", () => {
 
   it.effect("a prompt without a place for earlier plans gets them all the same", () =>
     Effect.gen(function* () {
-      const library = yield* PromptLibrary.make({
+      const library = yield* CustomPrompts.make({
         overrides: { [LlmCompiler.PATTERN]: { PlanGraph: { system: "Plan.", user: "{task} {tools}" } } }
       })
       const ran = yield* compile(

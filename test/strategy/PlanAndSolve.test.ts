@@ -6,8 +6,8 @@ import * as Schema from "effect/Schema"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as Prompts from "../../src/prompt/defaults/PlanAndSolvePrompts.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as PlanAndSolve from "../../src/strategy/PlanAndSolve.js"
 import * as Planner from "../../src/strategy/planning/Planner.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
@@ -231,7 +231,7 @@ describe("PlanAndSolve", () => {
           { user: step.variables.map((name) => `${name}=[{${name}}]`).join("\n"), system: `I am ${step.name}` }
         ])
       )
-      const library = PromptLibrary.layer({
+      const library = CustomPrompts.layer({
         overrides: { [PlanAndSolve.PATTERN]: overrides },
         instructions: "Say please."
       })

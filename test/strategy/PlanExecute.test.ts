@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as Prompts from "../../src/prompt/defaults/PlanExecutePrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as PlanExecute from "../../src/strategy/PlanExecute.js"
@@ -243,7 +244,7 @@ describe("PlanExecute", () => {
         "It is 6."
       ]).pipe(
         Effect.provide(
-          PromptLibrary.layer({ overrides: { [PlanExecute.PATTERN]: overrides }, instructions: "Say please." })
+          CustomPrompts.layer({ overrides: { [PlanExecute.PATTERN]: overrides }, instructions: "Say please." })
         )
       )
       assert.strictEqual((yield* ran.exit).text, "It is 6.")

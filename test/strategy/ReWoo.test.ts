@@ -6,6 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import { LlmContentPolicyError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as ReWooPrompts from "../../src/prompt/defaults/ReWooPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import { PlanError, StrategyReplyError } from "../../src/strategy/definition/StrategyError.js"
@@ -377,7 +378,7 @@ describe("ReWoo at its edges", () => {
           }
         ])
       )
-      const library = yield* PromptLibrary.make({
+      const library = yield* CustomPrompts.make({
         overrides: { [ReWoo.PATTERN]: overrides },
         instructions: "Speak French."
       })

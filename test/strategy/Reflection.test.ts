@@ -5,8 +5,8 @@ import * as Fiber from "effect/Fiber"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as Prompts from "../../src/prompt/defaults/ReflectionPrompts.js"
-import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as Reflection from "../../src/strategy/Reflection.js"
 import * as EventRecorder from "../../src/testing/EventRecorder.js"
 import * as TestModel from "../../src/testing/TestModel.js"
@@ -221,7 +221,7 @@ describe("Reflection", () => {
       )
       const ran = yield* run(["Draft.", bad, "Better."]).pipe(
         Effect.provide(
-          PromptLibrary.layer({ overrides: { [Reflection.PATTERN]: overrides }, instructions: "Say please." })
+          CustomPrompts.layer({ overrides: { [Reflection.PATTERN]: overrides }, instructions: "Say please." })
         )
       )
       assert.deepStrictEqual(

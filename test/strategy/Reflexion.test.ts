@@ -9,6 +9,7 @@ import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as ReflexionPrompts from "../../src/prompt/defaults/ReflexionPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as Evaluator from "../../src/strategy/definition/Evaluator.js"
@@ -383,7 +384,7 @@ describe("Reflexion's prompts", () => {
           ])
         )
       }
-      const library = Either.getOrThrow(PromptLibrary.make({ overrides, instructions: "be kind" }))
+      const library = Either.getOrThrow(CustomPrompts.make({ overrides, instructions: "be kind" }))
       const planned = yield* Effect.provideService(
         run([...failing(1), "plan 2", "outcome 2", yes, "the answer"]),
         PromptLibrary.PromptLibrary,

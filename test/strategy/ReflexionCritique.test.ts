@@ -6,6 +6,7 @@ import * as TestClock from "effect/TestClock"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as Reflexion from "../../src/strategy/Reflexion.js"
 import * as ReflexionCritique from "../../src/strategy/ReflexionCritique.js"
@@ -183,7 +184,7 @@ describe("Reflexion as critique", () => {
           Refine: { user: "R {task} {output} {critique}" }
         }
       }
-      const library = Either.getOrThrow(PromptLibrary.make({ overrides, instructions: "be kind" }))
+      const library = Either.getOrThrow(CustomPrompts.make({ overrides, instructions: "be kind" }))
       const ran = yield* Effect.provideService(
         run(["draft", reject("short"), "better", accept]),
         PromptLibrary.PromptLibrary,

@@ -8,6 +8,7 @@ import * as TestClock from "effect/TestClock"
 import * as AgentResponse from "../../src/domain/AgentResponse.js"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as SelfDiscoveryPrompts from "../../src/prompt/defaults/SelfDiscoveryPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import * as ReasoningModules from "../../src/strategy/ReasoningModules.js"
@@ -433,7 +434,7 @@ describe("Self-Discover", () => {
           ])
         )
       }
-      const library = Either.getOrThrow(PromptLibrary.make({ overrides, instructions: "be kind" }))
+      const library = Either.getOrThrow(CustomPrompts.make({ overrides, instructions: "be kind" }))
       const provided = Effect.provideService(PromptLibrary.PromptLibrary, library)
       const ran = yield* provided(run(two))
       const once = yield* provided(run([json({ results: ["a", "b"], answer: "c" })], { structure, solve: "structure" }))

@@ -8,6 +8,7 @@ import * as TestClock from "effect/TestClock"
 import * as StateGraph from "../../src/graph/StateGraph.js"
 import type * as LlmClient from "../../src/llm/model/LlmClient.js"
 import { LlmContentPolicyError } from "../../src/llm/model/LlmError.js"
+import * as CustomPrompts from "../../src/prompt/CustomPrompts.js"
 import * as SupervisorPrompts from "../../src/prompt/defaults/SupervisorPrompts.js"
 import * as PromptLibrary from "../../src/prompt/PromptLibrary.js"
 import type * as Strategy from "../../src/strategy/definition/Strategy.js"
@@ -590,7 +591,7 @@ describe("Supervisor", () => {
       )
       const own = (options: Supervisor.Options, given: Strategies.Script) =>
         Effect.gen(function* () {
-          const library = yield* PromptLibrary.make({
+          const library = yield* CustomPrompts.make({
             overrides: { [Supervisor.PATTERN]: overrides },
             instructions: "Be kind."
           })

@@ -7,6 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import { dual } from "effect/Function"
 import * as ModelSettings from "../../llm/model/ModelSettings.js"
+import * as CustomPrompts from "../../prompt/CustomPrompts.js"
+import * as DefaultPrompts from "../../prompt/defaults/DefaultPrompts.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import type * as Strategy from "../definition/Strategy.js"
 import { derive } from "./DerivedStrategy.js"
@@ -23,14 +25,14 @@ export const withPrompts: {
   (options: PromptLibrary.Options): <E, R>(strategy: Strategy.Strategy<E, R>) => Strategy.Strategy<E, R>
   <E, R>(strategy: Strategy.Strategy<E, R>, options: PromptLibrary.Options): Strategy.Strategy<E, R>
 } = dual(2, (strategy: Strategy.Any, options: PromptLibrary.Options): Strategy.Strategy<any, any> => {
-  Either.getOrThrowWith(PromptLibrary.make(options), (error) => error)
+  Either.getOrThrowWith(CustomPrompts.make(options), (error) => error)
   const extended = new WeakMap<PromptLibrary.Service, PromptLibrary.Service>()
   const extend = (library: PromptLibrary.Service): PromptLibrary.Service => {
     let own = extended.get(library)
     if (own === undefined) {
       // Fits the steps it was made for: only a run whose library has other steps under the same names can refuse it
       // now.
-      own = Either.getOrThrowWith(library.extend(options), (error) => error)
+      own = Either.getOrThrowWith(library.extend(options, DefaultPrompts.steps), (error) => error)
       extended.set(library, own)
     }
     return own

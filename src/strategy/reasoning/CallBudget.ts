@@ -1,7 +1,6 @@
 /**
- * A budget that many model calls draw on at once: what a call may use at most is reserved before it begins, and what it
- * did use is booked when it has ended, also where it was cut off. A call that was refused or never sent gives
- * everything back.
+ * A budget shared by concurrent model calls. A call reserves its maximum usage before it begins; its actual usage is
+ * booked when it ends, even if it was cut off. A call that was refused or never sent returns its whole reservation.
  *
  * @internal
  * @since 0.1.0
@@ -23,15 +22,16 @@ export interface Limits {
   readonly maxModelCalls?: number | undefined
   readonly maxTokens?: number | undefined
   readonly maxCostUsd?: number | undefined
-  /** Reserved for an answer whose length the request does not bound. */
+  /** Output tokens reserved for a request without a limit of its own. */
   readonly outputTokens?: number | undefined
 }
 
-/** Less than this is no room for an answer. */
+/** The smallest output limit worth a call. */
 const leastOutput = 16
 
 export const defaultOutput = 4096
 
+/** What calls use or hold. */
 interface Amount {
   readonly calls: number
   readonly tokens: number
@@ -43,43 +43,57 @@ interface Reserved {
   readonly amount: Amount
 }
 
-/** Why a call does not fit. */
+/** Why a call does not fit into the budget. */
 export interface Refusal {
   readonly limitType: "model-calls" | "tokens" | "cost"
   readonly limit: number
   readonly used: number
-  /** The model whose price is not known, where that is why. */
+  /** The model without a known price, if that is the reason. */
   readonly unpriced?: string | undefined
 }
 
+/** The error of a call that does not fit. */
 class Refused<E> {
   constructor(readonly error: E) {}
 }
 
+/** Decides on a call: a reservation, a refusal, or `undefined` if other calls have to settle first. */
+type Attempt<E> = (waits: boolean) => Reserved | Refused<E> | undefined
+
 interface Waiter<E> {
-  readonly attempt: (waits: boolean) => Reserved | Refused<E> | undefined
+  readonly attempt: Attempt<E>
   result: Reserved | Refused<E> | undefined
   resume: () => void
 }
 
 export interface Budget<E> {
   readonly interceptor: ModelCall.ModelCallInterceptor
-  /** Books what a model call used that the interceptor has not seen: one whose outcome was recorded before. */
+  /** Books the usage of a call that did not pass the interceptor, because its outcome was recorded before. */
   readonly see: (event: Body | AgentEvent) => void
-  /** Whether it was this budget that refused. */
+  /** Whether this budget refused with the error. */
   readonly refused: (error: unknown) => error is E
 }
 
-/** Calls of one key are worth the same: which of them an event belongs to makes no difference. */
-const keyOf = (call: {
+interface Options<E> {
+  readonly counter: TokenCounter.Service
+  readonly estimator: CostEstimator
+  readonly fail: (refusal: Refusal) => E
+}
+
+interface Call {
   readonly provider?: string | undefined
   readonly model?: string | undefined
   readonly usage: Usage.Usage
-}): string => {
-  const { cacheWriteTokens, cachedInputTokens, estimatedTokens, inputTokens, outputTokens, totalTokens } = call.usage
-  const tokens = [inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, estimatedTokens]
-  return [call.provider, call.model, ...tokens].join("\u0000")
 }
+
+/** Calls with the same key use the same amount, so an event may be matched to any of them. */
+const keyOf = ({ model, provider, usage }: Call): string => {
+  const { cacheWriteTokens, cachedInputTokens, estimatedTokens, inputTokens, outputTokens, totalTokens } = usage
+  const tokens = [inputTokens, outputTokens, totalTokens, cachedInputTokens, cacheWriteTokens, estimatedTokens]
+  return [provider, model, ...tokens].join("\u0000")
+}
+
+const nothing: Amount = { calls: 0, tokens: 0, cost: 0 }
 
 const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
   calls: a.calls + sign * b.calls,
@@ -87,200 +101,232 @@ const add = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
   cost: a.cost + sign * b.cost
 })
 
-/** Sums of dollars are not exact: a limit is passed by more than their rounding. */
-const over = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Math.max(1, limit)
+/** Sums of dollars have rounding errors: the limit is exceeded only beyond them. */
+const exceeds = (cost: number, limit: number): boolean => cost > limit + 1e-9 * Math.max(1, limit)
 
-export const make = <E extends object>(
-  limits: Limits,
-  options: {
-    readonly counter: TokenCounter.Service
-    readonly estimator: CostEstimator
-    readonly fail: (refusal: Refusal) => E
+/** The accounts of one budget, and the calls that wait for it. */
+class Ledger<E extends object> {
+  private spent = nothing
+  private held = nothing
+  private readonly queue: Array<Waiter<E>> = []
+  private readonly refusals = new WeakSet<object>()
+  /** Calls that were booked when they answered and whose event has not arrived yet. */
+  private readonly booked = new Map<string, number>()
+  private readonly inputOf: (request: LlmClient.LlmRequest) => number
+
+  constructor(
+    private readonly limits: Limits,
+    private readonly options: Options<E>
+  ) {
+    this.inputOf = TokenCounter.forRequests(options.counter)
   }
-): Budget<E> => {
-  const { maxCostUsd, maxModelCalls, maxTokens } = limits
-  const { estimator } = options
-  const inputOf = TokenCounter.forRequests(options.counter)
-  const counts = maxTokens !== undefined || maxCostUsd !== undefined
-  const refusals = new WeakSet<object>()
-  // Of calls that were booked when they answered and whose event is still to come.
-  const booked = new Map<string, number>()
-  let spent: Amount = { calls: 0, tokens: 0, cost: 0 }
-  let held: Amount = { calls: 0, tokens: 0, cost: 0 }
-  const queue: Array<Waiter<E>> = []
 
-  const refuse = (refusal: Refusal): Refused<E> => {
-    const error = options.fail(refusal)
-    refusals.add(error)
+  readonly isRefusal = (error: unknown): error is E =>
+    typeof error === "object" && error !== null && this.refusals.has(error)
+
+  private refuse(refusal: Refusal): Refused<E> {
+    const error = this.options.fail(refusal)
+    this.refusals.add(error)
     return new Refused(error)
   }
 
-  const exceeded = (limitType: Refusal["limitType"], limit: number, used: number): Refused<E> =>
-    refuse({ limitType, limit, used })
+  /** The dollars of a call, or `undefined` if its model has no price. Always 0 without a limit of cost. */
+  private price(target: ModelCall.Target, inputTokens: number, outputTokens: number): number | undefined {
+    if (this.limits.maxCostUsd === undefined) return 0
+    const usage = { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens }
+    return this.options.estimator.estimate({ provider: target.provider, model: target.model, usage })
+  }
 
-  /** What the call would hold; `undefined` when others are to settle first. */
-  const reservation = (request: LlmClient.LlmRequest, target: ModelCall.Target): Waiter<E>["attempt"] => {
-    const input = counts ? inputOf(request) : 0
-    const wanted = request.settings?.maxTokens ?? limits.outputTokens ?? defaultOutput
-    const priceOf = (outputTokens: number): number | undefined =>
-      maxCostUsd === undefined
-        ? 0
-        : estimator.estimate({
-            provider: target.provider,
-            model: target.model,
-            usage: { inputTokens: input, outputTokens, totalTokens: input + outputTokens }
-          })
-    const fits = (cost: number, tokens: number): "tokens" | "cost" | undefined => {
-      if (maxTokens !== undefined && spent.tokens + held.tokens + tokens > maxTokens) return "tokens"
-      if (maxCostUsd !== undefined && over(spent.cost + held.cost + cost, maxCostUsd)) return "cost"
-      return undefined
-    }
+  /** The first limit of tokens or cost that a call would exceed beside the calls that are being answered. */
+  private exceeded({ cost, tokens }: Amount): "tokens" | "cost" | undefined {
+    const { maxCostUsd, maxTokens } = this.limits
+    const { held, spent } = this
+    if (maxTokens !== undefined && spent.tokens + held.tokens + tokens > maxTokens) return "tokens"
+    return maxCostUsd !== undefined && exceeds(spent.cost + held.cost + cost, maxCostUsd) ? "cost" : undefined
+  }
+
+  /** The longest output that the rest of the budget pays for. */
+  private affordableOutput(target: ModelCall.Target, input: number, wanted: number, price: number): number {
+    const { maxCostUsd, maxTokens } = this.limits
+    const byTokens = maxTokens === undefined ? wanted : Math.floor(maxTokens - this.spent.tokens - input)
+    const inputPrice = this.price(target, input, 0) ?? 0
+    const perToken = (price - inputPrice) / wanted
+    const byCost =
+      maxCostUsd === undefined || perToken <= 0
+        ? wanted
+        : Math.floor((maxCostUsd - this.spent.cost - inputPrice) / perToken)
+    return Math.min(wanted, byTokens, byCost)
+  }
+
+  /** Decides on calls of a request. */
+  attempt(request: LlmClient.LlmRequest, target: ModelCall.Target): Attempt<E> {
+    const { maxCostUsd, maxModelCalls, maxTokens, outputTokens } = this.limits
+    const isMetered = maxTokens !== undefined || maxCostUsd !== undefined
+    const input = isMetered ? this.inputOf(request) : 0
+    const wanted = request.settings?.maxTokens ?? outputTokens ?? defaultOutput
     return (waits) => {
-      const alone = held.calls === 0 || !waits
-      if (maxModelCalls !== undefined && spent.calls + held.calls + 1 > maxModelCalls) {
-        return alone || spent.calls >= maxModelCalls ? exceeded("model-calls", maxModelCalls, spent.calls) : undefined
+      const isAlone = this.held.calls === 0 || !waits
+      const { calls } = this.spent
+      if (maxModelCalls !== undefined && calls + this.held.calls + 1 > maxModelCalls) {
+        return isAlone || calls >= maxModelCalls
+          ? this.refuse({ limitType: "model-calls", limit: maxModelCalls, used: calls })
+          : undefined
       }
-      if (!counts) return { request, amount: { calls: 1, tokens: 0, cost: 0 } }
-      const price = priceOf(wanted)
-      if (price === undefined) {
-        const unpriced = target.model ?? "the model"
-        return refuse({ limitType: "cost", limit: maxCostUsd ?? 0, used: spent.cost, unpriced })
-      }
-      let output = wanted
-      let cost = price
-      let missing = fits(cost, input + output)
-      if (missing !== undefined && !alone) return undefined
-      if (missing !== undefined) {
-        // Nobody will give anything back: a shorter answer may still fit.
-        const byTokens = maxTokens === undefined ? wanted : Math.floor(maxTokens - spent.tokens - input)
-        const nothing = priceOf(0) ?? 0
-        const perToken = (price - nothing) / wanted
-        const byCost =
-          maxCostUsd === undefined || perToken <= 0
-            ? wanted
-            : Math.floor((maxCostUsd - spent.cost - nothing) / perToken)
-        output = Math.min(wanted, byTokens, byCost)
-        cost = priceOf(Math.max(0, output)) ?? price
-        if (output >= Math.min(wanted, leastOutput)) missing = fits(cost, input + output)
-      }
-      if (missing === "tokens") return exceeded("tokens", maxTokens ?? 0, spent.tokens)
-      if (missing === "cost") return exceeded("cost", maxCostUsd ?? 0, spent.cost)
-      return {
-        request: { ...request, settings: ModelSettings.merge(request.settings ?? {}, { maxTokens: output }) },
-        amount: { calls: 1, tokens: maxTokens === undefined ? 0 : input + output, cost }
-      }
+      return isMetered ? this.reserve(request, target, input, wanted, isAlone) : { request, amount: oneCall }
     }
   }
 
-  /** Hands what there is to those who wait, in the order they came. */
-  const serve = (): void => {
-    while (queue.length > 0) {
-      const waiter = queue[0] as Waiter<E>
+  private reserve(
+    request: LlmClient.LlmRequest,
+    target: ModelCall.Target,
+    input: number,
+    wanted: number,
+    isAlone: boolean
+  ): Reserved | Refused<E> | undefined {
+    const { maxCostUsd = 0, maxTokens } = this.limits
+    const price = this.price(target, input, wanted)
+    if (price === undefined) {
+      const unpriced = target.model ?? "the model"
+      return this.refuse({ limitType: "cost", limit: maxCostUsd, used: this.spent.cost, unpriced })
+    }
+    const amountOf = (output: number, cost: number): Amount => ({
+      calls: 1,
+      tokens: maxTokens === undefined ? 0 : input + output,
+      cost
+    })
+    let output = wanted
+    let amount = amountOf(wanted, price)
+    let exceeded = this.exceeded(amount)
+    if (exceeded !== undefined && !isAlone) return undefined
+    if (exceeded !== undefined) {
+      // No other call will return anything: a shorter answer may still fit.
+      output = this.affordableOutput(target, input, wanted, price)
+      amount = amountOf(output, this.price(target, input, Math.max(0, output)) ?? price)
+      if (output >= Math.min(wanted, leastOutput)) exceeded = this.exceeded(amount)
+    }
+    if (exceeded === "tokens") {
+      return this.refuse({ limitType: "tokens", limit: maxTokens ?? 0, used: this.spent.tokens })
+    }
+    if (exceeded === "cost") return this.refuse({ limitType: "cost", limit: maxCostUsd, used: this.spent.cost })
+    const settings = ModelSettings.merge(request.settings ?? {}, { maxTokens: output })
+    return { request: { ...request, settings }, amount }
+  }
+
+  /** Serves waiting calls in the order they came, as far as the budget allows. */
+  private serve(): void {
+    while (this.queue.length > 0) {
+      const waiter = this.queue[0] as Waiter<E>
       const result = waiter.attempt(true)
       if (result === undefined) return
-      queue.shift()
+      this.queue.shift()
       waiter.result = result
-      if (!(result instanceof Refused)) held = add(held, result.amount, 1)
+      this.hold(result)
       waiter.resume()
     }
   }
 
-  const refund = (reserved: Reserved): void => {
-    held = add(held, reserved.amount, -1)
-    serve()
+  private hold(result: Reserved | Refused<E>): void {
+    if (!(result instanceof Refused)) this.held = add(this.held, result.amount, 1)
   }
 
-  const book = (call: Parameters<typeof keyOf>[0] & { readonly provider: string }, otherwise: Amount): void => {
-    // What was not reported counts as all that was reserved: not known is not nothing.
-    const tokens = Usage.total(call.usage)
-    const cost = maxCostUsd === undefined ? 0 : estimator.estimate(call)
-    spent = add(
-      spent,
-      { calls: otherwise.calls, tokens: tokens === 0 ? otherwise.tokens : tokens, cost: cost ?? otherwise.cost },
-      1
-    )
-    const key = keyOf(call)
-    booked.set(key, (booked.get(key) ?? 0) + 1)
-  }
-
-  const settle = (
-    reserved: Reserved,
-    exit: Exit.Exit<LlmClient.LlmResponse, unknown>,
-    target: ModelCall.Target,
-    lost: ReadonlyArray<LlmClient.Spent>
-  ): void => {
-    held = add(held, reserved.amount, -1)
-    for (const call of lost) book(call, { ...reserved.amount, calls: 0 })
-    if (Exit.isSuccess(exit)) {
-      const { model, provider, usage } = exit.value
-      book({ provider: provider ?? target.provider, model: model ?? target.model, usage }, reserved.amount)
+  /** Removes a call that stopped waiting, or returns what it was granted in the meantime. */
+  private abandon(waiter: Waiter<E>): void {
+    const { result } = waiter
+    if (result instanceof Refused) return
+    if (result !== undefined) this.held = add(this.held, result.amount, -1)
+    else {
+      const index = this.queue.indexOf(waiter)
+      if (index >= 0) this.queue.splice(index, 1)
     }
-    serve()
+    this.serve()
   }
 
-  const reserve = (
-    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>,
-    attempt: Waiter<E>["attempt"],
-    waits: boolean
+  /** Reserves for a call. With `waits` it waits its turn while other calls hold the budget. */
+  readonly acquire = (
+    attempt: Attempt<E>,
+    waits: boolean,
+    restore: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   ): Effect.Effect<Reserved, Fatality> =>
     Effect.suspend(() => {
-      const decided = (result: Reserved | Refused<E>): Effect.Effect<Reserved, Fatality> =>
-        result instanceof Refused
-          ? Effect.fail(new Fatality({ error: result.error, toolName: "" }))
-          : Effect.succeed(result)
-      const now = queue.length === 0 || !waits ? attempt(waits) : undefined
+      const now = this.queue.length === 0 || !waits ? attempt(waits) : undefined
       if (now !== undefined) {
-        if (!(now instanceof Refused)) held = add(held, now.amount, 1)
-        return decided(now)
+        this.hold(now)
+        return toEffect(now)
       }
       const waiter: Waiter<E> = { attempt, result: undefined, resume: () => {} }
       const turn = Effect.async<void>((resume) => {
         waiter.resume = () => resume(Effect.void)
-        queue.push(waiter)
+        this.queue.push(waiter)
       })
       return Effect.matchCauseEffect(restore(turn), {
-        onSuccess: () => decided(waiter.result as Reserved | Refused<E>),
+        onSuccess: () => toEffect(waiter.result as Reserved | Refused<E>),
         onFailure: (cause) => {
-          const { result } = waiter
-          if (result === undefined) {
-            const index = queue.indexOf(waiter)
-            if (index >= 0) queue.splice(index, 1)
-            serve()
-          } else if (!(result instanceof Refused)) refund(result)
+          this.abandon(waiter)
           return Effect.failCause(cause)
         }
       })
     })
 
-  // A call that is made inside of one that holds something cannot wait until that has ended.
+  /** Books a call. Usage that was not reported counts as the whole reservation, because unknown is not zero. */
+  private book(call: Call & { readonly provider: string }, reserved: Amount): void {
+    const tokens = Usage.total(call.usage)
+    const cost = this.limits.maxCostUsd === undefined ? 0 : this.options.estimator.estimate(call)
+    const amount = {
+      calls: reserved.calls,
+      tokens: tokens === 0 ? reserved.tokens : tokens,
+      cost: cost ?? reserved.cost
+    }
+    this.spent = add(this.spent, amount, 1)
+    const key = keyOf(call)
+    this.booked.set(key, (this.booked.get(key) ?? 0) + 1)
+  }
+
+  settle(
+    { amount }: Reserved,
+    exit: Exit.Exit<LlmClient.LlmResponse, unknown>,
+    target: ModelCall.Target,
+    lost: ReadonlyArray<LlmClient.Spent>
+  ): void {
+    this.held = add(this.held, amount, -1)
+    for (const call of lost) this.book(call, { ...amount, calls: 0 })
+    if (Exit.isSuccess(exit)) {
+      const { model = target.model, provider = target.provider, usage } = exit.value
+      this.book({ provider, model, usage }, amount)
+    }
+    this.serve()
+  }
+
+  readonly see: Budget<E>["see"] = (event) => {
+    if (event._tag !== "UsageReported") return
+    const key = keyOf(event)
+    const before = this.booked.get(key)
+    if (before === 1) this.booked.delete(key)
+    else if (before !== undefined) this.booked.set(key, before - 1)
+    if (before !== undefined) return
+    const calls = event.cutOff === true ? 0 : 1
+    this.spent = add(this.spent, { calls, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
+  }
+}
+
+const oneCall: Amount = { calls: 1, tokens: 0, cost: 0 }
+
+const toEffect = <E>(result: Reserved | Refused<E>): Effect.Effect<Reserved, Fatality> =>
+  result instanceof Refused ? Effect.fail(new Fatality({ error: result.error, toolName: "" })) : Effect.succeed(result)
+
+export const make = <E extends object>(limits: Limits, options: Options<E>): Budget<E> => {
+  const ledger = new Ledger(limits, options)
+  // A call made inside another call of this budget cannot wait for it to end.
   const interceptor: ModelCall.ModelCallInterceptor = (request, next, target, lost) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.withFiberRuntime((fiber) => {
-        const waits = !Context.get(fiber.currentContext as Context.Context<never>, CallGate.CallGate).within.includes(
-          interceptor
-        )
-        return Effect.flatMap(reserve(restore, reservation(request, target), waits), (reserved) =>
+        const gate = Context.get(fiber.currentContext as Context.Context<never>, CallGate.CallGate)
+        const waits = !gate.within.includes(interceptor)
+        return Effect.flatMap(ledger.acquire(ledger.attempt(request, target), waits, restore), (reserved) =>
           Effect.onExit(restore(next(reserved.request)), (exit) =>
-            Effect.sync(() => settle(reserved, exit, target, lost(exit)))
+            Effect.sync(() => ledger.settle(reserved, exit, target, lost(exit)))
           )
         )
       })
     )
-
-  return {
-    interceptor,
-    see: (event) => {
-      if (event._tag !== "UsageReported") return
-      const key = keyOf(event)
-      const before = booked.get(key)
-      if (before !== undefined) {
-        if (before === 1) booked.delete(key)
-        else booked.set(key, before - 1)
-        return
-      }
-      const calls = event.cutOff === true ? 0 : 1
-      spent = add(spent, { calls, tokens: Usage.total(event.usage), cost: event.costUsd ?? 0 }, 1)
-    },
-    refused: (error): error is E => typeof error === "object" && error !== null && refusals.has(error)
-  }
+  return { interceptor, see: ledger.see, refused: ledger.isRefusal }
 }

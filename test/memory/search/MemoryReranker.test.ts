@@ -9,7 +9,7 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import * as MemoryReranker from "../../../src/memory/search/MemoryReranker.js"
-import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
+import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 
 const result = (id: string, fields: Partial<MemoryEntry.MemorySearchResult> & { readonly content?: string } = {}) => {
   const { content = `content of ${id}`, ...rest } = fields
@@ -159,7 +159,7 @@ describe("MemoryReranker", () => {
           ranking: { client: answering('{"order": [3]}', other) }
         }
       }).pipe(Layer.provide(LlmClient.layer(answering("{}"))))
-      const prompts = PromptLibrary.layer({ instructions: { MemoryReranker: "Prefer what is about horses." } })
+      const prompts = CustomPrompts.layer({ instructions: { MemoryReranker: "Prefer what is about horses." } })
       const rerank = Effect.flatMap(MemoryReranker.MemoryReranker, (reranker) => reranker.rerank("which?", three))
       const layer = (options?: MemoryReranker.Options) =>
         Layer.merge(MemoryReranker.layer(options).pipe(Layer.provide(router)), prompts)

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 import * as LatsPrompts from "../../../src/prompt/defaults/LatsPrompts.js"
 import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../../../src/prompt/template/PromptStep.js"
@@ -25,7 +26,7 @@ const script = [
 
 const run = (library: PromptLibrary.Options, format: "json" | "text" = "json") =>
   Effect.gen(function* () {
-    const prompts = yield* PromptLibrary.make(library)
+    const prompts = yield* CustomPrompts.make(library)
     return yield* Strategies.run(
       Lats.make({ numExpansions: 2, maxDepth: 2, rollout: false, maxIterations: 3, format }),
       script,

@@ -11,6 +11,7 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmAuthenticationError, LlmQuotaError, LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Step from "../../../src/observability/Step.js"
+import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
 import * as PromptStep from "../../../src/prompt/template/PromptStep.js"
 import * as SelfConsistency from "../../../src/strategy/combine/SelfConsistency.js"
@@ -611,7 +612,7 @@ describe("withPrompts", () => {
 
   it.effect("are those of the strategy alone, on top of the run's", () =>
     Effect.gen(function* () {
-      const library = yield* PromptLibrary.make({ instructions: "Be short." })
+      const library = yield* CustomPrompts.make({ instructions: "Be short." })
       const ask = (strategy: Strategy.Strategy) =>
         Effect.map(
           Effect.provideService(Strategies.run(strategy, ["x"]), PromptLibrary.PromptLibrary, library),

@@ -4,6 +4,7 @@ import * as Either from "effect/Either"
 import * as FastCheck from "effect/FastCheck"
 import * as Option from "effect/Option"
 import type * as LlmClient from "../../../src/llm/model/LlmClient.js"
+import * as CustomPrompts from "../../../src/prompt/CustomPrompts.js"
 import * as StormPrompts from "../../../src/prompt/defaults/StormPrompts.js"
 import * as PromptLibrary from "../../../src/prompt/PromptLibrary.js"
 import { OUTPUT_FORMAT } from "../../../src/prompt/template/PromptStep.js"
@@ -25,7 +26,7 @@ const run = (
   Effect.provideService(
     Strategies.run(Storm.make(options), script, { tools: ToolSet.make(StormWorld.search()), task, ...options }),
     PromptLibrary.PromptLibrary,
-    Either.getOrThrow(PromptLibrary.make(prompts))
+    Either.getOrThrow(CustomPrompts.make(prompts))
   )
 
 const text = (request: LlmClient.LlmRequest): string =>
