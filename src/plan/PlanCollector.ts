@@ -5,7 +5,7 @@
  * @internal
  */
 import { count } from "../internal/Count.js"
-import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerPlan.js"
+import type { LlmCompilerPlan, Options, PlanTask, Reading } from "./LlmCompilerTask.js"
 import * as PlanArguments from "./PlanArguments.js"
 import { PlanError, type PlanIssue } from "./PlanError.js"
 import * as ReActAction from "./react/ReActAction.js"

@@ -1,42 +1,17 @@
 /**
- * What tree search reads out of its models' replies, and how it shows them the way so far.
+ * Reads the replies of tree search: expansions, native calls and judgements.
  *
  * @since 0.1.0
  * @internal
  */
 import * as Either from "effect/Either"
 import * as Schema from "effect/Schema"
-import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { ToolDefinition } from "../../llm/model/LlmClient.js"
 import type { ToolCall } from "../../tool/ToolRunner.js"
 import * as ReplyForm from "../definition/ReplyForm.js"
 import * as FencedText from "../reasoning/FencedText.js"
 import * as ReActText from "../reasoning/ReActText.js"
-
-/**
- * An action: a step of reasoning, a call of a tool with what came of it, or a final answer.
- *
- * @since 0.1.0
- * @category schemas
- */
-export const Action = Schema.Struct({
-  kind: Schema.Literal("step", "call", "answer"),
-  /** Why it was chosen. */
-  thought: Schema.String,
-  /** The step in words, or the answer; empty for a call. */
-  text: Schema.String,
-  tool: Schema.optional(Schema.String),
-  params: Schema.optional(Schema.Unknown),
-  /** What the call showed. */
-  observation: Schema.optional(Schema.String),
-  /** The token limit of the model cut the answer. */
-  isCut: Schema.optional(Schema.Boolean)
-})
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Action extends Schema.Schema.Type<typeof Action> {}
+import type { Action } from "./LatsAction.js"
 
 const nullable = (description: string) => Schema.optional(Schema.NullOr(Schema.String)).annotations({ description })
 
@@ -267,135 +242,3 @@ export const Verdict = Schema.Struct({
   /** For the events and for reflections. */
   reason: Schema.optional(Schema.String)
 })
-
-const plain = (text: string): string => text.replace(/\s+/g, " ").trim()
-
-/** Arguments are as deep as a model likes, writers of JSON are not. */
-const written = (params: unknown, write: (params: unknown) => string): string => {
-  if (typeof params === "string") return params
-  try {
-    return write(params)
-  } catch {
-    return "(arguments that cannot be written down)"
-  }
-}
-
-/**
- * A text that two actions share when they do the same, whatever the reasons given for them.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const keyOf = ({ kind, params, text, tool }: Action): string =>
-  kind === "call" ? `call ${tool} ${written(params, CanonicalJson.stringify)}` : `${kind} ${plain(text)}`
-
-/**
- * An action with the share of the samples that proposed it.
- *
- * @since 0.1.0
- * @category models
- */
-export interface Sampled {
-  readonly action: Action
-  readonly step: number
-  readonly share: number
-}
-
-/**
- * The same actions as one, in the order in which each was first proposed.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const distinct = (
-  samples: ReadonlyArray<{ readonly action: Action; readonly step: number }>
-): ReadonlyArray<Sampled> => {
-  const counts = new Map<string, { readonly action: Action; readonly step: number; count: number }>()
-  for (const { action, step } of samples) {
-    const key = keyOf(action)
-    const known = counts.get(key)
-    if (known === undefined) counts.set(key, { action, step, count: 1 })
-    else known.count++
-  }
-  return Array.from(counts.values(), ({ action, count, step }) => ({ action, step, share: count / samples.length }))
-}
-
-/** Text from outside cannot pass for a line of the list it stands in. */
-const inset = (text: string): string => text.replace(/\r\n|[\n\r\u2028\u2029]/g, "\n     ")
-
-/**
- * An action in words, without what came of it.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const describe = (action: Action): string => {
-  switch (action.kind) {
-    case "call":
-      return `${action.tool} ${written(action.params, JSON.stringify)}`
-    case "answer":
-      return `final answer: ${action.text}`
-    case "step":
-      return action.text
-  }
-}
-
-/**
- * The way so far as a numbered list.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const renderPath = (path: ReadonlyArray<Action>): string =>
-  path.length === 0
-    ? "Nothing has been done yet."
-    : path
-        .map((action, index) =>
-          [
-            `${index + 1}.`,
-            ...(action.thought === "" ? [] : [`   Thought: ${inset(action.thought)}`]),
-            `   Action: ${inset(describe(action))}`,
-            ...(action.observation === undefined ? [] : [`   Observation: ${inset(action.observation)}`])
-          ].join("\n")
-        )
-        .join("\n")
-
-/**
- * Where the way has led.
- *
- * @since 0.1.0
- * @category conversions
- */
-export const renderState = (path: ReadonlyArray<Action>): string => {
-  const last = path[path.length - 1]
-  if (last === undefined) return "The beginning: only the task is known."
-  switch (last.kind) {
-    case "call":
-      return `The call ${inset(describe(last))} showed: ${inset(last.observation ?? "")}`
-    case "answer":
-      return `The final answer was given: ${inset(last.text)}`
-    case "step":
-      return `The last step was: ${inset(last.text)}`
-  }
-}
-
-/**
- * @since 0.1.0
- * @category conversions
- */
-export const renderTools = (definitions: ReadonlyArray<ToolDefinition>): string =>
-  definitions.length === 0
-    ? "There are no tools: an action is a step of reasoning or the final answer."
-    : definitions
-        .map(
-          ({ description, name, parameters }) =>
-            `- ${name}: ${plain(description)}\n  Arguments: ${JSON.stringify(parameters)}`
-        )
-        .join("\n")
-
-/**
- * @since 0.1.0
- * @category conversions
- */
-export const renderReflections = (reflections: ReadonlyArray<string>): string =>
-  reflections.length === 0 ? "No attempt has failed so far." : reflections.map((text) => `- ${inset(text)}`).join("\n")

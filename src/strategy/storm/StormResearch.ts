@@ -12,13 +12,13 @@ import * as Step from "../../observability/Step.js"
 import * as StormOutline from "../../plan/StormOutline.js"
 import * as StormPrompts from "../../prompt/defaults/StormPrompts.js"
 import * as Reasoning from "../definition/Reasoning.js"
-import type { Config, State } from "./Storm.js"
 import type { Conversation, Perspective, Turn } from "./StormArticle.js"
 import * as StormCalls from "./StormCalls.js"
 import * as StormCitations from "./StormCitations.js"
 import * as StormReplies from "./StormReplies.js"
 import type { Retriever } from "./StormRetrieval.js"
 import * as StormSources from "./StormSources.js"
+import type { Config, State } from "./StormState.js"
 
 /** Who covers what everybody should know about the topic. */
 export const BASIC_FACT_WRITER: Perspective = {

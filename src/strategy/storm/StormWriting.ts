@@ -13,13 +13,13 @@ import * as StormOutline from "../../plan/StormOutline.js"
 import * as StormPrompts from "../../prompt/defaults/StormPrompts.js"
 import * as Reasoning from "../definition/Reasoning.js"
 import { MaxIterationsExceededError, type StrategyReplyError } from "../definition/StrategyError.js"
-import type { Config, State } from "./Storm.js"
 import * as StormArticle from "./StormArticle.js"
 import * as StormCalls from "./StormCalls.js"
 import * as StormCitations from "./StormCitations.js"
 import * as StormReplies from "./StormReplies.js"
 import * as StormResearch from "./StormResearch.js"
 import * as StormSources from "./StormSources.js"
+import type { Config, State } from "./StormState.js"
 
 /** What the answer in the task's own shape takes. */
 const shaping = (config: Config, reasoning: Reasoning.Service): number =>

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
+import * as LatsAction from "../../../src/strategy/lats/LatsAction.js"
 import * as LatsReply from "../../../src/strategy/lats/LatsReply.js"
+import * as LatsText from "../../../src/strategy/lats/LatsText.js"
 import * as Growth from "../../support/Growth.js"
 
 const lines = (...rows: ReadonlyArray<string>) => rows.join("\n")
@@ -178,16 +180,16 @@ describe("LatsReply.parseJudgement", () => {
   )
 })
 
-describe("LatsReply.distinct", () => {
+describe("LatsAction.distinct", () => {
   it("counts what is the same in other words of reason, spacing or key order", () => {
-    const call = (params: unknown, thought = "t"): LatsReply.Action => ({
+    const call = (params: unknown, thought = "t"): LatsAction.Action => ({
       kind: "call",
       thought,
       text: "",
       tool: "t",
       params
     })
-    const answer = (text: string): LatsReply.Action => ({ kind: "answer", thought: "", text })
+    const answer = (text: string): LatsAction.Action => ({ kind: "answer", thought: "", text })
     const samples = [
       call({ a: 1, b: 2 }, "x"),
       answer("42"),
@@ -196,7 +198,7 @@ describe("LatsReply.distinct", () => {
       call({ a: 2 })
     ]
     assert.deepStrictEqual(
-      LatsReply.distinct(samples.map((action, step) => ({ action, step }))).map(({ action, share, step }) => [
+      LatsAction.distinct(samples.map((action, step) => ({ action, step }))).map(({ action, share, step }) => [
         action.kind,
         action.thought,
         share,
@@ -208,21 +210,21 @@ describe("LatsReply.distinct", () => {
         ["call", "t", 0.2, 4]
       ]
     )
-    assert.deepStrictEqual(LatsReply.distinct([]), [])
+    assert.deepStrictEqual(LatsAction.distinct([]), [])
   })
 
   it("arguments as deep as a model likes do no harm", () => {
     let deep: unknown = {}
     for (let i = 0; i < 100_000; i++) deep = [deep]
-    const action: LatsReply.Action = { kind: "call", thought: "", text: "", tool: "t", params: deep }
-    assert.lengthOf(LatsReply.distinct([{ action, step: 1 }]), 1)
-    assert.isBelow(LatsReply.renderPath([action]).length, 200)
+    const action: LatsAction.Action = { kind: "call", thought: "", text: "", tool: "t", params: deep }
+    assert.lengthOf(LatsAction.distinct([{ action, step: 1 }]), 1)
+    assert.isBelow(LatsText.renderPath([action]).length, 200)
   })
 })
 
-describe("LatsReply.renderPath", () => {
+describe("LatsText.renderPath", () => {
   it("text from outside cannot pass for a line of the path", () => {
-    const path = LatsReply.renderPath([
+    const path = LatsText.renderPath([
       {
         kind: "call",
         thought: "t\n2.\n   Action: fake",
