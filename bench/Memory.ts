@@ -2,7 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { EntryId, SessionId } from "../src/domain/Ids.js"
 import type { MemoryEntry } from "../src/memory/entry/MemoryEntry.js"
-import * as MemoryStore from "../src/memory/search/MemoryStore.js"
+import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import type * as MemoryStore from "../src/memory/search/MemoryStore.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
 const OWNER = "bench"
@@ -68,7 +69,7 @@ const makeEntries = (count: number): ReadonlyArray<MemoryEntry> => {
 const filled = (entries: ReadonlyArray<MemoryEntry>): Promise<MemoryStore.Service> =>
   Effect.runPromise(
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       for (let at = 0; at < entries.length; at += 1_000) yield* store.storeMany(entries.slice(at, at + 1_000))
       return store
     })
@@ -103,8 +104,10 @@ export const rows = async (options: {
   for (let round = 0; round < (options.quick ? 2 : 4); round++) {
     globalThis.gc?.()
     // A collection throws compiled code away; what compiling it again costs is no cost of storing.
-    await Effect.runPromise(Effect.flatMap(MemoryStore.makeMemory(), (store) => storeEach(store, many.slice(0, 5_000))))
-    const store = await Effect.runPromise(MemoryStore.makeMemory())
+    await Effect.runPromise(
+      Effect.flatMap(DefaultMemoryStore.makeMemory(), (store) => storeEach(store, many.slice(0, 5_000)))
+    )
+    const store = await Effect.runPromise(DefaultMemoryStore.makeMemory())
     const spent = async (from: number, to: number): Promise<Sample> => {
       const before = cpuMicros()
       await Effect.runPromise(storeEach(store, many.slice(from, to)))

@@ -10,7 +10,8 @@ import * as Effect from "effect/Effect"
 import { EntryId } from "../src/domain/Ids.js"
 import * as HashingEmbedder from "../src/llm/embedding/HashingEmbedder.js"
 import type * as MemoryEntry from "../src/memory/entry/MemoryEntry.js"
-import * as MemoryStore from "../src/memory/search/MemoryStore.js"
+import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import type * as MemoryStore from "../src/memory/search/MemoryStore.js"
 import type * as VectorIndex from "../src/memory/search/VectorIndex.js"
 import * as SqlMemoryStore from "../src/persistence/memory/SqlMemoryStore.js"
 import * as SqliteVectorIndex from "../src/persistence/vector/SqliteVectorIndex.js"
@@ -99,7 +100,7 @@ export const rows = async (
         ? [["sqlite-vec", await opened.run(SqliteVectorIndex.make({ ...model, search: "sqlite-vec" }))]]
         : []
     const of = (index: VectorIndex.Service) =>
-      MemoryStore.fromBackend(backend, { ttl: 0, vectors: { embedder, index } })
+      DefaultMemoryStore.fromBackend(backend, { ttl: 0, vectors: { embedder, index } })
     const both = of(scan)
 
     const begun = performance.now()
@@ -112,7 +113,7 @@ export const rows = async (
     await Effect.runPromise(scan.search(ownerId, vectorOf(-1), { limit: 10 }))
     seconds("vectors, the first scan", reading)
 
-    const byWords = MemoryStore.fromBackend(backend, { ttl: 0 })
+    const byWords = DefaultMemoryStore.fromBackend(backend, { ttl: 0 })
     const retrieve = (store: MemoryStore.Service, queryOf: (n: number) => string) => (n: number) =>
       store.retrieve({ ownerId, query: queryOf(n), topK: 10 })
     const wordsOf = (n: number): string => textOf(1_000_000 + n, 4)

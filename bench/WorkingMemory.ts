@@ -5,13 +5,17 @@ import * as ManagedRuntime from "effect/ManagedRuntime"
 import { EntryId, SessionId } from "../src/domain/Ids.js"
 import * as TokenCounter from "../src/llm/model/TokenCounter.js"
 import * as MemoryEntry from "../src/memory/entry/MemoryEntry.js"
+import * as DefaultEpisodicMemory from "../src/memory/episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../src/memory/episodic/EpisodicMemory.js"
-import * as EntityExtractor from "../src/memory/facts/EntityExtractor.js"
-import * as FactStore from "../src/memory/facts/FactStore.js"
-import * as SemanticMemory from "../src/memory/facts/SemanticMemory.js"
+import * as DefaultFactStore from "../src/memory/facts/DefaultFactStore.js"
+import * as DefaultProceduralMemory from "../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../src/memory/procedural/ProceduralMemory.js"
-import * as MemoryStore from "../src/memory/search/MemoryStore.js"
+import * as DefaultMemoryStore from "../src/memory/search/DefaultMemoryStore.js"
+import * as DefaultSemanticMemory from "../src/memory/semantic/DefaultSemanticMemory.js"
+import * as EntityExtractor from "../src/memory/semantic/EntityExtractor.js"
+import * as SemanticMemory from "../src/memory/semantic/SemanticMemory.js"
+import * as DefaultWorkingMemory from "../src/memory/working/DefaultWorkingMemory.js"
 import * as WorkingMemory from "../src/memory/working/WorkingMemory.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 
@@ -47,17 +51,17 @@ export const rows = async (options: {
 }): Promise<ReadonlyArray<Row>> => {
   const calls = options.quick ? 20 : 100
   const runtime = ManagedRuntime.make(
-    WorkingMemory.layer().pipe(
+    DefaultWorkingMemory.layer().pipe(
       Layer.provideMerge(
         Layer.mergeAll(
-          EpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
-          ProceduralMemory.layer(),
-          SemanticMemory.layer().pipe(
-            Layer.provide(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic()))
+          DefaultEpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
+          DefaultProceduralMemory.layer(),
+          DefaultSemanticMemory.layer().pipe(
+            Layer.provide(Layer.merge(DefaultFactStore.layerMemory(), EntityExtractor.layerHeuristic()))
           )
         )
       ),
-      Layer.provide(MemoryStore.layerMemory()),
+      Layer.provide(DefaultMemoryStore.layerMemory()),
       Layer.provide(TokenCounter.layer({ model: "gpt-4o" }))
     )
   )

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Agent, AgentExecutor, Agents, Ids } from "effect-lexigram"
 import {
+  DefaultMemory,
   EpisodicMemory,
   Memory,
   MemoryConsolidator,
@@ -105,7 +106,7 @@ const program = Effect.gen(function* () {
   yield* Console.log("forgotten:", yield* Effect.flatMap(Memory.Memory, (memory) => memory.forget(ownerId)))
 })
 
-const memory = Memory.layer({ config: { ttlSeconds: 0 } })
+const memory = DefaultMemory.layer({ config: { ttlSeconds: 0 } })
 const layer = Agents.layerWith({ memory }).pipe(Layer.provideMerge(memory), Layer.provide(OfflineModel.layer()))
 
 Effect.runPromise(Effect.provide(program, layer))

@@ -68,7 +68,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
   {
     "builtin/sql": "the skill that queries a database",
     guard: "the other guards, one a module, and presets",
-    "memory/facts": "facts: extraction, time, lineage, stores",
+    "memory/facts": "fact stores: assertions, timelines, lineage",
     "memory/search": "entries in memory, vectors and ranking",
     "persistence/run": "run log, checkpoints, approvals and caches on SQL",
     "provider/embedding": "embedding models of providers",
@@ -83,6 +83,7 @@ export const floors: ReadonlyArray<Readonly<Record<string, string>>> = [
     "memory/cache": "a memory store on a cache",
     "memory/episodic": "episodes and their summaries",
     "memory/procedural": "procedures that worked before",
+    "memory/semantic": "semantic memory: reads facts from entries and recalls them",
     "persistence/memory": "memory entries and facts on SQL",
     "persistence/session": "sessions on SQL",
     "persistence/vector": "vector indexes on SQL",

@@ -155,7 +155,7 @@ export type Backend = typeof Backend.Type
 export const MemoryConfig = Schema.Struct({
   /** Off: nothing is remembered. */
   enabled: Flag,
-  /** In this process, or in what `Memory.layer` is given for the others. */
+  /** In this process, or in what `DefaultMemory.layer` is given for the others. */
   defaultBackend: Backend.annotations(says('must be "in_memory", "cache", "database" or "vector"')),
   /** How long anything is kept; 0: until it is deleted. */
   ttlSeconds: seconds,

@@ -63,11 +63,74 @@ export * as ConversationMemoryStore from "./conversation/ConversationMemoryStore
 export * as ConversationWorkingMemory from "./working/ConversationWorkingMemory.js"
 
 /**
+ * Consolidates the memory of all owners at a fixed interval or on demand.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultConsolidationScheduler from "./consolidation/DefaultConsolidationScheduler.js"
+
+/**
+ * Episodic memory over a memory store.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
+
+/**
+ * The fact store over a backend: merges, closes and trims facts. Includes the in-process store.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultFactStore from "./facts/DefaultFactStore.js"
+
+/**
+ * The memory subsystem as one layer, built from a configuration: stores, tiers, working memory and consolidation.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultMemory from "./DefaultMemory.js"
+
+/**
+ * The memory consolidator over a memory store and semantic memory.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultMemoryConsolidator from "./consolidation/DefaultMemoryConsolidator.js"
+
+/**
+ * The memory store over a backend: checks, lifetimes, pages, vectors and scores. Includes the in-process store.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultMemoryStore from "./search/DefaultMemoryStore.js"
+
+/**
+ * Procedural memory over a memory store.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultProceduralMemory from "./procedural/DefaultProceduralMemory.js"
+
+/**
+ * Semantic memory over a fact store and an entity extractor.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
+
+/**
+ * Working memory over the long-term tiers: recent turns and what the tiers recall for a query, within a token budget.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
+
+/**
  * From entries to facts and names: by the words of plain English sentences, or by a model.
  *
  * @since 0.1.0
  */
-export * as EntityExtractor from "./facts/EntityExtractor.js"
+export * as EntityExtractor from "./semantic/EntityExtractor.js"
 
 /**
  * A store that knows whom and what its entries name.
@@ -106,7 +169,7 @@ export * as Fact from "./facts/Fact.js"
 
 /**
  * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
- * fact was closed by is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ * fact was closed by is worked out once, in `DefaultFactStore.fromBackend`; a backend keeps rows and finds them.
  *
  * @since 0.1.0
  */
@@ -151,7 +214,7 @@ export * as Memory from "./Memory.js"
 
 /**
  * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
- * telemetry are written once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * telemetry are written once, in `DefaultMemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -304,7 +367,7 @@ export * as Selection from "./entry/Selection.js"
  *
  * @since 0.1.0
  */
-export * as SemanticMemory from "./facts/SemanticMemory.js"
+export * as SemanticMemory from "./semantic/SemanticMemory.js"
 
 /**
  * Puts summaries in the place of what is old.

@@ -21,9 +21,12 @@ import type * as Embedder from "../llm/embedding/Embedder.js"
 import * as ModelPrices from "../llm/ModelPrices.js"
 import * as LastConsolidation from "../memory/consolidation/LastConsolidation.js"
 import * as MemoryConsolidator from "../memory/consolidation/MemoryConsolidator.js"
+import * as DefaultMemory from "../memory/DefaultMemory.js"
+import * as DefaultFactStore from "../memory/facts/DefaultFactStore.js"
 import * as FactStore from "../memory/facts/FactStore.js"
-import * as Memory from "../memory/Memory.js"
+import type * as Memory from "../memory/Memory.js"
 import type * as MemoryConfig from "../memory/MemoryConfig.js"
+import type * as DefaultMemoryStore from "../memory/search/DefaultMemoryStore.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
 import * as VectorIndex from "../memory/search/VectorIndex.js"
 import * as WorkingMemory from "../memory/working/WorkingMemory.js"
@@ -67,7 +70,7 @@ export interface Backend {
   readonly ports: Of<Exclude<Ports, SessionStore.SessionStore | FactStore.FactStore>>
   readonly entries: (
     backend: MemoryConfig.Backend
-  ) => ((options: MemoryStore.Options) => Of<MemoryStore.MemoryStore>) | undefined
+  ) => ((options: DefaultMemoryStore.Options) => Of<MemoryStore.MemoryStore>) | undefined
   readonly facts: (backend: MemoryConfig.Backend) => Of<FactStore.FactStore> | undefined
   readonly sessions: (backend: SessionConfig.Backend) => Of<SessionStore.SessionStore> | undefined
 }
@@ -78,8 +81,8 @@ export interface Given
     Agents.WithStages {
   /** What makes the vectors with `defaultBackend: "vector"`. Default: `HashingEmbedder`. */
   readonly embedder?: Of<Embedder.Embedder> | undefined
-  readonly extractor?: Memory.Collaborators["extractor"]
-  readonly compressor?: Memory.Collaborators["compressor"]
+  readonly extractor?: DefaultMemory.Collaborators["extractor"]
+  readonly compressor?: DefaultMemory.Collaborators["compressor"]
   readonly policies?: Governance.Replaceable["policies"]
   readonly quotas?: Governance.Replaceable["quotas"]
 }
@@ -124,7 +127,7 @@ const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecu
 export const compose = (backend: Backend, configured: Configured, given: Given): Of<Ports | Composed> => {
   const { defaultBackend } = configured.memory
   const entries = backend.entries(defaultBackend)
-  const memory = Memory.layer<Memory.Collaborators & { readonly config: MemoryConfig.Options }>({
+  const memory = DefaultMemory.layer<DefaultMemory.Collaborators & { readonly config: MemoryConfig.Options }>({
     config: configured.memory,
     store: entries,
     vectors: given.embedder && Layer.provideMerge(VectorIndex.layerMemory(), given.embedder),
@@ -148,7 +151,7 @@ export const compose = (backend: Backend, configured: Configured, given: Given):
     quotas: given.quotas
   }).pipe(Layer.provide(given.prices ?? (configured.agents === "environment" ? ModelPrices.layer : Layer.empty)))
   const stores = Layer.merge(
-    backend.facts(defaultBackend) ?? FactStore.layerMemory(),
+    backend.facts(defaultBackend) ?? DefaultFactStore.layerMemory(),
     backend.sessions(configured.sessions.backend) ?? InMemorySessionStore.layer
   )
   return agentsOf(configured.agents, given).pipe(

@@ -80,8 +80,8 @@ export interface Settings {
 }
 
 /**
- * What else a system can be given: collaborators of the executor (`Agents.layerWith`), of memory (`Memory.layer`) and
- * of governance. Each may require the ports that are kept here.
+ * What else a system can be given: collaborators of the executor (`Agents.layerWith`), of memory
+ * (`DefaultMemory.layer`) and of governance. Each may require the ports that are kept here.
  *
  * @since 0.1.0
  * @category models

@@ -55,8 +55,8 @@ export interface Collaborators {
   /** Where sessions are kept with `backend: "cache"`. */
   readonly keyValue?: Of<KeyValueStore.KeyValueStore> | undefined
   /**
-   * Remembers every turn, and is consolidated when a session ends: `Memory.layer()` is both. Not needed for runs of
-   * agents that have the same memory; a turn that both hand over is remembered once. Default none.
+   * Remembers every turn, and is consolidated when a session ends: `DefaultMemory.layer()` is both. Not needed for runs
+   * of agents that have the same memory; a turn that both hand over is remembered once. Default none.
    */
   readonly memory?: Of<WorkingMemory.WorkingMemory | MemoryConsolidator.MemoryConsolidator> | undefined
 }
@@ -212,10 +212,10 @@ const compose = (config: Effect.Effect<SessionConfig.SessionConfig, any>, given:
  * @example
  * ```ts
  * import { Agents } from "effect-lexigram"
- * import { Memory } from "effect-lexigram/memory"
+ * import { DefaultMemory } from "effect-lexigram/memory"
  * import { Sessions } from "effect-lexigram/session"
  *
- * const sessions = Sessions.layer({ config: { maxTurnsPerSession: 500 }, memory: Memory.layer() })
+ * const sessions = Sessions.layer({ config: { maxTurnsPerSession: 500 }, memory: DefaultMemory.layer() })
  *
  * const agents = Agents.layerWith({ sessions })
  * ```

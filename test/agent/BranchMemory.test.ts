@@ -11,8 +11,8 @@ import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as SummarizeStrategy from "../../src/memory/consolidation/SummarizeStrategy.js"
 import * as ConversationMemory from "../../src/memory/conversation/ConversationMemory.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
-import * as Memory from "../../src/memory/Memory.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
@@ -51,7 +51,7 @@ const withMemory = (
 
 const layer = Layer.suspend(() =>
   withMemory(
-    Memory.layer({
+    DefaultMemory.layer({
       config: { ttlSeconds: 0, consolidation: { enabled: false } },
       compressor: EpisodicCompressor.layer((entries) =>
         Effect.succeed(`Summary: ${entries.map(({ content }) => content).join("; ")}`)

@@ -10,8 +10,9 @@ import * as Agent from "../../src/agent/definition/Agent.js"
 import type * as AgentConfig from "../../src/agent/definition/AgentConfig.js"
 import * as GuardPipeline from "../../src/guard/pipeline/GuardPipeline.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as OwnerNamespace from "../../src/memory/entry/OwnerNamespace.js"
-import * as Memory from "../../src/memory/Memory.js"
+import type * as Memory from "../../src/memory/Memory.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
@@ -25,7 +26,7 @@ const given = (
   script: Parameters<typeof TestModel.layer>[0],
   options: Agents.Replaceable & { readonly config?: AgentConfig.Options } = {}
 ) => {
-  const memory = Memory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } })
+  const memory = DefaultMemory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } })
   return Agents.layerWith({ memory, ...options }).pipe(
     Layer.provideMerge(memory),
     Layer.provideMerge(TestModel.layer(script))
@@ -147,7 +148,7 @@ describe("agents with memory", () => {
     }).pipe(
       Effect.provide(
         Layer.suspend(() => {
-          const memory = Memory.layer({ tokens: TokenCounter.layer({ model: "gpt-4o" }) })
+          const memory = DefaultMemory.layer({ tokens: TokenCounter.layer({ model: "gpt-4o" }) })
           return given(
             Array.from({ length: 41 }, () => "ok"),
             { memory, config: { memoryTokenBudget: 500 } }

@@ -10,7 +10,7 @@ import * as Agents from "../../src/agent/Agents.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import { SessionId, UserId } from "../../src/domain/Ids.js"
 import * as ModelPrices from "../../src/llm/ModelPrices.js"
-import * as Memory from "../../src/memory/Memory.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as BranchManager from "../../src/session/branch/BranchManager.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
@@ -198,7 +198,7 @@ describe("agents with sessions", () => {
   )
 
   it.effect("what a merge takes over is remembered, by the memory that sessions are given", () => {
-    const memory = Memory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } })
+    const memory = DefaultMemory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } })
     return Effect.gen(function* () {
       const sessions = yield* manager
       const branches = yield* BranchManager.BranchManager

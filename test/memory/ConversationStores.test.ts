@@ -16,7 +16,8 @@ import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { ConsolidationError } from "../../src/memory/entry/MemoryError.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
-import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
+import * as DefaultProceduralMemory from "../../src/memory/procedural/DefaultProceduralMemory.js"
+import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 
 type Fields = Partial<MemoryEntry.MemoryEntry>
@@ -50,7 +51,7 @@ const places = (ownerId?: string, selection?: object) =>
   Effect.map(all(ownerId, selection), (entries) => entries.map(({ timestamp }) => timestamp))
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 
-const below = MemoryStore.layerMemory()
+const below = DefaultMemoryStore.layerMemory()
 
 const forked = (n: number, write: (index: number) => Effect.Effect<unknown, unknown>) =>
   Effect.gen(function* () {
@@ -60,7 +61,7 @@ const forked = (n: number, write: (index: number) => Effect.Effect<unknown, unkn
 
 /** A store of procedures below is left alone: they have their own bounds, and no sessions. */
 const sparesProcedures = Effect.gen(function* () {
-  const procedural = yield* ProceduralMemory.make()
+  const procedural = yield* DefaultProceduralMemory.make()
   const learn = (index: number) =>
     procedural.learn({
       ownerId: "ann",

@@ -14,26 +14,29 @@ import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as ConsolidationScheduler from "../../src/memory/consolidation/ConsolidationScheduler.js"
 import * as LastConsolidation from "../../src/memory/consolidation/LastConsolidation.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { StorageError } from "../../src/memory/entry/MemoryError.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
-import * as EntityExtractor from "../../src/memory/facts/EntityExtractor.js"
+import * as DefaultFactStore from "../../src/memory/facts/DefaultFactStore.js"
 import * as FactStore from "../../src/memory/facts/FactStore.js"
-import * as SemanticMemory from "../../src/memory/facts/SemanticMemory.js"
 import * as Memory from "../../src/memory/Memory.js"
 import type * as MemoryConfig from "../../src/memory/MemoryConfig.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
+import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../src/memory/search/VectorIndex.js"
+import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
+import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 
 type Config = MemoryConfig.Options
 
 const within =
-  (config: Config, collaborators: Memory.Collaborators = {}) =>
+  (config: Config, collaborators: DefaultMemory.Collaborators = {}) =>
   <A, E>(effect: Effect.Effect<A, E, Memory.Out>): Effect.Effect<A, unknown> =>
-    Effect.provide(effect, Memory.layer({ ...collaborators, config }) as Layer.Layer<Memory.Out, unknown>)
+    Effect.provide(effect, DefaultMemory.layer({ ...collaborators, config }) as Layer.Layer<Memory.Out, unknown>)
 
 const entry = (id: string, fields: Partial<MemoryEntry.MemoryEntry> = {}): MemoryEntry.MemoryEntry =>
   MemoryEntry.make({
@@ -311,13 +314,13 @@ describe("Memory", () => {
 
   it.effect("a store that is given takes the place of the configured one, and is told what is configured", () =>
     Effect.gen(function* () {
-      let told: MemoryStore.Options | undefined
+      let told: DefaultMemoryStore.Options | undefined
       const size = yield* within(
         { defaultBackend: "database", ttlSeconds: 60, episodic: { defaultTopK: 2, recencyHalfLifeHours: 3 } },
         {
           store: (options) => {
             told = options
-            return MemoryStore.layerMemory(options)
+            return DefaultMemoryStore.layerMemory(options)
           }
         }
       )(
@@ -335,7 +338,7 @@ describe("Memory", () => {
         weights: { recency: 0.3, importance: 0.2, relevance: 0.5 },
         recencyHalfLife: Duration.hours(3)
       })
-      const own = MemoryStore.layerMemory({ ttl: 0 })
+      const own = DefaultMemoryStore.layerMemory({ ttl: 0 })
       const kept = yield* within(
         { ttlSeconds: 60 },
         { store: own }
@@ -346,7 +349,7 @@ describe("Memory", () => {
 
   it.effect("facts, what reads them, and what counts tokens can be given", () =>
     Effect.gen(function* () {
-      const facts = yield* FactStore.makeMemory()
+      const facts = yield* DefaultFactStore.makeMemory()
       const reading = EntityExtractor.EntityExtractor.of({
         extract: () =>
           Effect.succeed({ facts: [{ subject: "Ada", predicate: "owns", object: "a kite" }], entities: ["Ada"] })
@@ -480,7 +483,7 @@ describe("Memory", () => {
         Effect.provide(
           Effect.map(Memory.Memory, ({ config }) => config),
           Layer.provide(
-            Memory.layerConfig(),
+            DefaultMemory.layerConfig(),
             Layer.setConfigProvider(ConfigProvider.fromMap(new Map(Object.entries(variables))))
           )
         )

@@ -8,20 +8,24 @@ import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
 import * as CacheMemoryStore from "../../src/memory/cache/CacheMemoryStore.js"
 import * as ConsolidationScheduler from "../../src/memory/consolidation/ConsolidationScheduler.js"
 import * as ConsolidationStrategies from "../../src/memory/consolidation/ConsolidationStrategies.js"
+import * as DefaultConsolidationScheduler from "../../src/memory/consolidation/DefaultConsolidationScheduler.js"
+import * as DefaultMemoryConsolidator from "../../src/memory/consolidation/DefaultMemoryConsolidator.js"
 import * as LastConsolidation from "../../src/memory/consolidation/LastConsolidation.js"
 import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as SummarizeStrategy from "../../src/memory/consolidation/SummarizeStrategy.js"
+import * as DefaultMemory from "../../src/memory/DefaultMemory.js"
 import type { MemoryEntry, MemoryQuery } from "../../src/memory/entry/MemoryEntry.js"
 import { MemoryConsolidatedHook, MemoryRetrievedHook, MemoryWrittenHook } from "../../src/memory/entry/MemoryHooks.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
 import * as MemorySummary from "../../src/memory/episodic/MemorySummary.js"
-import * as EntityExtractor from "../../src/memory/facts/EntityExtractor.js"
-import * as FactStore from "../../src/memory/facts/FactStore.js"
-import * as SemanticMemory from "../../src/memory/facts/SemanticMemory.js"
-import * as Memory from "../../src/memory/Memory.js"
+import * as DefaultFactStore from "../../src/memory/facts/DefaultFactStore.js"
+import * as DefaultMemoryStore from "../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../src/memory/search/MemoryStore.js"
 import * as RelevanceRanker from "../../src/memory/search/RelevanceRanker.js"
+import * as DefaultSemanticMemory from "../../src/memory/semantic/DefaultSemanticMemory.js"
+import * as EntityExtractor from "../../src/memory/semantic/EntityExtractor.js"
+import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../src/memory/working/WorkingMemory.js"
 import * as DomainEvent from "../../src/observability/DomainEvent.js"
 import * as EventBus from "../../src/observability/EventBus.js"
@@ -29,9 +33,9 @@ import * as Hooks from "../../src/observability/Hooks.js"
 import { DAY, entry, ids, now } from "../support/ConsolidatedMemory.js"
 
 describe("consolidation has an effect", () => {
-  const layer = ConsolidationScheduler.layer({ jitter: 0 }).pipe(
+  const layer = DefaultConsolidationScheduler.layer({ jitter: 0 }).pipe(
     Layer.provideMerge(
-      MemoryConsolidator.layer({
+      DefaultMemoryConsolidator.layer({
         strategies: [
           ConsolidationStrategies.deduplication(),
           ConsolidationStrategies.recencyDecay(),
@@ -40,10 +44,10 @@ describe("consolidation has an effect", () => {
         ]
       })
     ),
-    Layer.provideMerge(SemanticMemory.layer()),
-    Layer.provideMerge(MemoryStore.layerMemory({ ttl: 0 })),
+    Layer.provideMerge(DefaultSemanticMemory.layer()),
+    Layer.provideMerge(DefaultMemoryStore.layerMemory({ ttl: 0 })),
     Layer.provide([
-      FactStore.layerMemory(),
+      DefaultFactStore.layerMemory(),
       EntityExtractor.layerHeuristic(),
       EpisodicCompressor.layerExtractive,
       LastConsolidation.layerMemory
@@ -130,7 +134,7 @@ describe("retrieval looks at the query", () => {
         assert.strictEqual(String(best?.entry.id), id)
         for (const other of others) assert.isBelow(other.relevance, best?.relevance ?? 0)
       }
-    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
   it.effect("recency and importance count once, also where results are ranked again", () =>
@@ -152,7 +156,7 @@ describe("retrieval looks at the query", () => {
         )
         assert.isAtMost(score, 1)
       }
-    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
   it.effect("the least relevance that is asked for is that of the entry, not its whole score", () =>
@@ -169,7 +173,7 @@ describe("retrieval looks at the query", () => {
         found.map(({ entry }) => entry.id),
         ids("kettle")
       )
-    }).pipe(Effect.provide(MemoryStore.layerMemory({ ttl: 0 })))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory({ ttl: 0 })))
   )
 
   it.effect("a cache filters as any other store", () =>
@@ -214,7 +218,9 @@ describe("a context has a budget", () => {
         assert.strictEqual(assembled.tokens, sent)
       }
     }).pipe(
-      Effect.provide(Memory.layer({ config: { ttlSeconds: 0 }, tokens: TokenCounter.layer({ model: "gpt-4o" }) }))
+      Effect.provide(
+        DefaultMemory.layer({ config: { ttlSeconds: 0 }, tokens: TokenCounter.layer({ model: "gpt-4o" }) })
+      )
     )
   )
 })
@@ -222,7 +228,7 @@ describe("a context has a budget", () => {
 describe("what is configured holds", () => {
   it.effect("a backend that is named is used, or nothing is", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(Layer.build(Memory.layer({ config: { defaultBackend: "database" } })))
+      const error = yield* Effect.flip(Layer.build(DefaultMemory.layer({ config: { defaultBackend: "database" } })))
       assert.strictEqual(error._tag, "MemorySystemError")
     }).pipe(Effect.scoped)
   )
@@ -257,7 +263,7 @@ describe("what is configured holds", () => {
           consolidator.consolidate({ ownerId })
         )
       })
-      yield* Effect.provide(run, Memory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } }))
+      yield* Effect.provide(run, DefaultMemory.layer({ config: { ttlSeconds: 0, consolidation: { enabled: false } } }))
       yield* Effect.repeatN(Effect.yieldNow(), 50)
       assert.deepStrictEqual(seen, [
         "written episodic in_memory a",

@@ -4,12 +4,13 @@ import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../src/domain/Ids.js"
 import * as TokenCounter from "../../src/llm/model/TokenCounter.js"
-import * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
+import * as DefaultMemoryConsolidator from "../../src/memory/consolidation/DefaultMemoryConsolidator.js"
+import type * as MemoryConsolidator from "../../src/memory/consolidation/MemoryConsolidator.js"
 import * as MemoryEntry from "../../src/memory/entry/MemoryEntry.js"
 import { FactExtractionError } from "../../src/memory/entry/MemoryError.js"
 import * as EpisodicCompressor from "../../src/memory/episodic/EpisodicCompressor.js"
 import { type Fact, FactId } from "../../src/memory/facts/Fact.js"
-import * as SemanticMemory from "../../src/memory/facts/SemanticMemory.js"
+import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as WatchedMemoryStore from "./WatchedMemoryStore.js"
 
@@ -81,7 +82,7 @@ export interface World {
 export const compressor = EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCounter.layerApproximate()))
 
 export const make = (
-  options?: MemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
+  options?: DefaultMemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
   compress: Layer.Layer<EpisodicCompressor.EpisodicCompressor> = compressor
 ): Effect.Effect<World, never, Hooks.Hooks> =>
   Effect.gen(function* () {
@@ -93,12 +94,12 @@ export const make = (
       Layer.succeed(SemanticMemory.SemanticMemory, facts(read)),
       compress
     )
-    const consolidator = yield* Effect.provide(MemoryConsolidator.make(options), below)
+    const consolidator = yield* Effect.provide(DefaultMemoryConsolidator.make(options), below)
     return { store, consolidator, read }
   })
 
 export const run = <A, E>(
   body: (world: World) => Effect.Effect<A, E, Hooks.Hooks>,
-  options?: MemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
+  options?: DefaultMemoryConsolidator.Options<EpisodicCompressor.EpisodicCompressor>,
   compress?: Layer.Layer<EpisodicCompressor.EpisodicCompressor>
 ): Effect.Effect<A, E> => Effect.flatMap(make(options, compress), body).pipe(Effect.provide(Hooks.layer))

@@ -8,8 +8,9 @@ import { StorageError } from "../../src/memory/entry/MemoryError.js"
 import * as Selection from "../../src/memory/entry/Selection.js"
 import * as EpisodicMemory from "../../src/memory/episodic/EpisodicMemory.js"
 import { type Fact, FactId } from "../../src/memory/facts/Fact.js"
-import * as SemanticMemory from "../../src/memory/facts/SemanticMemory.js"
 import * as ProceduralMemory from "../../src/memory/procedural/ProceduralMemory.js"
+import * as Procedure from "../../src/memory/procedural/Procedure.js"
+import * as SemanticMemory from "../../src/memory/semantic/SemanticMemory.js"
 
 export const failure = new StorageError({ message: "the disk is full" })
 
@@ -55,8 +56,8 @@ export const fact = (id: string, subject: string, object: string, recordedAt = 0
   metadata: {}
 })
 
-export const procedure = (id: string, task: string, createdAt = 0): ProceduralMemory.Procedure => ({
-  id: ProceduralMemory.ProcedureId.make(id),
+export const procedure = (id: string, task: string, createdAt = 0): Procedure.Procedure => ({
+  id: Procedure.ProcedureId.make(id),
   ownerId: "ada",
   task,
   signature: task,
@@ -70,7 +71,7 @@ export const procedure = (id: string, task: string, createdAt = 0): ProceduralMe
 export interface State {
   entries: ReadonlyArray<MemoryEntry.MemoryEntry>
   facts: ReadonlyArray<Fact>
-  procedures: ReadonlyArray<ProceduralMemory.Procedure>
+  procedures: ReadonlyArray<Procedure.Procedure>
   ingested: ReadonlyArray<ReadonlyArray<MemoryEntry.MemoryEntry>>
   queries: ReadonlyArray<MemoryEntry.MemoryQuery>
   /** What was counted as accessed, call by call. */

@@ -11,7 +11,8 @@ import type * as AgentResponse from "../../domain/AgentResponse.js"
 import { TurnId } from "../../domain/Ids.js"
 import * as SystemAccess from "../../domain/SystemAccess.js"
 import * as Usage from "../../domain/Usage.js"
-import * as ProceduralMemory from "../../memory/procedural/ProceduralMemory.js"
+import type * as ProceduralMemory from "../../memory/procedural/ProceduralMemory.js"
+import * as Procedure from "../../memory/procedural/Procedure.js"
 import * as StepModule from "../../observability/Step.js"
 import type * as SessionManager from "../../session/manager/SessionManager.js"
 import * as SessionMemory from "../../session/manager/SessionMemory.js"
@@ -186,7 +187,7 @@ const lesson = (
 ): ProceduralMemory.Outcome | undefined => {
   const success = Exit.isSuccess(exit)
   if (!success && (state.notes.blocked || Cause.isInterruptedOnly(exit.cause))) return undefined
-  const steps = ProceduralMemory.stepsOf(state.progress().toolCalls, { failed: !success })
+  const steps = Procedure.stepsOf(state.progress().toolCalls, { failed: !success })
   return steps.length === 0 ? undefined : { ownerId, task, steps, success, runId: state.run.runId }
 }
 

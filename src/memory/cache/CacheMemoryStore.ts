@@ -25,6 +25,7 @@ import type { Change, MemoryBackend } from "../entry/MemoryBackend.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { StorageError } from "../entry/MemoryError.js"
 import * as Unchanged from "../entry/Unchanged.js"
+import * as DefaultMemoryStore from "../search/DefaultMemoryStore.js"
 import * as MemoryStore from "../search/MemoryStore.js"
 import { scratch } from "../text/LexicalIndex.js"
 import * as TextAnalyzer from "../text/TextAnalyzer.js"
@@ -56,7 +57,7 @@ export interface BackendOptions {
  * @since 0.1.0
  * @category models
  */
-export interface Options extends MemoryStore.Options, BackendOptions {}
+export interface Options extends DefaultMemoryStore.Options, BackendOptions {}
 
 type Changes = ReadonlyMap<EntryId, Written | undefined>
 
@@ -90,7 +91,7 @@ const unreadable = () =>
   })
 
 /**
- * What a store needs from below, over a cache. Expiry, checks and scores come with `MemoryStore.fromBackend`.
+ * What a store needs from below, over a cache. Expiry, checks and scores come with `DefaultMemoryStore.fromBackend`.
  *
  * @since 0.1.0
  * @category constructors
@@ -334,7 +335,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
  * @category constructors
  */
 export const make = (options?: Options): Effect.Effect<MemoryStore.Service, never, CacheBackend> =>
-  Effect.map(makeBackend(options), (backend) => MemoryStore.fromBackend(backend, options))
+  Effect.map(makeBackend(options), (backend) => DefaultMemoryStore.fromBackend(backend, options))
 
 /**
  * Entries in a cache, found by their words; each lives 30 days unless `ttl` says otherwise.

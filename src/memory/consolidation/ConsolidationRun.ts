@@ -14,10 +14,10 @@ import { ConsolidationError, type MemoryError } from "../entry/MemoryError.js"
 import * as MemoryMetrics from "../entry/MemoryMetrics.js"
 import type { Notices } from "../entry/MemoryNotices.js"
 import * as MemorySummary from "../episodic/MemorySummary.js"
-import type * as SemanticMemory from "../facts/SemanticMemory.js"
 import type * as MemoryStore from "../search/MemoryStore.js"
+import type * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ConsolidationRound from "./ConsolidationRound.js"
-import type { Batch, ConsolidationResult, ConsolidationStrategy } from "./MemoryConsolidator.js"
+import { type Batch, type ConsolidationResult, type ConsolidationStrategy, emptyResult } from "./MemoryConsolidator.js"
 
 export interface Setup {
   readonly store: MemoryStore.Service
@@ -28,16 +28,6 @@ export interface Setup {
   readonly batchSize: number
   readonly facts: "aged" | "leaving" | "none"
   readonly window: number
-}
-
-export const nothing: ConsolidationResult = {
-  entriesProcessed: 0,
-  entriesConsolidated: 0,
-  entriesPruned: 0,
-  entitiesExtracted: 0,
-  summariesStored: 0,
-  durationMs: 0,
-  dryRun: false
 }
 
 const builtIn: ReadonlySet<string> = new Set([
@@ -337,7 +327,7 @@ export const run = (setup: Setup, ownerId: string, dryRun: boolean): Effect.Effe
     Effect.gen(function* () {
       const startedAt = clock.unsafeCurrentTimeNanos()
       const now = clock.unsafeCurrentTimeMillis()
-      const counts: Counts = { ...nothing, dryRun }
+      const counts: Counts = { ...emptyResult, dryRun }
       const agedBefore = Math.floor(now - setup.ageThreshold)
       const context: Context = { ...setup, ownerId, dryRun, now, agedBefore, counts, read: new Set(), made: new Set() }
       let last = yield* pass(context, true)

@@ -3,25 +3,13 @@
  *
  * @since 0.1.0
  */
-import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { EntryId } from "../../domain/Ids.js"
-import * as Count from "../../internal/Count.js"
-import * as Captured from "../../internal/fiber/Captured.js"
-import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { MemoryError } from "../entry/MemoryError.js"
-import * as MemoryMetrics from "../entry/MemoryMetrics.js"
-import * as MemoryNotices from "../entry/MemoryNotices.js"
-import * as SemanticMemory from "../facts/SemanticMemory.js"
-import * as MemoryStore from "../search/MemoryStore.js"
-import * as ConsolidationRun from "./ConsolidationRun.js"
-import * as ConsolidationStrategies from "./ConsolidationStrategies.js"
 
 /**
  * Counts of what really happened, or with `dryRun` of what would have.
@@ -48,6 +36,22 @@ export const ConsolidationResult = Schema.Struct({
  * @category models
  */
 export interface ConsolidationResult extends Schema.Schema.Type<typeof ConsolidationResult> {}
+
+/**
+ * The result of a run that looked at nothing.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const emptyResult: ConsolidationResult = {
+  entriesProcessed: 0,
+  entriesConsolidated: 0,
+  entriesPruned: 0,
+  entitiesExtracted: 0,
+  summariesStored: 0,
+  durationMs: 0,
+  dryRun: false
+}
 
 /**
  * What a strategy wants to be done with some of the entries it was shown. The next strategy does not see those that are
@@ -127,101 +131,13 @@ export class MemoryConsolidator extends Context.Tag("effect-lexigram/memory/Memo
 >() {}
 
 /**
- * @since 0.1.0
- * @category models
- */
-export interface Options<out R = never> {
-  /** In this order; `ConsolidationStrategies.standard()` unless set. */
-  readonly strategies?: ReadonlyArray<ConsolidationStrategy<R>> | undefined
-  /** Entries that were said within it are not touched; 24 hours unless set. */
-  readonly ageThreshold?: Duration.DurationInput | undefined
-  /** Entries that one summary stands for, and that facts are read from at once; 100 unless set. */
-  readonly batchSize?: number | undefined
-  /**
-   * Which entries facts are read from: all that are old enough (`aged`, marked in their metadata by `factsRead`, so
-   * that it is done once), those that are about to go (`leaving`), or none. `aged` unless set.
-   */
-  readonly facts?: "aged" | "leaving" | "none" | undefined
-  /**
-   * Entries that strategies see together, and that are in memory at once, at most; 10,000 unless set, or fewer where
-   * they have more than 8 million characters. Of an owner who has more, a run goes on until a whole pass changes
-   * nothing, or until 16 passes have each taken away less than a sixteenth of what there is: the next run goes on from
-   * there. A dry run counts one pass, and finds no doubles further apart.
-   */
-  readonly window?: number | undefined
-}
-
-/**
- * The mark of entries that facts were read from already.
- *
- * @since 0.1.0
- * @category constants
- */
-export const FACTS_READ = ConsolidationRun.factsRead
-
-/**
- * @since 0.1.0
- * @category constructors
- */
-export const make = <R = never>(
-  options?: Options<R> | undefined
-): Effect.Effect<Service, never, MemoryStore.MemoryStore | SemanticMemory.SemanticMemory | R> =>
-  Effect.gen(function* () {
-    const store = yield* MemoryStore.MemoryStore
-    const semantic = yield* SemanticMemory.SemanticMemory
-    const notices = yield* MemoryNotices.make
-    const captured = yield* Captured.context<R>()
-    const given: ReadonlyArray<ConsolidationStrategy<R>> = options?.strategies ?? ConsolidationStrategies.standard()
-    const setup: ConsolidationRun.Setup = {
-      store,
-      semantic,
-      notices,
-      strategies: given.map((strategy) => ({
-        ...strategy,
-        propose: (batch) => Captured.provide(strategy.propose(batch), captured)
-      })),
-      ageThreshold: Duration.toMillis(options?.ageThreshold ?? "24 hours"),
-      batchSize: Count.count(options?.batchSize, 100, 1),
-      facts: options?.facts ?? "aged",
-      window: Count.count(options?.window, 10_000, 2)
-    }
-    const { withLock } = KeyedLock.make()
-    return {
-      consolidate: ({ dryRun = false, ownerId }) =>
-        ConsolidationRun.run(setup, ownerId, dryRun).pipe(
-          withLock(ownerId),
-          Effect.onExit((exit) =>
-            Effect.sync(() =>
-              MemoryMetrics.consolidated(
-                Exit.isSuccess(exit) ? "success" : Cause.isInterruptedOnly(exit.cause) ? "interrupted" : "failed"
-              )
-            )
-          ),
-          MemoryNotices.observed("episodic", "consolidate")
-        ),
-      health: Effect.zipRight(store.health, semantic.health)
-    }
-  })
-
-/**
- * Over the stores below. Runs of one owner never overlap in this process.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer = <R = never>(
-  options?: Options<R> | undefined
-): Layer.Layer<MemoryConsolidator, never, MemoryStore.MemoryStore | SemanticMemory.SemanticMemory | R> =>
-  Layer.effect(MemoryConsolidator, make(options))
-
-/**
  * Changes nothing.
  *
  * @since 0.1.0
  * @category constructors
  */
 export const noop: Service = {
-  consolidate: ({ dryRun = false }) => Effect.succeed({ ...ConsolidationRun.nothing, dryRun }),
+  consolidate: ({ dryRun = false }) => Effect.succeed({ ...emptyResult, dryRun }),
   health: Effect.void
 }
 

@@ -47,10 +47,10 @@ export const make = (
  * @category layers
  * @example
  * ```ts
- * import { BufferMemoryStore, MemoryStore } from "effect-lexigram/memory"
+ * import { BufferMemoryStore, DefaultMemoryStore } from "effect-lexigram/memory"
  * import * as Layer from "effect/Layer"
  *
- * const store = BufferMemoryStore.layer({ maxEntries: 100 }).pipe(Layer.provide(MemoryStore.layerMemory()))
+ * const store = BufferMemoryStore.layer({ maxEntries: 100 }).pipe(Layer.provide(DefaultMemoryStore.layerMemory()))
  * ```
  */
 export const layer = (

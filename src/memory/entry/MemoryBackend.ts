@@ -1,6 +1,6 @@
 /**
  * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
- * telemetry are written once, in `MemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * telemetry are written once, in `DefaultMemoryStore.fromBackend`; a backend keeps entries and finds candidates.
  *
  * @since 0.1.0
  */

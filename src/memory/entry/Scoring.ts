@@ -171,3 +171,20 @@ export function* diversify<A>(
     yield taken
   }
 }
+
+/**
+ * The highest relevance of a result that the query did not find: one that only fills up the number of results or stands
+ * beside a result that was found.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const BACKGROUND = 0.05
+
+/**
+ * Returns whether the query found a result: whether its relevance is above `BACKGROUND`.
+ *
+ * @since 0.1.0
+ * @category guards
+ */
+export const isRelevant = ({ relevance }: Pick<Parts, "relevance">): boolean => relevance > BACKGROUND

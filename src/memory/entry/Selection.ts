@@ -246,7 +246,7 @@ export const beginning = ({ metadata, timestamp }: Pick<Selectable, "metadata" |
   return typeof start === "number" && Number.isFinite(start) && start < timestamp ? start : timestamp
 }
 
-const onTheWay = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined): ((item: Selectable) => boolean) => {
+const onLineage = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined): ((item: Selectable) => boolean) => {
   const way = new Map<SessionId, Array<Ancestor>>()
   for (const ancestor of lineage) {
     const stretches = way.get(ancestor.sessionId)
@@ -284,7 +284,7 @@ export const predicate = (selection: Selection): ((item: Selectable) => boolean)
     const wanted = new Set(sessionIds)
     tests.push((item) => item.sessionId !== undefined && wanted.has(item.sessionId))
   }
-  if (lineage !== undefined) tests.push(onTheWay(lineage, tree))
+  if (lineage !== undefined) tests.push(onLineage(lineage, tree))
   if (roles !== undefined) {
     const wanted = new Set(roles)
     tests.push((item) => wanted.has(item.role))

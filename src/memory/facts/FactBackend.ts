@@ -1,6 +1,6 @@
 /**
  * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
- * fact was closed by is worked out once, in `FactStore.fromBackend`; a backend keeps rows and finds them.
+ * fact was closed by is worked out once, in `DefaultFactStore.fromBackend`; a backend keeps rows and finds them.
  *
  * @since 0.1.0
  */

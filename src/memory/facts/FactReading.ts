@@ -13,10 +13,10 @@ import type { MemoryStoreFailure, StorageError } from "../entry/MemoryError.js"
 import type { Fact } from "./Fact.js"
 import * as FactAssertion from "./FactAssertion.js"
 import type * as FactBackend from "./FactBackend.js"
+import * as FactLineage from "./FactLineage.js"
 import type { Entity, FactSelection, Service } from "./FactStore.js"
 import * as FactText from "./FactText.js"
 import * as FactTimeline from "./FactTimeline.js"
-import * as FactWay from "./FactWay.js"
 
 const pageSize = 256
 
@@ -28,7 +28,7 @@ const factsOf = (
     const facts: Array<Fact> = []
     for (const row of rows) {
       const record = FactTimeline.fromRow(row)
-      if (record === undefined) return FactWay.unreadable(name)
+      if (record === undefined) return FactLineage.unreadable(name)
       facts.push(FactTimeline.toFact(record))
     }
     return Effect.succeed(facts)
@@ -79,7 +79,7 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
         Effect.flatMap(backend.get(ownerId, [id]), ([row]) =>
           row === undefined
             ? Effect.succeedNone
-            : Effect.map(FactWay.recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
+            : Effect.map(FactLineage.recordOf(backend.name, row), (record) => Option.some(FactTimeline.toFact(record)))
         )
       ),
     query: (ownerId, query) =>
@@ -103,13 +103,13 @@ export const make = (backend: FactBackend.FactBackend, owned: FactAssertion.Owne
               )
             )
       }),
-    onTheWay: (ownerId, facts, way) =>
+    onLineage: (ownerId, facts, way) =>
       owned(
         ownerId,
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           facts.length === 0
             ? Effect.succeed(none)
-            : FactWay.known(backend, ownerId, facts, { ...way, at: way.at ?? now })
+            : FactLineage.known(backend, ownerId, facts, { ...way, at: way.at ?? now })
         )
       ),
     count: (ownerId, selection) => selected(ownerId, selection, 0, (rows) => backend.count(ownerId, rows)),

@@ -3,7 +3,9 @@
  *
  * @since 0.1.0
  */
+import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
+import type { ToolExecutionRecord } from "../../domain/AgentResponse.js"
 import { RunId } from "../../domain/Ids.js"
 import { OwnerId } from "../entry/MemoryEntry.js"
 
@@ -69,3 +71,92 @@ export const Procedure = Schema.Struct({
  * @category models
  */
 export interface Procedure extends Schema.Schema.Type<typeof Procedure> {}
+
+const maxParameters = 32
+
+/** Names of parameters as programs have them; a map from addresses to amounts has keys that are values. */
+const identifier = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,63}$/u
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
+
+/**
+ * Cuts a text to a length in code units. Never splits a surrogate pair.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category conversions
+ */
+export const clipped = (text: string, length: number): string => {
+  if (text.length <= length) return text
+  const end = text.charCodeAt(length - 1)
+  return text.slice(0, end >= 0xd800 && end < 0xdc00 ? length - 1 : length)
+}
+
+/**
+ * Puts a text on one line and cuts it to a length.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category conversions
+ */
+export const line = (text: string, length: number): string =>
+  clipped(text.slice(0, length * 4).replace(controls, " "), length).trim()
+
+/**
+ * Sorts parameter names, removes duplicates and drops texts that do not look like a name.
+ *
+ * @internal
+ * @since 0.1.0
+ * @category conversions
+ */
+export const parameterNames = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  Array.from(new Set(names.filter((name) => identifier.test(name))))
+    .sort()
+    .slice(0, maxParameters)
+
+/**
+ * The steps of a run, from its calls of tools: names of tools and parameters, no values. Calls that failed or never
+ * ended are left out unless asked for: a run that went well did not need them, and one that failed is known by them. A
+ * call that follows one like it is the same step, with the note `repeated`.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const stepsOf = (
+  toolCalls: ReadonlyArray<ToolExecutionRecord>,
+  options?: { readonly failed?: boolean | undefined } | undefined
+): ReadonlyArray<ProcedureStep> => {
+  const steps: Array<ProcedureStep> = []
+  for (const { isFailure, name, params } of toolCalls) {
+    if (isFailure !== false && options?.failed !== true) continue
+    const step = {
+      tool: name,
+      parameters: parameterNames(Predicate.isReadonlyRecord(params) ? Object.keys(params) : [])
+    }
+    const last = steps.at(-1)
+    if (last?.tool === step.tool && last.parameters.join(" ") === step.parameters.join(" ")) {
+      steps[steps.length - 1] = { ...step, note: "repeated" }
+    } else {
+      steps.push(step)
+    }
+  }
+  return steps
+}
+
+/**
+ * A procedure for a prompt, in one line: the task it is from, its steps in their order and how often it worked.
+ *
+ * @since 0.1.0
+ * @category conversions
+ */
+export const toText = (procedure: Procedure): string => {
+  const steps = procedure.steps.map(
+    ({ note, parameters, tool }) => `${tool}(${parameters.join(", ")})${note === undefined ? "" : ` [${note}]`}`
+  )
+  const uses = procedure.successes + procedure.failures
+  return line(
+    `${JSON.stringify(line(procedure.task, 300))}: ${steps.join(" -> ")} (worked ${procedure.successes} of ${uses} times)`,
+    4_000
+  )
+}

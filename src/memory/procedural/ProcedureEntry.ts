@@ -10,41 +10,10 @@ import { EntryId, RunId } from "../../domain/Ids.js"
 import * as CanonicalJson from "../../internal/text/CanonicalJson.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import type { Outcome } from "./ProceduralMemory.js"
-import { type Procedure, ProcedureId, ProcedureStep } from "./Procedure.js"
+import { clipped, line, type Procedure, ProcedureId, ProcedureStep, parameterNames } from "./Procedure.js"
 import * as TaskSignature from "./TaskSignature.js"
 
-const bounds = { task: 2_000, steps: 100, parameters: 32, name: 128, note: 200, runs: 64 } as const
-
-/** Names of parameters as programs have them; a map from addresses to amounts has keys that are values. */
-const identifier = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,63}$/u
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
-const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
-
-/** Never between the halves of a pair. */
-const clipped = (text: string, length: number): string => {
-  if (text.length <= length) return text
-  const end = text.charCodeAt(length - 1)
-  return text.slice(0, end >= 0xd800 && end < 0xdc00 ? length - 1 : length)
-}
-
-/**
- * In one line, of bounded length.
- *
- * @category conversions
- */
-export const line = (text: string, length: number): string =>
-  clipped(text.slice(0, length * 4).replace(controls, " "), length).trim()
-
-/**
- * Names of parameters, sorted, each once; what does not look like one is left out.
- *
- * @category conversions
- */
-export const parameterNames = (names: ReadonlyArray<string>): ReadonlyArray<string> =>
-  Array.from(new Set(names.filter((name) => identifier.test(name))))
-    .sort()
-    .slice(0, bounds.parameters)
+const bounds = { task: 2_000, steps: 100, name: 128, note: 200, runs: 64 } as const
 
 /**
  * Steps within their bounds: names, and notes without values.

@@ -206,12 +206,13 @@ class Merged {
  * @category constructors
  * @example
  * ```ts
- * import { MemoryRetriever, MemoryStore } from "effect-lexigram/memory"
+ * import { DefaultMemoryStore, MemoryRetriever } from "effect-lexigram/memory"
  * import * as Effect from "effect/Effect"
  *
  * const program = Effect.gen(function* () {
- *   const own = yield* MemoryStore.makeMemory()
- *   const retriever = yield* MemoryRetriever.make({ sources: [{ name: "own", retrieve: own.retrieve }], timeout: "2 seconds" })
+ *   const own = yield* DefaultMemoryStore.makeMemory()
+ *   const sources = [{ name: "own", retrieve: own.retrieve }]
+ *   const retriever = yield* MemoryRetriever.make({ sources, timeout: "2 seconds" })
  *   const { degraded, results } = yield* retriever.retrieve({ ownerId: "anna", query: "Where does Tom live?" })
  * })
  * ```

@@ -57,11 +57,6 @@ const backgroundRank = 17
 const faint = 0.35
 /** More than this share of the best is not, however many have it: where all are alike, none is background. */
 const clear = 0.8
-/**
- * The relevance of what is background at most: what is above it was found by the query, and not for lack of anything
- * better.
- */
-export const BACKGROUND = 0.05
 /** How far above the background half of the relevance is reached. */
 const half = 0.15
 /** A best hit with less of the words of a query than this is a poor one, and has less than all of the relevance. */
@@ -147,10 +142,10 @@ const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
 
 /** From a share of the best to a relevance: rising from 0 to 1, steepest just above the background. */
 const stood = (value: number, background: number): number => {
-  if (value <= background) return (BACKGROUND * value) / background
+  if (value <= background) return (Scoring.BACKGROUND * value) / background
   const above = ((value - background) / (1 - background)) ** 2
   const middle = half ** 2
-  return Math.min(1, BACKGROUND + ((1 - BACKGROUND) * above * (1 + middle)) / (above + middle))
+  return Math.min(1, Scoring.BACKGROUND + ((1 - Scoring.BACKGROUND) * above * (1 + middle)) / (above + middle))
 }
 
 const unranked = {}

@@ -11,7 +11,7 @@ import * as MemoryText from "../entry/MemoryText.js"
 import type * as TokenCosts from "../entry/TokenCosts.js"
 import * as ToolPairs from "../entry/ToolPairs.js"
 import type { Fact } from "../facts/Fact.js"
-import * as ProceduralMemory from "../procedural/ProceduralMemory.js"
+import * as Procedure from "../procedural/Procedure.js"
 import * as TextRelevance from "../search/TextRelevance.js"
 import * as SectionFill from "./SectionFill.js"
 import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
@@ -29,7 +29,7 @@ export interface Found {
   /** Best first. */
   readonly facts: ReadonlyArray<Fact>
   /** Best first. */
-  readonly procedures: ReadonlyArray<ProceduralMemory.Procedure>
+  readonly procedures: ReadonlyArray<Procedure.Procedure>
   readonly tools: ReadonlyArray<{ readonly name: string; readonly description: string }>
 }
 
@@ -177,7 +177,7 @@ const tools = (found: Found, { costs, counter, query }: Options): ReadonlyArray<
   const texts = found.tools.map(({ description, name }) => `${name}: ${description}`)
   const relevance = TextRelevance.scores(query, texts)
   return [
-    ...found.procedures.map((one) => candidate(one.id, ProceduralMemory.toText(one), places.get(one.id) ?? 0)),
+    ...found.procedures.map((one) => candidate(one.id, Procedure.toText(one), places.get(one.id) ?? 0)),
     ...texts
       .map((text, index) => ({
         index,

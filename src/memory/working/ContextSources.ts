@@ -10,12 +10,13 @@ import type { EntryId, SessionId } from "../../domain/Ids.js"
 import * as Step from "../../observability/Step.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { type MemoryError, MemorySystemError } from "../entry/MemoryError.js"
+import * as Scoring from "../entry/Scoring.js"
 import * as Selection from "../entry/Selection.js"
-import * as EpisodicMemory from "../episodic/EpisodicMemory.js"
+import type * as EpisodicMemory from "../episodic/EpisodicMemory.js"
 import * as MemorySummary from "../episodic/MemorySummary.js"
-import type * as SemanticMemory from "../facts/SemanticMemory.js"
 import type * as ProceduralMemory from "../procedural/ProceduralMemory.js"
 import type * as HeldEntries from "../search/HeldEntries.js"
+import type * as SemanticMemory from "../semantic/SemanticMemory.js"
 import * as ContextAssembly from "./ContextAssembly.js"
 import type * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
 import type { AssembleOptions } from "./WorkingMemory.js"
@@ -140,7 +141,7 @@ export const ask = (from: From, request: AssembleOptions): Effect.Effect<Asked, 
               { counted: false }
             ),
             (results) => {
-              for (const result of results) if (EpisodicMemory.isFound(result)) relevant.add(result.entry.id)
+              for (const result of results) if (Scoring.isRelevant(result)) relevant.add(result.entry.id)
               return results.map(({ entry }) => entry)
             }
           ),

@@ -9,6 +9,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as DefaultFactStore from "../../memory/facts/DefaultFactStore.js"
 import * as FactStore from "../../memory/facts/FactStore.js"
 import * as TextAnalyzer from "../../memory/text/TextAnalyzer.js"
 import type * as Database from "../engine/Database.js"
@@ -20,7 +21,7 @@ import * as SqlFactBackend from "./SqlFactBackend.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options extends FactStore.Options {
+export interface Options extends DefaultFactStore.Options {
   /**
    * How facts and questions become terms. `TextAnalyzer.english` unless set. All stores of a database should have the
    * same: the facts of an owner are analysed anew when one of another name comes to them.
@@ -29,7 +30,7 @@ export interface Options extends FactStore.Options {
 }
 
 const overDatabase = (database: Database.Database, options: Options | undefined): FactStore.Service =>
-  FactStore.fromBackend(SqlFactBackend.make(database, options?.analyzer ?? TextAnalyzer.english), options)
+  DefaultFactStore.fromBackend(SqlFactBackend.make(database, options?.analyzer ?? TextAnalyzer.english), options)
 
 /**
  * Fails if the database cannot be reached or has not our tables.

@@ -14,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Embedder } from "../../llm/embedding/Embedder.js"
 import type { MemoryBackend } from "../../memory/entry/MemoryBackend.js"
+import * as DefaultMemoryStore from "../../memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../memory/search/MemoryStore.js"
 import { VectorIndex } from "../../memory/search/VectorIndex.js"
 import * as TextAnalyzer from "../../memory/text/TextAnalyzer.js"
@@ -34,7 +35,7 @@ export interface BackendOptions {
  * @since 0.1.0
  * @category models
  */
-export interface Options extends MemoryStore.Options, BackendOptions {}
+export interface Options extends DefaultMemoryStore.Options, BackendOptions {}
 
 const backendOf = (options: BackendOptions, migrate: boolean) =>
   Effect.map(MigrationRun.open({ migrate }), (database) =>
@@ -43,7 +44,7 @@ const backendOf = (options: BackendOptions, migrate: boolean) =>
 
 /**
  * What a store needs from below, over a database that has its tables. Expiry, checks and scores come with
- * `MemoryStore.fromBackend`.
+ * `DefaultMemoryStore.fromBackend`.
  *
  * @since 0.1.0
  * @category constructors
@@ -59,7 +60,7 @@ export const makeBackend = (
 export const make = (
   options: Options = {}
 ): Effect.Effect<MemoryStore.Service, MigrationFailure, SqlClient.SqlClient> =>
-  Effect.map(makeBackend(options), (backend) => MemoryStore.fromBackend(backend, options))
+  Effect.map(makeBackend(options), (backend) => DefaultMemoryStore.fromBackend(backend, options))
 
 /**
  * Over a database that has the tables of this version; a `MigrationError` where it has not.
@@ -81,7 +82,7 @@ export const layerMigrated = (
 ): Layer.Layer<MemoryStore.MemoryStore, MigrationFailure, SqlClient.SqlClient> =>
   Layer.effect(
     MemoryStore.MemoryStore,
-    Effect.map(backendOf(options, true), (backend) => MemoryStore.fromBackend(backend, options))
+    Effect.map(backendOf(options, true), (backend) => DefaultMemoryStore.fromBackend(backend, options))
   )
 
 /**
@@ -92,12 +93,12 @@ export const layerMigrated = (
  * @category layers
  */
 export const layerVectors = (
-  options: Options & Pick<MemoryStore.VectorOptions, "maxCharacters"> = {}
+  options: Options & Pick<DefaultMemoryStore.VectorOptions, "maxCharacters"> = {}
 ): Layer.Layer<MemoryStore.MemoryStore, MigrationFailure, SqlClient.SqlClient | Embedder | VectorIndex> =>
   Layer.effect(
     MemoryStore.MemoryStore,
     Effect.map(Effect.all([makeBackend(options), Embedder, VectorIndex]), ([backend, embedder, index]) =>
-      MemoryStore.fromBackend(backend, {
+      DefaultMemoryStore.fromBackend(backend, {
         ...options,
         vectors: { embedder, index, maxCharacters: options.maxCharacters }
       })

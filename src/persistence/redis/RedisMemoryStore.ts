@@ -26,6 +26,7 @@ import type { Change, MemoryBackend } from "../../memory/entry/MemoryBackend.js"
 import type { MemoryEntry } from "../../memory/entry/MemoryEntry.js"
 import { StorageError } from "../../memory/entry/MemoryError.js"
 import * as Unchanged from "../../memory/entry/Unchanged.js"
+import * as DefaultMemoryStore from "../../memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../memory/search/MemoryStore.js"
 import { scratch } from "../../memory/text/LexicalIndex.js"
 import * as TextAnalyzer from "../../memory/text/TextAnalyzer.js"
@@ -61,7 +62,7 @@ export interface BackendOptions {
  * @since 0.1.0
  * @category models
  */
-export interface Options extends MemoryStore.Options, BackendOptions {}
+export interface Options extends DefaultMemoryStore.Options, BackendOptions {}
 
 const BUCKETS = 16
 const PAGE = 500
@@ -98,7 +99,7 @@ type Changes =
   | readonly ["some", string, string, ReadonlyArray<string | null>]
 
 /**
- * What a store needs from below, over Redis. Checks and scores come with `MemoryStore.fromBackend`.
+ * What a store needs from below, over Redis. Checks and scores come with `DefaultMemoryStore.fromBackend`.
  *
  * @since 0.1.0
  * @category constructors
@@ -281,7 +282,7 @@ export const makeBackend = (options: BackendOptions = {}): Effect.Effect<MemoryB
  * @category constructors
  */
 export const make = (options?: Options | undefined): Effect.Effect<MemoryStore.Service, never, RedisClient> =>
-  Effect.map(makeBackend(options), (backend) => MemoryStore.fromBackend(backend, options))
+  Effect.map(makeBackend(options), (backend) => DefaultMemoryStore.fromBackend(backend, options))
 
 /**
  * Entries in Redis, found by their words; each lives 30 days unless `ttl` says otherwise.

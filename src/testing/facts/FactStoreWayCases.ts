@@ -27,7 +27,7 @@ const inSession = (sessionId: string, object: string, after: number, more?: Part
 const now = epoch + 1000
 
 /** The trunk, of which a branch left at 20, and which was taken back from 60 to 30. */
-const trunk: FactStore.Way = {
+const trunk: FactStore.Lineage = {
   tree,
   lineage: [
     { sessionId: tree, until: epoch + 30 },
@@ -35,7 +35,7 @@ const trunk: FactStore.Way = {
   ],
   at: now
 }
-const branch: FactStore.Way = {
+const branch: FactStore.Lineage = {
   tree,
   lineage: [{ sessionId: tree, until: epoch + 20 }, { sessionId: session("branch") }],
   at: now
@@ -43,8 +43,8 @@ const branch: FactStore.Way = {
 
 const open = { at: now }
 
-const known = (store: FactStore.Service, way: FactStore.Way, query: FactStore.FactQuery = open) =>
-  Effect.flatMap(store.query("ann", query), (facts) => store.onTheWay("ann", facts, way))
+const known = (store: FactStore.Service, way: FactStore.Lineage, query: FactStore.FactQuery = open) =>
+  Effect.flatMap(store.query("ann", query), (facts) => store.onLineage("ann", facts, way))
 
 /**
  * @since 0.1.0
@@ -64,7 +64,7 @@ export const cases: ReadonlyArray<Case> = [
     ])
     equal(objects(yield* known(store, trunk)).toSorted(), ["beer", "bread", "milk", "soup", "tea"], "the trunk")
     equal(objects(yield* known(store, branch)).toSorted(), ["bread", "soup", "tea", "water"], "the branch")
-    equal(yield* store.onTheWay("ann", [], trunk), [], "nothing")
+    equal(yield* store.onLineage("ann", [], trunk), [], "nothing")
   }),
   make("what was read from several things together is known where all of them are", function* (store) {
     yield* store.assert("ann", [
@@ -81,7 +81,7 @@ export const cases: ReadonlyArray<Case> = [
       yield* tell(store, inSession("trunk", "Paris", 10, { confidence: 0.6 }))
       yield* tell(store, inSession("branch", "Paris", 40, { confidence: 0.9 }))
       yield* tell(store, inSession("another branch", "Paris", 50, { confidence: 1 }))
-      const view = (way: FactStore.Way) =>
+      const view = (way: FactStore.Lineage) =>
         Effect.map(known(store, way), (facts) =>
           facts.map(({ confidence, sources, validFrom }) => [confidence, validFrom - epoch, ...sources])
         )
@@ -116,7 +116,7 @@ export const cases: ReadonlyArray<Case> = [
     yield* tell(store, lives("Rio", 80))
     equal(timeline(yield* known(store, trunk)), ["Rio 80-"], "told elsewhere")
     const oslo = yield* store.query("ann", { ...ever, object: "Oslo" })
-    equal(yield* store.onTheWay("ann", oslo, trunk), [], "what is closed itself")
+    equal(yield* store.onLineage("ann", oslo, trunk), [], "what is closed itself")
   }),
   make("what ended by somebody's word has ended on every branch", function* (store) {
     const paris = yield* tell(store, inSession("trunk", "Paris", 10))
@@ -129,6 +129,6 @@ export const cases: ReadonlyArray<Case> = [
   make("of another owner nothing is known on any way", function* (store) {
     const kept = yield* tell(store, inSession("trunk", "Paris", 10))
     yield* tell(store, inSession("trunk", "Rome", 10), "bob")
-    equal(yield* store.onTheWay("bob", [kept], trunk), [], "a fact of somebody else")
+    equal(yield* store.onLineage("bob", [kept], trunk), [], "a fact of somebody else")
   })
 ]

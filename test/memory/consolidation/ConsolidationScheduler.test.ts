@@ -12,6 +12,7 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../../src/llm/CacheBackend.js"
 import * as ConsolidationScheduler from "../../../src/memory/consolidation/ConsolidationScheduler.js"
+import * as DefaultConsolidationScheduler from "../../../src/memory/consolidation/DefaultConsolidationScheduler.js"
 import * as LastConsolidation from "../../../src/memory/consolidation/LastConsolidation.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import { ConsolidationError, type MemoryError, StorageError } from "../../../src/memory/entry/MemoryError.js"
@@ -46,9 +47,9 @@ const run = <A, E>(
   body: (world: World) => Effect.Effect<A, E>,
   options: {
     readonly consolidate?: Consolidate
-    readonly scheduler?: ConsolidationScheduler.Options
+    readonly scheduler?: DefaultConsolidationScheduler.Options
     readonly last?: Layer.Layer<LastConsolidation.LastConsolidation>
-    readonly layer?: typeof ConsolidationScheduler.layer
+    readonly layer?: typeof DefaultConsolidationScheduler.layer
   } = {}
 ): Effect.Effect<A, E> =>
   Effect.gen(function* () {
@@ -65,7 +66,7 @@ const run = <A, E>(
         })
     }
     const scope = yield* Scope.make()
-    const layer = (options.layer ?? ConsolidationScheduler.layer)({ jitter: 0, ...options.scheduler }).pipe(
+    const layer = (options.layer ?? DefaultConsolidationScheduler.layer)({ jitter: 0, ...options.scheduler }).pipe(
       Layer.provide([
         WatchedMemoryStore.layer(store),
         Layer.succeed(MemoryConsolidator.MemoryConsolidator, consolidator),
@@ -212,7 +213,7 @@ describe("layer", () => {
 
   it.effect("only some, if a list or a function says so", () =>
     Effect.gen(function* () {
-      const chosen = (owners: ConsolidationScheduler.Options["owners"]) =>
+      const chosen = (owners: DefaultConsolidationScheduler.Options["owners"]) =>
         run(({ runs, scheduler }) => Effect.as(scheduler.runOnce, runs), {
           scheduler: owners === undefined ? {} : { owners }
         })
@@ -342,7 +343,7 @@ describe("runOnce", () => {
             assert.strictEqual(runs.length, 6)
             assert.isFalse((yield* scheduler.status).running)
           }),
-        { consolidate: () => Deferred.await(go), layer: ConsolidationScheduler.layerManual }
+        { consolidate: () => Deferred.await(go), layer: DefaultConsolidationScheduler.layerManual }
       )
     })
   )
@@ -357,7 +358,7 @@ describe("runOnce", () => {
           yield* scheduler.runOnce
           assert.deepStrictEqual(runs, everybody(10))
         }),
-      { layer: ConsolidationScheduler.layerManual }
+      { layer: DefaultConsolidationScheduler.layerManual }
     )
   )
 })

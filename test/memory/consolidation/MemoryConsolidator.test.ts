@@ -12,6 +12,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as ConsolidationStrategies from "../../../src/memory/consolidation/ConsolidationStrategies.js"
+import * as DefaultMemoryConsolidator from "../../../src/memory/consolidation/DefaultMemoryConsolidator.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
 import * as SummarizeStrategy from "../../../src/memory/consolidation/SummarizeStrategy.js"
 import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
@@ -20,7 +21,7 @@ import { MemoryConsolidatedHook } from "../../../src/memory/entry/MemoryHooks.js
 import * as MemoryMetrics from "../../../src/memory/entry/MemoryMetrics.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as MemorySummary from "../../../src/memory/episodic/MemorySummary.js"
-import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
+import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import { compressor, DAY, entry, facts, HOUR, ids, now, run, type World } from "../../support/ConsolidatedMemory.js"
 import * as WatchedMemoryStore from "../../support/WatchedMemoryStore.js"
@@ -30,7 +31,7 @@ const consolidate = ({ consolidator }: World, ownerId = "ann") => consolidator.c
 const idsOf = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<EntryId> => entries.map(({ id }) => id)
 
 const plain = (entries: ReadonlyArray<MemoryEntry>) =>
-  entries.map((one) => ({ ...one, metadata: { ...one.metadata, [MemoryConsolidator.FACTS_READ]: undefined } }))
+  entries.map((one) => ({ ...one, metadata: { ...one.metadata, [DefaultMemoryConsolidator.FACTS_READ]: undefined } }))
 
 const day = (count: number, over?: Partial<MemoryEntry>): ReadonlyArray<MemoryEntry> =>
   Array.from({ length: count }, (_, index) =>
@@ -387,7 +388,7 @@ describe("what a strategy proposes", () => {
         assert.isAbove(forgotten, 1)
         assert.deepStrictEqual(idsOf(yield* store.all("ann")), ids("e0000", "e0002", "e0003"))
         assert.isTrue(
-          (yield* store.all("ann")).every(({ metadata }) => metadata[MemoryConsolidator.FACTS_READ] === true)
+          (yield* store.all("ann")).every(({ metadata }) => metadata[DefaultMemoryConsolidator.FACTS_READ] === true)
         )
         assert.lengthOf(read.from, 4)
       })
@@ -518,7 +519,7 @@ describe("two machines", () => {
         Layer.succeed(SemanticMemory.SemanticMemory, facts({ from: [], failing: false })),
         compressor
       )
-      const machine = Effect.provide(MemoryConsolidator.make({ strategies: all }), below)
+      const machine = Effect.provide(DefaultMemoryConsolidator.make({ strategies: all }), below)
       const machines = yield* Effect.all([machine, machine, machine])
       const fibers = yield* Effect.forEach(machines, ({ consolidate }) => Effect.fork(consolidate({ ownerId: "ann" })))
       const results = yield* Effect.forEach(fibers, Fiber.join)

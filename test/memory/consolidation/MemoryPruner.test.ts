@@ -7,6 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as MemoryPruner from "../../../src/memory/consolidation/MemoryPruner.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 
 type Fields = Partial<MemoryEntry.MemoryEntry>
@@ -37,7 +38,7 @@ describe("MemoryPruner", () => {
       assert.isTrue(Schema.is(MemoryPruner.PruneResult)(result))
       assert.deepStrictEqual(yield* ids(), ["b"])
       assert.include(yield* MemoryPruner.prune({ ownerId: "ann" }), { prunedCount: 0, remainingCount: 1 })
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("the threshold can be another, and 0 lets none go", () =>
@@ -46,7 +47,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0 })).prunedCount, 0)
       assert.strictEqual((yield* MemoryPruner.prune({ ownerId: "ann", importanceThreshold: 0.6 })).prunedCount, 2)
       assert.deepStrictEqual(yield* ids(), ["c"])
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("age counts only when it is given, and either condition is enough", () =>
@@ -68,7 +69,7 @@ describe("MemoryPruner", () => {
         aged: 2
       })
       assert.deepStrictEqual(yield* ids(), ["new"])
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("an entry of just that age stays", () =>
@@ -79,7 +80,7 @@ describe("MemoryPruner", () => {
       assert.strictEqual((yield* prune).prunedCount, 0)
       yield* TestClock.adjust(1)
       assert.strictEqual((yield* prune).prunedCount, 1)
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("a dry run counts and deletes nothing", () =>
@@ -89,7 +90,7 @@ describe("MemoryPruner", () => {
       assert.include(result, { prunedCount: 1, remainingCount: 1 })
       assert.isTrue(result.metadata.dryRun)
       assert.deepStrictEqual(yield* ids(), ["a", "b"])
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("goes through all pages and touches nobody else", () =>
@@ -104,7 +105,7 @@ describe("MemoryPruner", () => {
       assert.lengthOf(yield* ids("bob"), 1_203)
       assert.include(yield* MemoryPruner.prune({ ownerId: "__proto__" }), { prunedCount: 401, remainingCount: 802 })
       assert.include(yield* MemoryPruner.prune({ ownerId: "nobody" }), { prunedCount: 0, remainingCount: 0 })
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("a call of a tool and its results go together or not at all", () =>
@@ -116,7 +117,7 @@ describe("MemoryPruner", () => {
       yield* filled([call("half", 0), result("half", 0.5), call("all", 0), result("all", 0)])
       yield* MemoryPruner.prune({ ownerId: "ann" })
       assert.deepStrictEqual(yield* ids(), ["half", "half-result"])
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("two at once delete everything once", () =>
@@ -133,7 +134,7 @@ describe("MemoryPruner", () => {
         700
       )
       assert.isEmpty(yield* ids())
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect.prop(
@@ -159,6 +160,6 @@ describe("MemoryPruner", () => {
         assert.deepStrictEqual(new Set(yield* ids()), new Set(left.map(({ id }) => String(id))))
         assert.include(done, { prunedCount: entries.length - left.length, remainingCount: left.length })
         assert.include(planned, { prunedCount: done.prunedCount, remainingCount: done.remainingCount })
-      }).pipe(Effect.provide(MemoryStore.layerMemory()))
+      }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 })

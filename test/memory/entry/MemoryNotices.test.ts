@@ -6,13 +6,13 @@ import type * as MetricLabel from "effect/MetricLabel"
 import * as MetricState from "effect/MetricState"
 import * as Tracer from "effect/Tracer"
 import { EntryId, RunId } from "../../../src/domain/Ids.js"
+import * as DefaultMemory from "../../../src/memory/DefaultMemory.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import * as MemoryHooks from "../../../src/memory/entry/MemoryHooks.js"
 import * as MemoryMetrics from "../../../src/memory/entry/MemoryMetrics.js"
 import * as MemoryNotices from "../../../src/memory/entry/MemoryNotices.js"
-import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
-import * as Memory from "../../../src/memory/Memory.js"
 import * as ProceduralMemory from "../../../src/memory/procedural/ProceduralMemory.js"
+import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import * as Run from "../../../src/observability/Run.js"
@@ -109,7 +109,7 @@ describe("MemoryNotices", () => {
           success: true
         })
       })
-      yield* run.pipe(Effect.provide(Memory.layer()), Effect.withTracer(tracer))
+      yield* run.pipe(Effect.provide(DefaultMemory.layer()), Effect.withTracer(tracer))
       const names = spans.map(({ name }) => name)
       for (const operation of ["record", "assemble", "recall", "recent", "store_fact", "learn"]) {
         assert.include(names, MemoryMetrics.SPAN_MEMORY + operation)

@@ -6,6 +6,7 @@ import { EntryId, SessionId } from "../../../src/domain/Ids.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryRetrievedHook, MemoryWrittenHook } from "../../../src/memory/entry/MemoryHooks.js"
+import * as DefaultEpisodicMemory from "../../../src/memory/episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
@@ -27,12 +28,12 @@ const compressor = EpisodicCompressor.layerExtractive.pipe(Layer.provide(TokenCo
 
 const run = <A, E>(
   body: (memory: EpisodicMemory.Service, store: WatchedMemoryStore.Watched) => Effect.Effect<A, E, Hooks.Hooks>,
-  options?: EpisodicMemory.Options
+  options?: DefaultEpisodicMemory.Options
 ) =>
   Effect.flatMap(WatchedMemoryStore.make(), (store) =>
     Effect.flatMap(EpisodicMemory.EpisodicMemory, (memory) => body(memory, store)).pipe(
       Effect.provide(
-        EpisodicMemory.layer(options).pipe(
+        DefaultEpisodicMemory.layer(options).pipe(
           Layer.provide(Layer.merge(compressor, WatchedMemoryStore.layer(store))),
           Layer.provideMerge(Hooks.layer)
         )
@@ -303,7 +304,7 @@ describe("compress", () => {
   it.effect("what was forgotten meanwhile does not come back in a summary", () =>
     Effect.gen(function* () {
       const store = yield* WatchedMemoryStore.make()
-      const layer = EpisodicMemory.layer().pipe(
+      const layer = DefaultEpisodicMemory.layer().pipe(
         Layer.provide(
           EpisodicCompressor.layer(() =>
             Effect.as(store.delete("ann", EntryId.make("tea")), "tea and milk").pipe(Effect.orDie)

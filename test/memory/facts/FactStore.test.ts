@@ -6,11 +6,11 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { EntryId } from "../../../src/domain/Ids.js"
+import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
 import type { NewFact } from "../../../src/memory/facts/Fact.js"
 import * as Fact from "../../../src/memory/facts/Fact.js"
 import type { FactBackend } from "../../../src/memory/facts/FactBackend.js"
 import * as FactCardinality from "../../../src/memory/facts/FactCardinality.js"
-import * as FactStore from "../../../src/memory/facts/FactStore.js"
 import * as FactTable from "../../../src/memory/facts/FactTable.js"
 import * as TextAnalyzer from "../../../src/memory/text/TextAnalyzer.js"
 
@@ -39,9 +39,9 @@ const timeline = (facts: ReadonlyArray<Fact.Fact>) => {
     .sort((a, b) => a.from - b.from || (a.object < b.object ? -1 : 1))
 }
 
-const timelineOf = (batches: ReadonlyArray<ReadonlyArray<NewFact>>, options?: FactStore.MemoryOptions) =>
+const timelineOf = (batches: ReadonlyArray<ReadonlyArray<NewFact>>, options?: DefaultFactStore.MemoryOptions) =>
   Effect.gen(function* () {
-    const store = yield* FactStore.makeMemory(options)
+    const store = yield* DefaultFactStore.makeMemory(options)
     for (const batch of batches) yield* store.assert("ann", batch)
     return timeline(yield* store.query("ann", everything))
   })
@@ -152,7 +152,7 @@ describe("FactStore: options", () => {
   it.effect("which predicates have one object at a time", () =>
     Effect.gen(function* () {
       const cardinality = (predicate: string) => (predicate === "likes most" ? "one" : "many")
-      const store = yield* FactStore.makeMemory({ cardinality })
+      const store = yield* DefaultFactStore.makeMemory({ cardinality })
       yield* store.assert("ann", [
         said("Paris", 1),
         said("Rome", 2),
@@ -175,7 +175,7 @@ describe("FactStore: options", () => {
 
   it.effect("how many open facts a subject has unless a call says otherwise", () =>
     Effect.gen(function* () {
-      const store = yield* FactStore.makeMemory({ maxFactsPerEntity: 2 })
+      const store = yield* DefaultFactStore.makeMemory({ maxFactsPerEntity: 2 })
       const told = ["a", "b", "c"].map((object, index) => said(object, index, { predicate: "likes" }))
       const kept = yield* store.assert("ann", told)
       assert.deepStrictEqual(kept.map(Option.isSome), [false, true, true])
@@ -186,7 +186,7 @@ describe("FactStore: options", () => {
 
   it.effect("a subject has 100 open facts and 1000 closed ones; of those the ones that ended first go", () =>
     Effect.gen(function* () {
-      const store = yield* FactStore.makeMemory()
+      const store = yield* DefaultFactStore.makeMemory()
       yield* store.assert(
         "ann",
         Array.from({ length: 130 }, (_, index) => said(`thing ${index}`, index, { predicate: "likes" }))
@@ -201,7 +201,7 @@ describe("FactStore: options", () => {
       const all = yield* store.query("bob", { ...everything, limit: 2000 })
       assert.strictEqual(all.length, 1001)
       assert.strictEqual(Math.min(...all.map(({ validFrom }) => validFrom)), 9)
-      const few = yield* FactStore.makeMemory({ maxClosedPerEntity: 2 })
+      const few = yield* DefaultFactStore.makeMemory({ maxClosedPerEntity: 2 })
       yield* few.assert("ann", [said("a", 1), said("b", 2), said("c", 3), said("d", 4)])
       assert.deepStrictEqual(
         timeline(yield* few.query("ann", everything)).map(({ object }) => object),
@@ -212,7 +212,7 @@ describe("FactStore: options", () => {
 
   it.effect("a store that is full refuses what is new and takes what makes no more", () =>
     Effect.gen(function* () {
-      const store = yield* FactStore.makeMemory({ capacity: 2 })
+      const store = yield* DefaultFactStore.makeMemory({ capacity: 2 })
       yield* store.assert("ann", [said("Paris", 1)])
       yield* store.assert("bob", [said("Paris", 1)])
       const error = yield* Effect.flip(store.assert("ann", [said("Rome", 2)]))
@@ -228,10 +228,10 @@ describe("FactStore: options", () => {
   it.effect("how texts become terms", () =>
     Effect.gen(function* () {
       const told = said("running shoes", 1, { predicate: "likes" })
-      const stemmed = yield* FactStore.makeMemory()
+      const stemmed = yield* DefaultFactStore.makeMemory()
       yield* stemmed.assert("ann", [told])
       assert.strictEqual((yield* stemmed.search("ann", "runs", { at: 9 })).length, 1)
-      const plain = yield* FactStore.makeMemory({ analyzer: TextAnalyzer.plain })
+      const plain = yield* DefaultFactStore.makeMemory({ analyzer: TextAnalyzer.plain })
       yield* plain.assert("ann", [told])
       assert.strictEqual((yield* plain.search("ann", "runs", { at: 9 })).length, 0)
       assert.strictEqual((yield* plain.search("ann", "running", { at: 9 })).length, 1)
@@ -249,7 +249,7 @@ describe("FactStore.fromBackend", () => {
         near: (ownerId, options) => Effect.zipLeft(table.near(ownerId, options), Effect.yieldNow()),
         get: (ownerId, ids) => Effect.zipLeft(table.get(ownerId, ids), Effect.yieldNow())
       }
-      const stores = Array.from({ length: 4 }, () => FactStore.fromBackend(slow))
+      const stores = Array.from({ length: 4 }, () => DefaultFactStore.fromBackend(slow))
       yield* Effect.forEach(
         Array.from({ length: 40 }, (_, index) => index),
         (index) =>
@@ -272,7 +272,7 @@ describe("FactStore.fromBackend", () => {
 
   it.effect("a backend whose state is never the one that was read is a StorageError", () =>
     Effect.gen(function* () {
-      const store = FactStore.fromBackend({ ...FactTable.make(), apply: () => Effect.succeedNone })
+      const store = DefaultFactStore.fromBackend({ ...FactTable.make(), apply: () => Effect.succeedNone })
       const error = yield* Effect.flip(store.assert("ann", [said("Paris", 1)]))
       assert.strictEqual(error._tag, "StorageError")
     })
@@ -298,8 +298,8 @@ describe("FactStore.fromBackend", () => {
           near: (ownerId, options) =>
             Effect.map(table.near(ownerId, options), (rows) => rows.map((row) => ({ ...row, body })))
         }
-        const store = FactStore.fromBackend(backend)
-        const [kept] = yield* FactStore.fromBackend(table).assert("ann", [said("Paris", 1)])
+        const store = DefaultFactStore.fromBackend(backend)
+        const [kept] = yield* DefaultFactStore.fromBackend(table).assert("ann", [said("Paris", 1)])
         const { id } = Option.getOrThrow(kept!)
         for (const call of [
           store.get("ann", id),
@@ -321,7 +321,7 @@ describe("FactStore.fromBackend", () => {
       const entered = yield* Deferred.make<void>()
       const gate = yield* Deferred.make<void>()
       let slow = true
-      const store = FactStore.fromBackend({
+      const store = DefaultFactStore.fromBackend({
         ...table,
         revision: (ownerId) =>
           slow
@@ -350,7 +350,7 @@ describe("FactStore.fromBackend", () => {
 
   it.effect("facts are what their schema says", () =>
     Effect.gen(function* () {
-      const store = yield* FactStore.makeMemory()
+      const store = yield* DefaultFactStore.makeMemory()
       yield* store.assert("ann", [said("Paris", 1, { sources: [source("e1")], metadata: { a: 1 } }), said("Rome", 2)])
       for (const fact of yield* store.query("ann", everything)) {
         assert.deepStrictEqual(yield* Schema.decodeUnknown(Fact.Fact)(fact), fact)

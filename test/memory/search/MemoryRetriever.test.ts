@@ -7,6 +7,7 @@ import * as TestClock from "effect/TestClock"
 import { EntryId } from "../../../src/domain/Ids.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError } from "../../../src/memory/entry/MemoryError.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryRetriever from "../../../src/memory/search/MemoryRetriever.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as RelevanceRanker from "../../../src/memory/search/RelevanceRanker.js"
@@ -334,7 +335,10 @@ describe("MemoryRetriever", () => {
   it.effect("owners of real stores see their own entries of all sources", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
-      const stores = [yield* MemoryStore.makeMemory({ ttl: 0 }), yield* MemoryStore.makeMemory({ ttl: 0 })]
+      const stores = [
+        yield* DefaultMemoryStore.makeMemory({ ttl: 0 }),
+        yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+      ]
       const owners = ["ann", "bob", "__proto__"]
       for (const [at, store] of stores.entries()) {
         yield* store.storeMany(
@@ -355,7 +359,10 @@ describe("MemoryRetriever", () => {
   it.effect("pages over several stores join to the whole, as they are or diverse and without doubles", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(now)
-      const stores = [yield* MemoryStore.makeMemory({ ttl: 0 }), yield* MemoryStore.makeMemory({ ttl: 0 })]
+      const stores = [
+        yield* DefaultMemoryStore.makeMemory({ ttl: 0 }),
+        yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+      ]
       for (const [at, store] of stores.entries()) {
         yield* store.storeMany(
           Array.from(
@@ -481,7 +488,7 @@ describe("MemoryRetriever", () => {
     }).pipe(
       Effect.provide(
         MemoryRetriever.layerStore({ sources: [source("more", result("more", { relevance: 0.1 }))] }).pipe(
-          Layer.provideMerge(MemoryStore.layerMemory({ ttl: 0 }))
+          Layer.provideMerge(DefaultMemoryStore.layerMemory({ ttl: 0 }))
         )
       )
     )

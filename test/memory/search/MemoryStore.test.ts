@@ -15,6 +15,7 @@ import * as HashingEmbedder from "../../../src/llm/embedding/HashingEmbedder.js"
 import type { MemoryBackend } from "../../../src/memory/entry/MemoryBackend.js"
 import type * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { MemoryStoreError, StorageError } from "../../../src/memory/entry/MemoryError.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as InMemoryBackend from "../../../src/memory/search/InMemoryBackend.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
@@ -42,10 +43,10 @@ const DAY = 24 * 60 * 60 * 1_000
 describe("MemoryStore", () => {
   it.effect("an entry lives for 30 days, for as long as the store says, or for ever", () =>
     Effect.gen(function* () {
-      const usual = yield* MemoryStore.makeMemory()
-      const short = yield* MemoryStore.makeMemory({ ttl: "1 hour" })
-      const endless = yield* MemoryStore.makeMemory({ ttl: 0 })
-      const infinite = yield* MemoryStore.makeMemory({ ttl: Duration.infinity })
+      const usual = yield* DefaultMemoryStore.makeMemory()
+      const short = yield* DefaultMemoryStore.makeMemory({ ttl: "1 hour" })
+      const endless = yield* DefaultMemoryStore.makeMemory({ ttl: 0 })
+      const infinite = yield* DefaultMemoryStore.makeMemory({ ttl: Duration.infinity })
       const stores = [usual, short, endless, infinite]
       for (const store of stores) yield* store.store(entry("a"))
       assert.deepStrictEqual(yield* Effect.forEach(stores, count), [1, 1, 1, 1])
@@ -62,7 +63,7 @@ describe("MemoryStore", () => {
 
   it.effect("its own end comes sooner than that of the store, never later, and storing again counts anew", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory({ ttl: 1_000 })
+      const store = yield* DefaultMemoryStore.makeMemory({ ttl: 1_000 })
       yield* store.storeMany([entry("soon", { expiresAt: 10 }), entry("late", { expiresAt: 5_000 }), entry("again")])
       yield* TestClock.setTime(10)
       assert.isTrue(Option.isNone(yield* store.get("o", id("soon"))))
@@ -75,7 +76,7 @@ describe("MemoryStore", () => {
 
   it.effect("what is handed in and what comes out cannot change what is kept", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       const metadata = { tags: ["a"], nested: { deep: 1 } }
       const embedding = [1, 2]
       yield* store.store(entry("a", { metadata, embedding }))
@@ -93,7 +94,7 @@ describe("MemoryStore", () => {
 
   it.effect("metadata is plain data, with keys of any name", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       const metadata = JSON.parse('{"__proto__": {"admin": true}, "constructor": [1, null, "x", false]}')
       yield* store.store(entry("a", { metadata }))
       const kept = Option.getOrThrow(yield* store.get("o", id("a"))).metadata
@@ -129,7 +130,7 @@ describe("MemoryStore", () => {
 
   it.effect("a refusal names the field and never what stood in it", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       const secret = "hunter2"
       const bad: ReadonlyArray<readonly [string, Partial<Record<keyof MemoryEntry.MemoryEntry, unknown>>]> = [
         ["importance", { importance: 2 }],
@@ -157,7 +158,7 @@ describe("MemoryStore", () => {
 
   it.effect("an owner, a query, a selection or a number out of bounds is refused by every call that takes one", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       const selection = { roles: ["nobody"] } as never
       const calls: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
         store.get("", id("a")),
@@ -186,7 +187,7 @@ describe("MemoryStore", () => {
 
   it.effect("of entries of several owners one out of bounds keeps all of them out", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       yield* Effect.flip(store.storeMany([entry("a"), entry("b", { ownerId: "p", importance: 3 })]))
       assert.strictEqual(yield* store.count("o"), 0)
     })
@@ -202,7 +203,7 @@ describe("MemoryStore", () => {
         lexical: () => Effect.die("asked"),
         recordAccess: () => Effect.die("asked")
       }
-      const store = MemoryStore.fromBackend(broken)
+      const store = DefaultMemoryStore.fromBackend(broken)
       yield* store.storeMany([])
       assert.strictEqual(yield* store.apply("o", {}), 0)
       assert.deepStrictEqual(yield* store.getMany("o", []), [])
@@ -214,7 +215,7 @@ describe("MemoryStore", () => {
 
   it.effect("a stream gives nothing twice, though entries come, go and move while it is read", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory()
+      const store = yield* DefaultMemoryStore.makeMemory()
       yield* store.storeMany(Array.from({ length: 700 }, (_, at) => entry(`e${at}`, { timestamp: at })))
       const seen = yield* store.stream("o").pipe(
         Stream.tap((one) =>
@@ -238,7 +239,7 @@ describe("MemoryStore", () => {
 
   it.effect("what a query leaves out comes from the store, and what it says wins", () =>
     Effect.gen(function* () {
-      const store = yield* MemoryStore.makeMemory({
+      const store = yield* DefaultMemoryStore.makeMemory({
         topK: 1,
         weights: { recency: 0, importance: 1, relevance: 0 },
         ttl: 0
@@ -255,7 +256,7 @@ describe("MemoryStore", () => {
       assert.deepStrictEqual(ids(found), ["recent", "important"])
       // Two half-lives of 30 days.
       assert.closeTo(found[1]?.score ?? 0, 0.25, 1e-9)
-      const quick = yield* MemoryStore.makeMemory({ recencyHalfLife: "60 days", ttl: 0 })
+      const quick = yield* DefaultMemoryStore.makeMemory({ recencyHalfLife: "60 days", ttl: 0 })
       yield* quick.store(entry("a"))
       const [result] = yield* quick.retrieve({ ...other, relevanceWeight: 0 })
       assert.closeTo(result?.score ?? 0, 0.5, 1e-9)
@@ -264,7 +265,7 @@ describe("MemoryStore", () => {
 
   it.effect("words are read as the analyzer says", () =>
     Effect.gen(function* () {
-      const plain = yield* MemoryStore.makeMemory({ analyzer: TextAnalyzer.plain })
+      const plain = yield* DefaultMemoryStore.makeMemory({ analyzer: TextAnalyzer.plain })
       yield* plain.store(entry("a", { content: "the running" }))
       const relevance = (query: string) =>
         Effect.map(plain.retrieve({ ownerId: "o", query }), (found) => found[0]?.relevance ?? 0)
@@ -310,7 +311,7 @@ const setting = Effect.gen(function* () {
   const index = yield* VectorIndex.makeMemory({ model, dimensions })
   const backend = yield* InMemoryBackend.make()
   const make = (parts: { readonly index?: VectorIndex.Service; readonly backend?: MemoryBackend } = {}) =>
-    MemoryStore.fromBackend(parts.backend ?? backend, {
+    DefaultMemoryStore.fromBackend(parts.backend ?? backend, {
       vectors: { embedder: embedder.service, index: parts.index ?? index }
     })
   return { backend, embedder, index, make }
@@ -418,7 +419,7 @@ describe("MemoryStore with vectors", () => {
   it.effect("vectors of what makes room go too", () =>
     Effect.gen(function* () {
       const { embedder, index } = yield* setting
-      const store = yield* MemoryStore.makeMemory({
+      const store = yield* DefaultMemoryStore.makeMemory({
         capacityPerOwner: 2,
         onFull: "oldest",
         vectors: { embedder: embedder.service, index }
@@ -431,7 +432,7 @@ describe("MemoryStore with vectors", () => {
   it.effect("a long text is cut for its vector alone, never within a character", () =>
     Effect.gen(function* () {
       const { backend, embedder, index } = yield* setting
-      const store = MemoryStore.fromBackend(backend, {
+      const store = DefaultMemoryStore.fromBackend(backend, {
         vectors: { embedder: embedder.service, index, maxCharacters: 4 }
       })
       yield* store.store(entry("a", { content: "abc😀def" }))
@@ -455,7 +456,7 @@ describe("MemoryStore with vectors", () => {
     Effect.gen(function* () {
       const { backend, embedder, index } = yield* setting
       const service: Embedder.Service = { ...embedder.service, embedMany: () => Effect.succeed([]) }
-      const store = MemoryStore.fromBackend(backend, { vectors: { embedder: service, index } })
+      const store = DefaultMemoryStore.fromBackend(backend, { vectors: { embedder: service, index } })
       assert.instanceOf(yield* Effect.flip(store.store(entry("a"))), MemoryStoreError)
       assert.strictEqual(yield* store.count("o"), 0)
     })

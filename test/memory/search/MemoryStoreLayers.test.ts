@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Embedder from "../../../src/llm/embedding/Embedder.js"
-import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 import * as MemoryStoreSuite from "../../../src/testing/memory/MemoryStoreSuite.js"
 
@@ -16,8 +16,8 @@ const mute = Embedder.layer(
 )
 
 const layers = {
-  layerMemory: MemoryStore.layerMemory(),
-  layerMemoryVectors: MemoryStore.layerMemoryVectors().pipe(
+  layerMemory: DefaultMemoryStore.layerMemory(),
+  layerMemoryVectors: DefaultMemoryStore.layerMemoryVectors().pipe(
     Layer.provide(Layer.provideMerge(VectorIndex.layerMemory(), mute))
   )
 }

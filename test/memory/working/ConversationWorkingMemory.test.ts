@@ -10,6 +10,7 @@ import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as ConversationMemory from "../../../src/memory/conversation/ConversationMemory.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { type MemoryError, StorageError } from "../../../src/memory/entry/MemoryError.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as ConversationWorkingMemory from "../../../src/memory/working/ConversationWorkingMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
@@ -353,7 +354,7 @@ describe("ConversationWorkingMemory", () => {
       yield* again.add(entries[5] as MemoryEntry.MemoryEntry)
       assert.lengthOf(yield* ids(again, { sessionId: session("s1") }), 6)
       yield* again.health
-    }).pipe(Effect.provide(MemoryStore.layerMemory()))
+    }).pipe(Effect.provide(DefaultMemoryStore.layerMemory()))
   )
 
   it.effect("the layer is a working memory of its own store, whatever a run has", () =>
@@ -367,7 +368,7 @@ describe("ConversationWorkingMemory", () => {
       Effect.provide(
         ConversationWorkingMemory.layer(({ ownerId, sessionId = session("none") }) =>
           ConversationMemory.fromStore({ ownerId, sessionId })
-        ).pipe(Layer.provide([MemoryStore.layerMemory(), counter]))
+        ).pipe(Layer.provide([DefaultMemoryStore.layerMemory(), counter]))
       )
     )
   )

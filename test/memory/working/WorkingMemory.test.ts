@@ -15,6 +15,7 @@ import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import type * as MemoryError from "../../../src/memory/entry/MemoryError.js"
 import * as MemoryHooks from "../../../src/memory/entry/MemoryHooks.js"
 import * as ToolPairs from "../../../src/memory/entry/ToolPairs.js"
+import * as DefaultWorkingMemory from "../../../src/memory/working/DefaultWorkingMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import * as Tiers from "../../support/MemoryTiers.js"
@@ -74,17 +75,17 @@ describe("MemoryEntry", () => {
 
 const layerOf = (
   tiers: Tiers.Tiers,
-  options?: WorkingMemory.Options,
+  options?: DefaultWorkingMemory.Options,
   counter: TokenCounter.Service = TokenCounter.approximate
 ) =>
-  WorkingMemory.layer(options).pipe(
+  DefaultWorkingMemory.layer(options).pipe(
     Layer.provide(Layer.merge(tiers.layer, Layer.succeed(TokenCounter.TokenCounter, counter)))
   )
 
 const run = <A, E>(
   tiers: Tiers.Tiers,
   use: (memory: WorkingMemory.Service) => Effect.Effect<A, E>,
-  options?: WorkingMemory.Options,
+  options?: DefaultWorkingMemory.Options,
   counter?: TokenCounter.Service
 ) => Effect.provide(Effect.flatMap(WorkingMemory.WorkingMemory, use), layerOf(tiers, options, counter))
 
@@ -302,7 +303,7 @@ describe("WorkingMemory.assemble", () => {
   )
 
   it.effect("sections are as large as their fractions where there is more than fits", () => {
-    const counts = (options?: WorkingMemory.Options) =>
+    const counts = (options?: DefaultWorkingMemory.Options) =>
       run(
         Tiers.make({
           entries: range(1, 20).flatMap((n) => [
@@ -900,7 +901,7 @@ describe("WorkingMemory failures", () => {
   it.effect("shares that make no sense are a failure of make and a defect of the layer", () =>
     Effect.gen(function* () {
       const tiers = Tiers.make()
-      const made = WorkingMemory.make({ semanticFraction: 0.9 }).pipe(
+      const made = DefaultWorkingMemory.make({ semanticFraction: 0.9 }).pipe(
         Effect.provide(Layer.merge(tiers.layer, TokenCounter.layerApproximate()))
       )
       assert.strictEqual((yield* Effect.flip(made))._tag, "MemorySystemError")

@@ -5,25 +5,32 @@ import * as TestClock from "effect/TestClock"
 import { SessionId } from "../../../src/domain/Ids.js"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import * as ConsolidationStrategies from "../../../src/memory/consolidation/ConsolidationStrategies.js"
+import * as DefaultMemoryConsolidator from "../../../src/memory/consolidation/DefaultMemoryConsolidator.js"
 import * as MemoryConsolidator from "../../../src/memory/consolidation/MemoryConsolidator.js"
+import * as DefaultEpisodicMemory from "../../../src/memory/episodic/DefaultEpisodicMemory.js"
 import * as EpisodicCompressor from "../../../src/memory/episodic/EpisodicCompressor.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
-import * as EntityExtractor from "../../../src/memory/facts/EntityExtractor.js"
-import * as FactStore from "../../../src/memory/facts/FactStore.js"
-import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
+import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
+import * as DefaultProceduralMemory from "../../../src/memory/procedural/DefaultProceduralMemory.js"
 import * as ProceduralMemory from "../../../src/memory/procedural/ProceduralMemory.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
+import * as DefaultSemanticMemory from "../../../src/memory/semantic/DefaultSemanticMemory.js"
+import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
+import * as DefaultWorkingMemory from "../../../src/memory/working/DefaultWorkingMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as Tiers from "../../support/MemoryTiers.js"
 
-const memoryOf = (options?: MemoryStore.MemoryOptions) =>
+const memoryOf = (options?: DefaultMemoryStore.MemoryOptions) =>
   Layer.mergeAll(
-    EpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
-    ProceduralMemory.layer(),
-    SemanticMemory.layer().pipe(Layer.provide(Layer.merge(FactStore.layerMemory(), EntityExtractor.layerHeuristic())))
+    DefaultEpisodicMemory.layer().pipe(Layer.provide(EpisodicCompressor.layerExtractive)),
+    DefaultProceduralMemory.layer(),
+    DefaultSemanticMemory.layer().pipe(
+      Layer.provide(Layer.merge(DefaultFactStore.layerMemory(), EntityExtractor.layerHeuristic()))
+    )
   ).pipe(
-    Layer.provideMerge(MemoryStore.layerMemory(options)),
-    (tiers) => WorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
+    Layer.provideMerge(DefaultMemoryStore.layerMemory(options)),
+    (tiers) => DefaultWorkingMemory.layer().pipe(Layer.provideMerge(tiers)),
     Layer.provideMerge(TokenCounter.layer({ model: "gpt-4o" }))
   )
 
@@ -111,7 +118,7 @@ describe("WorkingMemory over the tiers in memory", () => {
       )
     }).pipe(
       Effect.provide(
-        MemoryConsolidator.layer({ strategies: [ConsolidationStrategies.recencyDecay()] }).pipe(
+        DefaultMemoryConsolidator.layer({ strategies: [ConsolidationStrategies.recencyDecay()] }).pipe(
           Layer.provideMerge(memoryOf({ ttl: 0 }))
         )
       )

@@ -9,8 +9,8 @@ import { EntryId } from "../../../src/domain/Ids.js"
 import * as Embedder from "../../../src/llm/embedding/Embedder.js"
 import * as HashingEmbedder from "../../../src/llm/embedding/HashingEmbedder.js"
 import type { MemoryEntry } from "../../../src/memory/entry/MemoryEntry.js"
+import * as DefaultMemoryStore from "../../../src/memory/search/DefaultMemoryStore.js"
 import * as InMemoryBackend from "../../../src/memory/search/InMemoryBackend.js"
-import * as MemoryStore from "../../../src/memory/search/MemoryStore.js"
 import * as VectorIndex from "../../../src/memory/search/VectorIndex.js"
 import * as Migrations from "../../../src/persistence/schema/Migrations.js"
 import * as SqliteClient from "../../../src/persistence/sqlite/SqliteClient.js"
@@ -47,7 +47,7 @@ const opened = (make: Make, counting: CountingEmbedder.CountingEmbedder) =>
   Effect.gen(function* () {
     const backend = yield* InMemoryBackend.make()
     const before = yield* make({ model: old.model, dimensions: old.dimensions })
-    const store = MemoryStore.fromBackend(backend, { vectors: { embedder: old, index: before } })
+    const store = DefaultMemoryStore.fromBackend(backend, { vectors: { embedder: old, index: before } })
     for (const [owner, count] of Object.entries(counts)) {
       yield* store.storeMany(Array.from({ length: count }, (_, n) => entry(owner, n)))
     }
@@ -132,7 +132,7 @@ const tests = (name: string, layer: Layer.Layer<SqlClient.SqlClient, unknown>, m
       const counting = CountingEmbedder.make()
       const { backend, index, run, store } = yield* opened(make, counting)
       const { embedder } = counting
-      const after = MemoryStore.fromBackend(backend, { vectors: { embedder, index } })
+      const after = DefaultMemoryStore.fromBackend(backend, { vectors: { embedder, index } })
       let batch = 0
       yield* run({
         source: {

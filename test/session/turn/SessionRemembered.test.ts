@@ -3,9 +3,9 @@ import { assert, describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as TestClock from "effect/TestClock"
+import * as DefaultMemory from "../../../src/memory/DefaultMemory.js"
 import * as EpisodicMemory from "../../../src/memory/episodic/EpisodicMemory.js"
-import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
-import * as Memory from "../../../src/memory/Memory.js"
+import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
 import * as WorkingMemory from "../../../src/memory/working/WorkingMemory.js"
 import * as DefaultSessionManager from "../../../src/session/manager/DefaultSessionManager.js"
 import * as SessionManager from "../../../src/session/manager/SessionManager.js"
@@ -17,7 +17,7 @@ const { ada, bob, sid, turn } = ManagedSessions
 const id = sid("s1")
 
 const layer = DefaultSessionManager.layer().pipe(
-  Layer.provideMerge(Layer.merge(InMemorySessionStore.layer, Memory.layer()))
+  Layer.provideMerge(Layer.merge(InMemorySessionStore.layer, DefaultMemory.layer()))
 )
 
 describe("SessionManager over a memory", () => {

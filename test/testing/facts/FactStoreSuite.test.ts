@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
 import type { FactBackend } from "../../../src/memory/facts/FactBackend.js"
 import * as FactStore from "../../../src/memory/facts/FactStore.js"
 import * as FactTable from "../../../src/memory/facts/FactTable.js"
@@ -9,14 +10,14 @@ import * as FactStoreSuite from "../../../src/testing/facts/FactStoreSuite.js"
 
 describe("FactStoreSuite: layerMemory", () => {
   for (const one of FactStoreSuite.cases) {
-    it.effect(one.name, () => FactStoreSuite.check(one, FactStore.layerMemory()))
+    it.effect(one.name, () => FactStoreSuite.check(one, DefaultFactStore.layerMemory()))
   }
 })
 
 const over = (change: (backend: FactBackend) => Partial<FactBackend>): Layer.Layer<FactStore.FactStore> =>
   Layer.sync(FactStore.FactStore, () => {
     const backend = FactTable.make()
-    return FactStore.fromBackend({ ...backend, ...change(backend) })
+    return DefaultFactStore.fromBackend({ ...backend, ...change(backend) })
   })
 
 const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Layer.Layer<FactStore.FactStore>]> = [
@@ -34,9 +35,9 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   [
     "tells every branch everything",
     "a branch knows what was said on the way to it, and what belongs to no tree",
-    Layer.map(FactStore.layerMemory(), (context) => {
+    Layer.map(DefaultFactStore.layerMemory(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
-      return Context.make(FactStore.FactStore, { ...store, onTheWay: (_, facts) => Effect.succeed(facts) })
+      return Context.make(FactStore.FactStore, { ...store, onLineage: (_, facts) => Effect.succeed(facts) })
     })
   ],
   [
@@ -72,7 +73,7 @@ const broken: ReadonlyArray<readonly [fault: string, promise: string, layer: Lay
   [
     "passes over what is taken back",
     "what is taken back ends, its history stays, and nothing else goes",
-    Layer.map(FactStore.layerMemory(), (context) => {
+    Layer.map(DefaultFactStore.layerMemory(), (context) => {
       const store = Context.get(context, FactStore.FactStore)
       const assert: FactStore.Service["assert"] = (ownerId, facts, options) =>
         store.assert(

@@ -13,7 +13,7 @@ import { type MemoryStoreFailure, StorageError } from "../entry/MemoryError.js"
 import * as Selection from "../entry/Selection.js"
 import type { Fact, FactId, Origin } from "./Fact.js"
 import type { FactBackend, FactRow } from "./FactBackend.js"
-import type { Way } from "./FactStore.js"
+import type { Lineage } from "./FactStore.js"
 import * as FactTimeline from "./FactTimeline.js"
 
 /** What was said of one subject and predicate that is looked through, and how often such a look is taken. */
@@ -72,7 +72,7 @@ export const originsOf = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Or
 
 type IsSaid = (mention: FactTimeline.Mention) => boolean
 
-const saidOn = ({ lineage, tree }: Way): IsSaid => {
+const saidOn = ({ lineage, tree }: Lineage): IsSaid => {
   const selects = Selection.predicate({ lineage, tree }) ?? (() => true)
   const isOn = ({ from, sessionId, tree, until }: Origin): boolean =>
     selects({
@@ -90,10 +90,10 @@ const partOf = (record: FactTimeline.FactRecord, isSaid: IsSaid, at: number): Fa
   return first === undefined || first.at > at ? undefined : { ...record, mentions: [first, ...rest] }
 }
 
-const isSure = (fact: Fact, { minConfidence = 0 }: Way): boolean => fact.confidence >= minConfidence
+const isSure = (fact: Fact, { minConfidence = 0 }: Lineage): boolean => fact.confidence >= minConfidence
 
 /**
- * As `FactStore.onTheWay` says.
+ * As `FactStore.onLineage` says.
  *
  * @category accessors
  */
@@ -101,7 +101,7 @@ export const known = Effect.fnUntraced(function* (
   backend: FactBackend,
   ownerId: string,
   facts: ReadonlyArray<Fact>,
-  way: Way & { readonly at: number }
+  way: Lineage & { readonly at: number }
 ): Effect.fn.Return<ReadonlyArray<Fact>, MemoryStoreFailure> {
   const { at } = way
   const isSaid = saidOn(way)

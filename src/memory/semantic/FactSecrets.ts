@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as SecretText from "../../internal/text/SecretText.js"
-import type { Triple } from "./Fact.js"
+import type { Triple } from "../facts/Fact.js"
 
 const words =
   /(?<![\p{L}\p{N}])(?:pass(?:word|phrase|code|wd|wort)s?|pin|cvv|cvc|ssn|iban|credentials?|(?:api|access|private|secret|encryption)[ -]?keys?|(?:api|access|auth|secret|bearer)[ -]?tokens?|(?:credit|debit)[ -]cards?(?: number)?|(?:account|card) number)(?![\p{L}\p{N}])/iu

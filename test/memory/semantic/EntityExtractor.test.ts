@@ -9,8 +9,8 @@ import * as LlmClient from "../../../src/llm/model/LlmClient.js"
 import { LlmUnavailableError } from "../../../src/llm/model/LlmError.js"
 import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import type { MemoryRole } from "../../../src/memory/entry/Selection.js"
-import * as EntityExtractor from "../../../src/memory/facts/EntityExtractor.js"
 import type { NewFact } from "../../../src/memory/facts/Fact.js"
+import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
 import * as TestModel from "../../../src/testing/TestModel.js"
 
 const entry = (

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "effect/FastCheck"
-import * as StatedFacts from "../../../src/memory/facts/StatedFacts.js"
+import * as StatedFacts from "../../../src/memory/semantic/StatedFacts.js"
 import * as Growth from "../../support/Growth.js"
 
 const read = (text: string) =>

@@ -5,7 +5,7 @@
  * @since 0.1.0
  */
 import * as DateTime from "effect/DateTime"
-import type { NewFact } from "./Fact.js"
+import type { NewFact } from "../facts/Fact.js"
 
 /**
  * A year, a month or a day: from its first moment to the one behind its last, in UTC. Milliseconds since the epoch.

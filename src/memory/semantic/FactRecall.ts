@@ -6,10 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import type { MemoryStoreFailure } from "../entry/MemoryError.js"
+import type { Fact, FactId } from "../facts/Fact.js"
+import type { FactQuery, Service } from "../facts/FactStore.js"
+import * as FactText from "../facts/FactText.js"
 import * as EntityNames from "../text/EntityNames.js"
-import type { Fact, FactId } from "./Fact.js"
-import type { FactQuery, Service } from "./FactStore.js"
-import * as FactText from "./FactText.js"
 
 const maxChars = 4000
 const maxWords = 64

@@ -11,7 +11,7 @@
  * @internal
  * @since 0.1.0
  */
-import type { Triple } from "./Fact.js"
+import type { Triple } from "../facts/Fact.js"
 import * as FactSecrets from "./FactSecrets.js"
 import * as FactTense from "./FactTense.js"
 import * as FactTimes from "./FactTimes.js"

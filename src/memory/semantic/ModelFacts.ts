@@ -22,9 +22,9 @@ import * as SemanticPrompts from "../../prompt/defaults/SemanticPrompts.js"
 import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import type { MemoryEntry } from "../entry/MemoryEntry.js"
 import { FactExtractionError } from "../entry/MemoryError.js"
-import type { NewFact } from "./Fact.js"
+import type { NewFact } from "../facts/Fact.js"
+import * as FactText from "../facts/FactText.js"
 import * as FactSecrets from "./FactSecrets.js"
-import * as FactText from "./FactText.js"
 import * as FactTimes from "./FactTimes.js"
 
 /**

@@ -10,10 +10,12 @@ import * as MemoryEntry from "../../../src/memory/entry/MemoryEntry.js"
 import { FactExtractionError } from "../../../src/memory/entry/MemoryError.js"
 import { MemoryRetrievedHook, MemoryWrittenHook } from "../../../src/memory/entry/MemoryHooks.js"
 import * as Selection from "../../../src/memory/entry/Selection.js"
-import * as EntityExtractor from "../../../src/memory/facts/EntityExtractor.js"
+import * as DefaultFactStore from "../../../src/memory/facts/DefaultFactStore.js"
 import { type Fact, FactId, type NewFact } from "../../../src/memory/facts/Fact.js"
 import * as FactStore from "../../../src/memory/facts/FactStore.js"
-import * as SemanticMemory from "../../../src/memory/facts/SemanticMemory.js"
+import * as DefaultSemanticMemory from "../../../src/memory/semantic/DefaultSemanticMemory.js"
+import * as EntityExtractor from "../../../src/memory/semantic/EntityExtractor.js"
+import * as SemanticMemory from "../../../src/memory/semantic/SemanticMemory.js"
 import * as Hooks from "../../../src/observability/Hooks.js"
 
 const entry = (id: string, content: string, timestamp = 0, ownerId = "ann") =>
@@ -34,15 +36,19 @@ const extractor = (extract: EntityExtractor.Service["extract"]) =>
 
 const run = <A, E>(
   body: (memory: SemanticMemory.Service, store: FactStore.Service) => Effect.Effect<A, E, Hooks.Hooks>,
-  options?: SemanticMemory.Options & { readonly extractor?: Layer.Layer<EntityExtractor.EntityExtractor> }
+  options?: DefaultSemanticMemory.Options & { readonly extractor?: Layer.Layer<EntityExtractor.EntityExtractor> }
 ) =>
   Effect.gen(function* () {
     return yield* body(yield* SemanticMemory.SemanticMemory, yield* FactStore.FactStore)
   }).pipe(
     Effect.provide(
-      SemanticMemory.layer(options).pipe(
+      DefaultSemanticMemory.layer(options).pipe(
         Layer.provideMerge(
-          Layer.mergeAll(FactStore.layerMemory(), options?.extractor ?? EntityExtractor.layerHeuristic(), Hooks.layer)
+          Layer.mergeAll(
+            DefaultFactStore.layerMemory(),
+            options?.extractor ?? EntityExtractor.layerHeuristic(),
+            Hooks.layer
+          )
         )
       )
     )
@@ -172,7 +178,7 @@ describe("SemanticMemory.layer: recall", () => {
     fact("user", "lives in", "Oslo"),
     fact("green tea", "comes from", "Japan", { confidence: 0.3 })
   ]
-  const asked = (question: string, options?: SemanticMemory.FactOptions & SemanticMemory.Options) =>
+  const asked = (question: string, options?: SemanticMemory.FactOptions & DefaultSemanticMemory.Options) =>
     run(
       (memory) =>
         Effect.gen(function* () {

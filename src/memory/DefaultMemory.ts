@@ -1,0 +1,268 @@
+/**
+ * The memory subsystem as one layer, built from a configuration: stores, tiers, working memory and consolidation.
+ *
+ * @since 0.1.0
+ */
+import type * as ConfigError from "effect/ConfigError"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as CacheBackend from "../llm/CacheBackend.js"
+import type * as Embedder from "../llm/embedding/Embedder.js"
+import * as HashingEmbedder from "../llm/embedding/HashingEmbedder.js"
+import * as TokenCounter from "../llm/model/TokenCounter.js"
+import * as Health from "../observability/Health.js"
+import * as CacheMemoryStore from "./cache/CacheMemoryStore.js"
+import * as ConsolidationStrategies from "./consolidation/ConsolidationStrategies.js"
+import * as DefaultConsolidationScheduler from "./consolidation/DefaultConsolidationScheduler.js"
+import * as DefaultMemoryConsolidator from "./consolidation/DefaultMemoryConsolidator.js"
+import * as LastConsolidation from "./consolidation/LastConsolidation.js"
+import type * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
+import * as SummarizeStrategy from "./consolidation/SummarizeStrategy.js"
+import { MemorySystemError } from "./entry/MemoryError.js"
+import * as DefaultEpisodicMemory from "./episodic/DefaultEpisodicMemory.js"
+import * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
+import * as DefaultFactStore from "./facts/DefaultFactStore.js"
+import * as FactStore from "./facts/FactStore.js"
+import { layerDisabled, Memory, type Out } from "./Memory.js"
+import * as MemoryConfig from "./MemoryConfig.js"
+import * as DefaultProceduralMemory from "./procedural/DefaultProceduralMemory.js"
+import * as ProceduralMemory from "./procedural/ProceduralMemory.js"
+import * as DefaultMemoryStore from "./search/DefaultMemoryStore.js"
+import * as MemoryStore from "./search/MemoryStore.js"
+import * as VectorIndex from "./search/VectorIndex.js"
+import * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
+import * as EntityExtractor from "./semantic/EntityExtractor.js"
+import * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
+
+type Of<Out> = Layer.Layer<Out, any, any>
+
+/**
+ * What the configuration works with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export interface Collaborators {
+  /**
+   * Where entries are kept, in place of what `defaultBackend` names; needed for `database`. A function gets what the
+   * configuration says of stores.
+   */
+  readonly store?:
+    | Of<MemoryStore.MemoryStore>
+    | ((options: DefaultMemoryStore.Options) => Of<MemoryStore.MemoryStore>)
+    | undefined
+  /** Where entries are kept with `defaultBackend: "cache"`. */
+  readonly cache?: Of<CacheBackend.CacheBackend> | undefined
+  /**
+   * What finds entries by their meaning with `defaultBackend: "vector"`. Default: `HashingEmbedder` and an index in
+   * this process.
+   */
+  readonly vectors?: Of<Embedder.Embedder | VectorIndex.VectorIndex> | undefined
+  /** Where facts are kept. Default: in this process. */
+  readonly facts?: Of<FactStore.FactStore> | undefined
+  /** What reads facts. Default: plain sentences, without a model. */
+  readonly extractor?: Of<EntityExtractor.EntityExtractor> | undefined
+  /** What writes summaries. With one, what has aged is summarised, behind the other strategies; without, nothing is. */
+  readonly compressor?: Of<EpisodicCompressor.EpisodicCompressor> | undefined
+  /** Counts the tokens of a context. Default: an approximation. */
+  readonly tokens?: Of<TokenCounter.TokenCounter> | undefined
+  /** Knows when memory was consolidated last. Default: as long as this process runs. */
+  readonly lastConsolidation?: Of<LastConsolidation.LastConsolidation> | undefined
+  /** How memory is kept small, in this order, in place of the usual strategies. */
+  readonly strategies?: ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<any>> | undefined
+  /** Whose memory is kept small by itself. Default: everybody's. */
+  readonly owners?: DefaultConsolidationScheduler.Options["owners"] | undefined
+}
+
+type Layers<L> = {
+  [K in keyof L]: K extends "store"
+    ? Extract<L[K], (...args: any) => unknown> extends (...args: any) => infer Made
+      ? Made | Extract<L[K], Of<any>>
+      : L[K]
+    : L[K]
+}[keyof L]
+
+type Given<L> = Extract<Layers<L>, Of<any>>
+type StrategiesIn<L> = Extract<
+  L[Extract<keyof L, "strategies">],
+  ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<any>>
+>[number]
+type ServicesOf<S> = S extends MemoryConsolidator.ConsolidationStrategy<infer R> ? R : never
+
+/**
+ * What these collaborators fail with.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ErrorOf<L extends Collaborators> = [Given<L>] extends [never] ? never : Layer.Layer.Error<Given<L>>
+
+/**
+ * What these collaborators require.
+ *
+ * @since 0.1.0
+ * @category models
+ */
+export type ContextOf<L extends Collaborators> =
+  | ([Given<L>] extends [never] ? never : Exclude<Layer.Layer.Context<Given<L>>, Inside>)
+  | Exclude<ServicesOf<StrategiesIn<L>>, Inside>
+
+/** What collaborators find here. */
+type Inside = TokenCounter.TokenCounter
+
+/** A name that is misspelt would be passed over in silence. */
+type NothingElse<L, Known extends string = never> = {
+  readonly [K in Exclude<keyof L, keyof Collaborators | Known>]: never
+}
+
+const missing = (message: string, hint: string): Of<MemoryStore.MemoryStore> =>
+  Layer.effect(MemoryStore.MemoryStore, new MemorySystemError({ message: `Memory cannot be built: ${message}`, hint }))
+
+/** Never another backend than the one that was named. */
+const storeOf = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<MemoryStore.MemoryStore> => {
+  const { episodic } = config
+  const options: DefaultMemoryStore.Options = {
+    ttl: Duration.seconds(config.ttlSeconds),
+    topK: episodic.defaultTopK,
+    weights: {
+      recency: episodic.recencyWeight,
+      importance: episodic.importanceWeight,
+      relevance: episodic.relevanceWeight
+    },
+    recencyHalfLife: Duration.hours(episodic.recencyHalfLifeHours)
+  }
+  if (given.store !== undefined) return typeof given.store === "function" ? given.store(options) : given.store
+  switch (config.defaultBackend) {
+    case "in_memory":
+      return DefaultMemoryStore.layerMemory(options)
+    case "cache":
+      return given.cache === undefined
+        ? missing('defaultBackend is "cache", and there is none', "Give `DefaultMemory.layer` a `cache`")
+        : Layer.provide(CacheMemoryStore.layer(options), given.cache)
+    case "vector":
+      return Layer.provide(
+        DefaultMemoryStore.layerMemoryVectors(options),
+        given.vectors ?? Layer.provideMerge(VectorIndex.layerMemory(), HashingEmbedder.layer())
+      )
+    case "database":
+      return missing(
+        'defaultBackend is "database", and there is none',
+        "Give `DefaultMemory.layer` a `store`, as `SqlMemoryStore.layer` of effect-lexigram/persistence; `Lexigram.layerSqlite` there has all of it"
+      )
+  }
+}
+
+const strategiesOf = (
+  { consolidation }: MemoryConfig.MemoryConfig,
+  given: Collaborators
+): ReadonlyArray<MemoryConsolidator.ConsolidationStrategy<any>> => [
+  ...ConsolidationStrategies.standard({
+    halfLife: Duration.hours(consolidation.halfLifeHours),
+    importanceThreshold: consolidation.importancePruneThreshold
+  }),
+  ...(given.compressor === undefined ? [] : [SummarizeStrategy.make({ batchSize: consolidation.batchSize })])
+]
+
+const memory = (config: MemoryConfig.MemoryConfig) =>
+  Layer.effect(
+    Memory,
+    Effect.gen(function* () {
+      const store = yield* MemoryStore.MemoryStore
+      const facts = yield* FactStore.FactStore
+      const procedural = yield* ProceduralMemory.ProceduralMemory
+      return {
+        config,
+        forget: (ownerId) =>
+          Effect.gen(function* () {
+            const procedures = yield* procedural.clear(ownerId)
+            return { entries: yield* store.clear(ownerId), facts: yield* facts.clear(ownerId), procedures }
+          }),
+        health: Health.sum([
+          { name: "entries", check: store.health },
+          { name: "facts", check: facts.health }
+        ])
+      }
+    })
+  )
+
+const enabled = (config: MemoryConfig.MemoryConfig, given: Collaborators): Of<Out> => {
+  const { consolidation, episodic, semantic, working } = config
+  const tokens = given.tokens ?? TokenCounter.layerApproximate()
+  const compressor = given.compressor ?? EpisodicCompressor.layerExtractive
+  const stores = Layer.merge(storeOf(config, given), given.facts ?? DefaultFactStore.layerMemory())
+  const tiers = Layer.mergeAll(
+    DefaultEpisodicMemory.layer({
+      defaultTopK: episodic.defaultTopK,
+      recencyWeight: episodic.recencyWeight,
+      importanceWeight: episodic.importanceWeight,
+      relevanceWeight: episodic.relevanceWeight,
+      ttl: Duration.seconds(episodic.ttlSeconds)
+    }),
+    DefaultSemanticMemory.layer({
+      minConfidence: semantic.minConfidence,
+      maxFactsPerEntity: semantic.maxFactsPerEntity
+    }),
+    DefaultProceduralMemory.layer()
+  )
+  const consolidator = DefaultMemoryConsolidator.layer({
+    strategies: given.strategies ?? strategiesOf(config, given),
+    ageThreshold: Duration.hours(consolidation.ageThresholdHours),
+    batchSize: consolidation.batchSize
+  })
+  const scheduler = Layer.provide(
+    consolidation.enabled
+      ? DefaultConsolidationScheduler.layer({
+          interval: Duration.seconds(consolidation.intervalSeconds),
+          owners: given.owners
+        })
+      : DefaultConsolidationScheduler.layerManual({ owners: given.owners }),
+    given.lastConsolidation ?? LastConsolidation.layerMemory
+  )
+  const context = DefaultWorkingMemory.layer({ ...working, maxRecalled: episodic.defaultTopK })
+  return Layer.merge(memory(config), context).pipe(
+    Layer.merge(scheduler),
+    Layer.provideMerge(consolidator),
+    Layer.provideMerge(tiers),
+    Layer.provideMerge(stores),
+    Layer.provide(Layer.merge(compressor, given.extractor ?? EntityExtractor.layerHeuristic())),
+    Layer.provide(tokens)
+  )
+}
+
+const compose = (config: Effect.Effect<MemoryConfig.MemoryConfig, any>, given: Collaborators): Of<Out> =>
+  Layer.unwrapEffect(Effect.map(config, (config) => (config.enabled ? enabled(config, given) : layerDisabled(config))))
+
+/**
+ * The defaults of `MemoryConfig` with some fields replaced.
+ *
+ * @since 0.1.0
+ * @category layers
+ * @example
+ * ```ts
+ * import { Agents } from "effect-lexigram"
+ * import { DefaultMemory } from "effect-lexigram/memory"
+ *
+ * const memory = DefaultMemory.layer({ config: { working: { maxRecentTurns: 10 } } })
+ *
+ * const agents = Agents.layerWith({ memory })
+ * ```
+ */
+export const layer = <const L extends Collaborators & { readonly config?: MemoryConfig.Options | undefined } = {}>(
+  options?: (L & NothingElse<L, "config">) | undefined
+): Layer.Layer<Out, MemorySystemError | ErrorOf<L>, ContextOf<L>> =>
+  compose(
+    Effect.suspend(() => MemoryConfig.make(options?.config)),
+    options ?? {}
+  )
+
+/**
+ * Configured from the environment (`LEX_AI_MEMORY__*`).
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerConfig = <const L extends Collaborators = {}>(
+  options?: (L & NothingElse<L>) | undefined
+): Layer.Layer<Out, MemorySystemError | ConfigError.ConfigError | ErrorOf<L>, ContextOf<L>> =>
+  compose(MemoryConfig.config, options ?? {})

@@ -1,0 +1,199 @@
+/**
+ * Episodic memory over a memory store.
+ *
+ * @since 0.1.0
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import type { EntryId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import type { MemoryEntry, MemorySearchResult } from "../entry/MemoryEntry.js"
+import { ConsolidationError } from "../entry/MemoryError.js"
+import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as Scoring from "../entry/Scoring.js"
+import * as MemoryStore from "../search/MemoryStore.js"
+import * as EpisodicCompressor from "./EpisodicCompressor.js"
+import { EpisodicMemory, type Service } from "./EpisodicMemory.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Results of a query that names no number; 10 unless set. */
+  readonly defaultTopK?: number | undefined
+  /** Of a query that names none; 0.3 unless set. */
+  readonly recencyWeight?: number | undefined
+  /** Of a query that names none; 0.2 unless set. */
+  readonly importanceWeight?: number | undefined
+  /** Of a query that names none; 0.5 unless set. */
+  readonly relevanceWeight?: number | undefined
+  /**
+   * How long an entry is kept from when it is recorded, unless it expires sooner by itself; 0, as long as the store
+   * keeps it, unless set.
+   */
+  readonly ttl?: Duration.DurationInput | undefined
+}
+
+/**
+ * What a query that leaves them out gets.
+ *
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  defaultTopK: 10,
+  recencyWeight: 0.3,
+  importanceWeight: 0.2,
+  relevanceWeight: 0.5
+} as const
+
+const weight = (given: number | undefined, otherwise: number): number =>
+  given === undefined || Number.isNaN(given) ? otherwise : Math.min(1, Math.max(0, given))
+
+/**
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<Service, never, MemoryStore.MemoryStore | EpisodicCompressor.EpisodicCompressor> =>
+  Effect.gen(function* () {
+    const store = yield* MemoryStore.MemoryStore
+    const compressor = yield* EpisodicCompressor.EpisodicCompressor
+    const notices = yield* MemoryNotices.make
+    const topK = Count.count(options?.defaultTopK, defaults.defaultTopK, 1)
+    const recencyWeight = weight(options?.recencyWeight, defaults.recencyWeight)
+    const importanceWeight = weight(options?.importanceWeight, defaults.importanceWeight)
+    const relevanceWeight = weight(options?.relevanceWeight, defaults.relevanceWeight)
+    const ttl = Duration.toMillis(options?.ttl ?? 0)
+
+    const kept = (entry: MemoryEntry, now: number): MemoryEntry =>
+      ttl > 0 && Number.isFinite(ttl)
+        ? { ...entry, expiresAt: Math.min(entry.expiresAt ?? Number.POSITIVE_INFINITY, now + ttl) }
+        : entry
+
+    const written = (entries: ReadonlyArray<MemoryEntry>): Effect.Effect<void> => {
+      const ids = new Map<string, Set<EntryId>>()
+      for (const { id, ownerId } of entries) {
+        const own = ids.get(ownerId)
+        if (own === undefined) ids.set(ownerId, new Set([id]))
+        else own.add(id)
+      }
+      return Effect.forEach(
+        ids,
+        ([ownerId, own]) => notices.written({ tier: "episodic", backend: store.name, ownerId, ids: Array.from(own) }),
+        { discard: true }
+      )
+    }
+
+    return {
+      record: (entry) =>
+        Effect.clockWith((clock) => store.store(kept(entry, clock.unsafeCurrentTimeMillis()))).pipe(
+          MemoryNotices.observed("episodic", "record"),
+          Effect.zipRight(Effect.suspend(() => written([entry])))
+        ),
+      recordMany: (entries) =>
+        Effect.clockWith((clock) => {
+          const now = clock.unsafeCurrentTimeMillis()
+          return store.storeMany(entries.map((entry) => kept(entry, now)))
+        }).pipe(MemoryNotices.observed("episodic", "record"), Effect.zipRight(Effect.suspend(() => written(entries)))),
+      recall: (query, options) =>
+        store
+          .retrieve({
+            ...query,
+            topK: query.topK ?? topK,
+            recencyWeight: query.recencyWeight ?? recencyWeight,
+            importanceWeight: query.importanceWeight ?? importanceWeight,
+            relevanceWeight: query.relevanceWeight ?? relevanceWeight
+          })
+          .pipe(
+            Effect.tap((results) =>
+              options?.counted === false ? Effect.void : counted(store, query.ownerId, results)
+            ),
+            MemoryNotices.observed("episodic", "recall"),
+            Effect.tap((results) =>
+              notices.retrieved({ tier: "episodic", ownerId: query.ownerId, count: results.length })
+            )
+          ),
+      recordAccess: (ownerId, ids) =>
+        ids.length === 0
+          ? Effect.void
+          : MemoryNotices.observed("episodic", "record_access")(store.recordAccess(ownerId, Array.from(new Set(ids)))),
+      recent: (options) => MemoryNotices.observed("episodic", "recent")(store.getRecent(options)),
+      forget: (ownerId, id) => MemoryNotices.observed("episodic", "forget")(store.delete(ownerId, id)),
+      compress: (options) =>
+        compress(store, compressor, options).pipe(
+          MemoryNotices.observed("episodic", "compress"),
+          Effect.tap((summary) => written([summary]))
+        ),
+      health: store.health
+    }
+  })
+
+/** What was recalled is there already: that it could not be counted takes it from nobody. */
+const counted = (
+  store: MemoryStore.Service,
+  ownerId: string,
+  results: ReadonlyArray<MemorySearchResult>
+): Effect.Effect<void> => {
+  const ids = new Set(results.filter(Scoring.isRelevant).map(({ entry }) => entry.id))
+  return ids.size === 0
+    ? Effect.void
+    : Effect.catchAll(store.recordAccess(ownerId, Array.from(ids)), (error) =>
+        Effect.logWarning("Recalled entries could not be counted").pipe(
+          Effect.annotateLogs({ module: "EpisodicMemory", error: error._tag, store: store.name })
+        )
+      )
+}
+
+const compress = Effect.fnUntraced(function* (
+  store: MemoryStore.Service,
+  compressor: EpisodicCompressor.Service,
+  options: Parameters<Service["compress"]>[0]
+) {
+  const { ownerId } = options
+  const entries = yield* store.getMany(ownerId, Array.from(new Set(options.ids)))
+  if (entries.length === 0) {
+    return yield* new ConsolidationError({
+      message: "None of the entries that were to be summarised exists",
+      hint: "Summarise entries that were not forgotten or summarised already"
+    })
+  }
+  if (options.acrossSessions !== true && entries.some(({ sessionId }) => sessionId !== entries[0]?.sessionId)) {
+    return yield* new ConsolidationError({
+      message: "Entries of different sessions were to become one summary",
+      hint: "Summarise each session on its own, or set `acrossSessions`"
+    })
+  }
+  const summary = yield* compressor.compress(entries, { maxTokens: options.maxTokens })
+  // What was forgotten while the summary was written would live on in it.
+  const still = yield* store.getMany(
+    ownerId,
+    entries.map(({ id }) => id)
+  )
+  const isCurrent =
+    still.length === entries.length && still.every(({ content }, index) => content === entries[index]?.content)
+  const change = { delete: entries.map(({ id }) => id), store: [summary] }
+  const done = isCurrent ? yield* store.applyIf(ownerId, still, change) : Option.none()
+  if (Option.isNone(done)) {
+    return yield* new ConsolidationError({
+      message: "Some of the entries were forgotten or changed while they were summarised",
+      hint: "Summarise them again as they are now"
+    })
+  }
+  return summary
+})
+
+/**
+ * Over the store below.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<EpisodicMemory, never, MemoryStore.MemoryStore | EpisodicCompressor.EpisodicCompressor> =>
+  Layer.effect(EpisodicMemory, make(options))

@@ -1,0 +1,181 @@
+/**
+ * The fact store over a backend: merges, closes and trims facts. Includes the in-process store.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Count from "../../internal/Count.js"
+import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
+import { MemoryStoreError, type MemoryStoreFailure, StorageError } from "../entry/MemoryError.js"
+import type { Fact, FactId } from "./Fact.js"
+import * as FactAssertion from "./FactAssertion.js"
+import type * as FactBackend from "./FactBackend.js"
+import * as FactCardinality from "./FactCardinality.js"
+import * as FactLineage from "./FactLineage.js"
+import * as FactReading from "./FactReading.js"
+import { FactStore, type Service } from "./FactStore.js"
+import * as FactTable from "./FactTable.js"
+import * as FactTimeline from "./FactTimeline.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** Open facts of one subject at most; 100 unless set. */
+  readonly maxFactsPerEntity?: number | undefined
+  /** Closed facts of one subject at most; 1000 unless set, `Infinity` for all of them. */
+  readonly maxClosedPerEntity?: number | undefined
+  /**
+   * Whether a predicate has one object at a time, so that another object closes the fact before, or any number of them.
+   * It is asked for the normalised predicate: in small letters, with single spaces. `FactCardinality.standard` unless
+   * set.
+   */
+  readonly cardinality?: ((predicate: string) => FactCardinality.Cardinality) | undefined
+}
+
+/** Another process got in between so often only if the backend is at fault. */
+const maxAttempts = 100
+
+interface Edit<A> {
+  readonly change: Omit<FactBackend.FactChange, "maxOpen" | "maxClosed"> & { readonly maxOpen?: number | undefined }
+  readonly result: (trimmed: ReadonlySet<FactId>) => A
+}
+
+const changedTooOften = (name: string): StorageError =>
+  new StorageError({ message: `The facts of an owner in the store "${name}" were changed by others again and again` })
+
+const unknownFact = (name: string): MemoryStoreError =>
+  new MemoryStoreError({ message: "The owner has no fact with this id", store: name })
+
+/**
+ * The store over a backend: everything that facts do to each other.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const fromBackend = (backend: FactBackend.FactBackend, options?: Options | undefined): Service => {
+  const maxOpen = Count.count(options?.maxFactsPerEntity, 100, 1)
+  const maxClosed = Count.count(options?.maxClosedPerEntity, 1000, 0)
+  const cardinality = options?.cardinality ?? FactCardinality.standard
+  const lock = KeyedLock.make()
+  const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
+
+  /** Reads and changes until nobody else has changed anything in between. */
+  const edit = <A>(
+    ownerId: string,
+    read: Effect.Effect<Edit<A>, MemoryStoreFailure>
+  ): Effect.Effect<A, MemoryStoreFailure> => {
+    const attempt = (left: number): Effect.Effect<A, MemoryStoreFailure> =>
+      Effect.flatMap(backend.revision(ownerId), (revision) =>
+        Effect.flatMap(read, ({ change, result }) => {
+          if (change.put === undefined && change.delete === undefined) return Effect.sync(() => result(new Set()))
+          return Effect.flatMap(
+            backend.apply(ownerId, revision, {
+              delete: change.delete,
+              put: change.put,
+              trim: change.trim,
+              maxOpen: change.maxOpen ?? maxOpen,
+              maxClosed
+            }),
+            (applied) =>
+              Option.isSome(applied)
+                ? Effect.sync(() => result(new Set(applied.value)))
+                : left === 0
+                  ? Effect.fail(changedTooOften(backend.name))
+                  : attempt(left - 1)
+          )
+        })
+      )
+    return owned(ownerId, lock.withLock(ownerId)(attempt(maxAttempts)))
+  }
+
+  const one = (ownerId: string, id: FactId, change: (record: FactTimeline.FactRecord) => FactTimeline.FactRecord) =>
+    edit<Fact>(
+      ownerId,
+      Effect.flatMap(
+        backend.get(ownerId, [id]),
+        ([row]): Effect.Effect<Edit<Fact>, MemoryStoreFailure> =>
+          row === undefined
+            ? Effect.fail(unknownFact(backend.name))
+            : Effect.map(FactLineage.recordOf(backend.name, row), (record): Edit<Fact> => {
+                const changed = change(record)
+                return {
+                  change: changed === record ? {} : { put: [FactTimeline.toRow(changed)] },
+                  result: () => FactTimeline.toFact(changed)
+                }
+              })
+      )
+    )
+
+  return {
+    name: backend.name,
+    ...FactReading.make(backend, owned),
+    assert: (ownerId, facts, assertOptions) =>
+      facts.length === 0
+        ? owned(ownerId, Effect.succeed([]))
+        : Effect.flatMap(FactAssertion.read(backend.name, facts), (said) =>
+            edit(
+              ownerId,
+              Effect.map(FactAssertion.plan(backend, ownerId, said, cardinality), ({ kept, put, subjects }) => ({
+                change:
+                  put.length === 0
+                    ? {}
+                    : { put, trim: subjects, maxOpen: Count.count(assertOptions?.maxFactsPerEntity, maxOpen, 1) },
+                result: (trimmed) =>
+                  kept.map((record) =>
+                    trimmed.has(record.row.id) ? Option.none() : Option.some(FactTimeline.toFact(record))
+                  )
+              }))
+            )
+          ),
+    updateConfidence: (ownerId, id, confidence) =>
+      confidence >= 0 && confidence <= 1
+        ? one(ownerId, id, (record) => FactTimeline.withConfidence(record, confidence))
+        : Effect.fail(
+            new MemoryStoreError({ message: "The confidence of a fact is a number from 0 to 1", store: backend.name })
+          ),
+    close: (ownerId, id, at) =>
+      Effect.flatMap(at === undefined ? Clock.currentTimeMillis : Effect.succeed(at), (end) =>
+        Number.isFinite(end)
+          ? one(ownerId, id, (record) => FactTimeline.ended(record, end))
+          : Effect.fail(new MemoryStoreError({ message: "A fact ends at a finite time", store: backend.name }))
+      ),
+    delete: (ownerId, id) =>
+      edit(
+        ownerId,
+        Effect.map(FactAssertion.sameTriple(backend, ownerId, id), (ids) => ({
+          change: ids.length === 0 ? {} : { delete: ids },
+          result: () => ids.length > 0
+        }))
+      ),
+    clear: (ownerId) => owned(ownerId, lock.withLock(ownerId)(backend.clear(ownerId)))
+  }
+}
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface MemoryOptions extends Options, FactTable.Options {}
+
+/**
+ * In this process.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
+  Effect.sync(() => fromBackend(FactTable.make(options), options))
+
+/**
+ * In this process, and gone with it.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<FactStore> =>
+  Layer.effect(FactStore, makeMemory(options))

@@ -1,0 +1,214 @@
+/**
+ * Procedural memory over a memory store.
+ *
+ * @since 0.1.0
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import { EntryId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import * as KeyedLock from "../../internal/fiber/KeyedLock.js"
+import { OwnerId } from "../entry/MemoryEntry.js"
+import { MemoryStoreError } from "../entry/MemoryError.js"
+import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as OwnerNamespace from "../entry/OwnerNamespace.js"
+import * as MemoryStore from "../search/MemoryStore.js"
+import { type Outcome, ProceduralMemory, type Service } from "./ProceduralMemory.js"
+import type { Procedure } from "./Procedure.js"
+import * as ProcedureEntry from "./ProcedureEntry.js"
+import * as TaskSignature from "./TaskSignature.js"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /**
+   * Procedures of one owner, at most; default 200. For a new one the least promising goes: the lowest rate of success,
+   * the longest unused.
+   */
+  readonly capacity?: number | undefined
+  /**
+   * A procedure is forgotten when its rate of success falls below; default 0.3, 0 forgets none. The rate is Laplace's,
+   * (successes + 1) / (successes + failures + 2): one success and four failures are 0.29.
+   */
+  readonly forgetBelow?: number | undefined
+  /** But not before it was used so often; default 3. */
+  readonly forgetAfter?: number | undefined
+  /**
+   * How much of its words a task must share with that of a procedure (Dice: twice the shared words by the words of
+   * both), 0 to 1; default 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
+   */
+  readonly minSimilarity?: number | undefined
+}
+
+/** Of how many entries that the store finds for each that is wanted the best are chosen. */
+const candidates = 8
+/** What may be wanted at most. */
+const maxLimit = 1_000
+
+const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+const isEntryId = Schema.is(EntryId)
+const isOwner = Schema.is(OwnerId)
+
+/**
+ * Procedures are kept as entries of the store, under an owner of their own for each owner
+ * (`OwnerNamespace.procedures`), so that they are never among what an owner said. A store of their own needs a layer of
+ * its own below.
+ *
+ * The time a store keeps entries (`ttl`) begins anew whenever a procedure counts one more use.
+ *
+ * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment
+ * may count one use.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (options?: Options | undefined): Effect.Effect<Service, never, MemoryStore.MemoryStore> =>
+  Effect.gen(function* () {
+    const capacity = Count.count(options?.capacity, 200, 1)
+    const forgetBelow = options?.forgetBelow ?? 0.3
+    const forgetAfter = options?.forgetAfter ?? 3
+    const minSimilarity = options?.minSimilarity ?? 0.6
+    const store = yield* MemoryStore.MemoryStore
+    const notices = yield* MemoryNotices.make
+    const locks = KeyedLock.make()
+
+    const spaceOf = (ownerId: string): Effect.Effect<string, MemoryStoreError> =>
+      isOwner(ownerId)
+        ? Effect.succeed(OwnerNamespace.procedures(ownerId))
+        : Effect.fail(new MemoryStoreError({ store: store.name, message: "an owner has 1 to 256 characters" }))
+
+    /** What must go so that one more fits. */
+    const surplus = Effect.fnUntraced(function* (space: string, ownerId: string) {
+      const count = yield* store.count(space)
+      if (count < capacity) return []
+      const entries = yield* store.getRecent({ ownerId: space, n: count })
+      const kept = entries.map((entry) => {
+        const known = ProcedureEntry.read(ownerId, entry)
+        const rate = known === undefined ? 0 : ProcedureEntry.rate(known.procedure)
+        return { id: entry.id, rate, at: entry.timestamp }
+      })
+      return kept
+        .sort((left, right) => left.rate - right.rate || left.at - right.at || textOrder(left.id, right.id))
+        .slice(0, kept.length - capacity + 1)
+        .map(({ id }) => id)
+    })
+
+    const learned = Effect.fnUntraced(function* (
+      space: string,
+      outcome: Outcome,
+      fields: Pick<Procedure, "id" | "signature" | "steps">
+    ) {
+      const id = EntryId.make(fields.id)
+      const now = yield* Clock.currentTimeMillis
+      const [entry] = yield* store.getMany(space, [id])
+      const known = entry === undefined ? undefined : ProcedureEntry.read(outcome.ownerId, entry)
+      if (known === undefined) {
+        if (!outcome.success) return false
+        const gone = entry === undefined ? yield* surplus(space, outcome.ownerId) : []
+        const created = ProcedureEntry.first(outcome, { ...fields, now })
+        yield* store.apply(space, { delete: gone, store: [ProcedureEntry.write(space, created)] })
+        return true
+      }
+      if (outcome.runId !== undefined && known.runs.includes(outcome.runId)) return false
+      const next = ProcedureEntry.counted(known, outcome, now)
+      const { failures, successes } = next.procedure
+      if (
+        !outcome.success &&
+        successes + failures >= forgetAfter &&
+        ProcedureEntry.rate(next.procedure) < forgetBelow
+      ) {
+        yield* store.delete(space, id)
+        return false
+      }
+      yield* store.store(ProcedureEntry.write(space, next))
+      return true
+    })
+
+    return {
+      learn: Effect.fnUntraced(
+        function* (outcome) {
+          const space = yield* spaceOf(outcome.ownerId)
+          const steps = ProcedureEntry.steps(outcome.steps)
+          const signature = TaskSignature.of(outcome.task)
+          if (steps.length === 0 || signature === "") return
+          const id = ProcedureEntry.idOf(signature, steps)
+          const written = yield* locks.withLock(outcome.ownerId)(learned(space, outcome, { id, signature, steps }))
+          if (written) {
+            yield* notices.written({ tier: "procedural", backend: store.name, ownerId: outcome.ownerId, ids: [id] })
+          }
+        },
+        MemoryNotices.observed("procedural", "learn")
+      ),
+      recall: Effect.fnUntraced(
+        function* ({ limit, ownerId, task }) {
+          const most = Math.min(maxLimit, Count.count(limit, 3, 0))
+          const space = yield* spaceOf(ownerId)
+          const signature = TaskSignature.of(task)
+          const found =
+            signature === "" || most === 0
+              ? []
+              : yield* store.retrieve({
+                  ownerId: space,
+                  query: signature,
+                  topK: Math.max(32, most * candidates),
+                  offset: 0,
+                  minRelevance: 0,
+                  recencyWeight: 0,
+                  importanceWeight: 0,
+                  relevanceWeight: 1
+                })
+          const procedures = found
+            .flatMap(({ entry }) => {
+              const known = ProcedureEntry.read(ownerId, entry)
+              if (known === undefined) return []
+              const { procedure } = known
+              const similarity = TaskSignature.similarity(signature, procedure.signature)
+              return similarity > 0 && similarity >= minSimilarity
+                ? [{ procedure, promise: similarity * ProcedureEntry.rate(procedure) }]
+                : []
+            })
+            .sort(
+              (left, right) =>
+                right.promise - left.promise ||
+                right.procedure.lastUsedAt - left.procedure.lastUsedAt ||
+                textOrder(left.procedure.id, right.procedure.id)
+            )
+            .slice(0, most)
+            .map(({ procedure }) => procedure)
+          yield* notices.retrieved({ tier: "procedural", ownerId, count: procedures.length })
+          return procedures
+        },
+        MemoryNotices.observed("procedural", "recall")
+      ),
+      forget: Effect.fnUntraced(
+        function* (ownerId, id) {
+          const space = yield* spaceOf(ownerId)
+          if (!isEntryId(id)) return false
+          return yield* locks.withLock(ownerId)(store.delete(space, id))
+        },
+        MemoryNotices.observed("procedural", "forget")
+      ),
+      clear: Effect.fnUntraced(
+        function* (ownerId) {
+          const space = yield* spaceOf(ownerId)
+          return yield* locks.withLock(ownerId)(store.clear(space))
+        },
+        MemoryNotices.observed("procedural", "forget")
+      ),
+      health: store.health
+    }
+  })
+
+/**
+ * Procedures in the store below.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<ProceduralMemory, never, MemoryStore.MemoryStore> =>
+  Layer.effect(ProceduralMemory, make(options))

@@ -1,0 +1,207 @@
+/**
+ * Working memory over the long-term tiers: recent turns and what the tiers recall for a query, within a token budget.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Layer from "effect/Layer"
+import type { EntryId } from "../../domain/Ids.js"
+import * as Count from "../../internal/Count.js"
+import { TokenCounter } from "../../llm/model/TokenCounter.js"
+import * as Step from "../../observability/Step.js"
+import type { MemoryEntry } from "../entry/MemoryEntry.js"
+import { type MemoryError, MemorySystemError } from "../entry/MemoryError.js"
+import * as MemoryNotices from "../entry/MemoryNotices.js"
+import * as TokenCosts from "../entry/TokenCosts.js"
+import { EpisodicMemory, type Service as EpisodicService } from "../episodic/EpisodicMemory.js"
+import { ProceduralMemory } from "../procedural/ProceduralMemory.js"
+import * as HeldEntries from "../search/HeldEntries.js"
+import { SemanticMemory } from "../semantic/SemanticMemory.js"
+import * as ContextAssembly from "./ContextAssembly.js"
+import * as ContextSources from "./ContextSources.js"
+import * as TokenBudgetAllocator from "./TokenBudgetAllocator.js"
+import { type AssembleOptions, type Service, WorkingMemory } from "./WorkingMemory.js"
+
+const NAME = "effect-lexigram/memory/WorkingMemory"
+
+/**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** What the section `system_prompt` gets, if there is so much. Default 512. */
+  readonly systemPromptTokens?: number | undefined
+  /** Parts of the rest, together at most 1; a section with 0 is switched off. Default 0.4. */
+  readonly recentTurnsFraction?: number | undefined
+  /** Default 0.3. */
+  readonly episodicFraction?: number | undefined
+  /** Default 0.2. */
+  readonly semanticFraction?: number | undefined
+  /** Default 0.1. */
+  readonly toolDescriptionsFraction?: number | undefined
+  /** Turns of the section `recent_turns`, and entries held of a scope, at most. Default 20. */
+  readonly maxRecentTurns?: number | undefined
+  /** Entries of the section `episodic` at most. Default 10. */
+  readonly maxRecalled?: number | undefined
+  /** Procedures at most. Default 3. */
+  readonly maxProcedures?: number | undefined
+  /** Scopes of which entries are held; those that were not added to for longest are let go of. Default 1000. */
+  readonly maxScopes?: number | undefined
+  /** Characters held of all scopes together. Default 16 million. */
+  readonly maxHeldChars?: number | undefined
+}
+
+/** The context is there already: that its entries could not be counted takes it from nobody. */
+const recalled = (
+  episodic: EpisodicService,
+  ownerId: string,
+  { report }: ContextAssembly.Context,
+  relevant: ReadonlySet<EntryId>
+): Effect.Effect<void> => {
+  const taken = new Set(report.find(({ source }) => source === "episodic")?.taken)
+  const ids = Array.from(relevant).filter((id) => taken.has(id))
+  return ids.length === 0
+    ? Effect.void
+    : Effect.catchAll(episodic.recordAccess(ownerId, ids), (error) =>
+        Effect.annotateLogs(Effect.logWarning("Recalled entries could not be counted"), {
+          module: NAME,
+          error: error._tag
+        })
+      )
+}
+
+type Tier = "episodic" | "semantic" | "procedural"
+
+const byOwner = (entries: ReadonlyArray<MemoryEntry>): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const owners = new Map<string, Array<string>>()
+  for (const { id, ownerId } of entries) {
+    const ids = owners.get(ownerId)
+    if (ids === undefined) owners.set(ownerId, [id])
+    else ids.push(id)
+  }
+  return owners
+}
+
+/**
+ * Working memory over the long-term tiers. What is added is recorded in episodic memory before `add` ends, so that
+ * nothing is lost with the process; the newest of each scope are held besides, and stand in as recent turns while
+ * episodic memory does not answer. `flush` has facts read from what is held, and lets go of it; what made room before
+ * is read by consolidation.
+ *
+ * The tiers are asked at once. One that fails leaves its section empty (`SourceReport.failed`); all of them: a
+ * `MemorySystemError`. So are shares that make no sense.
+ *
+ * @since 0.1.0
+ * @category constructors
+ */
+export const make = (
+  options?: Options | undefined
+): Effect.Effect<Service, MemorySystemError, EpisodicMemory | SemanticMemory | ProceduralMemory | TokenCounter> =>
+  Effect.gen(function* () {
+    const shares = yield* TokenBudgetAllocator.make(options)
+    const episodic = yield* EpisodicMemory
+    const semantic = yield* SemanticMemory
+    const procedural = yield* ProceduralMemory
+    const counter = yield* TokenCounter
+    const notices = yield* MemoryNotices.make
+    const maxRecentTurns = Count.count(options?.maxRecentTurns, 20, 1)
+    const maxRecalled = Count.count(options?.maxRecalled, 10, 0)
+    const maxProcedures = Count.count(options?.maxProcedures, 3, 0)
+    const costs = TokenCosts.make({ maxTexts: 8192, maxChars: 8_000_000 })
+    const held = HeldEntries.make({
+      maxEntries: maxRecentTurns,
+      maxScopes: Count.count(options?.maxScopes, 1000, 1),
+      maxChars: Count.count(options?.maxHeldChars, 16_000_000, 0)
+    })
+
+    const tiers = { episodic, semantic, procedural, held, shares, maxRecentTurns, maxRecalled, maxProcedures }
+
+    const assemble: Service["assemble"] = Effect.fnUntraced(
+      function* (request: AssembleOptions) {
+        const { query, systemPrompt, tokenBudget } = request
+        const room = ContextAssembly.roomOf({ counter, systemPrompt, tokenBudget })
+        const { failed, found, relevant } = ContextAssembly.hasRoom(room)
+          ? yield* ContextSources.ask(tiers, request)
+          : ContextSources.nothing
+        const assembled = ContextAssembly.assemble(found, room, {
+          query,
+          tokenBudget,
+          systemPrompt,
+          shares,
+          maxRecentTurns,
+          maxRecalled,
+          counter,
+          costs
+        })
+        const { report, ...context } = assembled
+        yield* recalled(episodic, request.ownerId, assembled, relevant)
+        const count = context.entries.length + context.facts.length + context.tools.length
+        yield* notices.retrieved({ tier: "working", ownerId: request.ownerId, count })
+        return {
+          ...context,
+          report: report.map((one) => {
+            const error = failed.get(one.source)
+            return error === undefined ? one : { ...one, failed: error._tag }
+          })
+        }
+      },
+      MemoryNotices.observed("working", "assemble")
+    )
+
+    const addAll: Service["addAll"] = (entries) =>
+      entries.length === 0
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.tap(episodic.recordMany(entries), () => Effect.sync(() => entries.forEach(held.add))),
+            Effect.forEach(
+              byOwner(entries),
+              ([ownerId, ids]) => notices.written({ tier: "working", backend: "in_memory", ownerId, ids }),
+              { discard: true }
+            )
+          ).pipe(MemoryNotices.observed("working", "record"))
+
+    const health = Effect.gen(function* () {
+      const healths: ReadonlyArray<readonly [Tier, Effect.Effect<void, MemoryError>]> = [
+        ["episodic", episodic.health],
+        ["semantic", semantic.health],
+        ["procedural", procedural.health]
+      ]
+      const answers = yield* Step.forEach(healths, ([, health]) => Effect.either(health))
+      const silent = healths.flatMap(([tier], index) => (Either.isLeft(answers[index] as never) ? [tier] : []))
+      const cause = answers.find(Either.isLeft)?.left
+      if (cause !== undefined) {
+        return yield* new MemorySystemError({
+          message: `Memory is degraded: ${silent.join(", ")} ${silent.length === 1 ? "does" : "do"} not answer`,
+          cause
+        })
+      }
+    })
+
+    return {
+      assemble,
+      add: (entry) => addAll([entry]),
+      addAll,
+      getContextEntries: (scope) => Effect.sync(() => held.of(scope)),
+      flush: (scope) =>
+        Effect.suspend(() => {
+          const entries = held.of(scope)
+          return entries.length === 0
+            ? Effect.void
+            : Effect.tap(semantic.ingest(entries), () => Effect.sync(() => held.release(entries)))
+        }).pipe(Effect.asVoid, MemoryNotices.observed("working", "flush")),
+      learn: procedural.learn,
+      health
+    }
+  })
+
+/**
+ * As `make`. Options that make no sense are a defect here; what comes from outside is checked where it is read.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (
+  options?: Options | undefined
+): Layer.Layer<WorkingMemory, never, EpisodicMemory | SemanticMemory | ProceduralMemory | TokenCounter> =>
+  Layer.effect(WorkingMemory, Effect.orDie(make(options)))
