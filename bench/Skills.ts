@@ -4,6 +4,8 @@ import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
 import * as Skill from "../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../src/skill/execute/SkillRegistry.js"
@@ -37,8 +39,8 @@ export const rows = async (options: {
   const kept = Skill.make("kept", { ...traits, cacheable: true, handler })
   const spans: Telemetry.SpanCount = { ended: 0 }
   const runtime = ManagedRuntime.make(
-    SkillExecutor.layer().pipe(
-      Layer.provideMerge(SkillRegistry.layer()),
+    DefaultSkillExecutor.layer().pipe(
+      Layer.provideMerge(DefaultSkillRegistry.layer()),
       Layer.provide(
         Layer.mergeAll(PermissionChecker.layerNoop, SkillResultCache.layerMemory(), ApprovalGate.layerDeny)
       ),

@@ -10,11 +10,12 @@ import * as Schema from "effect/Schema"
 import { Agent, AgentExecutor, Agents, ApprovalGate, Ids } from "effect-lexigram"
 import { BuiltinSkills, TextSummarizeSkill } from "effect-lexigram/builtin"
 import {
+  DefaultSkillExecutor,
+  DefaultSkillRegistry,
   PermissionChecker,
   Skill,
   SkillChain,
   SkillExecutor,
-  SkillRegistry,
   SkillResultCache
 } from "effect-lexigram/skill"
 import { TestModel } from "effect-lexigram/testing"
@@ -98,8 +99,8 @@ const model = TestModel.layer([
   "Sales of kettles rose in May."
 ])
 
-const skills = SkillExecutor.layer().pipe(
-  Layer.provideMerge(SkillRegistry.layer(readReport, digest, ...BuiltinSkills.make())),
+const skills = DefaultSkillExecutor.layer().pipe(
+  Layer.provideMerge(DefaultSkillRegistry.layer(readReport, digest, ...BuiltinSkills.make())),
   Layer.provide(SkillResultCache.layerMemory()),
   Layer.provide(ApprovalGate.layerDeny),
   Layer.provide(PermissionChecker.layerStatic({ ada: ["reports.*"] }))

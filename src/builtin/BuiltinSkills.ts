@@ -121,11 +121,11 @@ const codeOf = (options: CodeOptions | undefined): Skill.Any => {
  * @category constructors
  * @example
  * ```ts
- * import { SkillRegistry } from "effect-lexigram/skill"
+ * import { DefaultSkillRegistry } from "effect-lexigram/skill"
  * import { BuiltinSkills } from "effect-lexigram/builtin"
  *
  * // Layer<SkillRegistry, …, FileSystem | Path>
- * const skills = SkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory: "./notes" } }))
+ * const skills = DefaultSkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory: "./notes" } }))
  * ```
  */
 export const make = <const O extends Options = {}>(

@@ -4,7 +4,7 @@
  *
  * The registry is filled in this order: skills that are given, built-in ones, those that modules export, sources of
  * your own, folders with a `SKILL.md`. Of two skills of one name the first stays, and a warning names the other. What
- * is registered later, by `SkillRegistry.add` for example, fails on a name that is taken.
+ * is registered later, by `SkillRegistration.layer` for example, fails on a name that is taken.
  *
  * @since 0.1.0
  */
@@ -25,8 +25,11 @@ import * as ApprovalGate from "../tool/approval/ApprovalGate.js"
 import type * as Skill from "./definition/Skill.js"
 import type { SkillAlreadyRegisteredError, SkillValidationError } from "./definition/SkillError.js"
 import type { LoadedSkill } from "./definition/SkillFile.js"
+import * as DefaultSkillExecutor from "./execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "./execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "./execute/PermissionChecker.js"
 import * as SkillExecutor from "./execute/SkillExecutor.js"
+import * as SkillRegistration from "./execute/SkillRegistration.js"
 import * as SkillRegistry from "./execute/SkillRegistry.js"
 import * as SkillResultCache from "./execute/SkillResultCache.js"
 import * as FolderExecution from "./folder/FolderExecution.js"
@@ -282,7 +285,7 @@ const checkOf =
 const populate = (config: SkillsConfig.SkillsConfig, given: Collaborators) =>
   Effect.gen(function* () {
     const { name } = config
-    yield* SkillRegistry.register(...(given.skills ?? []))
+    yield* SkillRegistration.register(...(given.skills ?? []))
     const read = yield* SkillSource.register(...sourcesOf(config, given))
     const reports = read.map((report) => Effect.succeed(report))
     const checks = read.map((report) => checkOf(report.source, Effect.succeed(report))(name))
@@ -334,7 +337,7 @@ const executorOf = (config: SkillsConfig.SkillsConfig) =>
     Effect.gen(function* () {
       const hooks = yield* Effect.serviceOption(Hooks.Hooks)
       const bus = yield* Effect.serviceOption(EventBus.EventBus)
-      return SkillExecutor.layer({
+      return DefaultSkillExecutor.layer({
         timeout: Duration.seconds(config.defaultTimeoutSeconds),
         maxRetries: config.maxRetries,
         maxConcurrent: config.maxConcurrentExecutions,
@@ -361,8 +364,8 @@ const enabled = (config: SkillsConfig.SkillsConfig, given: Collaborators): Layer
       )
     )
   )
-  // A registry of its own, not `SkillRegistry.layerEmpty`, which other layers may share.
-  const registry = Layer.scoped(SkillRegistry.SkillRegistry, SkillRegistry.make)
+  // A registry of its own, not `DefaultSkillRegistry.layerEmpty`, which other layers may share.
+  const registry = Layer.scoped(SkillRegistry.SkillRegistry, DefaultSkillRegistry.make)
   return Layer.merge(populated, executor).pipe(Layer.provideMerge(Layer.merge(registry, cacheOf(config, given.cache))))
 }
 

@@ -28,6 +28,27 @@ export * as CatalogTools from "./folder/CatalogTools.js"
 export * as ConditionalSkill from "./compose/ConditionalSkill.js"
 
 /**
+ * The default skill catalog: checks trust, discloses skills in three levels, and follows changes to their folders.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSkillCatalog from "./folder/DefaultSkillCatalog.js"
+
+/**
+ * The default skill executor: permissions, validation, confirmation, cache, limits, timeouts and retries in one place.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSkillExecutor from "./execute/DefaultSkillExecutor.js"
+
+/**
+ * The default skill registry: skills by name, in memory.
+ *
+ * @since 0.1.0
+ */
+export * as DefaultSkillRegistry from "./execute/DefaultSkillRegistry.js"
+
+/**
  * The tools of an MCP server as skills and tools, its prompts as messages, and skills as definitions that MCP clients
  * understand.
  *
@@ -48,6 +69,13 @@ export * as McpClient from "./mcp/McpClient.js"
  * @since 0.1.0
  */
 export * as McpMemory from "./mcp/McpMemory.js"
+
+/**
+ * Presents several skill registries as one.
+ *
+ * @since 0.1.0
+ */
+export * as MergedSkillRegistry from "./execute/MergedSkillRegistry.js"
 
 /**
  * Skills that modules export: a program names packages or files, and what they export as skills is found.
@@ -242,6 +270,13 @@ export * as SkillParameters from "./definition/SkillParameters.js"
  * @since 0.1.0
  */
 export * as SkillPipeline from "./compose/SkillPipeline.js"
+
+/**
+ * Registers skills in a registry for the lifetime of a scope or a layer.
+ *
+ * @since 0.1.0
+ */
+export * as SkillRegistration from "./execute/SkillRegistration.js"
 
 /**
  * The skills that can be executed, by name.

@@ -35,9 +35,9 @@ import * as ModelTurnManager from "../../src/session/group/ModelTurnManager.js"
 import * as CompactedSessionHistory from "../../src/session/history/CompactedSessionHistory.js"
 import * as SessionManager from "../../src/session/manager/SessionManager.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
-import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
-import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
 import * as StrategyBudget from "../../src/strategy/combine/StrategyBudget.js"
 import * as FunctionCalling from "../../src/strategy/FunctionCalling.js"
@@ -92,8 +92,8 @@ const ask = Tool.make("ask", { description: "Asks a model", parameters: {}, hand
 
 const skill = Skill.make("ask", { description: "Asks a model", handler: () => Effect.orDie(aside) })
 
-const skills = SkillExecutor.layer().pipe(
-  Layer.provideMerge(SkillRegistry.layer(skill)),
+const skills = DefaultSkillExecutor.layer().pipe(
+  Layer.provideMerge(DefaultSkillRegistry.layer(skill)),
   Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
 )
 

@@ -9,10 +9,10 @@ import type { AgentResponse } from "../../src/domain/AgentResponse.js"
 import type { LlmRequest } from "../../src/llm/model/LlmClient.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
 import type { LoadedSkill } from "../../src/skill/definition/SkillFile.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
-import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
+import * as DefaultSkillCatalog from "../../src/skill/folder/DefaultSkillCatalog.js"
 import * as ScriptRunner from "../../src/skill/folder/ScriptRunner.js"
-import * as SkillCatalog from "../../src/skill/folder/SkillCatalog.js"
 import * as SkillTrust from "../../src/skill/folder/SkillTrust.js"
 import * as TestModel from "../../src/testing/TestModel.js"
 import * as Tool from "../../src/tool/definition/Tool.js"
@@ -20,7 +20,7 @@ import { loaded } from "../skill/LoadedSkills.js"
 import * as Runs from "../support/Runs.js"
 
 const catalog = (...skills: ReadonlyArray<LoadedSkill>) =>
-  SkillCatalog.layer(skills).pipe(
+  DefaultSkillCatalog.layer(skills).pipe(
     Layer.provide(Layer.mergeAll(NodeContext.layer, ScriptRunner.layerNoop, SkillTrust.layerNoop))
   )
 
@@ -145,7 +145,7 @@ describe("SkillStage with a catalogue", () => {
   )
 
   it.effect("a registered skill that the catalogue tells of is no tool beside it; others are", () => {
-    const registered = SkillRegistry.layer(
+    const registered = DefaultSkillRegistry.layer(
       Skill.make("reports", {
         description: "From a folder",
         category: "skill_source",

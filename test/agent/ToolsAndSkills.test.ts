@@ -7,9 +7,10 @@ import * as AgentExecutor from "../../src/agent/AgentExecutor.js"
 import * as AgentTool from "../../src/agent/AgentTool.js"
 import * as Agent from "../../src/agent/definition/Agent.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
-import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
 import * as SkillTool from "../../src/skill/execute/SkillTool.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
@@ -27,8 +28,8 @@ const sum = Skill.make("sum", {
 const byName = Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => executor.execute({ name: "sum", params: {} }))
 const typed = Effect.flatMap(SkillExecutor.SkillExecutor, (executor) => executor.run(sum, {}))
 
-const skills = SkillExecutor.layer().pipe(
-  Layer.provideMerge(SkillRegistry.layer(sum)),
+const skills = DefaultSkillExecutor.layer().pipe(
+  Layer.provideMerge(DefaultSkillRegistry.layer(sum)),
   Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
 )
 

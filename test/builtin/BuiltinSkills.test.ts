@@ -7,6 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as BuiltinSkills from "../../src/builtin/BuiltinSkills.js"
 import { UserId } from "../../src/domain/Ids.js"
+import * as DefaultSkillExecutor from "../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
@@ -25,7 +27,7 @@ const everything = BuiltinSkills.make({
 const named = (skills: ReadonlyArray<{ readonly definition: { readonly name: string } }>) =>
   skills.map(({ definition }) => definition.name)
 
-const executor = SkillExecutor.layer().pipe(
+const executor = DefaultSkillExecutor.layer().pipe(
   Layer.provide(SkillResultCache.layerMemory()),
   Layer.provide(ApprovalGate.layerDeny),
   Layer.provide(PermissionChecker.layerStatic({ ann: ["files.*"], bob: ["web.search"] }))
@@ -34,7 +36,7 @@ const executor = SkillExecutor.layer().pipe(
 const registryOf = (source: SkillSource.SkillSource) =>
   Layer.provideMerge(
     Layer.scopedDiscard(SkillSource.register(source)),
-    Layer.scoped(SkillRegistry.SkillRegistry, SkillRegistry.make)
+    Layer.scoped(SkillRegistry.SkillRegistry, DefaultSkillRegistry.make)
   )
 
 const execute = (name: string, params: unknown, user?: string) =>
@@ -137,7 +139,7 @@ describe("BuiltinSkills", () => {
         }).pipe(
           Effect.provide(
             executor.pipe(
-              Layer.provideMerge(SkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory } }))),
+              Layer.provideMerge(DefaultSkillRegistry.layer(...BuiltinSkills.make({ files: { baseDirectory } }))),
               Layer.provideMerge(NodeContext.layer)
             )
           )

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as TestClock from "effect/TestClock"
-import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
+import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillSource from "../../src/skill/folder/SkillSource.js"
 import * as ModuleDiscovery from "../../src/skill/ModuleDiscovery.js"
 import { named, namesOf } from "./execute/SkillRegistrySuite.js"
@@ -139,7 +139,7 @@ describe("modules as a source", () => {
     }).pipe(
       Effect.scoped,
       Effect.zipRight(Effect.tap(namesOf(), (names) => assert.deepStrictEqual(names, ["ant"]))),
-      Effect.provide(SkillRegistry.layer(named("ant")))
+      Effect.provide(DefaultSkillRegistry.layer(named("ant")))
     )
   )
 })

@@ -24,6 +24,7 @@ import * as Skill from "../../src/skill/definition/Skill.js"
 import { SkillExecutedHook } from "../../src/skill/definition/SkillHooks.js"
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
+import * as SkillRegistration from "../../src/skill/execute/SkillRegistration.js"
 import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
 import * as ScriptRunner from "../../src/skill/folder/ScriptRunner.js"
 import * as SkillSource from "../../src/skill/folder/SkillSource.js"
@@ -690,7 +691,7 @@ describe("skills of an application", () => {
       const one = yield* layered(SkillRegistry.SkillRegistry, {})
       const other = yield* layered(SkillRegistry.SkillRegistry, {})
       assert.notStrictEqual(one, other)
-      const added = SkillRegistry.add(named("later")).pipe(
+      const added = SkillRegistration.layer(named("later")).pipe(
         Layer.provideMerge(Skills.layer({ config: { enableSkillSources: false }, skills: [named("a")] }))
       )
       assert.deepStrictEqual(yield* Effect.provide(Effect.all([namesOf(), outcome("later")]), added), [

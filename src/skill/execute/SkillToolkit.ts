@@ -10,7 +10,9 @@ import { type Pipeable, pipeArguments } from "effect/Pipeable"
 import type * as Scope from "effect/Scope"
 import * as Skill from "../definition/Skill.js"
 import type { SkillAlreadyRegisteredError, SkillValidationError } from "../definition/SkillError.js"
-import * as SkillRegistry from "./SkillRegistry.js"
+import * as DefaultSkillRegistry from "./DefaultSkillRegistry.js"
+import * as SkillRegistration from "./SkillRegistration.js"
+import type * as SkillRegistry from "./SkillRegistry.js"
 
 /**
  * @since 0.1.0
@@ -174,7 +176,7 @@ export const register = <const T extends ReadonlyArray<Any>>(
   void,
   SkillAlreadyRegisteredError | SkillValidationError,
   SkillRegistry.SkillRegistry | ServicesOf<T[number]> | Scope.Scope
-> => SkillRegistry.register(...skillsOf(toolkits))
+> => SkillRegistration.register(...skillsOf(toolkits))
 
 /**
  * `register` as a layer: the skills are in the registry of the context as long as the layer lives.
@@ -188,7 +190,7 @@ export const add = <const T extends ReadonlyArray<Any>>(
   never,
   SkillAlreadyRegisteredError | SkillValidationError,
   SkillRegistry.SkillRegistry | Exclude<ServicesOf<T[number]>, Scope.Scope>
-> => SkillRegistry.add(...skillsOf(toolkits))
+> => SkillRegistration.layer(...skillsOf(toolkits))
 
 /**
  * A registry of the skills of these toolkits.
@@ -202,4 +204,4 @@ export const layer = <const T extends ReadonlyArray<Any>>(
   SkillRegistry.SkillRegistry,
   SkillAlreadyRegisteredError | SkillValidationError,
   Exclude<ServicesOf<T[number]>, Scope.Scope>
-> => SkillRegistry.layer(...skillsOf(toolkits))
+> => DefaultSkillRegistry.layer(...skillsOf(toolkits))

@@ -11,6 +11,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import { nearest } from "../../internal/text/Nearest.js"
 import * as VisibleText from "../../internal/text/VisibleText.js"
 import * as Skill from "../definition/Skill.js"
+import * as DefaultSkillRegistry from "../execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../execute/SkillRegistry.js"
 
 /**
@@ -93,7 +94,7 @@ export const fromSkills = <const S extends ReadonlyArray<Skill.Any>>(
 ): SkillSource<Skill.ServicesOf<S[number]>> => make(name, Effect.succeed(skills))
 
 const unknown = (source: string, given: string, known: ReadonlyArray<string>): SkillSourceError => {
-  const subject = VisibleText.visible(given.slice(0, SkillRegistry.MAX_NAME_LENGTH))
+  const subject = VisibleText.visible(given.slice(0, DefaultSkillRegistry.MAX_NAME_LENGTH))
   const similar = nearest(given, known)
   const hint = similar === undefined ? `Known are ${known.join(", ")}`.slice(0, 500) : `Did you mean "${similar}"?`
   return new SkillSourceError({

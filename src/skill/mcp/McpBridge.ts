@@ -428,14 +428,14 @@ export const register = (
  * @category layers
  * @example
  * ```ts
- * import { McpBridge, SkillRegistry } from "effect-lexigram/skill"
+ * import { DefaultSkillRegistry, McpBridge } from "effect-lexigram/skill"
  * import { McpClientSdk } from "effect-lexigram/mcp"
  * import * as Layer from "effect/Layer"
  *
  * const files = McpBridge.layer().pipe(
  *   Layer.provide(McpClientSdk.layerStdio({ name: "files", command: "mcp-server-filesystem", args: ["/srv/documents"] }))
  * )
- * const skills = files.pipe(Layer.provideMerge(SkillRegistry.layerEmpty))
+ * const skills = files.pipe(Layer.provideMerge(DefaultSkillRegistry.layerEmpty))
  * ```
  */
 export const layer = (options?: Options): Layer.Layer<never, McpError, McpClient | SkillRegistry> =>

@@ -8,10 +8,11 @@ import * as AgentTool from "../../../src/agent/AgentTool.js"
 import * as Agent from "../../../src/agent/definition/Agent.js"
 import type { LlmRequest } from "../../../src/llm/model/LlmClient.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
-import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
-import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as DefaultSkillCatalog from "../../../src/skill/folder/DefaultSkillCatalog.js"
 import type { ScriptError } from "../../../src/skill/folder/ScriptRunner.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
 import * as SkillCatalog from "../../../src/skill/folder/SkillCatalog.js"
@@ -32,8 +33,8 @@ const skill = (name: string) =>
       })
   })
 
-const skills = SkillExecutor.layer().pipe(
-  Layer.provideMerge(SkillRegistry.layer(skill("sum"), skill("wipe"))),
+const skills = DefaultSkillExecutor.layer().pipe(
+  Layer.provideMerge(DefaultSkillRegistry.layer(skill("sum"), skill("wipe"))),
   Layer.provide([PermissionChecker.layerNoop, SkillResultCache.layerNoop, ApprovalGate.layerDeny])
 )
 
@@ -41,7 +42,7 @@ const folder = (name: string, description: string) =>
   loaded(name, { file: { description, body: `The body of ${name}` } })
 
 const withCatalog = (...folders: ReadonlyArray<ReturnType<typeof folder>>) =>
-  SkillCatalog.layer(folders).pipe(
+  DefaultSkillCatalog.layer(folders).pipe(
     Layer.provide(Layer.mergeAll(NodeContext.layer, ScriptRunner.layerNoop, SkillTrust.layerNoop))
   )
 

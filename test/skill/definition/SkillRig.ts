@@ -5,6 +5,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { SessionId, UserId } from "../../../src/domain/Ids.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
 import type * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import type * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
@@ -43,7 +44,7 @@ export const registryOf = (skills: ReadonlyArray<Skill.Any>, trace?: Array<strin
 /** Everything is allowed unless said otherwise. */
 export const make = (
   skills: ReadonlyArray<Skill.Any>,
-  options?: SkillExecutor.Options & {
+  options?: DefaultSkillExecutor.Options & {
     readonly missing?: PermissionChecker.Service["missing"] | undefined
     readonly enforced?: boolean | undefined
     readonly cache?: SkillResultCache.Service | undefined
@@ -57,7 +58,7 @@ export const make = (
     const asked: Array<ApprovalGate.ApprovalRequest> = []
     const checked: Array<PermissionChecker.PermissionRequest> = []
     const cache = options?.cache ?? SkillResultCache.noop
-    const executor = yield* SkillExecutor.make(
+    const executor = yield* DefaultSkillExecutor.make(
       {
         registry: registryOf(skills, trace),
         permissions: {

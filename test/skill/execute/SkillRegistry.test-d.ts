@@ -6,7 +6,10 @@ import type * as Scope from "effect/Scope"
 import { expectTypeOf, test } from "vitest"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import type { SkillAlreadyRegisteredError, SkillValidationError } from "../../../src/skill/definition/SkillError.js"
-import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
+import * as MergedSkillRegistry from "../../../src/skill/execute/MergedSkillRegistry.js"
+import * as SkillRegistration from "../../../src/skill/execute/SkillRegistration.js"
+import type * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 
 class Db extends Context.Tag("Db")<Db, string>() {}
 class Mail extends Context.Tag("Mail")<Mail, string>() {}
@@ -22,28 +25,28 @@ const query = Skill.make("query", {
 const send = Skill.make("send", { description: "d", handler: () => Effect.zipRight(Mail, Effect.scope) })
 
 test("a registry requires what its skills require", () => {
-  expectTypeOf(SkillRegistry.layer()).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
-  expectTypeOf(SkillRegistry.layer(plain)).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
-  expectTypeOf(SkillRegistry.layer(plain, query, send)).toEqualTypeOf<
+  expectTypeOf(DefaultSkillRegistry.layer()).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
+  expectTypeOf(DefaultSkillRegistry.layer(plain)).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure>>()
+  expectTypeOf(DefaultSkillRegistry.layer(plain, query, send)).toEqualTypeOf<
     Layer.Layer<SkillRegistry.SkillRegistry, Failure, Db | Mail>
   >()
-  expectTypeOf(SkillRegistry.layerEmpty).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry>>()
+  expectTypeOf(DefaultSkillRegistry.layerEmpty).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry>>()
 })
 
 test("skills that are added require a registry as well", () => {
-  expectTypeOf(SkillRegistry.add(query, send)).toEqualTypeOf<
+  expectTypeOf(SkillRegistration.layer(query, send)).toEqualTypeOf<
     Layer.Layer<never, Failure, SkillRegistry.SkillRegistry | Db | Mail>
   >()
-  expectTypeOf(SkillRegistry.register(plain, query)).toEqualTypeOf<
+  expectTypeOf(SkillRegistration.register(plain, query)).toEqualTypeOf<
     Effect.Effect<void, Failure, SkillRegistry.SkillRegistry | Db | Scope.Scope>
   >()
 })
 
 test("a merged registry fails and requires as its parts do", () => {
-  expectTypeOf(SkillRegistry.merge(SkillRegistry.layer(query), SkillRegistry.layerEmpty)).toEqualTypeOf<
-    Layer.Layer<SkillRegistry.SkillRegistry, Failure, Db>
-  >()
-  expectTypeOf(SkillRegistry.merge(SkillRegistry.layerEmpty)).toEqualTypeOf<
+  expectTypeOf(
+    MergedSkillRegistry.layer(DefaultSkillRegistry.layer(query), DefaultSkillRegistry.layerEmpty)
+  ).toEqualTypeOf<Layer.Layer<SkillRegistry.SkillRegistry, Failure, Db>>()
+  expectTypeOf(MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty)).toEqualTypeOf<
     Layer.Layer<SkillRegistry.SkillRegistry, SkillAlreadyRegisteredError>
   >()
 })

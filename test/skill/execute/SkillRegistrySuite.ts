@@ -7,6 +7,7 @@ import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 
 export const named = (name: string, traits: Skill.Traits & Skill.Confirmation<unknown> = {}): Skill.Bound =>
@@ -73,7 +74,14 @@ export const suite = (name: string, layer: Layer.Layer<SkillRegistry.SkillRegist
         const broken = Skill.make("broken", { description: " ", handler: () => Effect.void })
         assert.strictEqual(yield* Effect.flip(registry.register(broken)), broken.problem)
         assert.strictEqual(yield* Effect.flip(registry.replace(broken)), broken.problem)
-        const names = [" a", "a\n", "a\u200bb", "\u202ea", "\ud800", "n".repeat(SkillRegistry.MAX_NAME_LENGTH + 1)]
+        const names = [
+          " a",
+          "a\n",
+          "a\u200bb",
+          "\u202ea",
+          "\ud800",
+          "n".repeat(DefaultSkillRegistry.MAX_NAME_LENGTH + 1)
+        ]
         for (const name of names) {
           const error = yield* Effect.flip(registry.register(named(name)))
           assert.strictEqual(error._tag, "SkillValidationError")
@@ -83,7 +91,7 @@ export const suite = (name: string, layer: Layer.Layer<SkillRegistry.SkillRegist
         const reference = yield* Effect.flip(registry.register(Skill.ref("other") as Skill.Bound))
         assert.strictEqual(reference._tag, "SkillValidationError")
         assert.deepStrictEqual(yield* namesOf(), [])
-        yield* registry.register(named("n".repeat(SkillRegistry.MAX_NAME_LENGTH)))
+        yield* registry.register(named("n".repeat(DefaultSkillRegistry.MAX_NAME_LENGTH)))
       })
     )
 

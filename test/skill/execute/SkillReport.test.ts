@@ -20,9 +20,10 @@ import * as Skill from "../../../src/skill/definition/Skill.js"
 import { SkillExecutedEvent } from "../../../src/skill/definition/SkillEvents.js"
 import { SkillExecutedHook, SkillExecutionFailedHook } from "../../../src/skill/definition/SkillHooks.js"
 import * as SkillMetrics from "../../../src/skill/definition/SkillMetrics.js"
+import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
-import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as WatchedRun from "../../support/WatchedRun.js"
@@ -435,10 +436,10 @@ describe("SkillExecutor.layer", () => {
       assert.strictEqual(Option.getOrThrow(Cause.failureOption(exit.cause))._tag, "SkillTimeoutError")
     }).pipe(
       Effect.provide(
-        SkillExecutor.layer({ timeout: "1 second" }).pipe(
+        DefaultSkillExecutor.layer({ timeout: "1 second" }).pipe(
           Layer.provide(
             Layer.mergeAll(
-              Layer.orDie(SkillRegistry.layer(one)),
+              Layer.orDie(DefaultSkillRegistry.layer(one)),
               PermissionChecker.layerNoop,
               SkillResultCache.layerNoop,
               ApprovalGate.layerDeny

@@ -9,6 +9,8 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/TestClock"
 import { UserId } from "../../../src/domain/Ids.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as DefaultSkillExecutor from "../../../src/skill/execute/DefaultSkillExecutor.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
@@ -27,10 +29,10 @@ const services = (
   gate: Layer.Layer<ApprovalGate.ApprovalGate>,
   modules: Layer.Layer<ModuleGraph.ModuleGraph, ModuleGraph.ModuleGraphError> = ModuleGraph.layerNoop
 ) =>
-  SkillExecutor.layer().pipe(
+  DefaultSkillExecutor.layer().pipe(
     Layer.provideMerge(
       Layer.mergeAll(
-        SkillRegistry.layerEmpty,
+        DefaultSkillRegistry.layerEmpty,
         PermissionChecker.layerStatic({ ada: ["greet"] }),
         SkillResultCache.layerMemory(),
         gate

@@ -3,7 +3,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Skill from "../../../src/skill/definition/Skill.js"
-import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillToolkit from "../../../src/skill/execute/SkillToolkit.js"
 import { named, namesOf } from "./SkillRegistrySuite.js"
 
@@ -60,7 +60,7 @@ describe("a toolkit", () => {
         ["z", "b"]
       )
       assert.deepStrictEqual(yield* namesOf(), ["z"])
-    }).pipe(Effect.provide(SkillRegistry.layer(named("z"))))
+    }).pipe(Effect.provide(DefaultSkillRegistry.layer(named("z"))))
   )
 
   it.effect("with two skills of a name is no registry", () =>

@@ -6,8 +6,8 @@ import type * as Scope from "effect/Scope"
 import type { LoadedSkill } from "../../../src/skill/definition/SkillFile.js"
 import * as ActiveSkills from "../../../src/skill/folder/ActiveSkills.js"
 import * as CatalogTools from "../../../src/skill/folder/CatalogTools.js"
+import * as DefaultSkillCatalog from "../../../src/skill/folder/DefaultSkillCatalog.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
-import * as SkillCatalog from "../../../src/skill/folder/SkillCatalog.js"
 import * as SkillTrust from "../../../src/skill/folder/SkillTrust.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
 import * as ToolSet from "../../../src/tool/definition/ToolSet.js"
@@ -33,7 +33,7 @@ const started = (
   options?: CatalogTools.Options & { readonly scripts?: boolean; readonly bare?: boolean }
 ) =>
   Effect.gen(function* () {
-    const catalogue = yield* SkillCatalog.make(skills, { scripts: options?.scripts })
+    const catalogue = yield* DefaultSkillCatalog.make(skills, { scripts: options?.scripts })
     const given = CatalogTools.make(catalogue, options)
     const tools = yield* ToolSet.bind(ToolSet.make(bash, ...given.all))
     const runner = yield* ToolRunner.ToolRunner

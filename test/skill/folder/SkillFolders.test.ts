@@ -19,6 +19,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/TestClock"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as SkillFile from "../../../src/skill/definition/SkillFile.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
 import * as SkillFolders from "../../../src/skill/folder/SkillFolders.js"
@@ -645,7 +646,7 @@ describe("SkillFolders", () => {
           Effect.provide(
             Layer.mergeAll(
               onDisk,
-              SkillRegistry.layerEmpty,
+              DefaultSkillRegistry.layerEmpty,
               ScriptRunner.layerNoop,
               Logger.replace(Logger.defaultLogger, logger)
             )
@@ -660,7 +661,7 @@ describe("SkillFolders", () => {
       return Effect.gen(function* () {
         const root = yield* folder({ "a/SKILL.md": text("a"), "a/scripts/main.sh": "" })
         const skills = SkillFolders.layer({ paths: [root], watch: false }).pipe(
-          Layer.provideMerge(SkillRegistry.layerEmpty),
+          Layer.provideMerge(DefaultSkillRegistry.layerEmpty),
           Layer.provide(told)
         )
         yield* Effect.gen(function* () {

@@ -11,8 +11,8 @@ import type * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import { RunId } from "../../../src/domain/Ids.js"
 import * as Run from "../../../src/observability/Run.js"
+import * as DefaultSkillCatalog from "../../../src/skill/folder/DefaultSkillCatalog.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
-import * as SkillCatalog from "../../../src/skill/folder/SkillCatalog.js"
 import * as SkillLock from "../../../src/skill/folder/SkillLock.js"
 import * as SkillLockFile from "../../../src/skill/folder/SkillLockFile.js"
 import { SkillTrust } from "../../../src/skill/folder/SkillTrust.js"
@@ -397,7 +397,7 @@ describe("a catalogue under a lock", () => {
       let answer = true
       const { questions, trust } = yield* started({ answer: () => Effect.sync(() => answer) })
       const { load, skill, write } = yield* folder("pdf", { "SKILL.md": "Fill in the form", "guide.md": "x" })
-      const catalogue = yield* SkillCatalog.make([skill], { reload: () => load }).pipe(
+      const catalogue = yield* DefaultSkillCatalog.make([skill], { reload: () => load }).pipe(
         Effect.provideService(SkillTrust, trust),
         Effect.provide(ScriptRunner.layerNoop)
       )

@@ -8,6 +8,7 @@ import * as Option from "effect/Option"
 import * as Hooks from "../../../src/observability/Hooks.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import { SkillRegisteredHook } from "../../../src/skill/definition/SkillHooks.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as SkillSource from "../../../src/skill/folder/SkillSource.js"
 import { named, namesOf } from "../execute/SkillRegistrySuite.js"
@@ -53,7 +54,7 @@ describe("sources of skills", () => {
       assert.lengthOf(lines, 3)
       assert.strictEqual(lines[0], "skills_unavailable_source: It is down")
       assert.match(lines[1] ?? "", /^skills_not_registered: The skill "b" of two is left out/)
-    }).pipe(Effect.scoped, Effect.provide([SkillRegistry.layerEmpty, layer]))
+    }).pipe(Effect.scoped, Effect.provide([DefaultSkillRegistry.layerEmpty, layer]))
   })
 
   it.effect("chosen by name keep the order of the names, and say which name was meant", () => {
@@ -77,7 +78,7 @@ describe("sources of skills", () => {
         'skills_unknown_builtin: There is no skill "math_calculat" among those of built-in. Did you mean "math_calculate"?',
         'skills_unknown_builtin: There is no skill "__proto__" among those of built-in. Known are math_calculate, web_search, x'
       ])
-    }).pipe(Effect.scoped, Effect.provide([SkillRegistry.layerEmpty, layer]))
+    }).pipe(Effect.scoped, Effect.provide([DefaultSkillRegistry.layerEmpty, layer]))
   })
 
   it.effect("give skills what they require where they are loaded", () =>
@@ -87,13 +88,13 @@ describe("sources of skills", () => {
       const skill = Option.getOrThrow(yield* registry.get("speak"))
       const call = { id: "c1", skillName: "speak", attempt: 1 }
       assert.strictEqual(yield* skill.erased.handle({}, call, () => Effect.die("no composite")), "loaded")
-    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerEmpty))
+    }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layerEmpty))
   )
 
   it.effect("leave nothing behind when they are interrupted, nor what took the place of their skills away", () =>
     Effect.gen(function* () {
       yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => (skillName === "b" ? Effect.never : Effect.void))
-      const registry = yield* SkillRegistry.make
+      const registry = yield* DefaultSkillRegistry.make
       const source = SkillSource.fromSkills("s", [named("a"), named("b"), named("c")])
       const fiber = yield* SkillSource.register(source).pipe(
         Effect.scoped,

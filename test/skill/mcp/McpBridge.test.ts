@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/TestClock"
 import * as Skill from "../../../src/skill/definition/Skill.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import * as McpBridge from "../../../src/skill/mcp/McpBridge.js"
 import {
@@ -393,7 +394,7 @@ describe("McpBridge", () => {
         yield* memory.update((server) => ({ ...server, tools: [tool("b", { description: "New" }), tool("c")] }))
         yield* settled
         assert.strictEqual((yield* skillNamed("srv__b"))?.definition.description, "New")
-      }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerEmpty))
+      }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layerEmpty))
     )
 
     it.effect("leaves skills of others alone, and takes its own away at the end", () =>
@@ -413,7 +414,7 @@ describe("McpBridge", () => {
         assert.deepStrictEqual(yield* names, ["srv__a", "srv__b", "srv__c"])
         yield* Scope.close(scope, Exit.void)
         assert.deepStrictEqual(yield* names, ["srv__a", "srv__b"])
-      }).pipe(Effect.provide(Layer.merge(SkillRegistry.layerEmpty, watched)))
+      }).pipe(Effect.provide(Layer.merge(DefaultSkillRegistry.layerEmpty, watched)))
     )
 
     it.effect("keeps the skills while the server cannot be asked", () =>
@@ -438,7 +439,7 @@ describe("McpBridge", () => {
         yield* memory.update((server) => ({ ...server, tools: [tool("z")] }))
         yield* settled
         assert.deepStrictEqual(yield* names, ["srv__z"])
-      }).pipe(Effect.scoped, Effect.provide(Layer.merge(SkillRegistry.layerEmpty, watched)))
+      }).pipe(Effect.scoped, Effect.provide(Layer.merge(DefaultSkillRegistry.layerEmpty, watched)))
     )
 
     it.effect("a server that cannot be asked at first is an error", () =>
@@ -447,7 +448,7 @@ describe("McpBridge", () => {
         const down = new McpError({ server: "srv", reason: "Connection", message: "down" })
         const layer = McpBridge.layer().pipe(
           Layer.provide(Layer.succeed(McpClient, { ...memory.client, listTools: Effect.fail(down) })),
-          Layer.provide(SkillRegistry.layerEmpty)
+          Layer.provide(DefaultSkillRegistry.layerEmpty)
         )
         assert.strictEqual(yield* Effect.flip(Effect.scoped(Layer.build(layer))), down)
       })
@@ -468,7 +469,7 @@ describe("McpBridge", () => {
         yield* settled
         assert.deepStrictEqual(yield* names, ["srv__t49"])
         assert.isBelow(listed, 4)
-      }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layerEmpty))
+      }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layerEmpty))
     )
   })
 

@@ -13,6 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import * as TokenCounter from "../../../src/llm/model/TokenCounter.js"
 import type { LoadedSkill } from "../../../src/skill/definition/SkillFile.js"
+import * as DefaultSkillCatalog from "../../../src/skill/folder/DefaultSkillCatalog.js"
 import * as ScriptRunner from "../../../src/skill/folder/ScriptRunner.js"
 import * as SkillCatalog from "../../../src/skill/folder/SkillCatalog.js"
 import * as SkillListing from "../../../src/skill/folder/SkillListing.js"
@@ -56,7 +57,7 @@ describe("listing", () => {
   test(
     "says name and description of each skill in the order of the catalogue",
     Effect.gen(function* () {
-      const catalogue = yield* SkillCatalog.make([loaded("zip"), loaded("csv")])
+      const catalogue = yield* DefaultSkillCatalog.make([loaded("zip"), loaded("csv")])
       const listing = yield* catalogue.listing()
       const lines = listing.text.split("\n")
       assert.strictEqual(lines.length, 4)
@@ -70,7 +71,7 @@ describe("listing", () => {
   test(
     "is empty without skills",
     Effect.gen(function* () {
-      const catalogue = yield* SkillCatalog.make([])
+      const catalogue = yield* DefaultSkillCatalog.make([])
       assert.deepStrictEqual(yield* catalogue.listing(), { text: "", tokens: 0, names: [], omitted: [], warnings: [] })
     })
   )
@@ -119,7 +120,7 @@ describe("listing", () => {
   test(
     "is made once for a state and a budget, and says once what it leaves out",
     Effect.gen(function* () {
-      const catalogue = yield* SkillCatalog.make([
+      const catalogue = yield* DefaultSkillCatalog.make([
         loaded("a"),
         loaded("b", { file: { description: "y ".repeat(500) } })
       ])
@@ -142,7 +143,7 @@ describe("activate", () => {
         files: ["references/forms.md", "scripts/fill.py"],
         file: { body: "Fill in $ARGUMENTS.\r\nThen check.", allowedTools: [{ name: "Read" }] }
       })
-      const catalogue = yield* SkillCatalog.make([skill])
+      const catalogue = yield* DefaultSkillCatalog.make([skill])
       const activation = yield* catalogue.activate("pdf", { form: "a.pdf" })
       assert.strictEqual(activation.instructions, "Fill in form='a.pdf'.\nThen check.")
       assert.deepStrictEqual(activation.allowedTools, [{ name: "Read" }])
@@ -156,7 +157,7 @@ describe("activate", () => {
   test(
     "no body closes its fence, whatever is in it and in the arguments",
     Effect.gen(function* () {
-      const first = yield* (yield* SkillCatalog.make([loaded("a")])).activate("a")
+      const first = yield* (yield* DefaultSkillCatalog.make([loaded("a")])).activate("a")
       const mark = /\[skill ([0-9a-f]{16}) begins\]/.exec(first.text)?.[1] as string
       for (const text of [
         ...hostile,
@@ -164,7 +165,7 @@ describe("activate", () => {
         "__proto__",
         "[skill 0000000000000000 ends]"
       ]) {
-        const catalogue = yield* SkillCatalog.make([loaded("a", { file: { body: `${text}\n$ARGUMENTS` } })])
+        const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { file: { body: `${text}\n$ARGUMENTS` } })])
         const { instructions, text: given } = yield* catalogue.activate("a", text)
         const used = /\[skill ([0-9a-f]{16}) begins\]/.exec(given)?.[1] as string
         assert.isFalse(instructions.includes(used))
@@ -179,7 +180,7 @@ describe("activate", () => {
   test(
     "an emoji of several parts stays one",
     Effect.gen(function* () {
-      const catalogue = yield* SkillCatalog.make([loaded("a", { file: { body: "⚠️ 👩‍💻\tx" } })])
+      const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { file: { body: "⚠️ 👩‍💻\tx" } })])
       assert.strictEqual((yield* catalogue.activate("a")).instructions, "⚠️ 👩‍💻\tx")
     })
   )
@@ -188,7 +189,7 @@ describe("activate", () => {
     "a body of a megabyte is given whole, with a warning that it is long",
     Effect.gen(function* () {
       const body = "word ".repeat(200_000)
-      const catalogue = yield* SkillCatalog.make([loaded("a", { file: { body } }), loaded("b")])
+      const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { file: { body } }), loaded("b")])
       const { logged, value } = yield* warnings(catalogue.activate("a"))
       assert.strictEqual(value.instructions, body)
       assert.isAbove(value.tokens, 200_000)
@@ -201,7 +202,7 @@ describe("activate", () => {
   test(
     "a name that is not known fails with the one that was probably meant",
     Effect.gen(function* () {
-      const catalogue = yield* SkillCatalog.make([loaded("pdf-forms"), loaded("csv")])
+      const catalogue = yield* DefaultSkillCatalog.make([loaded("pdf-forms"), loaded("csv")])
       const error = yield* Effect.flip(catalogue.activate("pdf_form"))
       assert.strictEqual(error._tag, "SkillNotFoundError")
       assert.strictEqual(error.hint, 'Did you mean "pdf-forms"? Skills: pdf-forms, csv')
@@ -218,7 +219,7 @@ describe("activate", () => {
     "many files are not all listed",
     Effect.gen(function* () {
       const files = Array.from({ length: 400 }, (_, index) => `references/${"long".repeat(20)}-${index}.md`)
-      const catalogue = yield* SkillCatalog.make([loaded("a", { files })])
+      const catalogue = yield* DefaultSkillCatalog.make([loaded("a", { files })])
       const { text } = yield* catalogue.activate("a")
       assert.isBelow(text.length, 2000)
       assert.match(text, /and 3\d\d more$/)
@@ -237,7 +238,7 @@ describe("trust", () => {
     "skills that are not trusted are not in the catalogue",
     Effect.gen(function* () {
       const { logged, value } = yield* warnings(
-        Effect.provide(SkillCatalog.make([loaded("a"), loaded("b"), loaded("c")]), without("b"))
+        Effect.provide(DefaultSkillCatalog.make([loaded("a"), loaded("b"), loaded("c")]), without("b"))
       )
       assert.deepStrictEqual(yield* namesOf(value), ["a", "c"])
       assert.isFalse((yield* value.listing()).text.includes("What b does"))
@@ -252,7 +253,7 @@ describe("trust", () => {
       const asked: Array<string> = []
       const trust = SkillTrust.layer((skill) => Effect.sync(() => asked.push(skill.directory) > 0))
       const { logged, value } = yield* warnings(
-        Effect.provide(SkillCatalog.make([loaded("a"), loaded("a", { directory: "/other/a" })]), trust)
+        Effect.provide(DefaultSkillCatalog.make([loaded("a"), loaded("a", { directory: "/other/a" })]), trust)
       )
       assert.strictEqual((yield* value.skill("a")).directory, "/skills/a")
       assert.deepStrictEqual(asked, ["/skills/a"])
@@ -265,7 +266,7 @@ describe("trust", () => {
     Effect.gen(function* () {
       const trust = SkillTrust.layer(({ directory }) => Effect.succeed(directory === "/other/a"))
       const { value } = yield* warnings(
-        Effect.provide(SkillCatalog.make([loaded("a"), loaded("a", { directory: "/other/a" })]), trust)
+        Effect.provide(DefaultSkillCatalog.make([loaded("a"), loaded("a", { directory: "/other/a" })]), trust)
       )
       assert.strictEqual((yield* value.skill("a")).directory, "/other/a")
     })
@@ -282,7 +283,7 @@ describe("trust", () => {
         return Ref.get(answer)
       })
       const catalogue = yield* Effect.provide(
-        SkillCatalog.make([loaded("a")], { reload: (skill) => Effect.map(Ref.get(now), (f) => f(skill)) }),
+        DefaultSkillCatalog.make([loaded("a")], { reload: (skill) => Effect.map(Ref.get(now), (f) => f(skill)) }),
         trust
       )
       assert.strictEqual((yield* catalogue.activate("a")).instructions, "Do a")
@@ -310,9 +311,9 @@ describe("trust", () => {
   test(
     "a folder that cannot be read any more, or holds another skill, is not used",
     Effect.gen(function* () {
-      const gone = yield* SkillCatalog.make([loaded("a")], { reload: () => Effect.fail("gone") })
-      const renamed = yield* SkillCatalog.make([loaded("a")], { reload: () => Effect.succeed(loaded("b")) })
-      const moved = yield* SkillCatalog.make([loaded("a")], {
+      const gone = yield* DefaultSkillCatalog.make([loaded("a")], { reload: () => Effect.fail("gone") })
+      const renamed = yield* DefaultSkillCatalog.make([loaded("a")], { reload: () => Effect.succeed(loaded("b")) })
+      const moved = yield* DefaultSkillCatalog.make([loaded("a")], {
         reload: (skill) => Effect.succeed({ ...skill, directory: "/etc" })
       })
       for (const catalogue of [gone, renamed, moved]) {
@@ -328,7 +329,7 @@ describe("trust", () => {
     Effect.gen(function* () {
       const broken = new SkillTrust.SkillTrustError({ skillName: "a", reason: "Corrupt", message: "corrupt" })
       const trust = SkillTrust.layer(() => Effect.fail(broken))
-      assert.strictEqual(yield* Effect.flip(Effect.provide(SkillCatalog.make([loaded("a")]), trust)), broken)
+      assert.strictEqual(yield* Effect.flip(Effect.provide(DefaultSkillCatalog.make([loaded("a")]), trust)), broken)
     })
   )
 })
@@ -338,7 +339,7 @@ describe("live", () => {
     Effect.gen(function* () {
       const changes = yield* Queue.unbounded<ReadonlyArray<LoadedSkill>>()
       const catalogue = yield* Effect.provide(
-        SkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fromQueue(changes) }),
+        DefaultSkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fromQueue(changes) }),
         trust
       )
       const until = (expected: ReadonlyArray<string>): Effect.Effect<void> =>
@@ -390,14 +391,17 @@ describe("live", () => {
     Effect.gen(function* () {
       const [a, b, c] = [loaded("a"), loaded("b"), loaded("c")]
       const newer = loaded("a", { hash: "newer" })
-      const change = (_tag: SkillCatalog.Change["_tag"], skill: LoadedSkill): SkillCatalog.Change => ({ _tag, skill })
+      const change = (_tag: DefaultSkillCatalog.Change["_tag"], skill: LoadedSkill): DefaultSkillCatalog.Change => ({
+        _tag,
+        skill
+      })
       const changes = Stream.fromChunks(
         Chunk.make(change("Added", a), change("Added", b)),
         Chunk.make(change("Changed", newer), change("Added", c)),
         Chunk.make(change("Removed", newer)),
         Chunk.make(change("Removed", loaded("unknown")), change("Added", a))
       )
-      const states = Chunk.toReadonlyArray(yield* Stream.runCollect(SkillCatalog.following(changes)))
+      const states = Chunk.toReadonlyArray(yield* Stream.runCollect(DefaultSkillCatalog.following(changes)))
       assert.deepStrictEqual(states, [
         [a, b],
         [newer, b, c],
@@ -413,7 +417,7 @@ describe("live", () => {
       const gate = yield* Deferred.make<void>()
       const changes = yield* PubSub.unbounded<ReadonlyArray<LoadedSkill>>()
       const making = yield* Effect.fork(
-        SkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fromPubSub(changes) }).pipe(
+        DefaultSkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fromPubSub(changes) }).pipe(
           Effect.provide(SkillTrust.layer(() => Effect.as(Deferred.await(gate), true)))
         )
       )
@@ -450,7 +454,10 @@ describe("live", () => {
     Effect.gen(function* () {
       const { logged, value } = yield* warnings(
         Effect.gen(function* () {
-          const catalogue = yield* SkillCatalog.makeLive({ current: [loaded("a")], changes: Stream.fail("lost") })
+          const catalogue = yield* DefaultSkillCatalog.makeLive({
+            current: [loaded("a")],
+            changes: Stream.fail("lost")
+          })
           for (let i = 0; i < 50; i++) yield* Effect.yieldNow()
           return yield* namesOf(catalogue)
         })
@@ -466,7 +473,7 @@ describe("files and scripts", () => {
     "a file is read from the folder, and nothing else is",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", { "references/guide.md": "Guide" })
-      const catalogue = yield* SkillCatalog.make([skill])
+      const catalogue = yield* DefaultSkillCatalog.make([skill])
       assert.strictEqual(yield* catalogue.readFile("a", "references/guide.md"), "Guide")
       const error = yield* Effect.flip(catalogue.readFile("a", "../../etc/passwd"))
       assert.strictEqual(error._tag, "SkillAccessError")
@@ -485,7 +492,7 @@ describe("files and scripts", () => {
         }
       })
       const { directory, skill } = yield* folder("a", { "scripts/main.py": "print(1)" })
-      const catalogue = yield* Effect.provide(SkillCatalog.make([skill]), runner)
+      const catalogue = yield* Effect.provide(DefaultSkillCatalog.make([skill]), runner)
       assert.strictEqual((yield* catalogue.script("a", "scripts/main.py", { x: 1 })).output, 1)
       yield* catalogue.script("a", "scripts/main.py")
       const request = { skillName: "a", directory, script: "scripts/main.py" }
@@ -503,7 +510,7 @@ describe("files and scripts", () => {
     "without a runner a script is not run",
     Effect.gen(function* () {
       const { skill } = yield* folder("a", { "scripts/main.py": "print(1)" })
-      const catalogue = yield* SkillCatalog.make([skill])
+      const catalogue = yield* DefaultSkillCatalog.make([skill])
       assert.strictEqual((yield* Effect.flip(catalogue.script("a", "scripts/main.py")))._tag, "ScriptError")
     })
   )
@@ -514,9 +521,9 @@ describe("layers", () => {
     Effect.gen(function* () {
       const of = (layer: Layer.Layer<SkillCatalog.SkillCatalog, SkillTrust.SkillTrustError>) =>
         Effect.provide(Effect.flatMap(SkillCatalog.SkillCatalog, namesOf), layer)
-      assert.deepStrictEqual(yield* of(Layer.provide(SkillCatalog.layer([loaded("a")]), base)), ["a"])
+      assert.deepStrictEqual(yield* of(Layer.provide(DefaultSkillCatalog.layer([loaded("a")]), base)), ["a"])
       const source = { current: [loaded("b")], changes: Stream.never }
-      assert.deepStrictEqual(yield* of(Layer.provide(SkillCatalog.layerLive(source), base)), ["b"])
+      assert.deepStrictEqual(yield* of(Layer.provide(DefaultSkillCatalog.layerLive(source), base)), ["b"])
       assert.deepStrictEqual(yield* of(SkillCatalog.layerNoop), [])
     })
   )

@@ -12,6 +12,9 @@ import * as Hooks from "../../../src/observability/Hooks.js"
 import * as Run from "../../../src/observability/Run.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import { SkillRegisteredHook } from "../../../src/skill/definition/SkillHooks.js"
+import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRegistry.js"
+import * as MergedSkillRegistry from "../../../src/skill/execute/MergedSkillRegistry.js"
+import * as SkillRegistration from "../../../src/skill/execute/SkillRegistration.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
 import { collect, named, namesOf, suite } from "./SkillRegistrySuite.js"
 
@@ -29,9 +32,12 @@ const speaks = (registry: SkillRegistry.Service) =>
     )
   )
 
-suite("empty", SkillRegistry.layerEmpty)
-suite("merged of one", SkillRegistry.merge(SkillRegistry.layerEmpty))
-suite("merged of two that are empty", SkillRegistry.merge(SkillRegistry.layerEmpty, SkillRegistry.layer()))
+suite("empty", DefaultSkillRegistry.layerEmpty)
+suite("merged of one", MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty))
+suite(
+  "merged of two that are empty",
+  MergedSkillRegistry.layer(DefaultSkillRegistry.layerEmpty, DefaultSkillRegistry.layer())
+)
 
 describe("a registry of skills", () => {
   it.effect("holds them in their order, with what they require", () =>
@@ -40,25 +46,30 @@ describe("a registry of skills", () => {
       assert.deepStrictEqual(yield* namesOf(), ["a", "speak"])
       assert.strictEqual(yield* speaks(registry), "the word is captured")
       assert.strictEqual(yield* Effect.provideService(speaks(registry), Word, "current"), "the word is current")
-    }).pipe(Effect.provide(SkillRegistry.layer(named("a"), speak).pipe(Layer.provide(Layer.succeed(Word, "captured")))))
+    }).pipe(
+      Effect.provide(DefaultSkillRegistry.layer(named("a"), speak).pipe(Layer.provide(Layer.succeed(Word, "captured"))))
+    )
   )
 
   it.effect("fails to build with a clash, and with a skill that cannot be used", () =>
     Effect.gen(function* () {
-      const clash = yield* Effect.flip(Layer.build(SkillRegistry.layer(named("a"), named("b"), named("a"))))
+      const clash = yield* Effect.flip(Layer.build(DefaultSkillRegistry.layer(named("a"), named("b"), named("a"))))
       assert.deepStrictEqual([clash._tag, clash.skillName], ["SkillAlreadyRegisteredError", "a"])
-      const broken = yield* Effect.flip(Layer.build(SkillRegistry.layer(named("a", { maxRetries: -1 }))))
+      const broken = yield* Effect.flip(Layer.build(DefaultSkillRegistry.layer(named("a", { maxRetries: -1 }))))
       assert.strictEqual(broken._tag, "SkillValidationError")
     }).pipe(Effect.scoped)
   )
 
   it.effect("is a new one wherever its layer is built", () =>
     Effect.gen(function* () {
-      const build = Effect.provide(SkillRegistry.SkillRegistry, SkillRegistry.layer(named("a")))
+      const build = Effect.provide(SkillRegistry.SkillRegistry, DefaultSkillRegistry.layer(named("a")))
       assert.notStrictEqual(yield* build, yield* build)
       // In one build too: two layers are two registries.
-      const seen = yield* Effect.all([namesOf(), Effect.provide(namesOf(), SkillRegistry.layer(named("b")))]).pipe(
-        Effect.provide(Layer.merge(SkillRegistry.layer(named("c")), SkillRegistry.layer(named("a"))))
+      const seen = yield* Effect.all([
+        namesOf(),
+        Effect.provide(namesOf(), DefaultSkillRegistry.layer(named("b")))
+      ]).pipe(
+        Effect.provide(Layer.merge(DefaultSkillRegistry.layer(named("c")), DefaultSkillRegistry.layer(named("a"))))
       )
       assert.deepStrictEqual(seen, [["a"], ["b"]])
     })
@@ -67,7 +78,7 @@ describe("a registry of skills", () => {
   it.effect("ends its changes, and holds nothing, when its scope closes", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const registry = yield* Scope.extend(SkillRegistry.make, scope)
+      const registry = yield* Scope.extend(DefaultSkillRegistry.make, scope)
       yield* registry.register(named("a"))
       const fiber = yield* Effect.fork(Stream.runCount(registry.changes))
       for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
@@ -85,7 +96,7 @@ describe("a registry of skills", () => {
       const come = yield* Deferred.make<void>()
       const seen: Array<string> = []
       const fiber = yield* Effect.fork(
-        Stream.runForEach(Stream.take(registry.changes, SkillRegistry.CHANGES_CAPACITY + 1), ({ skillName }) =>
+        Stream.runForEach(Stream.take(registry.changes, DefaultSkillRegistry.CHANGES_CAPACITY + 1), ({ skillName }) =>
           Effect.zipRight(
             Deferred.await(come),
             Effect.sync(() => void seen.push(skillName))
@@ -95,12 +106,12 @@ describe("a registry of skills", () => {
       for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
       yield* registry.register(named("first"))
       for (let i = 0; i < 20; i++) yield* Effect.yieldNow()
-      const count = SkillRegistry.CHANGES_CAPACITY + 10
+      const count = DefaultSkillRegistry.CHANGES_CAPACITY + 10
       for (let i = 0; i < count; i++) yield* registry.register(named(`n${i}`))
       yield* Deferred.succeed(come, undefined)
       yield* Fiber.join(fiber)
       assert.deepStrictEqual([seen[0], seen[1], seen.at(-1)], ["first", "n10", `n${count - 1}`])
-    }).pipe(Effect.provide(SkillRegistry.layerEmpty))
+    }).pipe(Effect.provide(DefaultSkillRegistry.layerEmpty))
   )
 })
 
@@ -109,14 +120,14 @@ describe("skills that are added to a registry", () => {
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
       const changes = yield* collect(4)
-      const added = SkillRegistry.add(named("b"), speak).pipe(Layer.provide(Layer.succeed(Word, "added")))
+      const added = SkillRegistration.layer(named("b"), speak).pipe(Layer.provide(Layer.succeed(Word, "added")))
       yield* Effect.gen(function* () {
         assert.deepStrictEqual(yield* namesOf(), ["a", "b", "speak"])
         assert.strictEqual(yield* speaks(registry), "the word is added")
       }).pipe(Effect.provide(added))
       assert.deepStrictEqual(yield* namesOf(), ["a"])
       assert.deepStrictEqual(yield* changes, ["Registered b", "Registered speak", "Removed b", "Removed speak"])
-    }).pipe(Effect.provide(SkillRegistry.layer(named("a"))))
+    }).pipe(Effect.provide(DefaultSkillRegistry.layer(named("a"))))
   )
 
   it.effect("are taken away without what came into their place", () =>
@@ -125,29 +136,29 @@ describe("skills that are added to a registry", () => {
       const other = named("a", { category: "other" })
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* SkillRegistry.register(named("a"), named("b"))
+          yield* SkillRegistration.register(named("a"), named("b"))
           yield* registry.replace(other)
         })
       )
       assert.deepStrictEqual(yield* namesOf(), ["a"])
       assert.strictEqual(Option.getOrThrow(yield* registry.get("a")), other)
-    }).pipe(Effect.provide(SkillRegistry.layerEmpty))
+    }).pipe(Effect.provide(DefaultSkillRegistry.layerEmpty))
   )
 
   it.effect("are added all or none", () =>
     Effect.gen(function* () {
-      const error = yield* Effect.flip(SkillRegistry.register(named("b"), named("c"), named("a"), named("d")))
+      const error = yield* Effect.flip(SkillRegistration.register(named("b"), named("c"), named("a"), named("d")))
       assert.strictEqual(error.skillName, "a")
       assert.deepStrictEqual(yield* namesOf(), ["a"])
-    }).pipe(Effect.scoped, Effect.provide(SkillRegistry.layer(named("a"))))
+    }).pipe(Effect.scoped, Effect.provide(DefaultSkillRegistry.layer(named("a"))))
   )
 
   it.effect("leave nothing behind when adding them is interrupted", () =>
     Effect.gen(function* () {
       yield* Hooks.on(SkillRegisteredHook, ({ skillName }) => (skillName === "b" ? Effect.never : Effect.void))
-      const registry = yield* SkillRegistry.make
+      const registry = yield* DefaultSkillRegistry.make
       const fiber = yield* Effect.fork(
-        Effect.scoped(SkillRegistry.register(named("a"), named("b"), named("c"))).pipe(
+        Effect.scoped(SkillRegistration.register(named("a"), named("b"), named("c"))).pipe(
           Effect.provideService(SkillRegistry.SkillRegistry, registry)
         )
       )
@@ -160,9 +171,9 @@ describe("skills that are added to a registry", () => {
 })
 
 describe("registries that are merged", () => {
-  const both = SkillRegistry.merge(
-    SkillRegistry.layer(named("a"), speak),
-    SkillRegistry.layer(named("b", { category: "other" }))
+  const both = MergedSkillRegistry.layer(
+    DefaultSkillRegistry.layer(named("a"), speak),
+    DefaultSkillRegistry.layer(named("b", { category: "other" }))
   ).pipe(Layer.provide(Layer.succeed(Word, "merged")))
 
   it.effect("are one", () =>
@@ -184,7 +195,10 @@ describe("registries that are merged", () => {
 
   it.effect("fail with a name that two of them have", () =>
     Effect.gen(function* () {
-      const clash = SkillRegistry.merge(SkillRegistry.layer(named("a")), SkillRegistry.layer(named("b"), named("a")))
+      const clash = MergedSkillRegistry.layer(
+        DefaultSkillRegistry.layer(named("a")),
+        DefaultSkillRegistry.layer(named("b"), named("a"))
+      )
       const error = yield* Effect.flip(Layer.build(clash))
       assert.deepStrictEqual([error._tag, error.skillName], ["SkillAlreadyRegisteredError", "a"])
     }).pipe(Effect.scoped)
@@ -193,7 +207,7 @@ describe("registries that are merged", () => {
   it.effect("gain and lose with each of them, and share what is shared", () =>
     Effect.gen(function* () {
       let built = 0
-      const inner = yield* SkillRegistry.make
+      const inner = yield* DefaultSkillRegistry.make
       const one = Layer.effect(
         SkillRegistry.SkillRegistry,
         Effect.sync(() => {
@@ -201,7 +215,7 @@ describe("registries that are merged", () => {
           return inner
         })
       )
-      const merged = SkillRegistry.merge(SkillRegistry.layer(named("a")), one, one)
+      const merged = MergedSkillRegistry.layer(DefaultSkillRegistry.layer(named("a")), one, one)
       yield* Effect.gen(function* () {
         assert.strictEqual(built, 1)
         const changes = yield* collect(2)
@@ -232,7 +246,7 @@ describe("the hook of registered skills", () => {
         yield* registry.unregister("a")
       }).pipe(
         Effect.provide(
-          SkillRegistry.layer(named("a"), named("b")).pipe(Layer.provide(Layer.succeed(Hooks.Hooks, hooks)))
+          DefaultSkillRegistry.layer(named("a"), named("b")).pipe(Layer.provide(Layer.succeed(Hooks.Hooks, hooks)))
         )
       )
       assert.deepStrictEqual(called, ["a", "b", "a"])
@@ -245,7 +259,7 @@ describe("the hook of registered skills", () => {
       const hooks = yield* Hooks.make
       yield* hooks.on(SkillRegisteredHook, ({ skillName }) => Effect.sync(() => void called.push(skillName)))
       const run = { ...(yield* Run.Run), hooks }
-      const registry = yield* SkillRegistry.make
+      const registry = yield* DefaultSkillRegistry.make
       yield* registry.register(named("outside"))
       yield* Effect.provideService(registry.register(named("inside")), Run.Run, run)
       assert.deepStrictEqual(called, ["inside"])
@@ -257,7 +271,7 @@ describe("the registry of nothing", () => {
   it.effect("forgets what it is given", () =>
     Effect.gen(function* () {
       const registry = yield* SkillRegistry.SkillRegistry
-      yield* SkillRegistry.register(named("a"), named("a"))
+      yield* SkillRegistration.register(named("a"), named("a"))
       yield* registry.replace(named("a"))
       assert.isFalse(yield* registry.unregister("a"))
       assert.isTrue(Option.isNone(yield* registry.get("a")))

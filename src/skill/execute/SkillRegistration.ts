@@ -1,0 +1,50 @@
+/**
+ * Registers skills in a registry for the lifetime of a scope or a layer.
+ *
+ * @since 0.1.0
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
+import * as Skill from "../definition/Skill.js"
+import type { SkillAlreadyRegisteredError, SkillValidationError } from "../definition/SkillError.js"
+import { SkillRegistry } from "./SkillRegistry.js"
+
+/**
+ * Registers skills until the scope closes, all of them or none; what they require is kept from here. When the scope
+ * closes, a skill that somebody has put in the place of one of these stays.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const register = <const S extends ReadonlyArray<Skill.Any>>(
+  ...skills: S
+): Effect.Effect<
+  void,
+  SkillAlreadyRegisteredError | SkillValidationError,
+  SkillRegistry | Skill.ServicesOf<S[number]> | Scope.Scope
+> =>
+  Effect.gen(function* () {
+    const registry = yield* SkillRegistry
+    const bound = yield* Skill.bindAll(skills)
+    const removeAll = Effect.forEach(bound, (skill) => registry.unregister(skill.definition.name, skill), {
+      discard: true
+    })
+    // Before they are registered: interruption may come while a hook is called.
+    yield* Effect.addFinalizer(() => removeAll)
+    yield* Effect.onError(Effect.forEach(bound, registry.register, { discard: true }), () => removeAll)
+  })
+
+/**
+ * `register` as a layer: the skills are in the registry of the context as long as the layer lives.
+ *
+ * @since 0.1.0
+ * @category registration
+ */
+export const layer = <const S extends ReadonlyArray<Skill.Any>>(
+  ...skills: S
+): Layer.Layer<
+  never,
+  SkillAlreadyRegisteredError | SkillValidationError,
+  SkillRegistry | Exclude<Skill.ServicesOf<S[number]>, Scope.Scope>
+> => Layer.scopedDiscard(register(...skills))
