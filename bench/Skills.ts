@@ -9,7 +9,7 @@ import * as DefaultSkillRegistry from "../src/skill/execute/DefaultSkillRegistry
 import * as PermissionChecker from "../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../src/skill/execute/SkillRegistry.js"
-import * as SkillResultCache from "../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../src/skill/execute/SkillResultMemory.js"
 import * as ApprovalGate from "../src/tool/approval/ApprovalGate.js"
 import { cpuMicros, interleave, makeRow, type Row, type Sample } from "./Harness.js"
 import * as Telemetry from "./Telemetry.js"
@@ -41,9 +41,7 @@ export const rows = async (options: {
   const runtime = ManagedRuntime.make(
     DefaultSkillExecutor.layer().pipe(
       Layer.provideMerge(DefaultSkillRegistry.layer()),
-      Layer.provide(
-        Layer.mergeAll(PermissionChecker.layerNoop, SkillResultCache.layerMemory(), ApprovalGate.layerDeny)
-      ),
+      Layer.provide(Layer.mergeAll(PermissionChecker.layerNoop, SkillResultMemory.layer(), ApprovalGate.layerDeny)),
       Layer.merge(Telemetry.layer(spans))
     )
   )

@@ -16,7 +16,7 @@ import {
   Skill,
   SkillChain,
   SkillExecutor,
-  SkillResultCache
+  SkillResultMemory
 } from "effect-lexigram/skill"
 import { TestModel } from "effect-lexigram/testing"
 
@@ -101,7 +101,7 @@ const model = TestModel.layer([
 
 const skills = DefaultSkillExecutor.layer().pipe(
   Layer.provideMerge(DefaultSkillRegistry.layer(readReport, digest, ...BuiltinSkills.make())),
-  Layer.provide(SkillResultCache.layerMemory()),
+  Layer.provide(SkillResultMemory.layer()),
   Layer.provide(ApprovalGate.layerDeny),
   Layer.provide(PermissionChecker.layerStatic({ ada: ["reports.*"] }))
 )

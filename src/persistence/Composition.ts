@@ -36,7 +36,8 @@ import type * as SessionConfig from "../session/SessionConfig.js"
 import * as Sessions from "../session/Sessions.js"
 import * as InMemorySessionStore from "../session/turn/InMemorySessionStore.js"
 import * as SessionStore from "../session/turn/SessionStore.js"
-import * as SkillResultCache from "../skill/execute/SkillResultCache.js"
+import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
+import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
 import * as ApprovalStore from "../tool/approval/ApprovalStore.js"
 
 /** What keeps something, each as a tag of its own. */
@@ -107,7 +108,7 @@ export const portsInMemory: Layer.Layer<Exclude<Ports, SessionStore.SessionStore
     AuditLog.layerMemory(),
     ApprovalStore.layerMemory(),
     RunLog.layerMemory(),
-    SkillResultCache.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
+    SkillResultBackend.layer().pipe(Layer.provideMerge(CacheBackend.layerMemory()))
   )
 
 const agentsOf = (configured: Configured["agents"], given: Given): Of<AgentExecutor.AgentExecutor> => {

@@ -12,7 +12,8 @@ import type * as MemoryConfig from "../memory/MemoryConfig.js"
 import type * as MemoryStore from "../memory/search/MemoryStore.js"
 import type * as VectorIndex from "../memory/search/VectorIndex.js"
 import type * as SessionStore from "../session/turn/SessionStore.js"
-import * as SkillResultCache from "../skill/execute/SkillResultCache.js"
+import * as SkillResultBackend from "../skill/execute/SkillResultBackend.js"
+import type * as SkillResultCache from "../skill/execute/SkillResultCache.js"
 import type { Backend, Given } from "./Composition.js"
 import { PersistenceConfigurationError } from "./engine/PersistenceError.js"
 import * as SqlAuditLog from "./governance/SqlAuditLog.js"
@@ -58,7 +59,7 @@ const cached = (
 ): Layer.Layer<Cached, MigrationFailure, SqlClient.SqlClient | RedisClient.RedisClient> =>
   redis === undefined
     ? Layer.merge(SqlCacheBackend.layer(), SqlSkillCache.layer())
-    : SkillResultCache.layer().pipe(Layer.provideMerge(RedisCacheBackend.layer()))
+    : SkillResultBackend.layer().pipe(Layer.provideMerge(RedisCacheBackend.layer()))
 
 /**
  * @category constructors

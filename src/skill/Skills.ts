@@ -31,7 +31,9 @@ import * as PermissionChecker from "./execute/PermissionChecker.js"
 import * as SkillExecutor from "./execute/SkillExecutor.js"
 import * as SkillRegistration from "./execute/SkillRegistration.js"
 import * as SkillRegistry from "./execute/SkillRegistry.js"
+import * as SkillResultBackend from "./execute/SkillResultBackend.js"
 import * as SkillResultCache from "./execute/SkillResultCache.js"
+import * as SkillResultMemory from "./execute/SkillResultMemory.js"
 import * as FolderExecution from "./folder/FolderExecution.js"
 import * as ScriptRunner from "./folder/ScriptRunner.js"
 import * as SkillFolders from "./folder/SkillFolders.js"
@@ -320,7 +322,7 @@ const cacheOf = (
 ): Layer.Layer<SkillResultCache.SkillResultCache, any, any> => {
   const options = { ttl: Duration.seconds(config.cacheTtlSeconds) }
   if (!config.cacheEnabled) return SkillResultCache.layerNoop
-  if (config.cacheBackend === "in_memory") return SkillResultCache.layerMemory(options)
+  if (config.cacheBackend === "in_memory") return SkillResultMemory.layer(options)
   return backend === undefined
     ? Layer.fail(
         new SkillsConfig.SkillsConfigurationError({
@@ -328,7 +330,7 @@ const cacheOf = (
           hint: "Give `Skills.layer` a `cache`"
         })
       )
-    : Layer.provide(SkillResultCache.layer(options), backend)
+    : Layer.provide(SkillResultBackend.layer(options), backend)
 }
 
 /** Hooks and bus of the context serve executions outside of runs. */

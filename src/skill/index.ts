@@ -132,7 +132,7 @@ export * as Skill from "./definition/Skill.js"
  *
  * @since 0.1.0
  */
-export * as SkillAccess from "./execute/SkillAccess.js"
+export * as SkillAccess from "./folder/SkillAccess.js"
 
 /**
  * The instructions of a skill as a model is given them.
@@ -286,11 +286,25 @@ export * as SkillRegistration from "./execute/SkillRegistration.js"
 export * as SkillRegistry from "./execute/SkillRegistry.js"
 
 /**
+ * Keeps the results of skills in a `CacheBackend`, which several processes may share.
+ *
+ * @since 0.1.0
+ */
+export * as SkillResultBackend from "./execute/SkillResultBackend.js"
+
+/**
  * Results of cacheable skills, kept for equal parameters.
  *
  * @since 0.1.0
  */
 export * as SkillResultCache from "./execute/SkillResultCache.js"
+
+/**
+ * Keeps the results of skills in memory, bounded in number, characters and time.
+ *
+ * @since 0.1.0
+ */
+export * as SkillResultMemory from "./execute/SkillResultMemory.js"
 
 /**
  * One of several skills, by the parameters: the first route whose condition holds, in their order.

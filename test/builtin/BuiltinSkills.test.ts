@@ -12,7 +12,7 @@ import * as DefaultSkillRegistry from "../../src/skill/execute/DefaultSkillRegis
 import * as PermissionChecker from "../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../src/skill/execute/SkillRegistry.js"
-import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../src/skill/execute/SkillResultMemory.js"
 import * as SkillSource from "../../src/skill/folder/SkillSource.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 
@@ -28,7 +28,7 @@ const named = (skills: ReadonlyArray<{ readonly definition: { readonly name: str
   skills.map(({ definition }) => definition.name)
 
 const executor = DefaultSkillExecutor.layer().pipe(
-  Layer.provide(SkillResultCache.layerMemory()),
+  Layer.provide(SkillResultMemory.layer()),
   Layer.provide(ApprovalGate.layerDeny),
   Layer.provide(PermissionChecker.layerStatic({ ann: ["files.*"], bob: ["web.search"] }))
 )

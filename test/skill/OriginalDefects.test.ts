@@ -9,7 +9,9 @@ import * as CacheBackend from "../../src/llm/CacheBackend.js"
 import * as Hooks from "../../src/observability/Hooks.js"
 import * as Skill from "../../src/skill/definition/Skill.js"
 import { SkillExecutedHook, SkillExecutionFailedHook } from "../../src/skill/definition/SkillHooks.js"
-import * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultBackend from "../../src/skill/execute/SkillResultBackend.js"
+import type * as SkillResultCache from "../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../src/skill/execute/SkillResultMemory.js"
 import * as ApprovalGate from "../../src/tool/approval/ApprovalGate.js"
 import { ann, make } from "./definition/SkillRig.js"
 
@@ -140,7 +142,7 @@ describe("defects of the original result cache", () => {
 
   it.effect("results in the process have their time and their bound", () =>
     Effect.gen(function* () {
-      const cache = yield* SkillResultCache.makeMemory({ capacity: 10 })
+      const cache = yield* SkillResultMemory.make({ capacity: 10 })
       for (let index = 0; index < 100; index++) yield* keep(cache, { index }, index)
       assert.isFalse(yield* has(cache, { index: 0 }))
       assert.isTrue(yield* has(cache, { index: 99 }))
@@ -152,7 +154,7 @@ describe("defects of the original result cache", () => {
   it.effect("what is invalidated is so in the backend, for every process", () =>
     Effect.gen(function* () {
       const backend = yield* CacheBackend.makeMemory()
-      const [here, there] = [SkillResultCache.make(backend), SkillResultCache.make(backend)]
+      const [here, there] = [SkillResultBackend.make(backend), SkillResultBackend.make(backend)]
       for (const forget of [here.invalidate("skill", { a: 1 }), here.invalidateSkill("skill"), here.clear]) {
         yield* keep(there, { a: 1 }, 1)
         assert.isTrue(yield* has(there, { a: 1 }))

@@ -6,6 +6,7 @@
 import type * as SqlClient from "@effect/sql/SqlClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as SkillResultBackend from "../../skill/execute/SkillResultBackend.js"
 import * as SkillResultCache from "../../skill/execute/SkillResultCache.js"
 import type { MigrationFailure } from "../schema/Migrations.js"
 import * as SqlCacheBackend from "./SqlCacheBackend.js"
@@ -14,7 +15,7 @@ import * as SqlCacheBackend from "./SqlCacheBackend.js"
  * @since 0.1.0
  * @category models
  */
-export interface Options extends SkillResultCache.Options {
+export interface Options extends SkillResultBackend.Options {
   /** Results at most; default 100,000. Those go first that were used least recently. */
   readonly capacity?: number | undefined
 }
@@ -33,7 +34,7 @@ const within = (options: Options | undefined): SqlCacheBackend.Options => ({ nam
 export const make = (
   options?: Options | undefined
 ): Effect.Effect<SkillResultCache.Service, MigrationFailure, SqlClient.SqlClient> =>
-  Effect.map(SqlCacheBackend.make(within(options)), (backend) => SkillResultCache.make(backend, options))
+  Effect.map(SqlCacheBackend.make(within(options)), (backend) => SkillResultBackend.make(backend, options))
 
 /**
  * Fails with `MigrationError` (`absent`) where the database has not its tables.
@@ -55,4 +56,4 @@ export const layer = (
 export const layerMigrated = (
   options?: Options | undefined
 ): Layer.Layer<SkillResultCache.SkillResultCache, MigrationFailure, SqlClient.SqlClient> =>
-  Layer.provide(SkillResultCache.layer(options), SqlCacheBackend.layerMigrated(within(options)))
+  Layer.provide(SkillResultBackend.layer(options), SqlCacheBackend.layerMigrated(within(options)))

@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
 import type { SkillAlreadyRegisteredError } from "../definition/SkillError.js"
-import { keep, keyOf, layer, make, taken } from "./DefaultSkillRegistry.js"
+import { keep, keyOf, make, taken } from "./DefaultSkillRegistry.js"
 import { type ListOptions, type Service, SkillRegistry } from "./SkillRegistry.js"
 
 /** What several registries say, each name once: the first that has it. The same array as long as they say the same. */

@@ -1,19 +1,19 @@
 /**
- * Results of skills in a backend that others may share.
+ * Keeps the results of skills in a `CacheBackend`, which several processes may share.
  *
- * @internal
  * @since 0.1.0
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as IdGenerator from "../../domain/IdGenerator.js"
 import * as Deadline from "../../internal/fiber/Deadline.js"
 import * as CacheBackend from "../../llm/CacheBackend.js"
 import * as SkillMetrics from "../definition/SkillMetrics.js"
-import type { Found, Service, Slot } from "./SkillResultCache.js"
+import { type Found, type Scope, type Service, SkillResultCache, type Slot } from "./SkillResultCache.js"
 import * as SkillResultKeys from "./SkillResultKeys.js"
 
 /** What is under a key: an output, or that there is none any more. */
@@ -90,20 +90,42 @@ class Generations {
 }
 
 /**
+ * @since 0.1.0
+ * @category models
+ */
+export interface Options {
+  /** How long a result is kept; default 1 hour. */
+  readonly ttl?: Duration.DurationInput | undefined
+  /** Overrides the scope that skills declare. Default: `shared` for skills that say so, `user` for others. */
+  readonly scope?: Scope | undefined
+  /** Prefix of every key in the backend; default `skill`. */
+  readonly namespace?: string | undefined
+  /** A call to the backend that takes longer fails; default 2 s. */
+  readonly backendTimeout?: Duration.DurationInput | undefined
+}
+
+/**
+ * @since 0.1.0
+ * @category constants
+ */
+export const defaults = {
+  ttl: Duration.hours(1),
+  namespace: "skill",
+  backendTimeout: Duration.seconds(2)
+} as const
+
+/**
+ * Keeps results in a backend. All instances over the same backend and namespace share results and invalidations. The
+ * results of a skill are invalidated by a new generation, to which no older result belongs: keys are never listed.
+ *
+ * @since 0.1.0
  * @category constructors
  */
-export const make = (
-  backend: CacheBackend.Service,
-  keys: SkillResultKeys.Keys,
-  options: {
-    readonly namespace: string
-    /** Milliseconds. */
-    readonly ttl: number
-    /** Milliseconds. */
-    readonly timeout: number
-  }
-): Service => {
-  const { namespace, timeout: whole, ttl: usual } = options
+export const make = (backend: CacheBackend.Service, options?: Options | undefined): Service => {
+  const namespace = options?.namespace ?? defaults.namespace
+  const keys = SkillResultKeys.make(namespace, options?.scope)
+  const usual = Duration.toMillis(options?.ttl ?? defaults.ttl)
+  const whole = Duration.toMillis(options?.backendTimeout ?? defaults.backendTimeout)
   const generations = new Generations(backend)
   const all = `${namespace}:all`
 
@@ -208,6 +230,18 @@ export const make = (
     )
   }
 }
+
+/**
+ * Keeps results in the `CacheBackend`.
+ *
+ * @since 0.1.0
+ * @category layers
+ */
+export const layer = (options?: Options | undefined): Layer.Layer<SkillResultCache, never, CacheBackend.CacheBackend> =>
+  Layer.effect(
+    SkillResultCache,
+    Effect.map(CacheBackend.CacheBackend, (backend) => make(backend, options))
+  )
 
 /** An invalidation is remembered for at least as long as an execution may take that was under way. */
 const least = Duration.toMillis(Duration.hours(1))

@@ -3,20 +3,13 @@
  *
  * @since 0.1.0
  */
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type { UserId } from "../../domain/Ids.js"
-import { count } from "../../internal/Count.js"
-import * as CacheBackend from "../../llm/CacheBackend.js"
 import type { SkillDefinition } from "../definition/SkillDefinition.js"
-import * as SkillResultBackend from "./SkillResultBackend.js"
-import * as SkillResultKeys from "./SkillResultKeys.js"
-import { SkillResultStore } from "./SkillResultStore.js"
 
 /**
  * Whose results these are: `user`, those of one user; `shared`, those of everybody.
@@ -117,122 +110,6 @@ export class SkillResultCache extends Context.Tag("effect-lexigram/skill/SkillRe
   SkillResultCache,
   Service
 >() {}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface Options {
-  /** How long a result is kept; default 1 hour. */
-  readonly ttl?: Duration.DurationInput | undefined
-  /**
-   * Whose results these are, whatever the skills say; default `shared` for skills that say so, and `user` for others.
-   */
-  readonly scope?: Scope | undefined
-  /** Stands before every key of the backend; default `skill`. */
-  readonly namespace?: string | undefined
-  /** A backend that takes longer counts as failed; default 2 s. */
-  readonly backendTimeout?: Duration.DurationInput | undefined
-}
-
-/**
- * @since 0.1.0
- * @category constants
- */
-export const defaults = {
-  ttl: Duration.hours(1),
-  namespace: "skill",
-  capacity: 1024,
-  maxCharacters: 32_000_000,
-  backendTimeout: Duration.seconds(2)
-} as const
-
-/**
- * Results in a backend. Every instance over the same backend and namespace sees the same results and the same
- * invalidations. All results of a skill are forgotten by giving it a new generation, which no older result belongs to:
- * no keys are listed.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const make = (backend: CacheBackend.Service, options?: Options | undefined): Service => {
-  const namespace = options?.namespace ?? defaults.namespace
-  return SkillResultBackend.make(backend, SkillResultKeys.make(namespace, options?.scope), {
-    namespace,
-    ttl: Duration.toMillis(options?.ttl ?? defaults.ttl),
-    timeout: Duration.toMillis(options?.backendTimeout ?? defaults.backendTimeout)
-  })
-}
-
-/**
- * @since 0.1.0
- * @category models
- */
-export interface MemoryOptions extends Pick<Options, "ttl" | "scope"> {
-  /** Results at most; default 1,024. */
-  readonly capacity?: number | undefined
-  /** Characters of all of them and their keys at most; default 32 million. */
-  readonly maxCharacters?: number | undefined
-}
-
-/**
- * Results in this process. The one that was used least recently goes first when there is no more room.
- *
- * @since 0.1.0
- * @category constructors
- */
-export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<Service> =>
-  Effect.sync(() => {
-    const keys = SkillResultKeys.make("", options?.scope, { readable: 512 })
-    const usual = Duration.toMillis(options?.ttl ?? defaults.ttl)
-    const store = new SkillResultStore(
-      count(options?.capacity, defaults.capacity, 0),
-      count(options?.maxCharacters, defaults.maxCharacters, 0)
-    )
-    return {
-      enabled: true,
-      slot: keys.slot,
-      get: (slot) => Effect.withFiberRuntime((fiber) => Effect.succeed(store.get(slot, millisOf(fiber)))),
-      set: (slot, output, { since }, ttl) =>
-        Effect.withFiberRuntime((fiber) => {
-          if (since !== undefined && SkillResultKeys.isKeepable(output)) {
-            const lasts = ttl === undefined ? usual : Duration.toMillis(ttl)
-            store.set(slot, JSON.stringify(output), since, millisOf(fiber) + lasts)
-          }
-          return Effect.void
-        }),
-      invalidate: (skillName, params, userId) =>
-        Effect.sync(() => {
-          for (const entry of keys.entries(skillName, params, userId)) store.forget(entry, skillName)
-        }),
-      invalidateSkill: (skillName) => Effect.sync(() => store.forgetSkill(skillName)),
-      clear: Effect.sync(() => store.clear())
-    }
-  })
-
-const millisOf = (fiber: Fiber.RuntimeFiber<unknown, unknown>): number =>
-  Context.get(fiber.currentDefaultServices, Clock.Clock).unsafeCurrentTimeMillis()
-
-/**
- * Results in the `CacheBackend`.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layer = (options?: Options | undefined): Layer.Layer<SkillResultCache, never, CacheBackend.CacheBackend> =>
-  Layer.effect(
-    SkillResultCache,
-    Effect.map(CacheBackend.CacheBackend, (backend) => make(backend, options))
-  )
-
-/**
- * Results in this process.
- *
- * @since 0.1.0
- * @category layers
- */
-export const layerMemory = (options?: MemoryOptions | undefined): Layer.Layer<SkillResultCache> =>
-  Layer.effect(SkillResultCache, makeMemory(options))
 
 /**
  * Nothing is kept, and nothing is shared.

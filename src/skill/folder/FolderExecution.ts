@@ -9,7 +9,7 @@ import type * as Path from "@effect/platform/Path"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import type { LoadedSkill } from "../definition/SkillFile.js"
-import * as SkillAccess from "../execute/SkillAccess.js"
+import * as SkillAccess from "./SkillAccess.js"
 import type { SkillOutput } from "./SkillFolders.js"
 import * as SkillTrust from "./SkillTrust.js"
 

@@ -7,7 +7,7 @@ import * as Redacted from "effect/Redacted"
 import { CacheBackend } from "../../../src/llm/CacheBackend.js"
 import * as RedisCacheBackend from "../../../src/persistence/redis/RedisCacheBackend.js"
 import * as RedisClient from "../../../src/persistence/redis/RedisClient.js"
-import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultBackend from "../../../src/skill/execute/SkillResultBackend.js"
 import * as CacheBackendSuite from "../../llm/CacheBackendSuite.js"
 import * as SkillResultCacheSuite from "../../skill/execute/SkillResultCacheSuite.js"
 import * as TestServers from "../../support/TestServers.js"
@@ -21,7 +21,7 @@ TestServers.suite("redis", available, ({ url }) => {
   const fresh = Layer.suspend(() => RedisCacheBackend.layer({ prefix: `cache ${caches++}:` }))
 
   CacheBackendSuite.suite("Redis", Layer.provide(fresh, redis))
-  SkillResultCacheSuite.suite("Redis", Layer.provide(SkillResultCache.layer(), Layer.provide(fresh, redis)))
+  SkillResultCacheSuite.suite("Redis", Layer.provide(SkillResultBackend.layer(), Layer.provide(fresh, redis)))
 
   const test = <E>(name: string, body: Effect.Effect<void, E, RedisClient.RedisClient>) =>
     it.effect(name, () => Effect.provide(body, redis))

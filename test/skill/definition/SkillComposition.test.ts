@@ -23,6 +23,7 @@ import {
   SkillValidationError
 } from "../../../src/skill/definition/SkillError.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as SkillRig from "./SkillRig.js"
 
@@ -123,7 +124,7 @@ describe("compositions under an executor", () => {
   it.effect("the cache of a skill inside answers there", () =>
     Effect.gen(function* () {
       const { skill, state } = counted("day", { cacheable: true })
-      const cache = yield* Effect.provide(SkillResultCache.SkillResultCache, SkillResultCache.layerMemory())
+      const cache = yield* Effect.provide(SkillResultCache.SkillResultCache, SkillResultMemory.layer())
       const { executor } = yield* SkillRig.make([skill], { cache })
       const chain = SkillChain.make("chain", about, skill)
       const first = yield* executor.run(chain, { at })

@@ -9,11 +9,11 @@ import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../../src/llm/CacheBackend.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import { PermissionCheckerError } from "../../../src/skill/execute/PermissionChecker.js"
-import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultBackend from "../../../src/skill/execute/SkillResultBackend.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import { ann, bob, make, session } from "./SkillRig.js"
 
-const memory = Effect.map(CacheBackend.makeMemory(), (backend) => SkillResultCache.make(backend))
+const memory = Effect.map(CacheBackend.makeMemory(), (backend) => SkillResultBackend.make(backend))
 
 const numberThat = (decoded: () => void) =>
   Schema.transform(Schema.Number, Schema.Number, {

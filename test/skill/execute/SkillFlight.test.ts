@@ -11,7 +11,7 @@ import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import { Flights } from "../../../src/skill/execute/SkillFlight.js"
 import { Frame } from "../../../src/skill/execute/SkillFrame.js"
-import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as YieldingScheduler from "../../support/YieldingScheduler.js"
 import { ann, bob, make, makeReached, session } from "../definition/SkillRig.js"
@@ -42,7 +42,7 @@ describe("results that are shared", () => {
   it.effect("equal executions at the same time are one, and all but one are marked cached", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const fibers = yield* Effect.forEach(indices(200), (index) =>
         Effect.fork(executor.execute({ name: "counted", params: { n: index % 2 === 0 ? "1" : "2" } }))
       )
@@ -60,7 +60,7 @@ describe("results that are shared", () => {
   it.effect("typed executions share with those by name, each in its form, fresh and cached", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const byName = yield* Effect.fork(executor.execute({ name: "counted", params: { n: "1" } }))
       const typed = yield* Effect.fork(executor.run(skill, { n: 1 }))
       yield* TestClock.adjust("1 second")
@@ -74,7 +74,7 @@ describe("results that are shared", () => {
   it.effect("a failure fails all that wait, in their form, and is not kept", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const byName = yield* Effect.forEach(indices(3), () =>
         Effect.fork(Effect.flip(executor.execute({ name: "counted", params: { n: "-1" } })))
       )
@@ -95,7 +95,7 @@ describe("results that are shared", () => {
   it.effect("when the one that executes is interrupted another takes over, and when all are it ends", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const fork = Effect.fork(executor.execute({ name: "counted", params: { n: "1" } }))
       const [first, second, third] = [yield* fork, yield* fork, yield* fork]
       yield* TestClock.adjust("500 millis")
@@ -126,7 +126,7 @@ describe("results that are shared", () => {
             return Effect.zipRight(Effect.sleep("1 second"), Effect.interrupt)
           })
       })
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const fibers = yield* Effect.forEach(indices(3), () =>
         Effect.fork(executor.execute({ name: "ends", params: {} }))
       )
@@ -153,7 +153,7 @@ describe("results that are shared", () => {
   it.effect("the time a result is kept is the executor's before the cache's", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted({ timeout: Number.POSITIVE_INFINITY })
-      const cache = yield* SkillResultCache.makeMemory()
+      const cache = yield* SkillResultMemory.make()
       const { executor } = yield* make([skill], { cache, cacheTtl: "10 seconds" })
       const once = Effect.flatMap(Effect.fork(executor.run(skill, { n: 1 })), (fiber) =>
         Effect.zipRight(TestClock.adjust("1 second"), Fiber.join(fiber))
@@ -170,7 +170,7 @@ describe("results that are shared", () => {
   it.effect("a cached result that has not the form any more is a miss", () =>
     Effect.gen(function* () {
       const { seen, skill } = counted()
-      const cache = yield* SkillResultCache.makeMemory()
+      const cache = yield* SkillResultMemory.make()
       const slot = cache.slot({ definition: skill.definition, params: { n: "1" } })!
       yield* Effect.flatMap(cache.get(slot), (found) => cache.set(slot, { n: "no" }, found))
       const { executor } = yield* make([skill], { cache })
@@ -198,7 +198,7 @@ describe("whose results they are", () => {
 
   const both = (skill: Skill.Any, first: Skill.SkillContext, second: Skill.SkillContext, apart: boolean) =>
     Effect.gen(function* () {
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       const name = skill.definition.name
       const one = yield* Effect.fork(executor.execute({ name, params: {}, ...first }))
       if (apart) yield* TestClock.adjust("5 seconds")
@@ -245,7 +245,7 @@ describe("whose results they are", () => {
               "1 second"
             )
         })
-        const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+        const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
         const outputs: Array<unknown> = []
         for (const requester of [{ userId: ann }, { userId: bob }, {}, { userId: ann }]) {
           const fiber = yield* Effect.fork(
@@ -322,7 +322,7 @@ describe("whose results they are", () => {
               "1 second"
             )
         })
-        const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+        const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
         const one = yield* Effect.fork(Effect.flip(executor.run(skill, {}, { userId: ann })))
         if (apart) yield* TestClock.adjust("5 seconds")
         const two = yield* Effect.fork(Effect.flip(executor.run(skill, {}, { userId: bob })))
@@ -348,7 +348,7 @@ describe("whose results they are", () => {
         handler: (_, run) => run(Skill.ref("inner"), {})
       })
       const { executor } = yield* make([inner, outer], {
-        cache: yield* SkillResultCache.makeMemory(),
+        cache: yield* SkillResultMemory.make(),
         missing: ({ userId }) => Effect.succeed(userId === ann ? [] : ["p"])
       })
       assert.strictEqual((yield* executor.execute({ name: "outer", params: {}, userId: ann })).output, "secret")
@@ -377,7 +377,7 @@ describe("shared executions inside others", () => {
   it.effect("whoever holds a place does not wait for one who waits for it", () =>
     Effect.gen(function* () {
       const { executor } = yield* makeReached([leaf(), reaching("outer", "counted")], {
-        cache: yield* SkillResultCache.makeMemory(),
+        cache: yield* SkillResultMemory.make(),
         maxConcurrent: 1
       })
       const outer = yield* Effect.fork(executor.execute({ name: "outer", params: { n: "1" } }))
@@ -393,7 +393,7 @@ describe("shared executions inside others", () => {
   it.effect("a cacheable skill that executes itself with the same parameters fails, and does not wait for itself", () =>
     Effect.gen(function* () {
       const self = reaching("self", "self", { cacheable: true, timeout: "1 hour" })
-      const { executor } = yield* makeReached([self], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* makeReached([self], { cache: yield* SkillResultMemory.make() })
       const fiber = yield* Effect.fork(Effect.flip(executor.execute({ name: "self", params: { n: "1" } })))
       for (let i = 0; i < 40; i++) yield* TestClock.adjust("100 millis")
       assert.include((yield* Fiber.join(fiber)).message, "levels deep")
@@ -404,7 +404,7 @@ describe("shared executions inside others", () => {
     Effect.gen(function* () {
       const a = reaching("a", "b", { cacheable: true, timeout: "1 hour" })
       const b = reaching("b", "a", { cacheable: true, timeout: "1 hour" })
-      const { executor } = yield* makeReached([a, b], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* makeReached([a, b], { cache: yield* SkillResultMemory.make() })
       const fibers = yield* Effect.forEach(["a", "b"], (name) =>
         Effect.fork(Effect.flip(executor.execute({ name, params: { n: "1" } })))
       )
@@ -423,7 +423,7 @@ describe("shared executions inside others", () => {
         parameters: Schema.Struct({ n: Schema.Number }),
         handler: (params, run) => Parallel.forEach(indices(5), () => run(skill, params), 5)
       })
-      const { executor } = yield* make([], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([], { cache: yield* SkillResultMemory.make() })
       const fiber = yield* Effect.fork(executor.run(many, { n: 1 }))
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* Fiber.join(fiber)).output.length, 5)
@@ -501,7 +501,7 @@ describe("wherever it is interrupted", () => {
           maxConcurrent: 1,
           handler: () => Effect.as(Effect.yieldNow(), 7)
         })
-        const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory(), maxConcurrent: 1 })
+        const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make(), maxConcurrent: 1 })
         const outcome = yield* Effect.promise(async () => {
           let victim: Fiber.RuntimeFiber<unknown, unknown> | undefined
           let isCut = false

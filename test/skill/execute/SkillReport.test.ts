@@ -25,6 +25,7 @@ import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRe
 import * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as WatchedRun from "../../support/WatchedRun.js"
 import { ann, make, session } from "../definition/SkillRig.js"
@@ -69,7 +70,7 @@ describe("what executions say", () => {
   it.effect("hooks and event of a success, fresh and from the cache", () =>
     Effect.gen(function* () {
       const { told, ...options } = listening()
-      const { executor } = yield* make([one], { ...options, cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([one], { ...options, cache: yield* SkillResultMemory.make() })
       const execute = executor.execute({ name: "one", params: {}, userId: ann, sessionId: session })
       yield* play(execute)
       yield* play(execute)
@@ -245,7 +246,7 @@ describe("metrics of skills", () => {
         permissions: ["p"],
         handler: () => Effect.suspend(() => handlers[does]!)
       })
-      const { executor } = yield* make([skill], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([skill], { cache: yield* SkillResultMemory.make() })
       for (const userId of [ann, ann, undefined]) yield* play(executor.execute({ name, params: {}, userId }))
       does = "fail"
       yield* executor.execute({ name: "nobody knows it", params: {} }).pipe(Effect.flip)
@@ -358,7 +359,7 @@ describe("spans of skills", () => {
 
   it.effect("say what was executed, how often it was tried, and how it ended", () =>
     Effect.gen(function* () {
-      const { executor } = yield* make([one, bad], { cache: yield* SkillResultCache.makeMemory() })
+      const { executor } = yield* make([one, bad], { cache: yield* SkillResultMemory.make() })
       const { spans } = yield* traced(
         Effect.all(
           [

@@ -8,15 +8,17 @@ import * as TestClock from "effect/TestClock"
 import * as CacheBackend from "../../../src/llm/CacheBackend.js"
 import * as Skill from "../../../src/skill/definition/Skill.js"
 import * as SkillMetrics from "../../../src/skill/definition/SkillMetrics.js"
+import * as SkillResultBackend from "../../../src/skill/execute/SkillResultBackend.js"
 import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import { ann, bob } from "../definition/SkillRig.js"
 import { suite } from "./SkillResultCacheSuite.js"
 
-suite("layerMemory", SkillResultCache.layerMemory())
-suite("layer over memory", Layer.provide(SkillResultCache.layer(), CacheBackend.layerMemory()))
+suite("layerMemory", SkillResultMemory.layer())
+suite("layer over memory", Layer.provide(SkillResultBackend.layer(), CacheBackend.layerMemory()))
 suite(
   "layer over a key-value store",
-  SkillResultCache.layer().pipe(
+  SkillResultBackend.layer().pipe(
     Layer.provide(CacheBackend.layerKeyValueStore()),
     Layer.provide(KeyValueStore.layerMemory)
   )
@@ -73,20 +75,20 @@ describe("SkillResultCache", () => {
   it.effect("the options: ttl, scope and namespace", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
-      const cache = SkillResultCache.make(backend, { ttl: "10 seconds", namespace: "mine" })
+      const cache = SkillResultBackend.make(backend, { ttl: "10 seconds", namespace: "mine" })
       yield* keep(cache, slotOf(cache), 1)
       assert.isTrue(state.keys.every((key) => key.startsWith("mine:")))
       yield* TestClock.adjust("10 seconds")
       assert.isUndefined(yield* output(cache, slotOf(cache)))
-      const memory = yield* SkillResultCache.makeMemory({ ttl: "10 seconds" })
+      const memory = yield* SkillResultMemory.make({ ttl: "10 seconds" })
       yield* keep(memory, slotOf(memory), 1)
       yield* TestClock.adjust("9 seconds")
       assert.strictEqual(yield* output(memory, slotOf(memory)), 1)
       yield* TestClock.adjust("1 second")
       assert.isUndefined(yield* output(memory, slotOf(memory)))
       for (const make of [
-        (scope: SkillResultCache.Scope) => Effect.succeed(SkillResultCache.make(backend, { scope })),
-        (scope: SkillResultCache.Scope) => SkillResultCache.makeMemory({ scope })
+        (scope: SkillResultCache.Scope) => Effect.succeed(SkillResultBackend.make(backend, { scope })),
+        (scope: SkillResultCache.Scope) => SkillResultMemory.make({ scope })
       ]) {
         const each = yield* make("user")
         const all = yield* make("shared")
@@ -101,7 +103,7 @@ describe("SkillResultCache", () => {
   it.effect("a backend that fails, breaks or hangs is as good as an empty one, and is counted", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
-      const cache = SkillResultCache.make(backend, { backendTimeout: 0 })
+      const cache = SkillResultBackend.make(backend, { backendTimeout: 0 })
       const slot = slotOf(cache)
       for (const mode of ["down", "broken", "hangs"] as const) {
         state.mode = mode
@@ -116,7 +118,7 @@ describe("SkillResultCache", () => {
   it.effect("what could not be forgotten while the backend was down is forgotten when it is back", () =>
     Effect.gen(function* () {
       const { backend, state } = yield* fragile
-      const cache = SkillResultCache.make(backend)
+      const cache = SkillResultBackend.make(backend)
       const slot = slotOf(cache)
       for (const forget of [cache.clear, cache.invalidateSkill("open"), cache.invalidate("open", {})]) {
         state.mode = "up"
@@ -133,7 +135,7 @@ describe("SkillResultCache", () => {
   it.effect("two caches over one backend see the same results and the same invalidations", () =>
     Effect.gen(function* () {
       const { backend } = yield* fragile
-      const [one, two] = [SkillResultCache.make(backend), SkillResultCache.make(backend)]
+      const [one, two] = [SkillResultBackend.make(backend), SkillResultBackend.make(backend)]
       const slot = slotOf(one)
       yield* keep(one, slot, 1)
       assert.strictEqual(yield* output(two, slot), 1)
@@ -148,7 +150,7 @@ describe("SkillResultCache", () => {
   it.effect("an older result does not come back when the backend forgets what was invalidated", () =>
     Effect.gen(function* () {
       const { backend, inner, state } = yield* fragile
-      const cache = SkillResultCache.make(backend)
+      const cache = SkillResultBackend.make(backend)
       const slot = slotOf(cache)
       yield* keep(cache, slot, "old")
       yield* cache.invalidateSkill("open")
@@ -160,7 +162,7 @@ describe("SkillResultCache", () => {
   it.effect("an entry that something else wrote is a miss, and is replaced", () =>
     Effect.gen(function* () {
       const { backend, inner } = yield* fragile
-      const cache = SkillResultCache.make(backend)
+      const cache = SkillResultBackend.make(backend)
       const slot = slotOf(cache)
       for (const text of ["", "{", "[]", "null", `{"o":1}`, `{"s":1,"e":1,"o":1}`]) {
         yield* inner.set(slot.entry, text)
@@ -173,7 +175,7 @@ describe("SkillResultCache", () => {
 
   it.effect("memory has bounds: the result that was used least recently goes first", () =>
     Effect.gen(function* () {
-      const cache = yield* SkillResultCache.makeMemory({ capacity: 2 })
+      const cache = yield* SkillResultMemory.make({ capacity: 2 })
       for (const index of [1, 2]) yield* keep(cache, slotOf(cache, { index }), index)
       yield* cache.get(slotOf(cache, { index: 1 }))
       yield* keep(cache, slotOf(cache, { index: 3 }), 3)
@@ -182,7 +184,7 @@ describe("SkillResultCache", () => {
         undefined,
         3
       ])
-      const small = yield* SkillResultCache.makeMemory({ maxCharacters: 200 })
+      const small = yield* SkillResultMemory.make({ maxCharacters: 200 })
       yield* keep(small, slotOf(small, { index: 1 }), "x".repeat(100))
       assert.strictEqual((yield* output(small, slotOf(small, { index: 1 }))) as string, "x".repeat(100))
       yield* keep(small, slotOf(small, { index: 2 }), "x".repeat(100))
@@ -194,7 +196,7 @@ describe("SkillResultCache", () => {
 
   it.effect("names in a backend are hashes, so that no parameter stands in them", () =>
     Effect.gen(function* () {
-      const cache = SkillResultCache.make(yield* CacheBackend.makeMemory())
+      const cache = SkillResultBackend.make(yield* CacheBackend.makeMemory())
       const slot = slotOf(cache, { secret: "hush" })
       assert.match(slot.key, /^[0-9a-f]{96}$/)
       assert.match(slot.entry, /^skill:[0-9a-f]{64}$/)

@@ -14,7 +14,7 @@ import * as DefaultSkillRegistry from "../../../src/skill/execute/DefaultSkillRe
 import * as PermissionChecker from "../../../src/skill/execute/PermissionChecker.js"
 import * as SkillExecutor from "../../../src/skill/execute/SkillExecutor.js"
 import * as SkillRegistry from "../../../src/skill/execute/SkillRegistry.js"
-import * as SkillResultCache from "../../../src/skill/execute/SkillResultCache.js"
+import * as SkillResultMemory from "../../../src/skill/execute/SkillResultMemory.js"
 import * as SkillTool from "../../../src/skill/execute/SkillTool.js"
 import * as ApprovalGate from "../../../src/tool/approval/ApprovalGate.js"
 import * as Tool from "../../../src/tool/definition/Tool.js"
@@ -34,7 +34,7 @@ const services = (
       Layer.mergeAll(
         DefaultSkillRegistry.layerEmpty,
         PermissionChecker.layerStatic({ ada: ["greet"] }),
-        SkillResultCache.layerMemory(),
+        SkillResultMemory.layer(),
         gate
       )
     ),

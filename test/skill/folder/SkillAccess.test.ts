@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as FastCheck from "effect/FastCheck"
 import type * as Scope from "effect/Scope"
-import * as SkillAccess from "../../../src/skill/execute/SkillAccess.js"
+import * as SkillAccess from "../../../src/skill/folder/SkillAccess.js"
 import { folder } from "../LoadedSkills.js"
 
 const test = <E>(name: string, effect: Effect.Effect<void, E, NodeContext.NodeContext | Scope.Scope>) =>
