@@ -226,7 +226,7 @@ export * as LlmRetry from "./llm/LlmRetry.js"
 export * as LlmTimeout from "./llm/LlmTimeout.js"
 
 /**
- * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
+ * Errors of memory. None of them fails a run: the executor reports them and continues without memory.
  *
  * @since 0.1.0
  */

@@ -126,7 +126,7 @@ export * as DefaultSemanticMemory from "./semantic/DefaultSemanticMemory.js"
 export * as DefaultWorkingMemory from "./working/DefaultWorkingMemory.js"
 
 /**
- * From entries to facts and names: by the words of plain English sentences, or by a model.
+ * Extracts facts and names from entries, by plain English sentences or by a model.
  *
  * @since 0.1.0
  */
@@ -147,43 +147,43 @@ export * as EntityMemoryStore from "./conversation/EntityMemoryStore.js"
 export * as EntityNames from "./text/EntityNames.js"
 
 /**
- * Makes one entry of several.
+ * Summarizes several entries into one.
  *
  * @since 0.1.0
  */
 export * as EpisodicCompressor from "./episodic/EpisodicCompressor.js"
 
 /**
- * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
+ * The episodic memory port: entries recalled by recency, importance and relevance.
  *
  * @since 0.1.0
  */
 export * as EpisodicMemory from "./episodic/EpisodicMemory.js"
 
 /**
- * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
+ * Facts: subject, predicate and object, with confidence, sources and validity.
  *
  * @since 0.1.0
  */
 export * as Fact from "./facts/Fact.js"
 
 /**
- * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
- * fact was closed by is worked out once, in `DefaultFactStore.fromBackend`; a backend keeps rows and finds them.
+ * The port that a fact store is built on: rows in, rows out. `DefaultFactStore.fromBackend` resolves contradictions,
+ * repetitions and closings once; a backend stores rows and finds them.
  *
  * @since 0.1.0
  */
 export * as FactBackend from "./facts/FactBackend.js"
 
 /**
- * How many objects a predicate has at a time.
+ * Decides how many objects a predicate has at a time.
  *
  * @since 0.1.0
  */
 export * as FactCardinality from "./facts/FactCardinality.js"
 
 /**
- * Where facts are kept: what is known, how sure it is, and from when until when it held.
+ * The fact store port: facts with their confidence and the time in which they held.
  *
  * @since 0.1.0
  */
@@ -213,8 +213,8 @@ export * as LastConsolidation from "./consolidation/LastConsolidation.js"
 export * as Memory from "./Memory.js"
 
 /**
- * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
- * telemetry are written once, in `DefaultMemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * The port that a memory store is built on: rows in, rows out. `DefaultMemoryStore.fromBackend` implements scores,
+ * weights, fusion, configured expiry and telemetry once; a backend stores entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -242,36 +242,35 @@ export * as MemoryConfig from "./MemoryConfig.js"
 export * as MemoryConsolidator from "./consolidation/MemoryConsolidator.js"
 
 /**
- * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
+ * Memory entries, queries and search results. Times are in milliseconds since the epoch.
  *
  * @since 0.1.0
  */
 export * as MemoryEntry from "./entry/MemoryEntry.js"
 
 /**
- * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
+ * Errors of memory. None of them fails a run: the executor reports them and continues without memory.
  *
  * @since 0.1.0
  */
 export * as MemoryError from "./entry/MemoryError.js"
 
 /**
- * The domain events of memory: what other parts of an application are told of.
+ * Domain events published by the memory subsystem.
  *
  * @since 0.1.0
  */
 export * as MemoryEvents from "./entry/MemoryEvents.js"
 
 /**
- * The places of memory where handlers may wait.
+ * Hook points of memory.
  *
  * @since 0.1.0
  */
 export * as MemoryHooks from "./entry/MemoryHooks.js"
 
 /**
- * Metrics and span names of memory. Labels are the kinds of memory, operations and outcomes, all from fixed lists, and
- * names of stores.
+ * Metrics and span names of memory. All labels (tiers, operations, outcomes) come from fixed lists, except store names.
  *
  * @since 0.1.0
  */
@@ -285,85 +284,84 @@ export * as MemoryMetrics from "./entry/MemoryMetrics.js"
 export * as MemoryPruner from "./consolidation/MemoryPruner.js"
 
 /**
- * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
- * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
- * adds none, takes none away and changes none.
+ * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
+ * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
+ * add, remove or change any.
  *
  * @since 0.1.0
  */
 export * as MemoryReranker from "./search/MemoryReranker.js"
 
 /**
- * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
- * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
- * it.
+ * Queries several memories as one: all sources concurrently, each with a timeout. A source that fails or is too slow is
+ * skipped and reported. Results are ranked once, by their relevance; the scores of the sources are ignored.
  *
  * @since 0.1.0
  */
 export * as MemoryRetriever from "./search/MemoryRetriever.js"
 
 /**
- * Where entries are kept and found again: by their words, by vectors where there are some, by time.
+ * The memory store port: stores entries and finds them by words, vectors or time.
  *
  * @since 0.1.0
  */
 export * as MemoryStore from "./search/MemoryStore.js"
 
 /**
- * Entries that stand for several others: how they are built and told from the rest.
+ * Builds and recognizes entries that summarize others.
  *
  * @since 0.1.0
  */
 export * as MemorySummary from "./episodic/MemorySummary.js"
 
 /**
- * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
- * in every store.
+ * Owner names for data that memory keeps in addition to an owner's entries, such as learned procedures: a separate
+ * space in every store.
  *
  * @since 0.1.0
  */
 export * as OwnerNamespace from "./entry/OwnerNamespace.js"
 
 /**
- * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
+ * The procedural memory port: procedures learned from successful runs, recalled for similar tasks.
  *
  * @since 0.1.0
  */
 export * as ProceduralMemory from "./procedural/ProceduralMemory.js"
 
 /**
- * A way to do something: the steps that worked for a task, and how often they did.
+ * A procedure: the steps that solved a task, and how often they did.
  *
  * @since 0.1.0
  */
 export * as Procedure from "./procedural/Procedure.js"
 
 /**
- * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
- * entry is: its relevance, its importance and its age. A score that a result had before counts for nothing, so that
- * nothing counts twice.
+ * Ranks results by custom weights or those of a query. Recomputes each score from the relevance, importance and age of
+ * the entry. Previous scores are ignored, so that nothing counts twice.
  *
  * @since 0.1.0
  */
 export * as RelevanceRanker from "./search/RelevanceRanker.js"
 
 /**
- * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
- * make one; results that say the same give way to others. Pure functions.
+ * Arithmetic of retrieval: combines recency, importance and relevance into one score, fuses rankings, and diversifies
+ * results. Pure functions.
  *
  * @since 0.1.0
  */
 export * as Scoring from "./entry/Scoring.js"
 
 /**
- * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
+ * Selects entries of an owner by a filter that is plain data, so that every backend can translate it to its own
+ * language.
  *
  * @since 0.1.0
  */
 export * as Selection from "./entry/Selection.js"
 
 /**
- * What is known about people and things, as facts.
+ * The semantic memory port: facts about people and things.
  *
  * @since 0.1.0
  */
@@ -398,15 +396,14 @@ export * as TextAnalyzer from "./text/TextAnalyzer.js"
 export * as TokenBudgetAllocator from "./working/TokenBudgetAllocator.js"
 
 /**
- * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
- * it.
+ * Pairs tool calls with their results. One without the other means nothing to a model, and providers reject it.
  *
  * @since 0.1.0
  */
 export * as ToolPairs from "./entry/ToolPairs.js"
 
 /**
- * Vectors of entries, and which are nearest.
+ * The vector index port: stores vectors of entries and finds the nearest.
  *
  * @since 0.1.0
  */

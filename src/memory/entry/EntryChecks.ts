@@ -1,5 +1,5 @@
 /**
- * What a store lets in: bounds are checked once, here, and what is kept is a copy nobody else can change.
+ * Validates what enters a memory store. Bounds are checked once, here; the store keeps a frozen copy.
  *
  * @internal
  * @since 0.1.0
@@ -12,7 +12,7 @@ import { MemoryStoreError } from "./MemoryError.js"
 import { MemoryRole, Selection } from "./Selection.js"
 
 const { embedding: _, metadata: __, ...flat } = MemoryEntry.fields
-// The two that can be long are checked by hand.
+// The two fields that can be long are checked by hand.
 const Flat = Schema.typeSchema(Schema.Struct(flat))
 
 const matchesFlat = Schema.is(Flat)
@@ -20,8 +20,8 @@ const matchesOwner = Schema.is(OwnerId)
 const isSelection = Schema.is(Schema.typeSchema(Selection))
 const isQuery = Schema.is(Schema.typeSchema(MemoryQuery))
 
-// The schema of an entry costs several times what all of its indexes do, and nearly every entry is a plain one: only
-// what is not is put to the schema. No test here lets anything pass that the schema would refuse.
+// Decoding an entry with the schema costs several times as much as indexing it, and nearly every entry is plain. Only
+// entries that fail these quick tests go through the schema. No test accepts a value that the schema rejects.
 
 const isPlainId = (value: unknown): boolean => typeof value === "string" && /^[ -~]{1,256}$/.test(value)
 
@@ -54,7 +54,7 @@ const isPlain = (value: MemoryEntry): boolean =>
 
 const isFlat = (value: MemoryEntry): boolean => isPlain(value) || matchesFlat(value)
 
-/** The fields that are out of bounds, never their values. */
+/** Names the fields that are out of bounds. Never includes their values. */
 const fieldsOf = <A>(schema: Schema.Schema<A>, value: unknown): string => {
   const result = Schema.validateEither(schema, { errors: "all" })(value)
   if (result._tag === "Right") return ""
@@ -73,7 +73,7 @@ const outOfBounds = (store: string, what: string, fields: string): MemoryStoreEr
   )
 
 /**
- * `undefined` when it can be an owner.
+ * Returns `undefined` if the text is a valid owner.
  *
  * @category checks
  */
@@ -81,7 +81,7 @@ export const owner = (store: string, ownerId: string): MemoryStoreError | undefi
   isOwner(ownerId) ? undefined : refuse(store, "The owner is out of bounds", "An owner has 1 to 256 characters")
 
 /**
- * `undefined` when it is a selection.
+ * Returns `undefined` if the value is a valid selection.
  *
  * @category checks
  */
@@ -89,7 +89,7 @@ export const selection = (store: string, value: Selection): MemoryStoreError | u
   isSelection(value) ? undefined : outOfBounds(store, "The selection", fieldsOf(Schema.typeSchema(Selection), value))
 
 /**
- * `undefined` when it is a query.
+ * Returns `undefined` if the value is a valid query.
  *
  * @category checks
  */
@@ -97,7 +97,7 @@ export const query = (store: string, value: MemoryQuery): MemoryStoreError | und
   isQuery(value) ? undefined : outOfBounds(store, "The query", fieldsOf(Schema.typeSchema(MemoryQuery), value))
 
 /**
- * The entry as it is kept: frozen, its metadata plain data, without fields that are not there, and gone at `latest`.
+ * Returns the entry as it is stored: frozen, with plain metadata, without absent fields, and expiring at `latest`.
  *
  * @category checks
  */

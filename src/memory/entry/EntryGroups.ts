@@ -1,5 +1,5 @@
 /**
- * Entries in their order, and those that belong together.
+ * Sorts entries and groups those that belong together.
  *
  * @internal
  * @since 0.1.0
@@ -9,28 +9,28 @@ import type { MemoryEntry } from "./MemoryEntry.js"
 import * as Selection from "./Selection.js"
 import * as ToolPairs from "./ToolPairs.js"
 
-/** The order of an owner's entries: by time, then by id. */
+/** Orders an owner's entries by time, then by id. */
 export const order = (a: MemoryEntry, b: MemoryEntry): number =>
   a.timestamp - b.timestamp || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 const field = (entry: MemoryEntry, key: string): unknown =>
   Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
-/** What its metadata says it is. */
+/** The kind that the entry's metadata states. */
 export const kind = (entry: MemoryEntry): string | null => {
   const type = field(entry, "type")
   return typeof type === "string" ? type : null
 }
 
-/** The tree of sessions it belongs to, if it says so. */
+/** The session tree that the entry belongs to, if its metadata names one. */
 export const tree = (entry: MemoryEntry): string | null => {
   const tree = field(entry, Selection.treeKey)
   return typeof tree === "string" ? tree : null
 }
 
 /**
- * What is recalled by the same branches, as far as entries say: one session, and of that what was said on one way. Put
- * together with others they would be lost to some branches, or told to others.
+ * Identifies entries that the same branches recall, as far as entries tell: one session, and one lineage within it.
+ * Merging entries across these keys would hide them from some branches or leak them to others.
  */
 export const way = (entry: MemoryEntry): ReadonlyArray<unknown> => {
   const stretch = field(entry, Selection.stretchKey)
@@ -51,12 +51,12 @@ export const groupBy = <A>(
   return groups
 }
 
-/** How long the results of a call may be on their way. */
+/** How long the result of a tool call may take to arrive. */
 const underWay = 3_600_000
 
 /**
- * What must not be separated: a call of tools with its results; every other entry alone. Calls and results that lack
- * the other half are left out while it may still be too young to be seen.
+ * Groups entries that must not be separated: a tool call with its results. Every other entry is alone. Calls and
+ * results that lack their counterpart are omitted while the counterpart may still arrive.
  */
 export const units = (
   entries: ReadonlyArray<MemoryEntry>,

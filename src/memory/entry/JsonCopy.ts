@@ -1,19 +1,19 @@
 /**
- * A frozen copy of plain data.
+ * Copies plain data into frozen values.
  *
  * @internal
  * @since 0.1.0
  */
 
 /**
- * Levels of lists and records at most.
+ * Maximum depth of nested lists and records.
  *
  * @category constants
  */
 export const maxDepth = 32
 
 /**
- * Values at most, at all levels together: what stands at several places is copied for each.
+ * Maximum number of values at all levels. A value that is referenced several times is copied and counted each time.
  *
  * @category constants
  */
@@ -27,8 +27,8 @@ interface Budget {
 }
 
 /**
- * `undefined` when it is no record of plain data, or larger than the bounds, or throws while it is read. Fields that
- * are `undefined` are left out.
+ * Returns `undefined` if the value is not a record of plain data, exceeds the bounds, or throws while it is read. Omits
+ * fields that are `undefined`.
  *
  * @category constructors
  */
@@ -39,7 +39,7 @@ export const copy = (
   try {
     return record(value, 1, { depth: bounds?.maxDepth ?? maxDepth, values: bounds?.maxValues ?? maxValues })
   } catch {
-    // What a getter or a proxy throws may show what it is about.
+    // What a getter or a proxy throws may reveal the data, so it is dropped.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a store of entries needs from below: rows in, rows out. Scores, weights, fusion, expiry by configuration and
- * telemetry are written once, in `DefaultMemoryStore.fromBackend`; a backend keeps entries and finds candidates.
+ * The port that a memory store is built on: rows in, rows out. `DefaultMemoryStore.fromBackend` implements scores,
+ * weights, fusion, configured expiry and telemetry once; a backend stores entries and finds candidates.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import type { MemoryStoreFailure } from "./MemoryError.js"
 import type { Selection } from "./Selection.js"
 
 /**
- * Where an entry stands in the order of its owner: by time, then by id (by code unit).
+ * The position of an entry among those of its owner: by time, then by id (by code unit).
  *
  * @since 0.1.0
  * @category models
@@ -22,7 +22,7 @@ export interface Position {
 }
 
 /**
- * What changes in one step: deletions come before what is stored. Ids that do not exist are passed over.
+ * A change applied in one step. Deletions come first. Ids that do not exist are ignored.
  *
  * @since 0.1.0
  * @category models
@@ -33,7 +33,7 @@ export interface Change {
 }
 
 /**
- * A change that is made only while these entries are there as given, their access figures apart.
+ * A change that applies only while these entries exist as given. Access counts and times are not compared.
  *
  * @since 0.1.0
  * @category models
@@ -43,58 +43,58 @@ export interface ConditionalChange extends Change {
 }
 
 /**
- * Entries that have words of the query. `score` is BM25 (Robertson and Zaragoza 2009) over the entries of the owner;
- * `ceiling` what an entry that is all about the query could have at most, so that score / ceiling is 0 to 1.
+ * Entries that contain words of the query. `score` is BM25 (Robertson and Zaragoza 2009) over the owner's entries.
+ * `ceiling` is the highest score possible for an entry that fully matches the query, so that score / ceiling is 0 to 1.
  *
  * @since 0.1.0
  * @category models
  */
 export interface LexicalMatches {
-  /** Best first; ties by position, newest first. */
+  /** Best first. Ties are ordered by position, newest first. */
   readonly hits: ReadonlyArray<{ readonly entry: MemoryEntry; readonly score: number }>
   readonly ceiling: number
 }
 
 /**
- * The contract of every method: only entries of the owner are seen or touched; what has expired (`expiresAt` at or
- * before now by `Clock`) is as if it were not there; entries come out as they went in, but for `accessCount` and
+ * Contract of every method: it reads and changes only entries of the owner. Expired entries (`expiresAt` at or before
+ * the current time of `Clock`) do not exist. Entries come out as they went in, except for `accessCount` and
  * `lastAccessedAt`.
  *
  * @since 0.1.0
  * @category models
  */
 export interface MemoryBackend {
-  /** Names it in results, errors and metrics: `in_memory`, `cache`, `sqlite`, … */
+  /** Identifies the backend in results, errors and metrics: `in_memory`, `cache`, `sqlite`, … */
   readonly name: string
   /**
-   * All or nothing. An id that exists is replaced; its access figures stay when they are higher. Gives how many of the
-   * deletions existed. All entries are the owner's: the store has checked it. The condition is checked in the same
-   * step: `undefined` and nothing changed where it does not hold.
+   * All or nothing. Replaces entries whose id exists; their access count and time stay if they are higher. Returns how
+   * many deleted entries existed. The store has checked that all entries belong to the owner. Checks the condition in
+   * the same step: if it does not hold, nothing changes and the result is `undefined`.
    */
   readonly apply: (ownerId: string, change: ConditionalChange) => Effect.Effect<number | undefined, MemoryStoreFailure>
-  /** Those that exist, in the order of the ids. */
+  /** Returns the entries that exist, in the order of the ids. */
   readonly get: (
     ownerId: string,
     ids: ReadonlyArray<EntryId>
   ) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
-  /** Newest first (descending position), those before `before`. */
+  /** Newest first (descending position); only those before `before`. */
   readonly recent: (
     ownerId: string,
     options: { readonly limit: number; readonly selection: Selection; readonly before?: Position | undefined }
   ) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
-  /** Oldest first (ascending position), those after `after`. */
+  /** Oldest first (ascending position); only those after `after`. */
   readonly page: (
     ownerId: string,
     options: { readonly limit: number; readonly selection: Selection; readonly after?: Position | undefined }
   ) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
-  /** The best matches of the text among what is selected. */
+  /** The best matches of the text among the selected entries. */
   readonly lexical: (
     ownerId: string,
     options: { readonly text: string; readonly limit: number; readonly selection: Selection }
   ) => Effect.Effect<LexicalMatches, MemoryStoreFailure>
   /**
-   * The entries of the same session right before and after one, oldest first, without itself; empty when it has no
-   * session.
+   * The entries of the same session directly before and after one, oldest first, without the entry itself. Empty if it
+   * has no session.
    */
   readonly around: (
     ownerId: string,
@@ -102,20 +102,20 @@ export interface MemoryBackend {
     options: { readonly before: number; readonly after: number; readonly selection: Selection }
   ) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
   readonly count: (ownerId: string, selection: Selection) => Effect.Effect<number, MemoryStoreFailure>
-  /** Owners that have entries, ascending by code unit, those after `after`. */
+  /** Owners that have entries, ascending by code unit; only those after `after`. */
   readonly owners: (options: {
     readonly limit: number
     readonly after?: string | undefined
   }) => Effect.Effect<ReadonlyArray<string>, MemoryStoreFailure>
-  /** Counts one more access of each, at this time. Ids that do not exist are passed over. */
+  /** Counts one more access of each entry at this time. Ignores ids that do not exist. */
   readonly recordAccess: (
     ownerId: string,
     ids: ReadonlyArray<EntryId>,
     at: number
   ) => Effect.Effect<void, MemoryStoreFailure>
-  /** Removes everything of the owner; gives how many there were. */
+  /** Removes all entries of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
-  /** Removes what has expired, of all owners, and gives how many. */
+  /** Removes expired entries of all owners and returns how many there were. */
   readonly expire: Effect.Effect<number, MemoryStoreFailure>
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }

@@ -1,5 +1,5 @@
 /**
- * What is remembered, how it is asked for and what is found. Times are milliseconds since the epoch.
+ * Memory entries, queries and search results. Times are in milliseconds since the epoch.
  *
  * @since 0.1.0
  */
@@ -9,13 +9,13 @@ import * as Selection from "./Selection.js"
 
 const NAME = "effect-lexigram/memory/MemoryEntry"
 
-/** A share or a weight. */
+/** A fraction or a weight. */
 const Unit = Schema.Number.pipe(Schema.between(0, 1))
 
 const Attributes = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
 /**
- * Whose memory it is: a user, an agent, a team. Never empty; no call crosses owners.
+ * The owner of a memory: a user, an agent, a team. Never empty. No call crosses owners.
  *
  * @since 0.1.0
  * @category schemas
@@ -27,7 +27,7 @@ export const OwnerId = Schema.String.pipe(
 )
 
 /**
- * Characters of one entry at most.
+ * Maximum length of one entry, in characters.
  *
  * @since 0.1.0
  * @category constants
@@ -35,9 +35,9 @@ export const OwnerId = Schema.String.pipe(
 export const maxContent = 1_000_000
 
 /**
- * One thing remembered. `importance` is 0 to 1; session, run and turn say where it came from, so that a branch of a
- * session recalls its own lineage only. `metadata.type` says what it is: `turn` for what was said, `summary` for what
- * stands for several entries; `metadata.sessionTree` (`Selection.treeKey`) of which tree of sessions it is.
+ * One remembered item. `importance` is 0 to 1. The session, run and turn record where it came from, so that a branch of
+ * a session recalls only its own lineage. `metadata.type` states the kind: `turn` for a turn, `summary` for a summary
+ * of several entries. `metadata.sessionTree` (`Selection.treeKey`) names its session tree.
  *
  * @since 0.1.0
  * @category schemas
@@ -47,7 +47,7 @@ export const MemoryEntry = Schema.Struct({
   ownerId: OwnerId,
   content: Schema.String.pipe(Schema.maxLength(maxContent)),
   role: Selection.MemoryRole,
-  /** When it was said, in milliseconds since the epoch. */
+  /** The time of the entry, in milliseconds since the epoch. */
   timestamp: Schema.Finite,
   importance: Schema.optionalWith(Unit, { default: () => 0.5 }),
   metadata: Schema.optionalWith(Attributes, { default: () => ({}) }),
@@ -55,14 +55,14 @@ export const MemoryEntry = Schema.Struct({
   sessionId: Schema.optional(SessionId),
   runId: Schema.optional(RunId),
   turnId: Schema.optional(TurnId),
-  /** From then on it is gone, whatever the store keeps otherwise. */
+  /** The entry is gone from this time on, whatever the retention of the store. */
   expiresAt: Schema.optional(Schema.Finite),
   /**
-   * How often it was recalled; absent while it never was. Kept by the store; of an entry that is stored again the
-   * higher count stays.
+   * How often the entry was recalled; absent until the first recall. Maintained by the store. When an entry is stored
+   * again, the higher count stays.
    */
   accessCount: Schema.optional(Schema.NonNegativeInt),
-  /** When it was recalled last; kept by the store. */
+  /** The time of the last recall. Maintained by the store. */
   lastAccessedAt: Schema.optional(Schema.Finite)
 }).annotations({ identifier: `${NAME}/MemoryEntry` })
 /**
@@ -72,7 +72,7 @@ export const MemoryEntry = Schema.Struct({
 export interface MemoryEntry extends Schema.Schema.Type<typeof MemoryEntry> {}
 
 /**
- * Makes an entry with the defaults of the fields that are left out; a value out of bounds throws.
+ * Makes an entry. Omitted fields get their defaults. Throws if a value is out of bounds.
  *
  * @since 0.1.0
  * @category constructors
@@ -81,7 +81,7 @@ export const make: (fields: Schema.Struct.Constructor<typeof MemoryEntry.fields>
   MemoryEntry.make(fields)
 
 /**
- * How much each part of a score counts. Only their ratio matters: they are normalised to a sum of 1.
+ * How much each part of a score counts. Only their ratio matters: they are normalized to a sum of 1.
  *
  * @since 0.1.0
  * @category schemas
@@ -93,9 +93,8 @@ export const weightFields = {
 } as const
 
 /**
- * What is looked for. What a query leaves out comes from the configuration of the store it is put to, and where that
- * says nothing from `queryDefaults`. An empty `query` looks for nothing in particular: every entry is equally relevant
- * (0), and recency and importance decide.
+ * A search. Fields that a query omits come from the configuration of the store, then from `queryDefaults`. An empty
+ * `query` matches nothing in particular: every entry has relevance 0, and recency and importance decide.
  *
  * @since 0.1.0
  * @category schemas
@@ -103,31 +102,31 @@ export const weightFields = {
 export const MemoryQuery = Schema.Struct({
   ownerId: OwnerId,
   query: Schema.String,
-  /** At most so many results; 10 unless set. */
+  /** Maximum number of results. Default 10. */
   topK: Schema.optional(Schema.NonNegativeInt),
-  /** So many of the best results are passed over, for the next page; 0 unless set. */
+  /** Number of best results to skip, for the next page. Default 0. */
   offset: Schema.optional(Schema.NonNegativeInt),
-  /** Results of a lower relevance are left out; 0 to 1, 0 unless set. */
+  /** Omits results of a lower relevance, 0 to 1. Default 0. */
   minRelevance: Schema.optional(Unit),
   ...weightFields,
   ...Selection.fields,
   /**
-   * How much results shall differ from one another: 0 (unless set) takes the best ones, 1 the most different ones.
-   * Maximal marginal relevance (Carbonell and Goldstein 1998) with lambda = 1 - diversity.
+   * How much results should differ from one another: 0 takes the best, 1 the most different. Default 0. Maximal
+   * marginal relevance (Carbonell and Goldstein 1998) with lambda = 1 - diversity.
    */
   diversity: Schema.optional(Unit),
   /**
-   * Of results that say the same and whose words agree at least so far (Jaccard, 0 to 1), only the best stays. They may
-   * differ in case, in marks and in small words (`the`, `very`, `please`); what differs in a number, a date, a denial,
-   * a name or any other word is no double, whatever is set. Off unless set.
+   * Of results that say the same and whose words agree at least this much (Jaccard, 0 to 1), only the best stays. They
+   * may differ in case, punctuation and small words (`the`, `very`, `please`). Results that differ in a number, a date,
+   * a negation, a name or any other word are never duplicates. Off by default.
    */
   suppressDuplicates: Schema.optional(Unit),
   /**
-   * So many entries before and after each result, of the same session, come with it. 0 unless set; they do not count
-   * for `topK`.
+   * Number of entries of the same session to return before and after each result. They do not count toward `topK`.
+   * Default 0.
    */
   neighbours: Schema.optional(Schema.NonNegativeInt),
-  /** Results say how their scores came about. */
+  /** Adds to each result how its score was computed. */
   explain: Schema.optional(Schema.Boolean)
 }).annotations({ identifier: `${NAME}/MemoryQuery` })
 /**
@@ -150,9 +149,9 @@ export const queryDefaults = {
 } as const
 
 /**
- * How a score came about: `score = recency·weights.recency + importance·weights.importance +
- * relevance·weights.relevance`, where the weights sum up to 1. What found the entry stands beside: its rank (from 1) in
- * each index that did.
+ * How a score was computed: `score = recency·weights.recency + importance·weights.importance +
+ * relevance·weights.relevance`, where the weights sum to 1. Also the rank of the entry (from 1) in each index that
+ * found it.
  *
  * @since 0.1.0
  * @category schemas
@@ -162,9 +161,9 @@ export const Explanation = Schema.Struct({
   importance: Unit,
   relevance: Unit,
   weights: Schema.Struct({ recency: Unit, importance: Unit, relevance: Unit }),
-  /** Of the words of the query, 0 to 1; absent when no index of words found it. */
+  /** Relevance by the words of the query, 0 to 1. Absent if no word index found the entry. */
   lexical: Schema.optional(Unit),
-  /** Similarity of the vectors, 0 to 1; absent when no index of vectors found it. */
+  /** Vector similarity, 0 to 1. Absent if no vector index found the entry. */
   vector: Schema.optional(Unit),
   ranks: Schema.Record({ key: Schema.String, value: Schema.Number }),
   /** Reciprocal rank fusion of these ranks. */
@@ -177,8 +176,8 @@ export const Explanation = Schema.Struct({
 export interface Explanation extends Schema.Schema.Type<typeof Explanation> {}
 
 /**
- * An entry that was found, its score (0 to 1), how relevant it is to the query by itself (0 to 1), and the store it
- * came from.
+ * An entry that was found, with its score (0 to 1), its relevance to the query alone (0 to 1), and the store it came
+ * from.
  *
  * @since 0.1.0
  * @category schemas
@@ -188,7 +187,10 @@ export const MemorySearchResult = Schema.Struct({
   score: Schema.Number,
   relevance: Schema.Number,
   source: Schema.String,
-  /** It was not found itself: it stands beside this result in the same session. Its score is that of the result. */
+  /**
+   * Set if the query did not find the entry itself: it is a neighbor of this result in the same session, and has its
+   * score.
+   */
   neighbourOf: Schema.optional(EntryId),
   explanation: Schema.optional(Explanation)
 }).annotations({ identifier: `${NAME}/MemorySearchResult` })

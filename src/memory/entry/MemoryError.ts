@@ -1,5 +1,5 @@
 /**
- * How memory fails. Inside a run none of these breaks it: the executor passes them over and says so.
+ * Errors of memory. None of them fails a run: the executor reports them and continues without memory.
  *
  * @since 0.1.0
  */
@@ -8,7 +8,7 @@ import * as ErrorCode from "../../domain/ErrorCode.js"
 import { EmbeddingError } from "../../llm/embedding/Embedder.js"
 
 /**
- * Entries could not be consolidated: pruned, summarised or turned into facts.
+ * Entries could not be consolidated: pruned, summarized or turned into facts.
  *
  * @since 0.1.0
  * @category errors
@@ -18,7 +18,7 @@ export class ConsolidationError extends ErrorCode.TaggedError<ConsolidationError
 )("ConsolidationError", ErrorCode.fields("LEX_ERR_MEM_002")) {}
 
 /**
- * What lies under a store could not be read or written: a database, a cache, a file.
+ * The storage of a store could not be read or written: a database, a cache, a file.
  *
  * @since 0.1.0
  * @category errors
@@ -28,7 +28,7 @@ export class StorageError extends ErrorCode.TaggedError<StorageError>(
 )("StorageError", ErrorCode.fields("LEX_ERR_MEM_003")) {}
 
 /**
- * Memory as a whole cannot work: it is put together or configured wrongly.
+ * The memory system as a whole cannot work because it is composed or configured incorrectly.
  *
  * @since 0.1.0
  * @category errors
@@ -38,7 +38,7 @@ export class MemorySystemError extends ErrorCode.TaggedError<MemorySystemError>(
 )("MemorySystemError", ErrorCode.fields("LEX_ERR_MEM_005")) {}
 
 /**
- * A store refused an operation: an entry it cannot hold, or one that belongs to somebody else.
+ * A store rejected an operation: an entry that it cannot hold, or one that belongs to another owner.
  *
  * @since 0.1.0
  * @category errors
@@ -52,7 +52,7 @@ export class MemoryStoreError extends ErrorCode.TaggedError<MemoryStoreError>(
 }) {}
 
 /**
- * Nothing more fits. `capacity` is the limit, in entries.
+ * The store or the subject is full. `capacity` is the limit, in entries.
  *
  * @since 0.1.0
  * @category errors
@@ -72,7 +72,7 @@ export class FactExtractionError extends ErrorCode.TaggedError<FactExtractionErr
 )("FactExtractionError", ErrorCode.fields("LEX_ERR_MEM_010")) {}
 
 /**
- * How the keeping of entries fails.
+ * Errors of storing entries.
  *
  * @since 0.1.0
  * @category models
@@ -80,7 +80,7 @@ export class FactExtractionError extends ErrorCode.TaggedError<FactExtractionErr
 export type MemoryStoreFailure = StorageError | MemoryStoreError | MemoryCapacityError
 
 /**
- * How retrieval fails: the store did, or the query could not be turned into a vector.
+ * Errors of retrieval: the store failed, or the query could not be embedded.
  *
  * @since 0.1.0
  * @category models

@@ -1,5 +1,5 @@
 /**
- * The domain events of memory: what other parts of an application are told of.
+ * Domain events published by the memory subsystem.
  *
  * @since 0.1.0
  */
@@ -7,8 +7,8 @@ import * as Schema from "effect/Schema"
 import * as DomainEvent from "../../observability/DomainEvent.js"
 
 /**
- * Something was remembered. The aggregate is the memory of the owner; `memoryType` is the kind: `episodic`, `semantic`,
- * `procedural`, `working`.
+ * An entry, fact or procedure was stored. The aggregate is the owner's memory. `memoryType` is the tier: `episodic`,
+ * `semantic`, `procedural`, `working`.
  *
  * @since 0.1.0
  * @category events
@@ -19,7 +19,7 @@ export const MemoryStoredEvent = DomainEvent.define("MemoryStoredEvent", {
 })
 
 /**
- * Memory was asked and answered.
+ * A query of memory was answered.
  *
  * @since 0.1.0
  * @category events

@@ -1,5 +1,5 @@
 /**
- * The places of memory where handlers may wait.
+ * Hook points of memory.
  *
  * @since 0.1.0
  */
@@ -7,7 +7,7 @@ import type { EntryId } from "../../domain/Ids.js"
 import * as Hooks from "../../observability/Hooks.js"
 
 /**
- * The kinds of memory.
+ * The tiers of memory.
  *
  * @since 0.1.0
  * @category models
@@ -15,7 +15,7 @@ import * as Hooks from "../../observability/Hooks.js"
 export type Tier = "working" | "episodic" | "semantic" | "procedural"
 
 /**
- * Something was remembered: entries, facts (`semantic`) or procedures (`procedural`), whose ids are given.
+ * Called after entries, facts (`semantic`) or procedures (`procedural`) with these ids were stored.
  *
  * @since 0.1.0
  * @category hooks
@@ -29,7 +29,7 @@ export const MemoryWrittenHook: Hooks.Action<{
 }> = Hooks.action("MemoryWrittenHook")
 
 /**
- * Memory was asked and answered.
+ * Called after a query of memory was answered.
  *
  * @since 0.1.0
  * @category hooks
@@ -41,8 +41,7 @@ export const MemoryRetrievedHook: Hooks.Action<{
 }> = Hooks.action("MemoryRetrievedHook")
 
 /**
- * A strategy of consolidation proposed something, and it was done. Not called for a dry run, nor for a strategy that
- * proposed nothing.
+ * Called after the proposal of a consolidation strategy was applied. Not called for dry runs or empty proposals.
  *
  * @since 0.1.0
  * @category hooks

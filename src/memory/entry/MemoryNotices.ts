@@ -1,5 +1,5 @@
 /**
- * Says what memory does: spans, metrics, hooks and domain events, the same for every kind.
+ * Publishes the operations of all memory tiers to spans, metrics, hooks and domain events.
  *
  * @internal
  * @since 0.1.0
@@ -18,20 +18,20 @@ import * as MemoryMetrics from "./MemoryMetrics.js"
  * @category models
  */
 export interface Notices {
-  /** Something was remembered. */
+  /** Entries were stored. */
   readonly written: (written: {
     readonly tier: Tier
     readonly backend: string
     readonly ownerId: string
     readonly ids: ReadonlyArray<string>
   }) => Effect.Effect<void>
-  /** Memory was asked and answered. */
+  /** A query was answered. */
   readonly retrieved: (retrieved: {
     readonly tier: Tier
     readonly ownerId: string
     readonly count: number
   }) => Effect.Effect<void>
-  /** A strategy's proposal was carried out. */
+  /** A strategy's proposal was applied. */
   readonly consolidated: (consolidated: {
     readonly strategy: string
     readonly ownerId: string
@@ -43,7 +43,7 @@ export interface Notices {
 let queries = 0
 
 /**
- * Within a run hooks and bus are those of the run, else those that are in context here.
+ * Within a run it uses the run's hooks and bus, otherwise those of the context it was built in.
  *
  * @category constructors
  */
@@ -86,7 +86,7 @@ export const make: Effect.Effect<Notices> = Effect.gen(function* () {
 })
 
 /**
- * An operation of memory with its span and its metrics.
+ * Wraps an operation of memory in its span and metrics.
  *
  * @category combinators
  */

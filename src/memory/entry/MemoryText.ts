@@ -1,5 +1,5 @@
 /**
- * What is remembered as a model reads it: one message of the user, a line of JSON for each thing.
+ * Renders memory for a model: one user message with one line of JSON per item.
  *
  * @internal
  * @since 0.1.0
@@ -24,7 +24,7 @@ export interface Remembered {
 }
 
 /**
- * A line, its end included: nothing in the text can close it, so that a text cannot pass for another line.
+ * A line with its line feed. No text can end its line early, so that a text cannot pass for another line.
  *
  * @category conversions
  */
@@ -36,8 +36,8 @@ export const line = {
 }
 
 /**
- * What lives longest stands first, so that what is new changes the end: facts, tools, entries. Nothing remembered: the
- * empty text.
+ * The longest-lived items come first (facts, tools, entries), so that new items change only the end. Empty if nothing
+ * is remembered.
  *
  * @category conversions
  */
@@ -47,7 +47,7 @@ export const render = ({ entries, facts, tools }: Remembered): string =>
     : heading + facts.map(line.fact).join("") + tools.map(line.tool).join("") + entries.map(line.entry).join("")
 
 /**
- * One message, or none.
+ * One message, or none if nothing is remembered.
  *
  * @category conversions
  */
@@ -57,7 +57,7 @@ export const messages = (remembered: Remembered): ReadonlyArray<Message> => {
 }
 
 /**
- * A turn as a message. What a tool said stands for its result: it costs the same.
+ * Converts a turn to a message. The text of a tool stands in for its result: it costs the same.
  *
  * @category conversions
  */
@@ -67,7 +67,7 @@ export const message = ({ content, role }: Pick<MemoryEntry, "role" | "content">
 })
 
 /**
- * What turns add to a prompt as messages of their own.
+ * The tokens that turns add to a prompt as separate messages.
  *
  * @category getters
  */

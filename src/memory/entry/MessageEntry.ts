@@ -1,5 +1,5 @@
 /**
- * Messages of a conversation as entries of a memory, and back.
+ * Converts conversation messages to memory entries and back.
  *
  * @internal
  * @since 0.1.0
@@ -12,12 +12,12 @@ import type { Message } from "../../llm/model/LlmClient.js"
 import * as MemoryEntry from "./MemoryEntry.js"
 import * as ToolPairs from "./ToolPairs.js"
 
-/** Under this key of its options a message says which entry it is. Providers read their own keys only. */
+/** The key of a message's options that states which entry it is. Providers read only their own keys. */
 const ORIGIN = "effect-lexigram"
 
-/** The key of the metadata that holds a message that is more than its text, as JSON. */
+/** The metadata key for a message, as JSON, that is more than its text. */
 const MESSAGE = "message"
-/** The key of the metadata of an entry that holds a further result of the message before it. */
+/** The metadata key of an entry that holds a further result of the preceding message. */
 const CONTINUES = "continues"
 
 const Data = Schema.Record({ key: Schema.String, value: Schema.Unknown })
@@ -52,7 +52,7 @@ const ToolResult = Schema.Struct({
   ...options
 })
 
-/** A message with the data of its files in a form that JSON has. */
+/** A message whose file data is in a form that JSON can hold. */
 const Plain = Schema.Union(
   Schema.Struct({ role: Schema.Literal("system"), content: Schema.String, ...options }),
   Schema.Struct({
@@ -103,7 +103,7 @@ const fromPlain = (text: unknown): Message | undefined => {
 }
 
 /**
- * What a message says, as text: calls as `name(parameters)`, results as they are, files by their names.
+ * The text of a message: calls as `name(parameters)`, results as they are, files by name.
  *
  * @category getters
  */
@@ -142,18 +142,18 @@ const Origin = Schema.Struct({
   turnId: Schema.optional(TurnId)
 })
 /**
- * Which entry a message is.
+ * The entry that a message is.
  *
  * @category models
  */
 export type Origin = typeof Origin.Type
 const isOrigin = Schema.is(Origin)
 
-/** Of messages that were read from entries and are given out as they were before. */
+/** Origins of messages that were read from entries and returned in their original form. */
 const origins = new WeakMap<Message, Origin>()
 
 /**
- * The entry a message says it is; `undefined` when it says nothing.
+ * The entry that a message states it is, or `undefined`.
  *
  * @category getters
  */
@@ -163,7 +163,7 @@ export const saidOrigin = (message: Message): Origin | undefined => {
 }
 
 /**
- * The entry a message says it is or was read from.
+ * The entry that a message states it is or was read from.
  *
  * @category getters
  */
@@ -172,7 +172,7 @@ export const originOf = (message: Message): Origin | undefined => saidOrigin(mes
 const own = (entry: MemoryEntry.MemoryEntry, key: string): unknown =>
   Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
-/** Calls that somebody else answers than the provider itself. */
+/** Calls that are not answered by the provider itself. */
 const callsOf = (message: Message): ReadonlyArray<string> =>
   message.role !== "assistant" || typeof message.content === "string"
     ? []
@@ -186,8 +186,8 @@ const withoutOrigin = (message: Message): Message => {
 }
 
 /**
- * The entries of a message: one, or for several results of tools one each, so that each can be told from its call.
- * Their metadata says what `ToolPairs` wants to know, and holds the message where it is more than its text.
+ * Returns the entries of a message: one, or one for each tool result, so that each can be matched with its call. Their
+ * metadata has what `ToolPairs` needs, and the whole message where it is more than its text.
  *
  * @category conversions
  */
@@ -225,7 +225,7 @@ export const toEntries = (
   })
 }
 
-/** What a tool said without saying to which call: nothing a provider takes as a result. */
+/** The text of a tool without its call id. Providers do not accept it as a result. */
 const plainMessage = ({ content, role }: MemoryEntry.MemoryEntry): Message =>
   role === "tool" ? { role: "assistant", content } : { role, content }
 
@@ -250,7 +250,7 @@ const heldBy = (entry: MemoryEntry.MemoryEntry): Message => {
 }
 
 /**
- * The message an entry holds, which says that it is this entry.
+ * The message of an entry. It states that it is this entry.
  *
  * @category conversions
  */
@@ -260,7 +260,7 @@ export const toMessage = (entry: MemoryEntry.MemoryEntry): Message => {
 }
 
 /**
- * The messages of entries in their order, as they were before they became entries.
+ * The messages of entries in their order, in their original form.
  *
  * @category conversions
  */

@@ -1,8 +1,8 @@
 /**
- * Owners of what memory keeps for itself beside the entries of an owner, such as learned procedures: a space of its own
- * in every store.
+ * Owner names for data that memory keeps in addition to an owner's entries, such as learned procedures: a separate
+ * space in every store.
  *
- * Names begin with a control character, which no id of a user or session can hold, so nobody is called like one.
+ * The names begin with a control character. No user or session id may contain one, so no owner can collide with them.
  *
  * @since 0.1.0
  */
@@ -10,17 +10,17 @@ import * as Sha256 from "../../internal/text/Sha256.js"
 
 const SIGN = "\u001f"
 
-/** What an owner may be called at most. */
+/** Maximum length of an owner name. */
 const maxOwner = 256
 
 const named = (kind: string, ownerId: string): string => {
   const plain = `${SIGN}${kind}=${ownerId}`
-  // The sign after the kind tells a hash from an owner who is called like one.
+  // The sign after the kind distinguishes a hash from an owner with the same name.
   return plain.length <= maxOwner ? plain : `${SIGN}${kind}#${Sha256.hex(Sha256.utf16(ownerId))}`
 }
 
 /**
- * The owner under which the procedures of an owner are kept.
+ * The owner under which the procedures of an owner are stored.
  *
  * @since 0.1.0
  * @category conversions
@@ -28,8 +28,8 @@ const named = (kind: string, ownerId: string): string => {
 export const procedures = (ownerId: string): string => named("procedures", ownerId)
 
 /**
- * Whether this is no owner of memories but a space that memory keeps for itself: whoever goes through all owners of a
- * store passes it over.
+ * Returns whether this is not a real owner but a space that memory reserves. Code that iterates over all owners of a
+ * store must skip it.
  *
  * @since 0.1.0
  * @category guards

@@ -1,12 +1,11 @@
 /**
- * Whether two texts say the same. What is not certain counts as different: a correction looks much like what it
- * corrects.
+ * Decides whether two texts say the same. In doubt they differ: a correction looks much like what it corrects.
  *
  * @internal
  * @since 0.1.0
  */
 
-/** Words that turn a sentence around. */
+/** Words that negate a sentence. */
 const denying: ReadonlySet<string> = new Set(
   (
     "no not never none nobody nothing nowhere neither nor cannot without nope hardly barely " +
@@ -14,7 +13,7 @@ const denying: ReadonlySet<string> = new Set(
   ).split(" ")
 )
 
-/** Words that are another word with a capital. */
+/** Words that mean something else when capitalized. */
 const capitonyms: ReadonlySet<string> = new Set(
   "may march august polish turkey china apple amazon mark will rose bill jordan grace hope reading nice".split(" ")
 )
@@ -25,12 +24,12 @@ const mark = /[,.;!…"”»。、,!;]/u
 
 interface Token {
   readonly text: string
-  /** A pause stands behind it. */
+  /** A pause follows the token. */
   readonly breaks: boolean
 }
 
 /**
- * Without the marks that only part or end sentences. Where figures stand, fewer are known to be only that: `5'` is not
+ * Removes punctuation that only separates or ends sentences. Next to digits fewer marks are removable: `5'` is not
  * `5"`.
  */
 const bare = (raw: string): Token => {
@@ -45,7 +44,9 @@ const bare = (raw: string): Token => {
     : { text: raw.slice(from, to), breaks: to < raw.length }
 }
 
-/** Case counts where it makes another word: in identifiers, in `US` among small letters, in `May` inside a sentence. */
+/**
+ * Keeps case where it makes another word: in identifiers, in `US` among lower-case words, in `May` inside a sentence.
+ */
 const folded = (text: string, isShouted: boolean, isFirst: boolean): string => {
   const lower = text.toLowerCase()
   if (text === lower || isShouted) return /\p{N}/u.test(text) && /\p{L}/u.test(text) ? text : lower
@@ -76,20 +77,20 @@ const tokens = (text: string): ReadonlyArray<string> => {
 }
 
 /**
- * The same for texts that differ in white space, in the marks that part sentences, in case, and in words said twice in
- * a row, and in nothing else. Empty if the text has no words.
+ * Equal for texts that differ only in white space, sentence punctuation, case and immediately repeated words. Empty for
+ * a text without words.
  *
  * @category getters
  */
 export const key = (text: string): string => tokens(text).join(" ")
 
-/** Words without which a sentence says the same. */
+/** Words whose absence does not change a sentence. */
 const hollow: ReadonlySet<string> = new Set(
   "the very really quite also indeed actually basically please kindly thanks hi hello hey oh um uh".split(" ")
 )
 
 /**
- * As `key`, and the same also for texts of which one has small words (`the`, `very`, `please`) that the other has not.
+ * Like `key`, and also equal for texts that differ in small words (`the`, `very`, `please`).
  *
  * @category getters
  */

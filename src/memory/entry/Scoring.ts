@@ -1,6 +1,6 @@
 /**
- * The arithmetic of retrieval: how recent, how important and how relevant an entry is make one score; several rankings
- * make one; results that say the same give way to others. Pure functions.
+ * Arithmetic of retrieval: combines recency, importance and relevance into one score, fuses rankings, and diversifies
+ * results. Pure functions.
  *
  * @since 0.1.0
  */
@@ -27,7 +27,7 @@ export const Weights = Schema.Struct({ recency: Weight, importance: Weight, rele
 export interface Weights extends Schema.Schema.Type<typeof Weights> {}
 
 /**
- * What a score is made of, each 0 to 1.
+ * The parts of a score, each 0 to 1.
  *
  * @since 0.1.0
  * @category models
@@ -39,7 +39,7 @@ export interface Parts {
 }
 
 /**
- * After how long an entry counts half as recent: 30 days.
+ * The age at which recency is one half: 30 days.
  *
  * @since 0.1.0
  * @category constants
@@ -59,8 +59,8 @@ const unit = (value: number): number => (value > 0 ? Math.min(1, value) : 0)
 const isWeights = Schema.is(Weights)
 
 /**
- * The weights with a sum of 1. Weights that are negative, no numbers or infinite, and weights that are all 0, are
- * refused: such a score would order nothing.
+ * Normalizes the weights to a sum of 1. Rejects negative, NaN and infinite weights, and weights that are all 0: such a
+ * score would order nothing.
  *
  * @since 0.1.0
  * @category combinators
@@ -76,15 +76,14 @@ export const normalise = (weights: Weights): Either.Either<Weights, MemorySystem
       })
     )
   }
-  // By the largest first, so that neither huge nor tiny weights lose their ratio.
+  // Divides by the largest first, so that neither huge nor tiny weights lose their ratio.
   const [r, i, l] = [recency / largest, importance / largest, relevance / largest]
   const sum = r + i + l
   return Either.right({ recency: r / sum, importance: i / sum, relevance: l / sum })
 }
 
 /**
- * `2^(-age / halfLife)`: 1 now, a half after the half-life, towards 0 from then on. What lies in the future counts as
- * now.
+ * `2^(-age / halfLife)`: 1 now, one half after the half-life, approaching 0 after that. Future times count as now.
  *
  * @since 0.1.0
  * @category combinators
@@ -96,8 +95,8 @@ export const recency = (timestamp: number, now: number, halfLifeMillis: number):
 }
 
 /**
- * `recency·weights.recency + importance·weights.importance + relevance·weights.relevance`, 0 to 1 for weights that
- * `normalise` gave.
+ * `recency·weights.recency + importance·weights.importance + relevance·weights.relevance`. 0 to 1 for weights that
+ * `normalise` returned.
  *
  * @since 0.1.0
  * @category combinators
@@ -106,9 +105,9 @@ export const score = (parts: Parts, weights: Weights): number =>
   unit(parts.recency * weights.recency + parts.importance * weights.importance + parts.relevance * weights.relevance)
 
 /**
- * Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): an item gets `1 / (k + rank)` of each ranking it stands
- * in, ranks from 1. What stands in a ranking twice counts where it stands first. A ranking may count more or less than
- * the others by its weight (1).
+ * Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): an item gets `1 / (k + rank)` from each ranking that
+ * contains it, with ranks from 1. An item that occurs twice in a ranking counts at its first place. A ranking can be
+ * weighted (default 1).
  *
  * @since 0.1.0
  * @category combinators
@@ -132,10 +131,10 @@ export const fuse = <A>(
 }
 
 /**
- * Maximal marginal relevance (Carbonell and Goldstein 1998): again and again the item with the most
+ * Maximal marginal relevance (Carbonell and Goldstein 1998): repeatedly takes the item with the highest
  * `lambda·relevance - (1 - lambda)·(similarity to the most similar item taken before)`. With `lambda` 1 that is the
- * order of relevance, with 0 each item is the one most unlike those before it. Of equals the earlier comes first. Who
- * takes n of them pays for n.
+ * order of relevance; with 0 each item is the one least similar to those before it. Of equal items the earlier comes
+ * first. Lazy: taking n items costs n steps.
  *
  * @since 0.1.0
  * @category combinators
@@ -160,7 +159,7 @@ export function* diversify<A>(
         const similarity = options.similarity(one.item, taken as A)
         if (similarity > one.similar) one.similar = similarity
       }
-      // Nothing was taken yet: the most relevant comes first, whatever lambda is.
+      // Nothing is taken yet: the most relevant item comes first, whatever lambda is.
       const marginal = isFirst ? one.relevance : lambda * one.relevance - (1 - lambda) * one.similar
       if (marginal > highest) {
         highest = marginal

@@ -1,5 +1,6 @@
 /**
- * Which entries of an owner are meant: a filter as plain data, so that every backend can answer it in its own language.
+ * Selects entries of an owner by a filter that is plain data, so that every backend can translate it to its own
+ * language.
  *
  * @since 0.1.0
  */
@@ -30,14 +31,13 @@ export const Scalar = Schema.Union(Schema.String, Schema.Finite, Schema.Boolean,
  */
 export type Scalar = typeof Scalar.Type
 
-/** A condition of another form would be read as one without its conditions, which selects more than was meant. */
+/** An unknown field would be ignored, and would select more than intended. */
 const strict = { onExcessProperty: "error" } as const
 
 const Bound = Schema.Union(Schema.String, Schema.Finite)
 
 /**
- * Bounds of a value. Numbers are compared with numbers and texts with texts (by code unit); anything else lies in no
- * range.
+ * Bounds of a value. Numbers compare with numbers and texts with texts (by code unit). Other values are in no range.
  *
  * @since 0.1.0
  * @category schemas
@@ -58,8 +58,8 @@ export const Range = Schema.Struct({
 export interface Range extends Schema.Schema.Type<typeof Range> {}
 
 /**
- * What the value under one key of the metadata must be: equal to a scalar, one of several, or within a range. `null` is
- * also equal to a value that is not there. A value that is a list fits when one of its elements does.
+ * The condition for the value of one metadata key: equal to a scalar, one of several, or within a range. `null` also
+ * equals an absent value. A list matches if one of its elements does.
  *
  * @since 0.1.0
  * @category schemas
@@ -76,7 +76,7 @@ export const Condition = Schema.Union(
 export type Condition = typeof Condition.Type
 
 /**
- * Conditions by key of the metadata; all must hold. Keys are taken literally: `a.b` is one key.
+ * Conditions by metadata key; all must hold. Keys are literal: `a.b` is one key.
  *
  * @since 0.1.0
  * @category schemas
@@ -91,7 +91,7 @@ export const Filters = Schema.Record({ key: Schema.String, value: Condition }).a
 export type Filters = typeof Filters.Type
 
 /**
- * Both ends belong to the range; milliseconds since the epoch.
+ * Both ends are inclusive, in milliseconds since the epoch.
  *
  * @since 0.1.0
  * @category schemas
@@ -106,10 +106,10 @@ export const TimeRange = Schema.Struct({ start: Schema.Finite, end: Schema.Finit
 export interface TimeRange extends Schema.Schema.Type<typeof TimeRange> {}
 
 /**
- * A stretch of a session on the way from the first turn to a branch: what it remembers from `from` to `until` (times of
- * turns, both inclusive); an end that is left out is open. A session of which parts were left behind is named once for
- * each stretch between them. What stands for others, with a `timeRange` in its metadata, has to lie in one stretch as a
- * whole, from the `start` of that on.
+ * A stretch of a session on the lineage of a branch: what the branch shares of it, from `from` to `until` (times of
+ * turns, both inclusive). An omitted end is open. A session with abandoned parts is listed once for each stretch
+ * between them. A summary (an entry with a `timeRange` in its metadata) must be entirely within one stretch, from its
+ * `start` on.
  *
  * @since 0.1.0
  * @category schemas
@@ -128,8 +128,7 @@ export const Ancestor = Schema.Struct({
 export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 
 /**
- * The key of the metadata under which an entry names the tree of sessions it belongs to, by the id of the first of
- * them.
+ * The metadata key that names the session tree of an entry by the id of the tree's first session.
  *
  * @since 0.1.0
  * @category constants
@@ -137,8 +136,8 @@ export interface Ancestor extends Schema.Schema.Type<typeof Ancestor> {}
 export const treeKey = "sessionTree"
 
 /**
- * The key of the metadata under which an entry of a session that was taken back to an earlier turn says since when the
- * session has gone on from there. Entries that differ in it are not put together.
+ * The metadata key that states, for an entry of a session that was rewound to an earlier turn, since when the session
+ * has continued from there. Entries with different values are not merged.
  *
  * @since 0.1.0
  * @category constants
@@ -146,7 +145,7 @@ export const treeKey = "sessionTree"
 export const stretchKey = "sessionStretch"
 
 /**
- * The fields of a selection; what is left out restricts nothing.
+ * The fields of a selection. An omitted field restricts nothing.
  *
  * @since 0.1.0
  * @category schemas
@@ -158,21 +157,21 @@ export const fields = {
   /** Only entries of these sessions. */
   sessionIds: Schema.optional(Schema.Array(SessionId)),
   /**
-   * The sessions a branch comes from and the branch itself: entries of any other session are left out, and of these
-   * what lies in no stretch that is named. Entries that belong to no session stay.
+   * The sessions of a branch's lineage, including the branch itself. Entries of other sessions, and entries of these
+   * sessions outside the listed stretches, are omitted. Entries without a session stay.
    */
   lineage: Schema.optional(Schema.Array(Ancestor)),
   /**
-   * With a lineage: the first session of the tree of sessions it goes through. The lineage then restricts only what
-   * belongs to that tree: entries of a session that it names or of this one, and those whose metadata says so under
-   * `treeKey`, equal as in a filter. All others stay. An entry that belongs to the tree, but to no session, is left
-   * out: nobody can say which branch it is of. Without a lineage: nothing.
+   * With a lineage: the first session of its session tree. The lineage then restricts only entries of that tree: those
+   * of a session that it names or of this one, and those whose metadata says so under `treeKey`, compared as in a
+   * filter. All other entries stay. An entry of the tree without a session is omitted, because its branch is unknown.
+   * Without a lineage it has no effect.
    */
   tree: Schema.optional(SessionId)
 } as const
 
 /**
- * All that is given must hold; `{}` is everything of the owner.
+ * All given conditions must hold. `{}` selects everything of the owner.
  *
  * @since 0.1.0
  * @category schemas
@@ -185,7 +184,7 @@ export const Selection = Schema.Struct(fields).annotations({ identifier: `${NAME
 export interface Selection extends Schema.Schema.Type<typeof Selection> {}
 
 /**
- * What a selection looks at.
+ * The fields of an item that a selection reads.
  *
  * @since 0.1.0
  * @category models
@@ -234,7 +233,7 @@ const own = (metadata: Readonly<Record<string, unknown>>, key: string): unknown 
   Object.hasOwn(metadata, key) ? metadata[key] : undefined
 
 /**
- * When what an entry says begins: a summary stands for more than the moment it is of.
+ * The time at which the content of an entry begins. A summary covers more than the moment it is dated.
  *
  * @since 0.1.0
  * @category getters
@@ -268,7 +267,7 @@ const onLineage = (lineage: ReadonlyArray<Ancestor>, tree: SessionId | undefined
 }
 
 /**
- * The selection as a function, made once for many entries; `undefined` when it selects everything.
+ * Compiles the selection into a function for many entries. `undefined` if it selects everything.
  *
  * @since 0.1.0
  * @category combinators

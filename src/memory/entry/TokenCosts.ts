@@ -1,5 +1,5 @@
 /**
- * What lines of text cost, each counted once.
+ * Caches the token counts of texts.
  *
  * @internal
  * @since 0.1.0
@@ -8,12 +8,12 @@
  * @category models
  */
 export interface TokenCosts {
-  /** What the text under this key costs; `count` is asked only where it is another text than last time. */
+  /** The tokens of the text under this key. `count` is called only if the text differs from the last one. */
   readonly of: (key: string, text: string, count: () => number) => number
 }
 
 /**
- * Remembers up to `maxTexts` texts of together `maxChars` characters, those that were asked for last.
+ * Caches up to `maxTexts` texts with at most `maxChars` characters together. Evicts the least recently used.
  *
  * @category constructors
  */

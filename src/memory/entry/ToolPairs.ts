@@ -1,18 +1,17 @@
 /**
- * Calls of tools and their results among entries: one without the other means nothing to a model, and providers refuse
- * it.
+ * Pairs tool calls with their results. One without the other means nothing to a model, and providers reject it.
  *
- * The convention: an entry of the role `assistant` that calls tools names its calls in `metadata.toolCallIds`, a list
- * of texts; an entry that holds the result of a call (role `tool`) names it in `metadata.toolCallId`. A result belongs
- * to the latest call of that id before it in the same session and run that has no result yet, so that ids may come
- * again in later turns.
+ * The convention: an entry of the role `assistant` that calls tools lists the ids of its calls in
+ * `metadata.toolCallIds`. An entry that holds a result (role `tool`) names its call in `metadata.toolCallId`. A result
+ * belongs to the latest preceding call of that id in the same session and run that has no result yet, so that later
+ * turns may reuse ids.
  *
  * @since 0.1.0
  */
 import type { MemoryEntry } from "./MemoryEntry.js"
 
 /**
- * The key of the metadata of an entry that calls tools.
+ * The metadata key of an entry that calls tools.
  *
  * @since 0.1.0
  * @category constants
@@ -20,7 +19,7 @@ import type { MemoryEntry } from "./MemoryEntry.js"
 export const TOOL_CALL_IDS = "toolCallIds"
 
 /**
- * The key of the metadata of an entry that holds a result.
+ * The metadata key of an entry that holds a result.
  *
  * @since 0.1.0
  * @category constants
@@ -28,7 +27,7 @@ export const TOOL_CALL_IDS = "toolCallIds"
 export const TOOL_CALL_ID = "toolCallId"
 
 /**
- * What has to do with tools: an entry of memory, a turn of a session.
+ * An item that may call a tool or hold its result: a memory entry, a turn of a session.
  *
  * @since 0.1.0
  * @category models
@@ -44,7 +43,7 @@ const own = (entry: Item, key: string): unknown =>
   Object.hasOwn(entry.metadata, key) ? entry.metadata[key] : undefined
 
 /**
- * The calls an entry makes, each once; none for an entry of another role than `assistant`.
+ * The distinct calls of an entry. Empty for a role other than `assistant`.
  *
  * @since 0.1.0
  * @category getters
@@ -55,7 +54,7 @@ export const callsOf = (entry: Item): Set<string> => {
 }
 
 /**
- * The call an entry is the result of.
+ * The call whose result the entry holds.
  *
  * @since 0.1.0
  * @category getters
@@ -68,8 +67,8 @@ export const resultOf = (entry: Item): string | undefined => {
 const turnOrder = { system: 0, user: 1, assistant: 2, tool: 3 } as const
 
 /**
- * Oldest first. Of entries of the same moment a question comes before its answer and a call before its result; else
- * their ids decide.
+ * Oldest first. Of entries of the same moment, a question comes before its answer and a call before its result;
+ * otherwise ids decide.
  *
  * @since 0.1.0
  * @category ordering
@@ -78,7 +77,7 @@ export const chronological = (a: MemoryEntry, b: MemoryEntry): number =>
   a.timestamp - b.timestamp || turnOrder[a.role] - turnOrder[b.role] || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 /**
- * Entries that go together: one that has to do with no tool, or a call with all its results.
+ * Entries that belong together: one without tools, or a call with all its results.
  *
  * @since 0.1.0
  * @category models
@@ -86,7 +85,7 @@ export const chronological = (a: MemoryEntry, b: MemoryEntry): number =>
 export interface Unit<out A = MemoryEntry> {
   /** Oldest first. */
   readonly entries: ReadonlyArray<A>
-  /** A call without some result, or a result without its call. */
+  /** A call that lacks a result, or a result without its call. */
   readonly broken: boolean
 }
 
@@ -96,8 +95,8 @@ interface Open<A> {
 }
 
 /**
- * Entries as units, in the order in which their first entries stand. The entries stand oldest first (`chronological`)
- * or in the order of their conversation. Linear in the entries.
+ * Groups entries into units, in the order of their first entries. The entries must be oldest first (`chronological`) or
+ * in the order of their conversation. Linear time.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,5 @@
 /**
- * Checks whether entries are still what somebody read.
+ * Checks whether entries are still as they were read.
  *
  * @internal
  * @since 0.1.0
@@ -14,7 +14,7 @@ const isSame = (read: MemoryEntry, now: MemoryEntry | undefined): boolean =>
   now !== undefined && (now === read || (now.content === read.content && textOf(now) === textOf(read)))
 
 /**
- * Whether each entry is there as it was read, its access figures apart.
+ * Returns whether each entry still exists as it was read. Access counts and times are not compared.
  *
  * @since 0.1.0
  * @category guards

@@ -22,23 +22,23 @@ import { EpisodicMemory, type Service } from "./EpisodicMemory.js"
  * @category models
  */
 export interface Options {
-  /** Results of a query that names no number; 10 unless set. */
+  /** Number of results of a query that does not set it. Default 10. */
   readonly defaultTopK?: number | undefined
-  /** Of a query that names none; 0.3 unless set. */
+  /** For queries that do not set it. Default 0.3. */
   readonly recencyWeight?: number | undefined
-  /** Of a query that names none; 0.2 unless set. */
+  /** For queries that do not set it. Default 0.2. */
   readonly importanceWeight?: number | undefined
-  /** Of a query that names none; 0.5 unless set. */
+  /** For queries that do not set it. Default 0.5. */
   readonly relevanceWeight?: number | undefined
   /**
-   * How long an entry is kept from when it is recorded, unless it expires sooner by itself; 0, as long as the store
-   * keeps it, unless set.
+   * How long an entry is kept after it was recorded, unless it expires earlier. Default 0: as long as the store keeps
+   * it.
    */
   readonly ttl?: Duration.DurationInput | undefined
 }
 
 /**
- * What a query that leaves them out gets.
+ * Defaults for queries that omit these fields.
  *
  * @since 0.1.0
  * @category constants
@@ -133,7 +133,7 @@ export const make = (
     }
   })
 
-/** What was recalled is there already: that it could not be counted takes it from nobody. */
+/** A failure to count the recalls does not fail the recall. */
 const counted = (
   store: MemoryStore.Service,
   ownerId: string,
@@ -169,7 +169,7 @@ const compress = Effect.fnUntraced(function* (
     })
   }
   const summary = yield* compressor.compress(entries, { maxTokens: options.maxTokens })
-  // What was forgotten while the summary was written would live on in it.
+  // Entries that were forgotten while the summary was written would survive in it.
   const still = yield* store.getMany(
     ownerId,
     entries.map(({ id }) => id)
@@ -188,7 +188,7 @@ const compress = Effect.fnUntraced(function* (
 })
 
 /**
- * Over the store below.
+ * Episodic memory over the memory store in context.
  *
  * @since 0.1.0
  * @category layers

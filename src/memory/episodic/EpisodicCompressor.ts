@@ -1,5 +1,5 @@
 /**
- * Makes one entry of several.
+ * Summarizes several entries into one.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,7 @@ import * as SummaryText from "./SummaryText.js"
  * @category models
  */
 export interface CompressOptions {
-  /** Of the summary, at most; 200 unless set. */
+  /** Maximum tokens of the summary. Default 200. */
   readonly maxTokens?: number | undefined
 }
 
@@ -38,9 +38,9 @@ export interface CompressOptions {
  */
 export interface Service {
   /**
-   * The summary of these entries, as `MemorySummary.make` builds it; nothing is stored. Its text has `maxTokens` tokens
-   * at most, whatever wrote it. No entries, entries of several owners and a summary without a text are a
-   * `ConsolidationError`.
+   * Summarizes these entries with `MemorySummary.make`. Stores nothing. The text has at most `maxTokens` tokens,
+   * whoever wrote it. Fails with a `ConsolidationError` for no entries, entries of several owners, or a summary without
+   * text.
    */
   readonly compress: (
     entries: ReadonlyArray<MemoryEntry>,
@@ -58,19 +58,19 @@ export class EpisodicCompressor extends Context.Tag("effect-lexigram/memory/Epis
 >() {}
 
 /**
- * The tokens of a summary at most, unless set.
+ * Default maximum tokens of a summary.
  *
  * @since 0.1.0
  * @category constants
  */
 export const MAX_TOKENS = 200
 
-/** What an entry has room for. */
+/** The capacity of an entry. */
 const mostTokens = Math.floor(maxContent / SummaryText.perToken)
 
 /**
- * Writes the text of a summary. The entries are of one owner, oldest first; what is too long is cut where a sentence
- * ends, else a word.
+ * Writes the text of a summary. The entries have one owner and are oldest first. A text that is too long is cut at the
+ * end of a sentence, or else of a word.
  *
  * @since 0.1.0
  * @category models
@@ -112,7 +112,7 @@ export const make = <R = never>(write: Write<R>): Effect.Effect<Service, never, 
   })
 
 /**
- * A compressor from a function that writes the text.
+ * Makes a compressor from a function that writes the text.
  *
  * @since 0.1.0
  * @category layers
@@ -123,7 +123,7 @@ export const layer = <R = never>(
   Layer.effect(EpisodicCompressor, make(write))
 
 /**
- * What the entries begin with, a line each, under `[summary of N turns]`. Asks no model.
+ * Quotes the beginnings of the entries, one line each, under `[summary of N turns]`. Uses no model.
  *
  * @since 0.1.0
  * @category layers
@@ -139,14 +139,14 @@ export const layerExtractive: Layer.Layer<EpisodicCompressor, never, TokenCounte
  * @category models
  */
 export interface ModelOptions {
-  /** Tokens of entries in one call, at most; 6,000 unless set, and no fewer than eight summaries have. */
+  /** Maximum tokens of entries in one call. Default 6,000; at least the size of eight summaries. */
   readonly maxInputTokens?: number | undefined
   /**
-   * Calls that read entries, at most; 8 unless set. Entries that do not fit into so many calls are cut, the longest
-   * first; more than could be read at all are a `ConsolidationError`. About as many calls again put the parts together.
+   * Maximum number of calls that read entries. Default 8. If the entries need more calls, the longest are cut; if that
+   * is not enough, it is a `ConsolidationError`. About as many additional calls merge the parts.
    */
   readonly maxCalls?: number | undefined
-  /** Wins over a temperature of 0 and a bound of the answer that leaves the model some room. */
+  /** Overrides the temperature of 0 and the answer bound, which leaves the model some room. */
   readonly settings?: ModelSettings.ModelSettings | undefined
 }
 
@@ -158,7 +158,7 @@ const documentOf = (entry: MemoryEntry, text: string): object => ({
   text
 })
 
-/** Next to each other, as many as fit together. */
+/** Groups neighbors, as many as fit together. */
 const chunked = <A>(items: ReadonlyArray<A>, sizeOf: (item: A) => number, most: number): Array<Array<A>> => {
   const chunks: Array<Array<A>> = []
   let size = Number.POSITIVE_INFINITY
@@ -175,15 +175,15 @@ const chunked = <A>(items: ReadonlyArray<A>, sizeOf: (item: A) => number, most: 
 }
 
 /**
- * A summary is asked for in words, which models count better than tokens; most languages need 1.3 tokens a word or
- * more.
+ * The prompt asks for a number of words, which models count better than tokens. Most languages need at least 1.3 tokens
+ * per word.
  */
 const wordsOf = (tokens: number): number => Math.max(1, Math.floor(tokens / 1.4))
 
-/** Braces, names and the time of an entry. */
+/** Tokens for the braces, names and time of an entry. */
 const perEntry = 40
 
-/** Tokens of an entry without which there is no use in reading it. */
+/** Minimum tokens of an entry that are worth reading. */
 const leastRead = 16
 
 const byModel = (
@@ -213,7 +213,7 @@ const byModel = (
           ],
           settings
         }),
-        // Of the error its name alone: what providers say may quote what they were sent.
+        // Only the name of the error: providers may quote their input in the message.
         (error) => failed(error._tag)
       )
       if (response.finishReason === "content-filter" || response.finishReason === "error") {
@@ -226,7 +226,7 @@ const byModel = (
       const chunks = chunked(documents, sizeOf, maxInput)
       if (chunks.length === 1) return ask(documents)
       const parts = Effect.forEach(chunks, (chunk) =>
-        // A part is small enough for two of them to fit into one call, so that each round halves what there is.
+        // Two parts must fit into one call, so that each round halves the number of parts.
         Effect.map(ask(chunk), (text) => ({
           summary: true,
           text: SummaryText.cutSentences(text, 2 * maxTokens, sizeOf)
@@ -235,7 +235,7 @@ const byModel = (
       return Effect.flatMap(parts, reduce)
     }
     return Effect.suspend(() => {
-      // Neighbours fill at least half of every chunk but the last.
+      // Neighbors fill at least half of every chunk except the last.
       const available = Math.max(maxInput, Math.floor((maxCalls * maxInput) / 2))
       const needs = entries.map((entry) => sizeOf(entry.content.slice(0, maxInput * SummaryText.perToken)) + perEntry)
       const each = Math.min(SummaryText.share(needs, available), maxInput) - perEntry
@@ -251,8 +251,8 @@ const byModel = (
 }
 
 /**
- * What a model writes. The entries are data in its prompt (`EpisodicPrompts.Summarize`); more than fits into one call
- * is summed up in parts, and then the parts. When the model fails, so does `compress`.
+ * A compressor that asks a model. The entries are data in its prompt (`EpisodicPrompts.Summarize`). Entries that do not
+ * fit into one call are summarized in parts, and then the parts. If the model fails, so does `compress`.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * What happened: entries with a time, recalled by how recent, how important and how relevant they are.
+ * The episodic memory port: entries recalled by recency, importance and relevance.
  *
  * @since 0.1.0
  */
@@ -16,46 +16,46 @@ import type { Selection } from "../entry/Selection.js"
  * @category models
  */
 export interface Service {
-  /** Remembers an entry; one whose id the owner has already is replaced. */
+  /** Stores an entry. Replaces the owner's entry of the same id. */
   readonly record: (entry: MemoryEntry) => Effect.Effect<void, RetrievalFailure>
-  /** The same for several; on failure none of an owner is remembered. */
+  /** Stores several entries. On failure none of an owner's entries is stored. */
   readonly recordMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The best entries for a query; what the query leaves out comes from the configuration. Each result that is relevant
-   * (above 0.05, the background) counts as accessed once more, unless `counted` is false: so does who asks for more
-   * than is used, and counts what was used with `recordAccess`.
+   * Returns the best entries for a query. Fields that the query omits come from the configuration. Each relevant result
+   * (above the background of 0.05) counts as accessed once more, unless `counted` is false: for callers that ask for
+   * more than they use and count the rest with `recordAccess`.
    */
   readonly recall: (
     query: MemoryQuery,
     options?: { readonly counted?: boolean | undefined } | undefined
   ) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
   /**
-   * Counts each of these as accessed once more, however often it is named. Consolidation spares what is accessed. Ids
-   * that do not exist are passed over; no ids: the store is not asked.
+   * Counts each entry as accessed once more, however often it is listed. Consolidation spares accessed entries. Ignores
+   * ids that do not exist. Without ids the store is not called.
    */
   readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
-  /** The newest `n`, newest first. Does not count as access. */
+  /** The newest `n`, newest first. Does not count as an access. */
   readonly recent: (options: {
     readonly ownerId: string
     readonly n: number
     readonly selection?: Selection | undefined
   }) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
-  /** Whether there was one. */
+  /** Returns whether the entry existed. */
   readonly forget: (ownerId: string, id: EntryId) => Effect.Effect<boolean, MemoryStoreFailure>
   /**
-   * Puts one summary in the place of these entries of the owner, in one step, and gives it. Its metadata says `type:
-   * "summary"` and names what it replaces (`compressedIds`). Ids that do not exist are passed over; none of them there:
-   * a `ConsolidationError`. So are entries of more than one session, or of a session and of none, unless
-   * `acrossSessions` is set: their summary belongs to no session, and branches see what they did not see before.
+   * Replaces these entries of the owner by one summary, in one step, and returns it. Its metadata has `type: "summary"`
+   * and the replaced ids (`compressedIds`). Ignores ids that do not exist. Fails with a `ConsolidationError` if none
+   * exists, or if the entries belong to different sessions (or some to none) and `acrossSessions` is not set: their
+   * summary belongs to no session, so that branches see what they did not see before.
    */
   readonly compress: (options: {
     readonly ownerId: string
     readonly ids: ReadonlyArray<EntryId>
-    /** Of the summary, at most; 200 unless set. */
+    /** Maximum tokens of the summary. Default 200. */
     readonly maxTokens?: number | undefined
     readonly acrossSessions?: boolean | undefined
   }) => Effect.Effect<MemoryEntry, RetrievalFailure | ConsolidationError>
-  /** Succeeds if the store below answers. */
+  /** Succeeds if the underlying store answers. */
   readonly health: Effect.Effect<void, RetrievalFailure>
 }
 
@@ -66,7 +66,7 @@ export interface Service {
 export class EpisodicMemory extends Context.Tag("effect-lexigram/memory/EpisodicMemory")<EpisodicMemory, Service>() {}
 
 /**
- * Nothing is remembered; there is nothing to be summarised.
+ * Remembers nothing.
  *
  * @since 0.1.0
  * @category constructors
@@ -83,7 +83,7 @@ export const noop: Service = {
 }
 
 /**
- * Nothing is remembered.
+ * Remembers nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Entries that stand for several others: how they are built and told from the rest.
+ * Builds and recognizes entries that summarize others.
  *
  * @since 0.1.0
  */
@@ -21,20 +21,20 @@ type Entry = MemoryEntry.MemoryEntry
 export const TYPE = "summary"
 
 /**
- * What the metadata of a summary says, besides what the metadata of all its entries said alike.
+ * The metadata of a summary, in addition to the metadata that all its entries share.
  *
  * @since 0.1.0
  * @category models
  */
 export interface SummaryMetadata {
   readonly type: typeof TYPE
-  /** What it replaces, oldest first: entries, or summaries one level below. */
+  /** The ids it replaces, oldest first: entries, or summaries one level below. */
   readonly compressedIds: ReadonlyArray<EntryId>
-  /** From the oldest to the newest of what it stands for. */
+  /** From the oldest to the newest entry it covers. */
   readonly timeRange: TimeRange
-  /** 1 above entries, 2 above summaries of them, … */
+  /** 1 above entries, 2 above summaries of entries, and so on. */
   readonly level: number
-  /** How many entries it stands for, those below its summaries counted. */
+  /** The number of entries it covers, including those of its summaries. */
   readonly turns: number
 }
 
@@ -51,7 +51,7 @@ const positive = (value: unknown): number | undefined =>
 export const isSummary = (entry: Entry): boolean => EntryGroups.kind(entry) === TYPE
 
 /**
- * How far a summary is above what was said; 0 for an entry that is none.
+ * The level of a summary; 0 for any other entry.
  *
  * @since 0.1.0
  * @category getters
@@ -59,7 +59,7 @@ export const isSummary = (entry: Entry): boolean => EntryGroups.kind(entry) === 
 export const level = (entry: Entry): number => (isSummary(entry) ? (positive(field(entry, "level")) ?? 1) : 0)
 
 /**
- * How many entries it stands for; 1 for an entry that is no summary.
+ * The number of entries that a summary covers; 1 for any other entry.
  *
  * @since 0.1.0
  * @category getters
@@ -74,7 +74,7 @@ const rangeOf = (entry: Entry): TimeRange => {
   return Number.isFinite(start) && Number.isFinite(end) ? { start: start as number, end: end as number } : at
 }
 
-/** The value of all, if they agree. */
+/** The common value of all entries, if there is one. */
 const common = <A>(entries: NonEmptyReadonlyArray<Entry>, get: (entry: Entry) => A): A | undefined => {
   const first = get(entries[0])
   return entries.every((entry) => get(entry) === first) ? first : undefined
@@ -96,15 +96,15 @@ const most = (values: ReadonlyArray<number | undefined>): number | undefined =>
 
 const mean = (values: ReadonlyArray<number>): number => {
   const average = values.reduce((sum, value) => sum + value, 0) / values.length
-  // Rounding may put the average of equal values beside them, on the other side of a threshold.
+  // Rounding can move the average of equal values off that value, across a threshold.
   return Math.min(Math.max(average, least(values) ?? 0), most(values) ?? 1)
 }
 
 /**
- * The summary that stands for these entries of one owner. Its id comes from theirs, so that the same entries have the
- * same summary whoever makes it. It is as old as the newest of them: a branch that left the session before does not see
- * it. It keeps the session, the run, the role (else `assistant`) and each scalar of the metadata where all agree, has
- * their average importance, their recalls together, and expires with the first of them.
+ * Makes the summary of these entries of one owner. Its id derives from theirs, so that the same entries always give the
+ * same id. It is dated like the newest entry: a branch that left the session earlier does not see it. It keeps the
+ * session, run, role (otherwise `assistant`) and scalar metadata that all entries share. It has their average
+ * importance and the sum of their recalls, and expires with the first of them.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * Texts cut to a number of tokens, where sentences, words or at least characters end.
+ * Cuts texts to a number of tokens at the end of a sentence, a word or a character.
  *
  * @internal
  * @since 0.1.0
@@ -10,12 +10,12 @@ import * as MemorySummary from "./MemorySummary.js"
 
 type Counter = (text: string) => number
 
-/** No tokenizer makes one token of so many characters, but of white space. */
+/** No tokenizer makes one token of this many characters, except of white space. */
 export const perToken = 32
 
 const ellipsis = "…"
 
-/** So many characters of a text, never the first half of a pair alone. */
+/** The first characters of a text. Never splits a surrogate pair. */
 const head = (text: string, most: number): string => {
   if (text.length <= most) return text
   return text.slice(0, (text.charCodeAt(most - 1) & 0xfc00) === 0xd800 ? most - 1 : most)
@@ -27,10 +27,10 @@ const segmenters = {
   grapheme: new Intl.Segmenter("en", { granularity: "grapheme" })
 } as const
 
-/** How far before the end of what fits a boundary is looked for: segmenters take quadratic time for a long text. */
+/** How far before the limit a boundary is searched: segmenters need quadratic time for a long text. */
 const lookBack = { sentence: 4000, word: 200, grapheme: 100 } as const
 
-/** How many characters fit, with the ending behind. */
+/** The number of characters that fit together with the ending. */
 const fitting = (text: string, ending: string, maxTokens: number, count: Counter): number => {
   const fits = (length: number): boolean => count(head(text, length) + ending) <= maxTokens
   let low = 0
@@ -48,7 +48,7 @@ const fitting = (text: string, ending: string, maxTokens: number, count: Counter
   return low
 }
 
-/** The longest beginning that ends where a segment does and fits; empty when no segment ends near enough. */
+/** The longest beginning that fits and ends at a segment boundary. Empty if no boundary is near enough. */
 const beginning = (
   text: string,
   granularity: keyof typeof segmenters,
@@ -59,12 +59,12 @@ const beginning = (
   const most = fitting(text, ending, maxTokens, count)
   const from = head(text, Math.max(0, most - lookBack[granularity])).length
   const ends: Array<number> = []
-  // Two characters more than fit show whether a segment ends with what fits.
+  // Two more characters show whether a segment ends at the limit.
   for (const { index, segment } of segmenters[granularity].segment(text.slice(from, head(text, most + 2).length))) {
     const end = from + index + segment.length
     if (end <= most) ends.push(end)
   }
-  // Less text may be more tokens, so that the last one need not fit.
+  // A shorter text can have more tokens, so the last one need not fit.
   for (const end of ends.reverse()) {
     const start = text.slice(0, end).trimEnd()
     if (start === "") break
@@ -74,8 +74,8 @@ const beginning = (
 }
 
 /**
- * The text, or as much of its beginning as fits: whole words with an ellipsis behind, or characters where there is no
- * end of a word. Empty when nothing fits. Reads no more of a huge text than could fit.
+ * Cuts the text to what fits: whole words followed by an ellipsis, or characters if there is no word boundary. Empty if
+ * nothing fits. Reads no more of a huge text than could fit.
  */
 export const cut = (text: string, maxTokens: number, count: Counter): string => {
   const most = maxTokens * perToken
@@ -85,7 +85,7 @@ export const cut = (text: string, maxTokens: number, count: Counter): string => 
   return words === "" ? beginning(start, "grapheme", ellipsis, maxTokens, count) : words
 }
 
-/** As `cut`, but at the end of a sentence where that keeps half of what fits. */
+/** Like `cut`, but at the end of a sentence if that keeps half of what fits. */
 export const cutSentences = (text: string, maxTokens: number, count: Counter): string => {
   const words = cut(text, maxTokens, count)
   if (words === text) return text
@@ -93,7 +93,7 @@ export const cutSentences = (text: string, maxTokens: number, count: Counter): s
   return 2 * sentences.length >= words.length ? sentences : words
 }
 
-/** How much each may have when they share what is there: the small ones what they need, the others alike. */
+/** The share of each of several needs: small ones get what they need, the others get equal parts. */
 export const share = (needs: ReadonlyArray<number>, available: number): number => {
   let left = available
   const sorted = needs.toSorted((a, b) => a - b)
@@ -105,7 +105,7 @@ export const share = (needs: ReadonlyArray<number>, available: number): number =
   return available
 }
 
-/** Tokens of a line that say something. */
+/** Minimum tokens of a useful line. */
 const leastLine = 8
 
 const heading = /^\[summary of \d{1,16} turns\]\s*/
@@ -116,8 +116,8 @@ const lineOf = (entry: MemoryEntry, most: number): string => {
 }
 
 /**
- * What entries begin with, a line each, under a line that says how many turns they are. Where not all have room for a
- * few words, the most important do.
+ * The beginnings of the entries, one line each, under a line with the number of turns. If not all of them have room for
+ * a few words, the most important do.
  */
 export const extract = (entries: ReadonlyArray<MemoryEntry>, maxTokens: number, count: Counter): string => {
   const turns = entries.reduce((sum, entry) => sum + MemorySummary.turns(entry), 0)
@@ -138,7 +138,7 @@ export const extract = (entries: ReadonlyArray<MemoryEntry>, maxTokens: number, 
     const parts = each < 1 ? [] : lines.map((line) => cut(line, each, count)).filter((line) => line !== "")
     const text = [title, ...parts].join("\n")
     if (parts.length > 0 && count(text) <= maxTokens) return text
-    // Lines together may be more tokens than each alone.
+    // Lines together may have more tokens than the sum of each.
     available -= Math.max(1, Math.floor(available / 16))
   }
   return cut(title, maxTokens, count)

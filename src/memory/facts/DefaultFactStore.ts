@@ -25,19 +25,18 @@ import * as FactTimeline from "./FactTimeline.js"
  * @category models
  */
 export interface Options {
-  /** Open facts of one subject at most; 100 unless set. */
+  /** Maximum open facts of one subject. Default 100. */
   readonly maxFactsPerEntity?: number | undefined
-  /** Closed facts of one subject at most; 1000 unless set, `Infinity` for all of them. */
+  /** Maximum closed facts of one subject. Default 1000; `Infinity` keeps all. */
   readonly maxClosedPerEntity?: number | undefined
   /**
-   * Whether a predicate has one object at a time, so that another object closes the fact before, or any number of them.
-   * It is asked for the normalised predicate: in small letters, with single spaces. `FactCardinality.standard` unless
-   * set.
+   * Decides whether a predicate has one object at a time, so that another object closes the previous fact, or any
+   * number. Receives the normalized predicate: lower case, single spaces. Default `FactCardinality.standard`.
    */
   readonly cardinality?: ((predicate: string) => FactCardinality.Cardinality) | undefined
 }
 
-/** Another process got in between so often only if the backend is at fault. */
+/** Only a faulty backend reports this many conflicts in a row. */
 const maxAttempts = 100
 
 interface Edit<A> {
@@ -52,7 +51,7 @@ const unknownFact = (name: string): MemoryStoreError =>
   new MemoryStoreError({ message: "The owner has no fact with this id", store: name })
 
 /**
- * The store over a backend: everything that facts do to each other.
+ * The fact store over a backend. Resolves how facts affect each other.
  *
  * @since 0.1.0
  * @category constructors
@@ -64,7 +63,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
   const lock = KeyedLock.make()
   const owned: FactAssertion.Owned = FactAssertion.owned(backend.name)
 
-  /** Reads and changes until nobody else has changed anything in between. */
+  /** Reads and applies a change, and retries if another writer changed the facts in the meantime. */
   const edit = <A>(
     ownerId: string,
     read: Effect.Effect<Edit<A>, MemoryStoreFailure>
@@ -163,7 +162,7 @@ export const fromBackend = (backend: FactBackend.FactBackend, options?: Options 
 export interface MemoryOptions extends Options, FactTable.Options {}
 
 /**
- * In this process.
+ * A fact store in this process.
  *
  * @since 0.1.0
  * @category constructors
@@ -172,7 +171,7 @@ export const makeMemory = (options?: MemoryOptions | undefined): Effect.Effect<S
   Effect.sync(() => fromBackend(FactTable.make(options), options))
 
 /**
- * In this process, and gone with it.
+ * A fact store in this process. Its facts end with it.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * What is known: subject, predicate, object, how sure it is, where it comes from and from when until when it held.
+ * Facts: subject, predicate and object, with confidence, sources and validity.
  *
  * @since 0.1.0
  */
@@ -28,7 +28,7 @@ export type FactId = typeof FactId.Type
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1000))
 
 /**
- * Who or what, does or is, whom or what. Texts as they were said; comparisons ignore case and spaces around.
+ * Subject, predicate and object as they were stated. Comparisons ignore case and surrounding spaces.
  *
  * @since 0.1.0
  * @category schemas
@@ -45,18 +45,19 @@ export const Triple = Schema.Struct({
 export interface Triple extends Schema.Schema.Type<typeof Triple> {}
 
 /**
- * Where and when something was said that a fact was read from: what decides which branches of a session know the fact.
+ * The session and time of the statement that a fact was read from. Determines which branches of a session know the
+ * fact.
  *
  * @since 0.1.0
  * @category schemas
  */
 export const Origin = Schema.Struct({
   sessionId: Schema.optional(SessionId),
-  /** The first session of the tree of sessions. */
+  /** The first session of the session tree. */
   tree: Schema.optional(SessionId),
   /** Milliseconds since the epoch. */
   from: Schema.Finite,
-  /** The same moment, unless it is a summary. */
+  /** Equal to `from` except for a summary. */
   until: Schema.Finite
 }).annotations({ identifier: `${NAME}/Origin` })
 /**
@@ -66,7 +67,7 @@ export const Origin = Schema.Struct({
 export interface Origin extends Schema.Schema.Type<typeof Origin> {}
 
 /**
- * A fact that is asserted, or taken back (`retracted`). Left out: sure (1), valid from now on.
+ * A fact to assert, or to retract (`retracted`). Defaults: confidence 1, valid from now on.
  *
  * @since 0.1.0
  * @category schemas
@@ -77,25 +78,25 @@ export const NewFact = Schema.Struct({
   /** The entries it was read from. */
   sources: Schema.optional(Schema.Array(EntryId)),
   /**
-   * Where they belong to: a branch knows that this was said if it recalls all of them. Left out, every branch knows it.
+   * The origins of those entries. A branch knows the fact if it recalls all of them. Without origins every branch knows
+   * it.
    */
   origins: Schema.optional(Schema.Array(Origin)),
   /** Milliseconds since the epoch. */
   validFrom: Schema.optional(Schema.Finite),
   /**
-   * Until when it held, or will hold; behind `validFrom`. Such a fact takes the place of others only where `replaces`
-   * says so: they may have held besides, and hold again after it.
+   * When it ended or will end; after `validFrom`. Such a fact replaces others only if `replaces` is set: they may have
+   * held in addition, and hold again after it.
    */
   validTo: Schema.optional(Schema.Finite),
   /**
-   * It is taken back: it no longer holds from `validFrom` on, and nothing takes its place. What was said of it before
-   * stays as its history, and it holds again when it is said again later. Of one that nobody said before is kept that
-   * it had ended by then.
+   * Retracts the fact: it does not hold from `validFrom` on, and nothing replaces it. Earlier statements stay as its
+   * history. A later statement makes it hold again. If nothing stated it before, the store records that it had ended by
+   * then.
    */
   retracted: Schema.optional(Schema.Boolean),
   /**
-   * It takes the place of every other object of this subject and predicate, whether or not the predicate has one object
-   * at a time.
+   * Replaces every other object of this subject and predicate, whether or not the predicate has one object at a time.
    */
   replaces: Schema.optional(Schema.Boolean),
   metadata: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
@@ -107,7 +108,7 @@ export const NewFact = Schema.Struct({
 export interface NewFact extends Schema.Schema.Type<typeof NewFact> {}
 
 /**
- * A fact as it is kept. Nothing is overwritten: one that a later fact contradicts is closed (`validTo`, `closedBy`) and
+ * A stored fact. Nothing is overwritten: a fact that a later one contradicts is closed (`validTo`, `closedBy`) and
  * stays.
  *
  * @since 0.1.0
@@ -122,11 +123,11 @@ export const Fact = Schema.Struct({
   sources: Schema.Array(EntryId),
   /** Milliseconds since the epoch, inclusive. */
   validFrom: Schema.Finite,
-  /** Exclusive; absent while it holds. */
+  /** Exclusive. Absent while the fact holds. */
   validTo: Schema.optional(Schema.Finite),
-  /** The fact that took its place. */
+  /** The fact that replaced it. */
   closedBy: Schema.optional(FactId),
-  /** When it was told. */
+  /** When it was recorded. */
   recordedAt: Schema.Finite,
   metadata: Schema.Record({ key: Schema.String, value: Schema.Unknown })
 }).annotations({ identifier: `${NAME}/Fact` })

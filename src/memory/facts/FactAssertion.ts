@@ -1,5 +1,5 @@
 /**
- * From what is said to the rows that change.
+ * Turns asserted facts into the rows that change.
  *
  * @internal
  * @since 0.1.0
@@ -28,7 +28,7 @@ const isOwner = Schema.is(OwnerId)
 export type Owned = <A, E>(ownerId: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | MemoryStoreError>
 
 /**
- * Refuses a name that no owner has.
+ * Rejects an invalid owner name.
  *
  * @category combinators
  */
@@ -52,7 +52,7 @@ export const page =
   ]
 
 /**
- * What is said, checked and with its keys.
+ * An asserted fact, validated and with its keys.
  *
  * @category models
  */
@@ -69,7 +69,7 @@ const decode = Schema.decodeUnknownEither(NewFact)
 const refused = (store: string, what: string): MemoryStoreError =>
   new MemoryStoreError({ message: `A fact cannot be kept: ${what}`, store })
 
-/** Frozen and as JSON gives it back, so that it is the same wherever it is kept. */
+/** Frozen, and as a round trip through JSON returns it, so that it is the same in every backend. */
 const plainMetadata = (store: string, given: NewFact["metadata"]) => {
   const metadata = JsonCopy.copy(given ?? {})
   if (metadata === undefined) return Effect.fail(refused(store, "its metadata is no plain data"))
@@ -81,7 +81,7 @@ const plainMetadata = (store: string, given: NewFact["metadata"]) => {
 const readOne = Effect.fnUntraced(function* (store: string, { metadata: attributes, ...given }: NewFact) {
   const decoded = decode(given)
   if (decoded._tag === "Left") {
-    // Only where: what stands there is nobody's business.
+    // Only the path: the value may be private.
     const [issue] = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
     return yield* refused(store, `its field "${String(issue?.path[0] ?? "")}" is missing or out of bounds`)
   }
@@ -114,7 +114,7 @@ export const read = (
   facts: ReadonlyArray<NewFact>
 ): Effect.Effect<ReadonlyArray<Said>, MemoryStoreError> => Effect.forEach(facts, (fact) => readOne(store, fact))
 
-/** A triple that is said, or taken back, at a time. */
+/** A triple that is stated or retracted at a time. */
 interface Told {
   readonly said: Said
   readonly at: number
@@ -122,7 +122,7 @@ interface Told {
   readonly retracted: boolean
 }
 
-/** What has an end is said, and taken back at its end. */
+/** A fact with an end is stated, and retracted at its end. */
 const toldOf = (said: Said, replaces: boolean, now: number): ReadonlyArray<Told> => {
   const { retracted = false, validFrom = now, validTo } = said.fact
   const told = { said, at: validFrom, replaces: said.fact.replaces === true || (replaces && validTo === undefined) }
@@ -169,12 +169,12 @@ const toldRecord = (
 }
 
 /**
- * What an assertion comes to.
+ * The effect of an assertion.
  *
  * @category models
  */
 export interface Plan {
-  /** For each that was said the record that has it. */
+  /** For each asserted fact the record that holds it. */
   readonly kept: ReadonlyArray<FactTimeline.FactRecord>
   readonly put: ReadonlyArray<FactRow>
   readonly subjects: ReadonlyArray<string>
@@ -183,7 +183,7 @@ export interface Plan {
 const newId = Effect.map(IdGenerator.generate, (id) => FactId.make(id))
 
 /**
- * Each sees what those before it have changed.
+ * Each assertion sees the changes of those before it.
  *
  * @category constructors
  */
@@ -239,7 +239,8 @@ export const plan = Effect.fnUntraced(function* (
 const pageSize = 256
 
 /**
- * The facts with the subject, predicate and object of this one, itself included; none if the owner does not have it.
+ * The facts with the same subject, predicate and object as this one, itself included. Empty if the owner does not have
+ * it.
  *
  * @category accessors
  */

@@ -1,6 +1,6 @@
 /**
- * What a store of facts needs from below: rows in, rows out. What contradicts what, what is known already and what a
- * fact was closed by is worked out once, in `DefaultFactStore.fromBackend`; a backend keeps rows and finds them.
+ * The port that a fact store is built on: rows in, rows out. `DefaultFactStore.fromBackend` resolves contradictions,
+ * repetitions and closings once; a backend stores rows and finds them.
  *
  * @since 0.1.0
  */
@@ -10,8 +10,8 @@ import type { MemoryStoreFailure } from "../entry/MemoryError.js"
 import type { FactId } from "./Fact.js"
 
 /**
- * A fact as a backend keeps it. Keys are normalised and have at most 256 characters; no text but `body` and `ownerId`
- * has control characters, none has half a surrogate pair.
+ * A fact as a backend stores it. Keys are normalized and have at most 256 characters. Only `body` and `ownerId` may
+ * contain control characters; no text contains an unpaired surrogate.
  *
  * @since 0.1.0
  * @category models
@@ -19,23 +19,22 @@ import type { FactId } from "./Fact.js"
 export interface FactRow {
   readonly id: FactId
   readonly ownerId: string
-  /** The subject as it was said, for showing. */
+  /** The subject as it was stated, for display. */
   readonly subject: string
   readonly subjectKey: string
   readonly predicateKey: string
   readonly objectKey: string
-  /** The words of the subject with a space before, between and behind them; empty if there are none. */
+  /** The words of the subject, each with a space before and after it. Empty if there are none. */
   readonly subjectWords: string
   readonly objectWords: string
   /** Subject, predicate and object, for a search by words. */
   readonly text: string
   readonly confidence: number
   readonly validFrom: number
-  /** Absent while it is open. Not before `validFrom`; a fact that another one replaced at once holds for no time. */
+  /** Absent while it is open. Not before `validFrom`; equal to it for a fact that was replaced at once. */
   readonly validTo?: number | undefined
   /**
-   * The first time from which it takes the place of other objects of its subject and predicate; absent if it never
-   * does.
+   * The first time from which it replaces other objects of its subject and predicate. Absent if it never does.
    */
   readonly replacesFrom?: number | undefined
   /** JSON that only the store reads. */
@@ -43,30 +42,30 @@ export interface FactRow {
 }
 
 /**
- * All that is given must hold.
+ * All given conditions must hold.
  *
  * @since 0.1.0
  * @category models
  */
 export interface RowSelection {
-  /** What the key of the subject begins with. */
+  /** A prefix of the subject key. */
   readonly subjectPrefix?: string | undefined
-  /** Keys of subjects: one of them. */
+  /** The subject key is one of these. */
   readonly subjects?: ReadonlyArray<string> | undefined
   readonly predicateKey?: string | undefined
   readonly objectKey?: string | undefined
-  /**
-   * Words with a space before, between and behind them, that the words of the subject or those of the object include.
-   */
+  /** Words, each with a space before and after it, that the subject words or the object words contain. */
   readonly words?: string | undefined
   readonly minConfidence: number
-  /** Begun by then (inclusive); and not ended by then (exclusive), unless closed ones are included. */
+  /**
+   * Began by then (inclusive) and had not ended by then (exclusive); ended rows as well if closed ones are included.
+   */
   readonly at: number
   readonly includeClosed: boolean
 }
 
 /**
- * Where a fact stands in answers: surest first, then those that hold since later, then by id (by code unit).
+ * The position of a fact in results: highest confidence first, then latest `validFrom`, then by id (by code unit).
  *
  * @since 0.1.0
  * @category models
@@ -78,18 +77,18 @@ export interface FactPosition {
 }
 
 /**
- * What changes in one step.
+ * A change applied in one step.
  *
  * @since 0.1.0
  * @category models
  */
 export interface FactChange {
   readonly delete?: ReadonlyArray<FactId> | undefined
-  /** New rows, and those that take the place of the row of the same id. Each id once. */
+  /** New rows and replacements of rows with the same id. Each id once. */
   readonly put?: ReadonlyArray<FactRow> | undefined
   /**
-   * After that, for each of these keys of subjects: of its open rows only the first `maxOpen` stay, by position, and of
-   * its closed ones the `maxClosed` that ended last (ties by position).
+   * Applied last, for each of these subject keys: keeps the first `maxOpen` open rows by position, and the `maxClosed`
+   * closed rows that ended last (ties by position).
    */
   readonly trim?: ReadonlyArray<string> | undefined
   readonly maxOpen: number
@@ -104,41 +103,41 @@ export interface FactChange {
  */
 export interface SubjectRow {
   readonly subjectKey: string
-  /** Of the texts of its rows the first by code unit. */
+  /** The first by code unit of the subject texts of its rows. */
   readonly subject: string
   readonly open: number
   readonly closed: number
 }
 
 /**
- * The contract of every method: only rows of the owner are seen or touched; rows come out as they went in.
+ * Contract of every method: it reads and changes only rows of the owner. Rows come out as they went in.
  *
  * @since 0.1.0
  * @category models
  */
 export interface FactBackend {
-  /** Names it in errors and metrics: `in_memory`, `sqlite`, … */
+  /** Identifies the backend in errors and metrics: `in_memory`, `sqlite`, … */
   readonly name: string
-  /** Which state the rows of the owner are in. Never the same number for two states, but 0 always for no rows. */
+  /** The revision of the owner's rows. Two states never have the same number; an owner without rows always has 0. */
   readonly revision: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   /**
-   * All or nothing, and only if the rows of the owner are in this state: none if they are not. Gives the ids that were
-   * trimmed. Afterwards the state is another one.
+   * All or nothing, and only if the owner's rows have this revision; otherwise none. Returns the ids that were trimmed.
+   * Changes the revision.
    */
   readonly apply: (
     ownerId: string,
     revision: number,
     change: FactChange
   ) => Effect.Effect<Option.Option<ReadonlyArray<FactId>>, MemoryStoreFailure>
-  /** Those that exist, in the order of the ids. */
+  /** Returns the rows that exist, in the order of the ids. */
   readonly get: (
     ownerId: string,
     ids: ReadonlyArray<FactId>
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
   /**
-   * What an assertion can meet among the rows of a subject and a predicate: those that began by `at` and are open or
-   * end at `at` or later; of those that begin after `at` the first with the same object; and of those that have another
-   * object and replace others after `at` (`replacesFrom`) the first. In no order.
+   * The rows of a subject and predicate that an assertion can affect: those that began by `at` and are open or end at
+   * `at` or later; of those that begin after `at` the first with the same object; and of those with another object that
+   * replace others after `at` (`replacesFrom`) the first. In no particular order.
    */
   readonly near: (
     ownerId: string,
@@ -149,42 +148,42 @@ export interface FactBackend {
       readonly at: number
     }
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
-  /** By position, those after `after`. */
+  /** By position; only those after `after`. */
   readonly find: (
     ownerId: string,
     options: { readonly selection: RowSelection; readonly limit: number; readonly after?: FactPosition | undefined }
   ) => Effect.Effect<ReadonlyArray<FactRow>, MemoryStoreFailure>
   /**
-   * Those that have words of the text among what is selected, best first (BM25 over the rows of the owner, or what the
-   * database has).
+   * The selected rows that contain words of the text, best first (BM25 over the owner's rows, or the database's
+   * ranking).
    */
   readonly lexical: (
     ownerId: string,
     options: { readonly text: string; readonly selection: RowSelection; readonly limit: number }
   ) => Effect.Effect<ReadonlyArray<{ readonly row: FactRow; readonly score: number }>, MemoryStoreFailure>
   readonly count: (ownerId: string, selection: RowSelection) => Effect.Effect<number, MemoryStoreFailure>
-  /** Subjects that have rows, ascending by key (by code unit), those after `after`. */
+  /** Subjects that have rows, ascending by key (by code unit); only those after `after`. */
   readonly subjects: (
     ownerId: string,
     options: { readonly limit: number; readonly after?: string | undefined }
   ) => Effect.Effect<ReadonlyArray<SubjectRow>, MemoryStoreFailure>
-  /** Which of these keys are subjects that have rows, in their order. */
+  /** The keys that are subjects with rows, in their order. */
   readonly known: (
     ownerId: string,
     subjectKeys: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<string>, MemoryStoreFailure>
-  /** Owners that have rows, ascending by code unit, those after `after`. */
+  /** Owners that have rows, ascending by code unit; only those after `after`. */
   readonly owners: (options: {
     readonly limit: number
     readonly after?: string | undefined
   }) => Effect.Effect<ReadonlyArray<string>, MemoryStoreFailure>
-  /** Removes everything of the owner; gives how many rows there were. */
+  /** Removes all rows of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }
 
 /**
- * The order of answers.
+ * The order of results.
  *
  * @since 0.1.0
  * @category combinators
@@ -193,7 +192,7 @@ export const byPosition = (a: FactPosition, b: FactPosition): number =>
   b.confidence - a.confidence || b.validFrom - a.validFrom || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 
 /**
- * What is selected as a function, made once for many rows.
+ * Compiles the selection into a function for many rows.
  *
  * @since 0.1.0
  * @category combinators

@@ -1,5 +1,5 @@
 /**
- * How many objects a predicate has at a time.
+ * Decides how many objects a predicate has at a time.
  *
  * @since 0.1.0
  */
@@ -13,8 +13,8 @@ export type Cardinality = "one" | "many"
 const listed = (texts: string): ReadonlyArray<string> => texts.split(",").map((text) => text.trim())
 
 /**
- * Predicates of which a subject has one object at a time, in small letters. Those that begin with `has favourite ` or
- * `has favorite ` are of them too.
+ * Predicates with one object at a time per subject, in lower case. Predicates that begin with `has favourite ` or `has
+ * favorite ` belong to them, too.
  *
  * @since 0.1.0
  * @category constants
@@ -38,7 +38,7 @@ export const single: ReadonlyArray<string> = [
 const ones: ReadonlySet<string> = new Set(single)
 
 /**
- * One for those listed in `single`, any number for all others.
+ * `one` for the predicates in `single`, `many` for all others.
  *
  * @since 0.1.0
  * @category constructors

@@ -1,5 +1,5 @@
 /**
- * What of the facts a branch of a session knows: that for which something was said on the way to it.
+ * Restricts fact queries to the lineage of a session branch.
  *
  * @internal
  * @since 0.1.0
@@ -16,14 +16,14 @@ import type { FactBackend, FactRow } from "./FactBackend.js"
 import type { Lineage } from "./FactStore.js"
 import * as FactTimeline from "./FactTimeline.js"
 
-/** What was said of one subject and predicate that is looked through, and how often such a look is taken. */
+/** Maximum number of rows examined for one subject and predicate, and of such examinations. */
 const maxSlot = 256
 const maxSlots = 32
 
-/** Facts that took the place of each other, one after the other, at most. */
+/** Maximum length of a chain of facts that replaced each other. */
 const maxClosers = 64
 
-/** Origins of one fact that are kept apart; of more those of a session become one. */
+/** Maximum number of separate origins of one fact. Above it, the origins of a session are joined. */
 const maxOrigins = 8
 
 const isId = Schema.is(SessionId)
@@ -43,7 +43,7 @@ export const recordOf = (name: string, row: FactRow): Effect.Effect<FactTimeline
 }
 
 /**
- * Where entries belong to, as far as that restricts who knows what they say.
+ * The origins of entries, as far as they restrict which branches know a fact.
  *
  * @category getters
  */
@@ -51,7 +51,7 @@ export const originsOf = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Or
   const origins: Array<Origin> = []
   for (const entry of entries) {
     const tree = EntryGroups.tree(entry)
-    // What is no id is the name of no tree.
+    // An invalid id names no tree.
     const named = isId(tree) ? { tree } : {}
     if (entry.sessionId === undefined && !("tree" in named)) continue
     origins.push({
@@ -84,7 +84,7 @@ const saidOn = ({ lineage, tree }: Lineage): IsSaid => {
   return ({ origins }) => origins === undefined || origins.some((together) => together.every(isOn))
 }
 
-/** The part of a record that was said on the way by then. */
+/** The part of a record that was stated on the lineage by then. */
 const partOf = (record: FactTimeline.FactRecord, isSaid: IsSaid, at: number): FactTimeline.FactRecord | undefined => {
   const [first, ...rest] = FactTimeline.affirming(record.mentions).filter(isSaid)
   return first === undefined || first.at > at ? undefined : { ...record, mentions: [first, ...rest] }
@@ -93,7 +93,7 @@ const partOf = (record: FactTimeline.FactRecord, isSaid: IsSaid, at: number): Fa
 const isSure = (fact: Fact, { minConfidence = 0 }: Lineage): boolean => fact.confidence >= minConfidence
 
 /**
- * As `FactStore.onLineage` says.
+ * Implements `FactStore.onLineage`.
  *
  * @category accessors
  */
@@ -114,7 +114,9 @@ export const known = Effect.fnUntraced(function* (
     if (missing.length > 0) yield* read(yield* backend.get(ownerId, missing))
   })
 
-  /** What was not said on the way closes nothing; what closed that may have closed this. */
+  /**
+   * A closing fact that was not stated on the lineage closes nothing. The fact that closed it may have closed this one.
+   */
   const endOf = Effect.fnUntraced(function* (
     record: FactTimeline.FactRecord
   ): Effect.fn.Return<Pick<FactTimeline.FactRecord, "validTo" | "closedBy">, MemoryStoreFailure> {

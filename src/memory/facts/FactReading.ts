@@ -1,5 +1,5 @@
 /**
- * What a store of facts answers with.
+ * The read operations of a fact store.
  *
  * @internal
  * @since 0.1.0
@@ -34,7 +34,7 @@ const factsOf = (
     return Effect.succeed(facts)
   })
 
-/** Nothing can fit a name without words. */
+/** Nothing matches a name without words. */
 const rowSelection = (selection: FactSelection | undefined, now: number): FactBackend.RowSelection | undefined => {
   const words = selection?.entity === undefined ? undefined : FactText.words(selection.entity)
   if (words === "") return undefined
@@ -53,7 +53,7 @@ const rowSelection = (selection: FactSelection | undefined, now: number): FactBa
 const limitOf = (limit: number | undefined): number => Count.count(limit, 100, 0)
 
 /**
- * The part of the service that changes nothing.
+ * The operations that change nothing.
  *
  * @category constructors
  */

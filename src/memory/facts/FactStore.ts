@@ -1,9 +1,9 @@
 /**
- * Where facts are kept: what is known, how sure it is, and from when until when it held.
+ * The fact store port: facts with their confidence and the time in which they held.
  *
  * Nothing is overwritten. A fact that another one contradicts is closed at the time from which the other holds, and
- * stays; what is told late finds its place between what was told before, so that the same assertions give the same
- * history in whatever order they come.
+ * stays. A late assertion is inserted between earlier ones, so that the same assertions give the same history in any
+ * order.
  *
  * @since 0.1.0
  */
@@ -18,25 +18,25 @@ import type { Fact, FactId, NewFact } from "./Fact.js"
 import type * as FactBackend from "./FactBackend.js"
 
 /**
- * Which facts of an owner are meant; all that is given must hold. Without closed ones: what holds at a time.
+ * Selects facts of an owner. All given conditions must hold. Without closed facts: those that hold at a time.
  *
  * @since 0.1.0
  * @category models
  */
 export interface FactSelection {
-  /** What the subject begins with, whatever the case. Its first 190 characters count. */
+  /** A prefix of the subject, ignoring case. Only its first 190 characters count. */
   readonly subject?: string | undefined
-  /** Subjects: one of them, whatever the case. */
+  /** The subject is one of these, ignoring case. */
   readonly subjects?: ReadonlyArray<string> | undefined
-  /** A name that stands in the subject or in the object as whole words. */
+  /** A name that the subject or the object contains as whole words. */
   readonly entity?: string | undefined
   readonly predicate?: string | undefined
   readonly object?: string | undefined
-  /** 0 unless set. */
+  /** Default 0. */
   readonly minConfidence?: number | undefined
-  /** Milliseconds since the epoch; now unless set. */
+  /** Milliseconds since the epoch. Default now. */
   readonly at?: number | undefined
-  /** Those that had begun by then and have ended as well. */
+  /** Also returns facts that had begun by then and have ended. */
   readonly includeClosed?: boolean | undefined
 }
 
@@ -45,33 +45,33 @@ export interface FactSelection {
  * @category models
  */
 export interface FactQuery extends FactSelection {
-  /** At most so many; 100 unless set. */
+  /** Maximum number of facts. Default 100. */
   readonly limit?: number | undefined
-  /** Those behind this one: for the next page the last fact of the page before. */
+  /** Returns the facts after this one: for the next page, the last fact of the previous page. */
   readonly after?: FactBackend.FactPosition | undefined
 }
 
 /**
- * Of which branch, and what is looked for.
+ * The branch whose facts are queried.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Lineage extends Required<Pick<Selection.Selection, "lineage">>, Pick<Selection.Selection, "tree"> {
-  /** Milliseconds since the epoch; now unless set. */
+  /** Milliseconds since the epoch. Default now. */
   readonly at?: number | undefined
-  /** 0 unless set. */
+  /** Default 0. */
   readonly minConfidence?: number | undefined
 }
 
 /**
- * A subject and how many facts there are about it.
+ * A subject and the number of its facts.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Entity {
-  /** Its normalised name: the same for every way to write it. */
+  /** The normalized name, equal for all spellings. */
   readonly key: string
   readonly name: string
   readonly open: number
@@ -83,35 +83,35 @@ export interface Entity {
  * @category models
  */
 export interface AssertOptions {
-  /** Instead of the store's own number. */
+  /** Overrides the limit of the store. */
   readonly maxFactsPerEntity?: number | undefined
 }
 
 /**
- * Every call names an owner and sees nothing of any other.
+ * Every call names an owner and sees only that owner's facts.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** Names it in errors, metrics and hooks: `in_memory`, `sqlite`, … */
+  /** Identifies the store in errors, metrics and hooks: `in_memory`, `sqlite`, … */
   readonly name: string
   /**
-   * Says that something is so, all of it in one step or nothing; gives each as it is kept afterwards, in their order.
+   * Asserts facts in one step, all or nothing. Returns each fact as it is stored afterwards, in their order.
    *
-   * A triple that is known for that time (whatever the case and the spaces) stays one fact: it is as sure as the surest
-   * that said so, and its sources are united, the newest 64; what the same sources say again changes nothing. Of a
-   * predicate that has one object at a time, the fact that holds at `validFrom` ends there and says which one closed
-   * it; if that fact was said again later, it holds again from then. An assertion that is older than what is known ends
-   * where the next one begins. Of two from the same time the one told later holds.
+   * A triple that already holds at that time (ignoring case and spaces) stays one fact. Its confidence is the highest
+   * asserted, and its sources are merged, up to the newest 64. Repeating a statement with the same sources changes
+   * nothing. If a predicate has one object at a time, the fact that holds at `validFrom` ends there and records which
+   * fact closed it; if it was stated again later, it holds again from then. An assertion that is older than a known
+   * fact ends where that one begins. Of two facts with the same time, the later assertion holds.
    *
-   * What is taken back (`retracted`) ends then, on every branch, and nothing else does: other objects stay, and so does
-   * what was said before and after. It is given as it ended. What has an end (`validTo`) is as if it were said, and
-   * taken back at its end.
+   * A retraction (`retracted`) ends the fact at that time, on every branch, and affects nothing else: other objects,
+   * earlier and later statements stay. The result is the ended fact. A fact with an end (`validTo`) acts like an
+   * assertion and a retraction at its end.
    *
-   * Each subject has a limit of open facts. Beyond it the least sure go for good, of equally sure ones those that hold
-   * since longest: none for one that was asserted and did not find room. Closed facts have a limit of their own: the
-   * ones that ended first go.
+   * Each subject has a limit of open facts. Beyond it the facts with the lowest confidence are deleted, the oldest
+   * first. The result is none for an asserted fact that did not fit. Closed facts have a separate limit: those that
+   * ended first are deleted.
    */
   readonly assert: (
     ownerId: string,
@@ -119,58 +119,58 @@ export interface Service {
     options?: AssertOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Option.Option<Fact>>, MemoryStoreFailure>
   readonly get: (ownerId: string, id: FactId) => Effect.Effect<Option.Option<Fact>, MemoryStoreFailure>
-  /** Surest first, then those that hold since later, then by id. */
+  /** Highest confidence first, then latest `validFrom`, then by id. */
   readonly query: (
     ownerId: string,
     query?: FactQuery | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Those that share words with the text, best first. */
+  /** Facts that share words with the text, best first. */
   readonly search: (
     ownerId: string,
     text: string,
     query?: Omit<FactQuery, "after"> | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
   /**
-   * These facts as a branch of a session knows them, in their order: each by what was said on the way to it (see
-   * `NewFact.origins`, `Selection.lineage` and `Selection.tree`), since when that says so and until something that was
-   * said on the way closed it. One of which nothing was said on the way is left out; what it had taken the place of
-   * stands there, if it was said on the way and holds.
+   * Returns these facts as a branch of a session knows them, in their order. Each is based on what was stated on the
+   * lineage of the branch (see `NewFact.origins`, `Selection.lineage` and `Selection.tree`): it holds from the first
+   * such statement until another statement on the lineage closed it. A fact without a statement on the lineage is
+   * omitted; a fact that it had replaced takes its place if that was stated on the lineage and holds.
    */
   readonly onLineage: (
     ownerId: string,
     facts: ReadonlyArray<Fact>,
     options: Lineage
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Sets how sure it is, whoever said so; an id that the owner does not have is a `MemoryStoreError`. */
+  /** Sets the confidence, regardless of sources. Fails with a `MemoryStoreError` if the owner does not have the id. */
   readonly updateConfidence: (
     ownerId: string,
     id: FactId,
     confidence: number
   ) => Effect.Effect<Fact, MemoryStoreFailure>
   /**
-   * It no longer holds, from this time on (now unless set; not before it began), and nothing took its place. One that
-   * had ended by then stays as it is; an id that the owner does not have is a `MemoryStoreError`.
+   * Ends the fact at this time (default now, not before it began) without a replacement. A fact that had ended by then
+   * does not change. Fails with a `MemoryStoreError` if the owner does not have the id.
    */
   readonly close: (ownerId: string, id: FactId, at?: number | undefined) => Effect.Effect<Fact, MemoryStoreFailure>
   /**
-   * Removes it for good, with every other time in which the same triple held; what it had closed stays closed. Gives
-   * whether there was one.
+   * Deletes the fact and every other period in which the same triple held. Facts that it had closed stay closed.
+   * Returns whether it existed.
    */
   readonly delete: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
-  /** Everything of the owner; gives how many facts there were. */
+  /** Removes all facts of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   readonly count: (ownerId: string, selection?: FactSelection | undefined) => Effect.Effect<number, MemoryStoreFailure>
-  /** Who or what there are facts about, ascending by key, those after `after`. */
+  /** The subjects of facts, ascending by key; only those after `after`. */
   readonly entities: (
     ownerId: string,
     options?: { readonly limit?: number | undefined; readonly after?: string | undefined } | undefined
   ) => Effect.Effect<ReadonlyArray<Entity>, MemoryStoreFailure>
-  /** Which of these names are subjects of facts, whatever the case; in their order, each once. */
+  /** The distinct names that are subjects of facts, ignoring case, in their order. */
   readonly known: (
     ownerId: string,
     names: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<string>, MemoryStoreFailure>
-  /** Everybody who has facts, each once, ascending; read in pages. */
+  /** The distinct owners that have facts, ascending, read page by page. */
   readonly owners: Stream.Stream<string, MemoryStoreFailure>
   /** Succeeds if the store answers. */
   readonly health: Effect.Effect<void, MemoryStoreFailure>
@@ -203,7 +203,7 @@ const noop: Service = {
 }
 
 /**
- * Knows nothing: for what is asserted there is no room.
+ * Knows nothing and stores nothing: every assertion returns none.
  *
  * @since 0.1.0
  * @category layers

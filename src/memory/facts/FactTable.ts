@@ -1,5 +1,5 @@
 /**
- * Rows of facts in this process.
+ * A fact backend in this process.
  *
  * @internal
  * @since 0.1.0
@@ -23,9 +23,9 @@ import {
  * @category models
  */
 export interface Options {
-  /** Facts of all owners at most, closed ones included; more are a `MemoryCapacityError`. 100,000 unless set. */
+  /** Maximum facts of all owners, closed ones included. Exceeding it is a `MemoryCapacityError`. Default 100,000. */
   readonly capacity?: number | undefined
-  /** How facts and questions become terms. `TextAnalyzer.english` unless set. */
+  /** Turns facts and queries into terms. Default `TextAnalyzer.english`. */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
 }
 
@@ -40,7 +40,7 @@ interface Subject {
   open: number
 }
 
-/** Where a key is in a sorted list, or would be. */
+/** The index of a key in a sorted list, or where it would be inserted. */
 const placeOf = (keys: ReadonlyArray<string>, key: string): number => {
   let low = 0
   let high = keys.length
@@ -79,10 +79,10 @@ const slotOf = (row: { readonly subjectKey: string; readonly predicateKey: strin
 const isOpen = (row: FactRow): boolean => row.validTo === undefined
 const isClosed = (row: FactRow): boolean => row.validTo !== undefined
 
-/** What ended last comes first. */
+/** The row that ended last comes first. */
 const byEnd = (a: FactRow, b: FactRow): number => (b.validTo ?? 0) - (a.validTo ?? 0) || byPosition(a, b)
 
-/** The last ones in an order. Mostly it is one, and a look at each row finds it. */
+/** The last rows in an order. Usually there is one, which a scan finds. */
 const lastOf = (
   rows: Iterable<FactRow>,
   wanted: (row: FactRow) => boolean,
@@ -95,7 +95,7 @@ const lastOf = (
   return last === undefined ? [] : [last]
 }
 
-/** The rows of one owner and what finds them. */
+/** The rows of one owner and their indexes. */
 class Owned {
   readonly rows = new Map<FactId, Indexed>()
   readonly subjects = new Map<string, Subject>()
@@ -164,7 +164,7 @@ class Owned {
     return this.#rowsOf(this.#slots.get(slotOf({ subjectKey, predicateKey })))
   }
 
-  /** No fewer than those that are selected. */
+  /** A superset of the selected rows. */
   candidates(selection: RowSelection): Iterable<FactRow> {
     const { predicateKey, subjectPrefix, subjects, words } = selection
     if (subjects !== undefined) {
@@ -213,7 +213,7 @@ class Owned {
   }
 }
 
-/** What an assertion can meet, as `FactBackend.near` says. */
+/** Implements `FactBackend.near`. */
 const nearIn = (rows: ReadonlyArray<FactRow>, objectKey: string, at: number): ReadonlyArray<FactRow> => {
   const found: Array<FactRow> = []
   let same: FactRow | undefined
@@ -244,7 +244,7 @@ const page = (rows: Iterable<FactRow>, selection: RowSelection, limit: number, a
 }
 
 /**
- * Rows in this process.
+ * A fact backend in this process.
  *
  * @category constructors
  */
@@ -255,7 +255,7 @@ export const make = (options?: Options | undefined): FactBackend => {
   const room = LexicalIndex.scratch()
   const names: Array<string> = []
   let size = 0
-  // One count for all owners: an owner that comes back after it was cleared must not meet a state of before.
+  // One counter for all owners: an owner that returns after being cleared must not see an earlier revision.
   let revisions = 0
 
   const drop = (ownerId: string): void => {

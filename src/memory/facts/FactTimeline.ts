@@ -1,8 +1,8 @@
 /**
- * When what held, worked out from what was said, whatever the order it is told in.
+ * Computes when facts held from what was stated, independent of the order of the statements.
  *
- * A record is a time without a break in which a triple held. It keeps when it was said (`mentions`), so that what is
- * told late and belongs between two of them can part it.
+ * A record is an uninterrupted period in which a triple held. It keeps when the triple was stated (`mentions`), so that
+ * a late statement between two of them can split it.
  *
  * @internal
  * @since 0.1.0
@@ -20,14 +20,14 @@ export const maxMentions = 64
  */
 export const maxSources = 64
 /**
- * Characters of the metadata of a fact as JSON.
+ * Maximum length of the metadata of a fact, as JSON.
  *
  * @category constants
  */
 export const maxMetadata = 20_000
 
 /**
- * Once that a triple was said, or taken back: how sure, by which entries, and whether other objects end then.
+ * One statement or retraction of a triple: its confidence, its sources, and whether other objects end then.
  *
  * @category models
  */
@@ -36,15 +36,15 @@ export interface Mention {
   readonly confidence: number
   readonly sources: ReadonlyArray<EntryId>
   readonly replaces: boolean
-  /** It was taken back. Only the last mention of a record that ends then. */
+  /** A retraction. Only the last mention of a record that ends then. */
   readonly denies?: boolean | undefined
-  /** Where it was said: everywhere in one of these together. Absent where it does not matter. */
+  /** Where it was stated: in all origins of one of these lists. Absent if that does not matter. */
   readonly origins?: ReadonlyArray<ReadonlyArray<Origin>> | undefined
 }
 
 type Mentions = readonly [Mention, ...ReadonlyArray<Mention>]
 
-/** What a row says in its `body`; only this module writes it. */
+/** The `body` of a row. Only this module writes it. */
 interface Body {
   readonly subject: string
   readonly predicate: string
@@ -57,7 +57,7 @@ interface Body {
 }
 
 /**
- * A row and what only the store reads of it.
+ * A row and the parts of it that only the store reads.
  *
  * @category models
  */
@@ -72,7 +72,7 @@ const isMention = (mention: Partial<Mention> | null): boolean =>
   Array.isArray(mention.sources) &&
   (mention.origins === undefined || (Array.isArray(mention.origins) && mention.origins.every(Array.isArray)))
 
-/** A schema would drop metadata under `__proto__`, and takes ten times as long. */
+/** Decoding with a schema would drop metadata under `__proto__`, and takes ten times as long. */
 const isBody = (body: Partial<Body> | null): body is Body =>
   typeof body?.subject === "string" &&
   typeof body.predicate === "string" &&
@@ -85,7 +85,7 @@ const isBody = (body: Partial<Body> | null): body is Body =>
   body.mentions.every(isMention)
 
 /**
- * Nothing if no store wrote it.
+ * `undefined` if no store wrote the row.
  *
  * @category conversions
  */
@@ -100,14 +100,14 @@ export const fromRow = (row: FactRow): FactRecord | undefined => {
 }
 
 /**
- * Those that say that it is so. Of a triple of which is known only that it was taken back: none.
+ * The affirming mentions. Empty for a triple that was only retracted.
  *
  * @category getters
  */
 export const affirming = (mentions: ReadonlyArray<Mention>): ReadonlyArray<Mention> =>
   mentions.filter(({ denies }) => denies !== true)
 
-/** What a fact is made of: what was said of it, or else what took it back. */
+/** The mentions that a fact is built from: the affirming ones, or else the retraction. */
 const telling = (mentions: ReadonlyArray<Mention>): ReadonlyArray<Mention> => {
   const said = affirming(mentions)
   return said.length === 0 ? mentions : said
@@ -172,7 +172,7 @@ export const toFact = (record: FactRecord): Fact => ({
   metadata: record.metadata
 })
 
-/** Of too many those told first go: what is told without any is known everywhere. */
+/** If there are too many, the oldest go first. A fact stated without origins is known everywhere. */
 const joinedOrigins = ({ origins: a }: Mention, { origins: b }: Mention): Pick<Mention, "origins"> =>
   a === undefined || b === undefined
     ? {}
@@ -187,7 +187,7 @@ const joined = (a: Mention, b: Mention): Mention => ({
   ...joinedOrigins(a, b)
 })
 
-/** Of too many the oldest become one, and the oldest sources go. */
+/** If there are too many, the oldest are joined and the oldest sources are dropped. */
 const bounded = (mentions: ReadonlyArray<Mention>): Mentions => {
   const kept = mentions.slice()
   while (kept.length > maxMentions) kept.splice(0, 2, joined(kept[0]!, kept[1]!))
@@ -219,7 +219,7 @@ export const withMention = (mentions: ReadonlyArray<Mention>, mention: Mention):
 const covers = (record: FactRecord, at: number): boolean =>
   validFrom(record) <= at && (record.validTo === undefined || record.validTo > at)
 
-/** The same source says nothing new. */
+/** A repetition by the same source adds nothing. */
 const isKnown = (record: FactRecord, { at, sources }: Mention): boolean => {
   if (sources.length === 0 || !(covers(record, at) || validFrom(record) === at)) return false
   return isFrom(affirming(record.mentions), sources)
@@ -230,7 +230,7 @@ const isFrom = (mentions: ReadonlyArray<Mention>, sources: ReadonlyArray<EntryId
   return sources.every((source) => known.has(source))
 }
 
-/** The part before a time and, if it was said again after, the part from then on. */
+/** The part before a time and, if it was stated again afterwards, the part from then on. */
 const parted = (
   record: FactRecord,
   at: number,
@@ -248,7 +248,7 @@ const parted = (
 }
 
 /**
- * What becomes of the records around when a triple is said.
+ * What an assertion does to the surrounding records.
  *
  * @category models
  */
@@ -258,11 +258,11 @@ export interface Insertion {
 }
 
 /**
- * `told` is what is said, as a record of its own that is open and has one mention; its id is that of a new record.
- * `near` are the records of its subject and predicate as `FactBackend.near` gives them; `ids` are new ones, as many as
- * there are of these.
+ * Inserts an assertion. `told` is the asserted fact as a new, open record with one mention; its id is that of a new
+ * record. `near` are the records of its subject and predicate from `FactBackend.near`. `ids` are new ids, as many as
+ * there are records.
  *
- * Of two objects from the same time the one that is told later takes the place of the other.
+ * Of two objects with the same time, the later assertion replaces the other.
  *
  * @category combinators
  */
@@ -294,8 +294,8 @@ export const insert = (near: ReadonlyArray<FactRecord>, told: FactRecord, ids: R
 }
 
 /**
- * As `insert`, for a triple that is taken back: `told` has one mention, that it no longer holds from then on. `id` is
- * that of what was said again after that. Other objects stay as they are.
+ * Like `insert`, for a retraction: `told` has one mention, which denies the triple from then on. `id` is that of the
+ * part that was stated again afterwards. Other objects do not change.
  *
  * @category combinators
  */
@@ -321,7 +321,7 @@ export const retract = (near: ReadonlyArray<FactRecord>, told: FactRecord, id: F
   return { changed: [kept], kept }
 }
 
-/** What is told later wins; what is known gives way when both together would be too much. */
+/** The later statement wins. Known metadata is dropped if both together are too large. */
 const merged = (known: FactRecord["metadata"], told: FactRecord["metadata"]): FactRecord["metadata"] => {
   if (Object.keys(told).length === 0) return known
   const both = { ...known, ...told }
@@ -352,8 +352,8 @@ const placed = (own: ReadonlyArray<FactRecord>, others: ReadonlyArray<FactRecord
 }
 
 /**
- * Ended by somebody's word, not before it began; what was said after that counts as said before it. One that had ended
- * by then stays as it is.
+ * Ends a record explicitly, not before it began. Later mentions count as stated before the end. A record that had ended
+ * by then does not change.
  *
  * @category combinators
  */

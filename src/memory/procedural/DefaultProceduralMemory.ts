@@ -26,27 +26,27 @@ import * as TaskSignature from "./TaskSignature.js"
  */
 export interface Options {
   /**
-   * Procedures of one owner, at most; default 200. For a new one the least promising goes: the lowest rate of success,
-   * the longest unused.
+   * Maximum number of procedures per owner. Default 200. A new one replaces the least promising: the lowest success
+   * rate, then the longest unused.
    */
   readonly capacity?: number | undefined
   /**
-   * A procedure is forgotten when its rate of success falls below; default 0.3, 0 forgets none. The rate is Laplace's,
-   * (successes + 1) / (successes + failures + 2): one success and four failures are 0.29.
+   * A procedure is forgotten if its success rate falls below this. Default 0.3; 0 forgets none. The rate is Laplace's,
+   * (successes + 1) / (successes + failures + 2): one success and four failures give 0.29.
    */
   readonly forgetBelow?: number | undefined
-  /** But not before it was used so often; default 3. */
+  /** Minimum number of uses before a procedure can be forgotten. Default 3. */
   readonly forgetAfter?: number | undefined
   /**
-   * How much of its words a task must share with that of a procedure (Dice: twice the shared words by the words of
-   * both), 0 to 1; default 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
+   * How many words a task must share with that of a procedure (Dice: twice the shared words divided by the words of
+   * both), 0 to 1. Default 0.6. Values (names, numbers, ids, addresses, quoted texts) and small words do not count.
    */
   readonly minSimilarity?: number | undefined
 }
 
-/** Of how many entries that the store finds for each that is wanted the best are chosen. */
+/** Number of entries read from the store for each procedure that is returned. */
 const candidates = 8
-/** What may be wanted at most. */
+/** Upper bound of the requested number. */
 const maxLimit = 1_000
 
 const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
@@ -55,13 +55,12 @@ const isEntryId = Schema.is(EntryId)
 const isOwner = Schema.is(OwnerId)
 
 /**
- * Procedures are kept as entries of the store, under an owner of their own for each owner
- * (`OwnerNamespace.procedures`), so that they are never among what an owner said. A store of their own needs a layer of
- * its own below.
+ * Stores procedures as entries under a separate owner name for each owner (`OwnerNamespace.procedures`), so that they
+ * never appear among the owner's entries. To use a separate store, provide this layer with its own.
  *
- * The time a store keeps entries (`ttl`) begins anew whenever a procedure counts one more use.
+ * Each counted use restarts the retention time (`ttl`) of a procedure.
  *
- * Learning is one at a time for each owner in a process. Two processes that learn the same procedure in the same moment
+ * Within a process, learning is sequential per owner. Two processes that learn the same procedure at the same moment
  * may count one use.
  *
  * @since 0.1.0
@@ -82,7 +81,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
         ? Effect.succeed(OwnerNamespace.procedures(ownerId))
         : Effect.fail(new MemoryStoreError({ store: store.name, message: "an owner has 1 to 256 characters" }))
 
-    /** What must go so that one more fits. */
+    /** The entries to remove so that one more fits. */
     const surplus = Effect.fnUntraced(function* (space: string, ownerId: string) {
       const count = yield* store.count(space)
       if (count < capacity) return []
@@ -205,7 +204,7 @@ export const make = (options?: Options | undefined): Effect.Effect<Service, neve
   })
 
 /**
- * Procedures in the store below.
+ * Procedural memory over the memory store in context.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * How things are done: procedures learned from runs that went well, recalled for tasks that are alike.
+ * The procedural memory port: procedures learned from successful runs, recalled for similar tasks.
  *
  * @since 0.1.0
  */
@@ -11,7 +11,7 @@ import type { MemoryStoreFailure, RetrievalFailure } from "../entry/MemoryError.
 import type { Procedure, ProcedureId, ProcedureStep } from "./Procedure.js"
 
 /**
- * A run that ended.
+ * The outcome of a run.
  *
  * @since 0.1.0
  * @category models
@@ -30,24 +30,24 @@ export interface Outcome {
  */
 export interface Service {
   /**
-   * Learns from a run. Success: the procedure is new or counts one more success. Failure: a procedure with these steps
-   * counts one more, and is forgotten when it fails too often; nothing else is learned from it. A run without steps
-   * teaches nothing, and neither does a task without words. The same run again changes nothing, as long as it is among
-   * the last 64 that were counted for the procedure.
+   * Learns from a run. A success adds the procedure or counts one more success. A failure counts one more failure of
+   * the procedure with these steps, which is forgotten if it fails too often; nothing else is learned from it. A run
+   * without steps or a task without words teaches nothing. Repeating a run changes nothing while it is among the last
+   * 64 counted for the procedure.
    */
   readonly learn: (outcome: Outcome) => Effect.Effect<void, RetrievalFailure>
-  /** Procedures of tasks that are alike, the most promising first. Unlike any: none. */
+  /** Procedures of similar tasks, the most promising first. Empty if no task is similar. */
   readonly recall: (options: {
     readonly ownerId: string
     readonly task: string
-    /** At most so many; 3 unless set, never more than 1000. */
+    /** Maximum number of procedures. Default 3; never more than 1000. */
     readonly limit?: number | undefined
   }) => Effect.Effect<ReadonlyArray<Procedure>, RetrievalFailure>
-  /** Whether there was one. */
+  /** Returns whether the procedure existed. */
   readonly forget: (ownerId: string, id: ProcedureId) => Effect.Effect<boolean, RetrievalFailure>
-  /** Everything of the owner; gives how many there were. */
+  /** Removes all procedures of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
-  /** Succeeds if the store below answers. */
+  /** Succeeds if the underlying store answers. */
   readonly health: Effect.Effect<void, RetrievalFailure>
 }
 
@@ -61,7 +61,7 @@ export class ProceduralMemory extends Context.Tag("effect-lexigram/memory/Proced
 >() {}
 
 /**
- * Nothing is learned.
+ * Learns nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * A way to do something: the steps that worked for a task, and how often they did.
+ * A procedure: the steps that solved a task, and how often they did.
  *
  * @since 0.1.0
  */
@@ -28,15 +28,14 @@ export const ProcedureId = Schema.String.pipe(
 export type ProcedureId = typeof ProcedureId.Type
 
 /**
- * One step of a procedure: a tool and how it was used, in words. Values of a run (names, numbers, texts) are not part
- * of it.
+ * One step of a procedure: a tool and how it was used. Contains no values of a run (names, numbers, texts).
  *
  * @since 0.1.0
  * @category schemas
  */
 export const ProcedureStep = Schema.Struct({
   tool: Schema.String,
-  /** The parameters that were given, by name. */
+  /** The names of the given parameters. */
   parameters: Schema.Array(Schema.String),
   note: Schema.optional(Schema.String)
 }).annotations({ identifier: `${NAME}/ProcedureStep` })
@@ -53,9 +52,9 @@ export interface ProcedureStep extends Schema.Schema.Type<typeof ProcedureStep> 
 export const Procedure = Schema.Struct({
   id: ProcedureId,
   ownerId: OwnerId,
-  /** The task it was learned from, as it was put. */
+  /** The task it was learned from, as given. */
   task: Schema.String,
-  /** What makes tasks alike: equal signatures are one task. */
+  /** Equal signatures denote the same task. */
   signature: Schema.String,
   steps: Schema.Array(ProcedureStep),
   successes: Schema.NonNegativeInt,
@@ -63,7 +62,7 @@ export const Procedure = Schema.Struct({
   /** Milliseconds since the epoch. */
   createdAt: Schema.Finite,
   lastUsedAt: Schema.Finite,
-  /** The run that taught it. */
+  /** The run it was learned from. */
   runId: Schema.optional(RunId)
 }).annotations({ identifier: `${NAME}/Procedure` })
 /**
@@ -74,7 +73,7 @@ export interface Procedure extends Schema.Schema.Type<typeof Procedure> {}
 
 const maxParameters = 32
 
-/** Names of parameters as programs have them; a map from addresses to amounts has keys that are values. */
+/** Matches parameter names of programs. The keys of a map from addresses to amounts are values and do not match. */
 const identifier = /^[\p{L}_$][\p{L}\p{N}_$.-]{0,63}$/u
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
@@ -116,9 +115,9 @@ export const parameterNames = (names: ReadonlyArray<string>): ReadonlyArray<stri
     .slice(0, maxParameters)
 
 /**
- * The steps of a run, from its calls of tools: names of tools and parameters, no values. Calls that failed or never
- * ended are left out unless asked for: a run that went well did not need them, and one that failed is known by them. A
- * call that follows one like it is the same step, with the note `repeated`.
+ * The steps of a run, from its tool calls: names of tools and parameters, no values. Omits calls that failed or never
+ * ended unless `failed` is set: a successful run did not need them, a failed one is recognized by them. A call that
+ * repeats the previous one adds no step but the note `repeated`.
  *
  * @since 0.1.0
  * @category conversions
@@ -145,7 +144,7 @@ export const stepsOf = (
 }
 
 /**
- * A procedure for a prompt, in one line: the task it is from, its steps in their order and how often it worked.
+ * Renders a procedure for a prompt on one line: its task, its steps in order, and how often it worked.
  *
  * @since 0.1.0
  * @category conversions

@@ -1,5 +1,5 @@
 /**
- * Procedures as entries of a store: how they are bounded, named and read back.
+ * Converts procedures to store entries and back, and bounds them.
  *
  * @internal
  * @since 0.1.0
@@ -16,7 +16,7 @@ import * as TaskSignature from "./TaskSignature.js"
 const bounds = { task: 2_000, steps: 100, name: 128, note: 200, runs: 64 } as const
 
 /**
- * Steps within their bounds: names, and notes without values.
+ * Bounds the steps: names, and notes without values.
  *
  * @category conversions
  */
@@ -28,7 +28,7 @@ export const steps = (given: ReadonlyArray<ProcedureStep>): ReadonlyArray<Proced
   })
 
 /**
- * The same for equal signatures and equal steps, whatever their notes.
+ * Equal for equal signatures and steps, whatever their notes.
  *
  * @category constructors
  */
@@ -46,7 +46,7 @@ const Metadata = Schema.Struct({
   failures: Schema.NonNegativeInt,
   createdAt: Schema.Finite,
   lastUsedAt: Schema.Finite,
-  /** The runs that were counted, the newest last. */
+  /** The counted runs, newest last. */
   runs: Schema.Array(RunId),
   runId: Schema.optional(RunId)
 })
@@ -54,7 +54,7 @@ const Metadata = Schema.Struct({
 const decode = Schema.decodeUnknownOption(Metadata)
 
 /**
- * A procedure, and the runs that were counted for it.
+ * A procedure and the runs counted for it.
  *
  * @category models
  */
@@ -65,7 +65,7 @@ export interface Known {
 }
 
 /**
- * What an entry holds; none when it is no procedure.
+ * The procedure of an entry, or `undefined` if it holds none.
  *
  * @category conversions
  */
@@ -77,7 +77,7 @@ export const read = (ownerId: string, entry: MemoryEntry): Known | undefined => 
 }
 
 /**
- * Success per use, one of each presumed before the first (Laplace): above 0, below 1.
+ * The success rate with one success and one failure presumed (Laplace): above 0, below 1.
  *
  * @category getters
  */
@@ -85,7 +85,7 @@ export const rate = (procedure: Pick<Procedure, "successes" | "failures">): numb
   (procedure.successes + 1) / (procedure.successes + procedure.failures + 2)
 
 /**
- * A procedure that an outcome taught.
+ * Makes a procedure from its first outcome.
  *
  * @category constructors
  */
@@ -109,7 +109,7 @@ export const first = (
 })
 
 /**
- * The same procedure after one more use.
+ * The procedure after one more use.
  *
  * @category combinators
  */
@@ -125,7 +125,7 @@ export const counted = ({ embedding, procedure, runs }: Known, outcome: Outcome,
 })
 
 /**
- * The entry a procedure is kept as. It is found by the words of its signature.
+ * The store entry of a procedure. It is found by the words of its signature.
  *
  * @category conversions
  */

@@ -1,5 +1,5 @@
 /**
- * What makes tasks alike: the words of a task without the values that only this one has.
+ * Compares tasks by their words, without the values that only one task has.
  *
  * @internal
  * @since 0.1.0
@@ -7,8 +7,7 @@
 import * as TextAnalyzer from "../text/TextAnalyzer.js"
 
 /**
- * What is looked at of a text, and how many words of it count, so that a task of a megabyte costs no more than a long
- * letter.
+ * Characters of a text that are read, and words that count, so that a megabyte costs no more than a long letter.
  */
 const maxText = 8_000
 const maxTerms = 64
@@ -26,7 +25,7 @@ const closers: ReadonlyMap<string, string> = new Map([
   ["\u300e", "\u300f"]
 ])
 
-/** Marks that stand within words too: they quote only at the borders of words. */
+/** Marks that also occur within words: they quote only at word boundaries. */
 const apostrophes = new Set(["'", "\u2019", "\u2018"])
 
 const letter = /\p{L}/u
@@ -35,7 +34,7 @@ const wordCharacter = /[\p{L}\p{N}]/u
 
 const isWordAt = (text: string, index: number): boolean => wordCharacter.test(text.charAt(index))
 
-/** A value in a text whose quotes were taken out; no text that comes in holds it. */
+/** Replaces a value whose quotes were removed. No input text contains it. */
 const MARK = "\u0000"
 
 const quoteEnd = (text: string, from: number, closer: string): number => {
@@ -44,7 +43,7 @@ const quoteEnd = (text: string, from: number, closer: string): number => {
   return end
 }
 
-/** Linear: of a mark without an end, and of all that are like it, the end is looked for once. */
+/** Linear time: the end of an unclosed mark is searched once, for all marks of the same kind. */
 const withoutQuotes = (text: string): string => {
   const out: Array<string> = []
   const endless = new Set<string>()
@@ -68,7 +67,7 @@ const withoutQuotes = (text: string): string => {
 }
 
 interface Token {
-  /** Without the signs around it; empty when nothing else is there. */
+  /** Without the punctuation around it. Empty if there is nothing else. */
   readonly word: string
   readonly raw: string
   readonly opensSentence: boolean
@@ -92,7 +91,7 @@ const endsSentence = (raw: string, word: string): boolean => {
 
 const isUpper = (character: string): boolean => character !== character.toLowerCase()
 
-/** "Bob", not "PDF": what has no small letter is an abbreviation. */
+/** "Bob", not "PDF": a word without lower-case letters is an abbreviation. */
 const isCapitalised = (word: string): boolean =>
   isUpper(word.charAt(0)) && (word.length === 1 || word.slice(1) !== word.slice(1).toUpperCase())
 
@@ -110,7 +109,7 @@ const tokensOf = (text: string): ReadonlyArray<Token> => {
   return tokens
 }
 
-/** Numbers, ids, addresses, paths and names of files, by their form. */
+/** Recognizes numbers, ids, addresses, paths and file names by their form. */
 const isValue = ({ raw, word }: Token): boolean =>
   raw === MARK ||
   digit.test(word) ||
@@ -121,7 +120,7 @@ const isValue = ({ raw, word }: Token): boolean =>
   word.includes(".") ||
   word.includes("_")
 
-/** Said to whoever does a task, and no part of it. */
+/** Words of courtesy, which are not part of a task. */
 const courtesies = new Set("please kindly thanks thank bitte danke".split(" "))
 
 const germanWords = new Set(
@@ -131,8 +130,8 @@ const germanWords = new Set(
 )
 
 /**
- * Whether a capital letter within a sentence makes a name. It does not where most words have one, and not in German,
- * where every noun has.
+ * Whether a capital letter within a sentence marks a name. Not if most words have one, and not in German, where every
+ * noun has.
  */
 const capitalsTell = (tokens: ReadonlyArray<Token>): boolean => {
   let words = 0
@@ -161,7 +160,7 @@ const split = (
 }
 
 /**
- * The text in one line, `…` in the place of names, numbers, quoted texts, ids, paths and addresses.
+ * The text on one line, with `…` for names, numbers, quoted texts, ids, paths and addresses.
  *
  * @category conversions
  */
@@ -176,8 +175,7 @@ export const masked = (text: string): string => {
 }
 
 /**
- * The words of a task that are no values, in their stems, each once, sorted; at most 64, the first of the task. Empty:
- * none.
+ * The distinct stems of a task's words that are not values, sorted; at most 64, the first of the task. Can be empty.
  *
  * @category conversions
  */
@@ -192,14 +190,15 @@ export const termsOf = (task: string): ReadonlyArray<string> => {
 }
 
 /**
- * Equal for tasks that differ in values, small words and the order of words only; empty for a task without words.
+ * Equal for tasks that differ only in values, small words and word order. Empty for a task without words.
  *
  * @category conversions
  */
 export const of = (task: string): string => termsOf(task).join(" ")
 
 /**
- * How much two signatures share: 0 nothing, 1 all (Dice: twice what both have by what each has). Of an empty one: 0.
+ * How much two signatures share: 0 nothing, 1 everything (Dice: twice the shared words divided by the words of both). 0
+ * if one is empty.
  *
  * @category getters
  */

@@ -1,5 +1,5 @@
 /**
- * Keeps an index of vectors in step with a backend of entries.
+ * Keeps a vector index in step with a backend of entries.
  *
  * @internal
  * @since 0.1.0
@@ -25,18 +25,18 @@ export interface EntryVectors {
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }
 
-/** Milliseconds a call that has failed waits for what it has to put right. */
+/** Milliseconds that a failed call waits for its compensating writes. */
 const PATIENCE = 5_000
 
 /**
- * Characters of an entry that its vector is made from.
+ * Maximum number of characters of an entry that are embedded.
  *
  * @category constants
  */
 export const defaultMaxCharacters = 8_000
 
 /**
- * Never within a character.
+ * Never splits a surrogate pair.
  *
  * @category conversions
  */
@@ -104,8 +104,8 @@ export const make = (
     })
 
   /**
-   * Vectors of what was not stored are taken back, and those of what is there made again, as far as a bounded time
-   * allows.
+   * Removes the vectors of entries that were not stored, and restores those of entries that exist, within a bounded
+   * time.
    */
   const takeBack = (ownerId: string, ids: ReadonlyArray<EntryId>): Effect.Effect<void> =>
     Deadline.run(

@@ -1,5 +1,5 @@
 /**
- * The entries that were added last, by whom and in which session: a window that is bounded in every direction.
+ * Holds the most recently added entries of each owner and session, within bounds.
  *
  * @internal
  * @since 0.1.0
@@ -22,18 +22,18 @@ export interface HeldEntries {
   readonly add: (entry: MemoryEntry) => void
   /** Oldest first. */
   readonly of: (scope: Scope) => ReadonlyArray<MemoryEntry>
-  /** Lets go of these, unless another entry has come in the place of one. */
+  /** Releases these entries, except those that another entry has replaced. */
   readonly release: (entries: ReadonlyArray<MemoryEntry>) => void
 }
 
 interface Held {
   readonly entry: MemoryEntry
-  /** When the first entry of this id was said: one that replaces it keeps its place. */
+  /** When the first entry of this id was added: a replacement keeps its place. */
   readonly at: number
   readonly seq: number
 }
 
-/** A session of an owner, or what the owner has outside of any. */
+/** The entries of one session of an owner, or those outside any session. */
 interface Window {
   readonly ownerId: string
   readonly sessionId: SessionId | undefined
@@ -46,8 +46,8 @@ interface Owner {
 }
 
 /**
- * At most `maxEntries` a scope, `maxScopes` scopes and `maxChars` characters in all; the oldest entries of a scope and
- * the scopes that were used least recently make room.
+ * Holds at most `maxEntries` per scope, `maxScopes` scopes and `maxChars` characters in total. Evicts the oldest
+ * entries of a scope and the least recently used scopes.
  *
  * @category constructors
  */

@@ -1,6 +1,6 @@
 /**
- * Entries in the memory of this process. What each call costs does not grow with the number of entries, but for what it
- * reads; what has expired is removed by the next call.
+ * A memory backend in this process. The cost of a call does not grow with the number of entries, apart from those it
+ * reads. The next call removes what has expired.
  *
  * @internal
  * @since 0.1.0
@@ -22,8 +22,8 @@ import * as TextAnalyzer from "../text/TextAnalyzer.js"
 import { byPosition, type Eviction, type Held, OwnerEntries } from "./OwnerEntries.js"
 
 /**
- * Which entry makes room: the oldest, the least important (of those the oldest), the one that was stored or recalled
- * longest ago, or the first in an order of one's own, which must not throw.
+ * Which entry to evict: the oldest, the least important (the oldest of them), the least recently stored or recalled, or
+ * the first in a custom order, which must not throw.
  *
  * @category models
  */
@@ -33,19 +33,19 @@ export type EvictionPolicy = "oldest" | "leastImportant" | "leastRecentlyUsed" |
  * @category models
  */
 export interface Options {
-  /** Entries of one owner at most; 100,000 unless set. */
+  /** Maximum entries of one owner. Default 100,000. */
   readonly capacityPerOwner?: number | undefined
-  /** Entries of all owners at most; 1,000,000 unless set. */
+  /** Maximum entries of all owners. Default 1,000,000. */
   readonly capacity?: number | undefined
   /**
-   * What happens to an entry that does not fit: `fail` (unless set) refuses it with a `MemoryCapacityError`, a policy
-   * lets another entry of the owner go. Where the store as a whole is full, the owner with the most entries gives one
-   * up. What is stored by the same call never makes room, so a call of more entries than fit is refused.
+   * What happens if an entry does not fit: `fail` (default) rejects it with a `MemoryCapacityError`; a policy evicts
+   * another entry of the owner. If the whole store is full, the owner with the most entries loses one. A call never
+   * evicts what it stores itself, so a call with more entries than fit is rejected.
    */
   readonly onFull?: "fail" | EvictionPolicy | undefined
-  /** How words are read; `TextAnalyzer.english` unless set. */
+  /** Analyzes words. Default `TextAnalyzer.english`. */
   readonly analyzer?: TextAnalyzer.TextAnalyzer | undefined
-  /** Told what was let go to make room. */
+  /** Called with the entries that were evicted. */
   readonly evicted?: ((ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void>) | undefined
 }
 
@@ -68,7 +68,7 @@ const evictionOf = (policy: "fail" | EvictionPolicy): Eviction | undefined => {
 const later = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined ? b : b === undefined ? a : Math.max(a, b)
 
-/** The higher access figures stay. */
+/** The higher access count and time stay. */
 const accessed = (entry: MemoryEntry, before: MemoryEntry | undefined): MemoryEntry => {
   const accessCount = later(entry.accessCount, before?.accessCount)
   const lastAccessedAt = later(entry.lastAccessedAt, before?.lastAccessedAt)
@@ -122,7 +122,7 @@ class Store {
     return found
   }
 
-  /** Removes what has expired and gives how many. */
+  /** Removes what has expired and returns how many entries it removed. */
   expire(now: number): number {
     let count = 0
     for (let first = this.expiries.first; first !== undefined; first = this.expiries.first) {
@@ -147,7 +147,7 @@ class Store {
     return count
   }
 
-  /** Everything that could refuse the change is looked at before the first thing changes. */
+  /** Checks everything that could reject the change before it changes anything. */
   apply(
     ownerId: string,
     change: ConditionalChange,
@@ -163,7 +163,7 @@ class Store {
     }
     for (const id of change.delete ?? []) leave(id)
     const deleted = leaving.size
-    // Deleted first, stored afterwards: nothing of it is left for the new entry to take over.
+    // Deletions come first: a new entry inherits nothing from a deleted one.
     const kept = (id: string) => (leaving.has(id) ? undefined : before?.get(id as EntryId)?.entry)
     for (const entry of change.store ?? []) stored.set(entry.id, accessed(entry, kept(entry.id)))
     for (const { expiresAt, id } of stored.values()) {

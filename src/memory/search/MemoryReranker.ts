@@ -1,7 +1,7 @@
 /**
- * Lets a model put results in order: it sees the question and the best of them once, as numbered data, and answers with
- * their numbers. Nothing else it says is read. What stands in an entry can at most move entries among those shown; it
- * adds none, takes none away and changes none.
+ * Lets a model order results. It sees the question and the best results once, as numbered data, and answers with their
+ * numbers; nothing else in its answer is used. The content of an entry can at most reorder the entries shown. It cannot
+ * add, remove or change any.
  *
  * @since 0.1.0
  */
@@ -25,9 +25,8 @@ import * as PromptLibrary from "../../prompt/PromptLibrary.js"
 import type { MemorySearchResult } from "../entry/MemoryEntry.js"
 
 /**
- * The results, all of them, and whether a model had a say in their order. If it had none, `reason` says why: `few`
- * (fewer than two: nobody was asked), `unreadable` (it answered something else), `off`, or the tag of the error its
- * call failed with.
+ * All results, and whether a model decided their order. If not, `reason` says why: `few` (fewer than two, so no call
+ * was made), `unreadable` (the answer had no numbers), `off`, or the tag of the error of the call.
  *
  * @since 0.1.0
  * @category models
@@ -42,9 +41,9 @@ export type Reranked =
  */
 export interface Service {
   /**
-   * The same results in the order of the model, their scores and relevances as they were. What it names comes first,
-   * then what it was shown and did not name, then what it was not shown, each in the order in which it came; neighbours
-   * stay behind their result. It never fails: without an answer that can be read the order stays.
+   * Returns the same results in the order of the model, with unchanged scores and relevances. The results that the
+   * model names come first, then those it saw and did not name, then those it did not see, each in their original
+   * order. Neighbors stay with their result. Never fails: without a readable answer the order stays.
    */
   readonly rerank: (question: string, results: ReadonlyArray<MemorySearchResult>) => Effect.Effect<Reranked>
 }
@@ -60,17 +59,17 @@ export class MemoryReranker extends Context.Tag("effect-lexigram/memory/MemoryRe
  * @category models
  */
 export interface Options {
-  /** Which role of the `ModelRouter` judges; `evaluation` unless set. */
+  /** The role of the `ModelRouter` that judges. Default `evaluation`. */
   readonly role?: ModelRouter.Role | undefined
-  /** Win over those of the role, which win over temperature 0 and 500 tokens at most. */
+  /** Override the settings of the role, which override the defaults: temperature 0 and at most 500 tokens. */
   readonly settings?: ModelSettings.ModelSettings | undefined
-  /** Of the whole call; 30 seconds unless set. */
+  /** Timeout of the whole call. Default 30 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** How many results the model is shown, the first of them; 30 unless set. */
+  /** Number of results the model sees, from the first. Default 30. */
   readonly maxCandidates?: number | undefined
   /**
-   * Characters of the question and of each result that it sees, half from the beginning and half from the end; 1,000
-   * unless set.
+   * Maximum characters of the question and of each result that the model sees, half from the beginning and half from
+   * the end. Default 1,000.
    */
   readonly maxChars?: number | undefined
 }
@@ -92,7 +91,7 @@ const ends = (text: string, most: number): string => {
 const timeOf = (timestamp: number): string =>
   DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
 
-/** The places the answer names, each once; `undefined` when it names none. */
+/** The distinct places that the answer names, or `undefined` if it names none. */
 const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray<number> | undefined => {
   const json = JsonText.read(LlmClient.text(response))
   if (Either.isLeft(json)) return undefined
@@ -105,7 +104,7 @@ const placesIn = (response: LlmClient.LlmResponse, count: number): ReadonlyArray
   return places.size === 0 ? undefined : Array.from(places)
 }
 
-/** A result and the neighbours behind it. */
+/** A result and the neighbors that follow it. */
 type Group = ReadonlyArray<MemorySearchResult>
 
 const groupsOf = (results: ReadonlyArray<MemorySearchResult>): ReadonlyArray<Group> => {
@@ -176,7 +175,7 @@ const service = (resolve: Effect.Effect<ModelRouter.Resolved>, options: Options)
 }
 
 /**
- * By the model that the router has for its role.
+ * Reranks with the model that the router has for its role.
  *
  * @since 0.1.0
  * @category constructors
@@ -185,7 +184,7 @@ export const make = (options: Options = {}): Effect.Effect<Service, never, Model
   Effect.map(ModelRouter.ModelRouter, (router) => service(router.resolve(options.role ?? "evaluation"), options))
 
 /**
- * By this client, whatever the router has; `role` has no effect.
+ * Reranks with this client instead of the router's. `role` has no effect.
  *
  * @since 0.1.0
  * @category constructors
@@ -201,7 +200,7 @@ export const layer = (options: Options = {}): Layer.Layer<MemoryReranker, never,
   Layer.effect(MemoryReranker, make(options))
 
 /**
- * Asks nobody: the order stays.
+ * Keeps the order and makes no call.
  *
  * @since 0.1.0
  * @category layers

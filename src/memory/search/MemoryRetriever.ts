@@ -1,7 +1,6 @@
 /**
- * Several memories asked as one: all sources at once, each with a time limit; a source that fails or is too slow is
- * left out, and the answer says so. What is found is ranked once, from its relevance, whatever score its source gave
- * it.
+ * Queries several memories as one: all sources concurrently, each with a timeout. A source that fails or is too slow is
+ * skipped and reported. Results are ranked once, by their relevance; the scores of the sources are ignored.
  *
  * @since 0.1.0
  */
@@ -21,8 +20,7 @@ import * as RelevanceRanker from "./RelevanceRanker.js"
 import * as Retrieval from "./Retrieval.js"
 
 /**
- * Something that can be asked: a `MemoryStore.Service`, or anything else that finds entries of an owner. Names tell
- * sources apart.
+ * A source of entries of an owner: a `MemoryStore.Service` or anything else with `retrieve`. Its name identifies it.
  *
  * @since 0.1.0
  * @category models
@@ -33,7 +31,7 @@ export interface Source {
 }
 
 /**
- * A source that did not give all it should have, and why.
+ * A source that did not answer in full, and why.
  *
  * @since 0.1.0
  * @category models
@@ -48,9 +46,9 @@ export interface Degraded {
  * @category models
  */
 export interface Retrieved {
-  /** Best first; `source` is the name of the source. */
+  /** Best first. `source` is the name of the source. */
   readonly results: ReadonlyArray<MemorySearchResult>
-  /** In the order of the sources; empty when all is well. */
+  /** In the order of the sources. Empty if all answered. */
   readonly degraded: ReadonlyArray<Degraded>
 }
 
@@ -59,11 +57,11 @@ export interface Retrieved {
  * @category models
  */
 export interface Stats {
-  /** How often entries were given out, each time counted. */
+  /** How often entries were returned, repetitions included. */
   readonly total: number
-  /** How many different ones. */
+  /** Number of distinct entries. */
   readonly unique: number
-  /** The ten that were given out most often, most often first. */
+  /** The ten entries returned most often, most often first. */
   readonly top: ReadonlyArray<{ readonly ownerId: string; readonly id: EntryId; readonly count: number }>
 }
 
@@ -73,17 +71,17 @@ export interface Stats {
  */
 export interface Service {
   /**
-   * What all sources find together: of an entry that several have, that of the highest relevance. Fails only if every
-   * source does. Without sources nothing is found.
+   * Returns what all sources find together. Of an entry that several sources have, the most relevant result stays.
+   * Fails only if every source fails. Without sources the result is empty.
    */
   readonly retrieve: (query: MemoryQuery) => Effect.Effect<Retrieved, MemorySystemError>
-  /** One more source, or another one under a name there is already. */
+  /** Adds a source, or replaces the one with the same name. */
   readonly addSource: (source: Source) => Effect.Effect<void>
-  /** How often an entry was given out; neighbours of results do not count. */
+  /** How often an entry was returned as a result. Neighbors do not count. */
   readonly retrievalCount: (ownerId: string, id: EntryId) => Effect.Effect<number>
-  /** Of one owner, or of all. */
+  /** For one owner, or for all. */
   readonly stats: (ownerId?: string | undefined) => Effect.Effect<Stats>
-  /** Forgets all counts. */
+  /** Resets all counts. */
   readonly reset: Effect.Effect<void>
 }
 
@@ -102,11 +100,11 @@ export class MemoryRetriever extends Context.Tag("effect-lexigram/memory/MemoryR
  */
 export interface Options extends RelevanceRanker.Options {
   readonly sources: ReadonlyArray<Source>
-  /** How long a source may take; 5 seconds unless set. */
+  /** Timeout of a source. Default 5 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** How many sources are asked at a time; all unless set. */
+  /** Number of sources queried at the same time. Default all. */
   readonly concurrency?: number | "unbounded" | undefined
-  /** Of how many entries retrievals are counted: those given out last; 10,000 unless set. */
+  /** Maximum number of entries whose retrievals are counted: the most recent. Default 10,000. */
   readonly maxCounted?: number | undefined
 }
 
@@ -121,7 +119,7 @@ interface Counted {
 
 const keyOf = (ownerId: string, id: string): string => `${ownerId.length}:${ownerId}${id}`
 
-/** How often which entries were given out, of as many as were given out last. */
+/** Counts how often entries were returned, for a bounded number of the most recent. */
 class Counts {
   private readonly counts = new Map<string, Counted>()
 
@@ -162,7 +160,7 @@ class Counts {
 }
 
 /**
- * Of each entry the result of the highest relevance; of equals that of the earlier source. Neighbours go with their
+ * Keeps the most relevant result of each entry; of equal results that of the earlier source. Neighbors go with their
  * result.
  */
 class Merged {
@@ -188,7 +186,7 @@ class Merged {
     }
   }
 
-  /** A page of what was found, with the neighbours each has in its source, nothing twice. */
+  /** Adds to a page the neighbors that each result has in its source, without duplicates. */
   surrounded(page: ReadonlyArray<MemorySearchResult>): ReadonlyArray<MemorySearchResult> {
     if (this.beside.size === 0) return page
     const seen = new Set(page.map(({ entry }) => entry.id))
@@ -243,7 +241,7 @@ export const make = (options: Options): Effect.Effect<Service> =>
         (source) =>
           ask(source, {
             ...query,
-            // Whatever page is wanted, each source may have all of it; what is put aside or apart is so among all
+            // Whatever the page, each source may have all of it. Offset, duplicates and diversity apply across the
             // sources.
             topK: arranges ? Math.max(offset + topK, Retrieval.poolSize) : offset + topK,
             offset: 0,
@@ -308,7 +306,7 @@ export const make = (options: Options): Effect.Effect<Service> =>
 export const layer = (options: Options): Layer.Layer<MemoryRetriever> => Layer.effect(MemoryRetriever, make(options))
 
 /**
- * The store in context as the first source, before those that are given.
+ * Uses the store in context as the first source, before the given ones.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Where entries are kept and found again: by their words, by vectors where there are some, by time.
+ * The memory store port: stores entries and finds them by words, vectors or time.
  *
  * @since 0.1.0
  */
@@ -15,69 +15,72 @@ import type { MemoryStoreFailure, RetrievalFailure } from "../entry/MemoryError.
 import type { Selection } from "../entry/Selection.js"
 
 /**
- * Every call names an owner and sees nothing of any other. An entry that was stored is found by the very next call; one
- * that has expired is as if it were not there. An entry that breaks its bounds, or belongs to another owner than the
- * call says, is a `MemoryStoreError` and nothing of the call is stored.
+ * Every call names an owner and sees only that owner's entries. The next call finds a stored entry. Expired entries do
+ * not exist. An entry that is out of bounds, or belongs to another owner than the call names, is a `MemoryStoreError`,
+ * and nothing of the call is stored.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
-  /** Names it in results: `in_memory`, `cache`, `sqlite`, … */
+  /** Identifies the store in results: `in_memory`, `cache`, `sqlite`, … */
   readonly name: string
   /**
-   * Stores, or replaces the owner's entry of the same id, which keeps its place in time only if its timestamp is the
-   * same.
+   * Stores an entry, or replaces the owner's entry of the same id. A replacement keeps its place in time only if its
+   * timestamp is the same.
    */
   readonly store: (entry: MemoryEntry) => Effect.Effect<void, RetrievalFailure>
-  /** All or nothing for each owner, in their order: of two entries with one id the last counts. None: does nothing. */
+  /**
+   * All or nothing for each owner, in their order. Of two entries with one id the last wins. Without entries it does
+   * nothing.
+   */
   readonly storeMany: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<void, RetrievalFailure>
   /**
-   * The best entries for a query, best first; equal scores by time, newest first, then by id. Reads only: who uses the
-   * results says so by `recordAccess`.
+   * Returns the best entries for a query, best first; equal scores by time, newest first, then by id. Only reads:
+   * callers report what they use with `recordAccess`.
    */
   readonly retrieve: (query: MemoryQuery) => Effect.Effect<ReadonlyArray<MemorySearchResult>, RetrievalFailure>
-  /** The newest `n` of what is selected, newest first. */
+  /** The newest `n` of the selection, newest first. */
   readonly getRecent: (options: {
     readonly ownerId: string
     readonly n: number
     readonly selection?: Selection | undefined
   }) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
   readonly get: (ownerId: string, id: EntryId) => Effect.Effect<Option.Option<MemoryEntry>, MemoryStoreFailure>
-  /** Those that exist, in the order of the ids. */
+  /** Returns the entries that exist, in the order of the ids. */
   readonly getMany: (
     ownerId: string,
     ids: ReadonlyArray<EntryId>
   ) => Effect.Effect<ReadonlyArray<MemoryEntry>, MemoryStoreFailure>
-  /** Whether there was one. */
+  /** Returns whether the entry existed. */
   readonly delete: (ownerId: string, id: EntryId) => Effect.Effect<boolean, MemoryStoreFailure>
-  /** Deletes and stores in one step: all of it or nothing. Gives how many of the deletions existed. */
+  /** Deletes and stores in one step, all or nothing. Returns how many deleted entries existed. */
   readonly apply: (ownerId: string, change: Change) => Effect.Effect<number, RetrievalFailure>
   /**
-   * As `apply`, but only while these entries are there as given, their access figures apart. Otherwise nothing changes
-   * and it gives none: what was forgotten or changed since it was read does not come back.
+   * Like `apply`, but only while these entries exist as given; access counts and times are not compared. Otherwise
+   * nothing changes and the result is none: what was forgotten or changed since it was read does not come back.
    */
   readonly applyIf: (
     ownerId: string,
     unchanged: ReadonlyArray<MemoryEntry>,
     change: Change
   ) => Effect.Effect<Option.Option<number>, RetrievalFailure>
-  /** Everything of the owner; gives how many there were. */
+  /** Removes all entries of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
   readonly count: (ownerId: string, selection?: Selection | undefined) => Effect.Effect<number, MemoryStoreFailure>
-  /** Oldest first, read in pages: what changes meanwhile may or may not be seen, and nothing twice. */
+  /** Oldest first, read page by page. Changes made meanwhile may or may not be seen; nothing is returned twice. */
   readonly stream: (
     ownerId: string,
     selection?: Selection | undefined
   ) => Stream.Stream<MemoryEntry, MemoryStoreFailure>
   /**
-   * Everybody who has entries, each once, ascending; read in pages. Without the spaces that memory keeps for itself
+   * The distinct owners that have entries, ascending, read page by page. Without the spaces that memory reserves
    * (`OwnerNamespace`).
    */
   readonly owners: Stream.Stream<string, MemoryStoreFailure>
-  /** Counts one more recall of each; ids that do not exist are passed over. */
+  /** Counts one more recall of each entry. Ignores ids that do not exist. */
   readonly recordAccess: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, MemoryStoreFailure>
-  /** Removes what has expired, of all owners; gives how many. */
+  /** Removes expired entries of all owners and returns how many there were. */
   readonly expire: Effect.Effect<number, MemoryStoreFailure>
   /** Succeeds if the store answers. */
   readonly health: Effect.Effect<void, RetrievalFailure>
@@ -90,7 +93,7 @@ export interface Service {
 export class MemoryStore extends Context.Tag("effect-lexigram/memory/MemoryStore")<MemoryStore, Service>() {}
 
 /**
- * Keeps nothing and finds nothing.
+ * Stores and finds nothing.
  *
  * @since 0.1.0
  * @category constructors
@@ -116,7 +119,7 @@ export const noop: Service = {
 }
 
 /**
- * Keeps nothing and finds nothing.
+ * Stores and finds nothing.
  *
  * @since 0.1.0
  * @category layers

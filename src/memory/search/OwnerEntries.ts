@@ -1,5 +1,5 @@
 /**
- * The entries of one owner in memory: by id, in the order of time, by session, by word.
+ * Indexes the entries of one owner by id, time, session and word.
  *
  * @internal
  * @since 0.1.0
@@ -21,7 +21,7 @@ import { LexicalIndex, type Matches, type Scratch } from "../text/LexicalIndex.j
 export interface Held {
   entry: MemoryEntry
   readonly owner: OwnerEntries
-  /** When it was stored or recalled last. */
+  /** When it was last stored or recalled. */
   usedAt: number
   slot: number
   expiry: number
@@ -29,7 +29,7 @@ export interface Held {
 }
 
 /**
- * Which of two leaves first when there is no room: a negative number when it is the first.
+ * Orders entries for eviction: negative if the first is evicted before the second.
  *
  * @category models
  */
@@ -51,13 +51,13 @@ type Direction = 1 | -1
 export class OwnerEntries {
   private readonly held = new Map<string, Held>()
   private readonly order = new OrderedList<Held>(heldByPosition)
-  /** What has names in its metadata: each retrieval that names something asks for them. */
+  /** Entries with names in their metadata: each retrieval that names something reads them. */
   private readonly named = new OrderedList<Held>(heldByPosition)
-  /** Under `undefined` what belongs to no session. */
+  /** The key `undefined` holds the entries without a session. */
   private readonly sessions = new Map<SessionId | undefined, OrderedList<Held>>()
   private readonly evictions: IndexedHeap<"eviction", Held> | undefined
   private readonly words: LexicalIndex<Held>
-  /** Where the store keeps it among its owners. */
+  /** The index of this owner among the owners of the store. */
   rank = -1
 
   constructor(
@@ -77,7 +77,7 @@ export class OwnerEntries {
     return this.held.get(id)
   }
 
-  /** The id must be free. */
+  /** The id must not exist. */
   add(entry: MemoryEntry, usedAt: number, terms: ReadonlyArray<string>): Held {
     const item: Held = { entry, owner: this, usedAt, slot: -1, expiry: -1, eviction: -1 }
     this.held.set(entry.id, item)
@@ -105,14 +105,14 @@ export class OwnerEntries {
     this.evictions?.remove(item)
   }
 
-  /** Position, session and words stay as they are. */
+  /** Position, session and words do not change. */
   replace(item: Held, entry: MemoryEntry, usedAt: number): void {
     item.entry = entry
     item.usedAt = usedAt
     this.evictions?.moved(item)
   }
 
-  /** Which one leaves first when there is no room. */
+  /** The entry to evict first. */
   get evictable(): Held | undefined {
     return this.evictions === undefined ? this.order.first : this.evictions.first
   }
@@ -121,7 +121,7 @@ export class OwnerEntries {
     return this.held.values()
   }
 
-  /** In the order of time from one position on, exclusively. */
+  /** In the order of time, starting after one position. */
   read(options: {
     readonly direction: Direction
     readonly limit: number
@@ -175,7 +175,7 @@ export class OwnerEntries {
     return this.words.search(terms, limit, wanted === undefined ? undefined : ({ entry }) => wanted(entry))
   }
 
-  /** What the selection can hold at most, as far as order, sessions and times say. */
+  /** A superset of the selection, by order, sessions and times. */
   private *walk(selection: Selection, direction: Direction, from: Position | undefined): Generator<Held, void> {
     const lists = this.lists(selection)
     const range = selection.timeRange
@@ -202,17 +202,17 @@ export class OwnerEntries {
 
 const hasNames = ({ metadata }: MemoryEntry): boolean => Object.hasOwn(metadata, "entities")
 
-/** Whether what has no names cannot be selected. */
+/** Whether the selection excludes entries without names. */
 const wantsNames = ({ filters }: Selection): boolean => {
   const names = filters !== undefined && Object.hasOwn(filters, "entities") ? filters["entities"] : null
   if (names === null || names === undefined) return false
   return typeof names !== "object" || !("in" in names) || !names.in.includes(null)
 }
 
-/** The sessions a selection can look at; `undefined` when it is all of them. */
+/** The sessions that a selection can contain, or `undefined` for all. */
 const sessionsOf = ({ lineage, sessionIds, tree }: Selection): ReadonlySet<SessionId | undefined> | undefined => {
   if (sessionIds !== undefined) return new Set(sessionIds)
-  // Of a tree other sessions of the owner stay.
+  // With a tree, the owner's other sessions stay.
   if (lineage === undefined || tree !== undefined) return undefined
   return new Set([undefined, ...lineage.map((ancestor) => ancestor.sessionId)])
 }
@@ -222,7 +222,7 @@ const beside = (list: OrderedList<Held>, direction: Direction, from: Position): 
     ? list.ascending((item) => byPosition(item.entry, from) > 0)
     : list.descending((item) => byPosition(item.entry, from) >= 0)
 
-/** From the position or the end of the range, whichever comes later on the way. */
+/** Starts at the position or at the end of the range, whichever is reached later. */
 const within = (
   list: OrderedList<Held>,
   direction: Direction,

@@ -1,11 +1,10 @@
 /**
- * How relevant each candidate of a query is, 0 to 1, from what the indexes say of it.
+ * Computes the relevance of each candidate of a query, 0 to 1, from the hits of the indexes.
  *
- * What an index says is taken as a share of the best it says, because neither BM25 nor cosines have a scale of their
- * own, and is measured from the background: what the entry far down the ranking has by accident. So few entries stand
- * out, and all others are close to 0 together; otherwise those of them that happen to be fresh would outweigh old
- * entries that the query is about. Park et al. (Generative Agents, 2023) normalise by minimum and maximum for the same
- * reason.
+ * Neither BM25 nor cosines have an absolute scale, so each hit counts as a share of the best hit, measured from the
+ * background: what an entry far down the ranking scores by accident. A few entries then stand out and all others are
+ * near 0. Otherwise those that happen to be fresh would outrank old entries that the query is about. Park et al.
+ * (Generative Agents, 2023) normalize by minimum and maximum for the same reason.
  *
  * @internal
  * @since 0.1.0
@@ -22,7 +21,7 @@ import type { VectorHit } from "./VectorIndex.js"
 export type LexicalHit = LexicalMatches["hits"][number]
 
 /**
- * What found an entry and how well.
+ * Which indexes found an entry, and how well.
  *
  * @category models
  */
@@ -30,14 +29,14 @@ export interface Found {
   readonly relevance: number
   readonly lexical?: number | undefined
   readonly vector?: number | undefined
-  /** None unless `explained`. */
+  /** Empty unless `explained`. */
   readonly ranks: { readonly [index: string]: number }
   readonly fused: number
 }
 
 /**
- * What the indexes found. `answers` were said right after hits that are questions, with the id of the hit; `tagged`
- * have a name of the query in their metadata.
+ * The hits of the indexes. `answers` directly follow hits that are questions, with the id of that hit. `tagged` have a
+ * name of the query in their metadata.
  *
  * @category models
  */
@@ -47,33 +46,33 @@ export interface Findings {
   readonly answers: ReadonlyArray<{ readonly entry: MemoryEntry; readonly to: EntryId }>
   readonly tagged: ReadonlyArray<MemoryEntry>
   readonly names: ReadonlyArray<string>
-  /** Whether somebody wants to know the ranks. */
+  /** Whether ranks are needed. */
   readonly explained: boolean
 }
 
-/** The entry of this rank is background. */
+/** The entry at this rank is background. */
 const backgroundRank = 17
-/** Less than this share of the best is background in any case. */
+/** Less than this share of the best is always background. */
 const faint = 0.35
-/** More than this share of the best is not, however many have it: where all are alike, none is background. */
+/** More than this share of the best never is, however many entries have it: where all are alike, none is background. */
 const clear = 0.8
-/** How far above the background half of the relevance is reached. */
+/** The distance above the background at which half of the relevance is reached. */
 const half = 0.15
-/** A best hit with less of the words of a query than this is a poor one, and has less than all of the relevance. */
+/** If the best hit has less of the query's words than this, it is poor and does not get full relevance. */
 const poorWords = 0.1
-/** A best vector that is less above all others than this is a poor one. */
+/** A best vector that exceeds the others by less than this is poor. */
 const poorVector = 0.1
-/** How much more the words of an entry count that names what the query names. */
+/** Factor for the words of an entry that names what the query names. */
 const naming = 1.75
-/** How much vectors count beside words. */
+/** Weight of vectors relative to words. */
 const meaning = 0.5
-/** What an entry has at least whose metadata names what the query names, as a share of the best. */
+/** Minimum share of the best for an entry whose metadata names what the query names. */
 const tagging = 0.6
-/** How much of what a question has its answer has. */
+/** Share of a question's relevance that its answer gets. */
 const answering = 0.95
 
 /**
- * An entry that is there because it is recent.
+ * An entry that is included because it is recent.
  *
  * @category constructors
  */
@@ -84,17 +83,17 @@ export const irrelevant = (rank: number): Found => ({
 })
 
 /**
- * Whether a text asks something, in the scripts that have a mark for it.
+ * Returns whether a text asks a question, in scripts that have a question mark.
  *
  * @category guards
  */
 export const isQuestion = (text: string): boolean => /[?？؟՞፧]/.test(text.slice(-500))
 
-/** Characters of a content in which names are looked for. */
+/** Characters of a content that are searched for names. */
 const maxNaming = 5_000
 
 /**
- * Whether an entry names one of these: in its content, whatever the case, or in its metadata under `entities`.
+ * Tests whether an entry names one of these, ignoring case, in its content or in its metadata under `entities`.
  *
  * @category constructors
  */
@@ -112,7 +111,7 @@ export const namesAny = (names: ReadonlyArray<string>): ((entry: MemoryEntry) =>
 
 const share = (score: number, ceiling: number): number => (ceiling > 0 && score > 0 ? Math.min(1, score / ceiling) : 0)
 
-/** Of the words of the query, what each entry has, as a share of the best. */
+/** The query words that each entry has, as a share of the best. */
 const byWords = ({ hits, ceiling }: LexicalMatches, isNamed: ReadonlySet<EntryId>): Map<EntryId, number> => {
   const words = new Map<EntryId, number>()
   let best = poorWords
@@ -126,7 +125,8 @@ const byWords = ({ hits, ceiling }: LexicalMatches, isNamed: ReadonlySet<EntryId
 }
 
 /**
- * Each as a share of the best, above what all vectors have in common. The fewer there are, the less is known of that.
+ * Each similarity as a share of the best, above what all vectors have in common. The fewer vectors, the less is known
+ * of that.
  */
 const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
   let lowest = 1
@@ -140,7 +140,7 @@ const byVectors = (hits: ReadonlyArray<VectorHit>): Map<EntryId, number> => {
   return new Map(hits.map(({ id, similarity }) => [id, Math.max(0, similarity - common) / best]))
 }
 
-/** From a share of the best to a relevance: rising from 0 to 1, steepest just above the background. */
+/** Maps a share of the best to a relevance: rising from 0 to 1, steepest just above the background. */
 const stood = (value: number, background: number): number => {
   if (value <= background) return (Scoring.BACKGROUND * value) / background
   const above = ((value - background) / (1 - background)) ** 2
@@ -151,7 +151,7 @@ const stood = (value: number, background: number): number => {
 const unranked = {}
 
 /**
- * Every candidate with its relevance; whoever any index found is there.
+ * The relevance of every candidate that any index found.
  *
  * @category combinators
  */

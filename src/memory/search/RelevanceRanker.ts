@@ -1,7 +1,6 @@
 /**
- * Puts results in another order: by weights of one's own, or those of a query. Scores are made anew, from what each
- * entry is: its relevance, its importance and its age. A score that a result had before counts for nothing, so that
- * nothing counts twice.
+ * Ranks results by custom weights or those of a query. Recomputes each score from the relevance, importance and age of
+ * the entry. Previous scores are ignored, so that nothing counts twice.
  *
  * @since 0.1.0
  */
@@ -19,14 +18,14 @@ import * as Retrieval from "./Retrieval.js"
  * @category models
  */
 export interface Options {
-  /** What counts how much where the query does not say; `MemoryEntry.queryDefaults` unless set. */
+  /** Weights for queries that do not set them. Default `MemoryEntry.queryDefaults`. */
   readonly weights?: Partial<Scoring.Weights> | undefined
-  /** The age at which recency has fallen to one half; 30 days unless set. */
+  /** The age at which recency is one half. Default 30 days. */
   readonly recencyHalfLife?: Duration.DurationInput | undefined
 }
 
 /**
- * What of a query decides an order.
+ * The fields of a query that determine an order.
  *
  * @since 0.1.0
  * @category models
@@ -34,8 +33,7 @@ export interface Options {
 export type Weighing = Pick<MemoryQuery, "recencyWeight" | "importanceWeight" | "relevanceWeight">
 
 /**
- * The weights of a query, of the options where it has none, and the default ones where they have none either; with a
- * sum of 1.
+ * The weights of a query, otherwise of the options, otherwise the defaults, normalized to a sum of 1.
  *
  * @since 0.1.0
  * @category combinators
@@ -66,8 +64,8 @@ const rescored = (
 }
 
 /**
- * Best first; equal scores by time, newest first, then by id. Neighbours stay behind the result they stand beside and
- * have its score; those whose result is not there are left out.
+ * Best first; equal scores by time, newest first, then by id. Neighbors follow their result and have its score.
+ * Neighbors without their result are omitted.
  *
  * @since 0.1.0
  * @category combinators
@@ -97,7 +95,7 @@ export const rank = (
   )
 
 /**
- * The best of them, at most `k` (the `topK` of the query unless given, else 10); neighbours do not count.
+ * The best `k` results (default the `topK` of the query, otherwise 10). Neighbors do not count.
  *
  * @since 0.1.0
  * @category combinators

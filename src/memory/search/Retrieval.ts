@@ -1,5 +1,5 @@
 /**
- * From a query to scored results: candidates from every index a store has, one measure of relevance, one score.
+ * Retrieves scored results for a query: candidates from every index of a store, one relevance, one score.
  *
  * @internal
  * @since 0.1.0
@@ -27,7 +27,7 @@ import * as Relevance from "./Relevance.js"
 import type { Service as VectorIndex } from "./VectorIndex.js"
 
 /**
- * What a store says where a query says nothing.
+ * Defaults of a store for fields that a query omits.
  *
  * @category models
  */
@@ -50,32 +50,32 @@ export interface Sources {
 }
 
 /**
- * The most relevant entries that are scored. Results past them there are none, whatever `topK` and `offset` are, so
- * that pages of a query fit together and an entry that is merely fresh cannot come in from behind.
+ * Maximum number of candidates that are scored, the most relevant. There are no results beyond them, whatever `topK`
+ * and `offset` are, so that pages of a query fit together and a merely fresh entry cannot appear on a later page.
  *
  * @category constants
  */
 export const poolSize = 200
 
-/** Where words and vectors find fewer, the newest entries make up for them. */
+/** If words and vectors find fewer, the newest entries fill up. */
 const few = 10
 
-/** The best hits that are questions are asked for what was said next. */
+/** Number of best hits that are checked for being questions, whose next entry is read. */
 const askedHits = 10
 
-/** Entries that are read at once while all of them compete. */
+/** Entries read at once while all compete. */
 const pageSize = 256
 
-/** Entries that compete at most when a query looks for nothing in particular. */
+/** Maximum number of entries that compete for a query without text. */
 const scanned = 20_000
 
-/** Names of a query that count. */
+/** Maximum number of names of a query. */
 const maxNames = 16
 
-/** Characters of a query that a vector is made of. */
+/** Maximum characters of a query that are embedded. */
 const embedded = 8_000
 
-/** Characters of a content by which results are compared with one another. */
+/** Maximum characters of a content used to compare results. */
 const compared = 5_000
 
 interface Settings {
@@ -93,7 +93,7 @@ interface Candidate {
 }
 
 /**
- * What can be put in order.
+ * An item that can be ordered.
  *
  * @category models
  */
@@ -135,7 +135,7 @@ const settingsOf = ({ backend, options }: Sources, query: MemoryQuery, now: numb
     }
   )
 
-/** What was said right after hits that are questions: an answer seldom repeats the words it answers to. */
+/** The entries directly after hits that are questions: an answer seldom repeats the words of its question. */
 const answersTo = (
   backend: MemoryBackend,
   query: MemoryQuery,
@@ -155,7 +155,7 @@ const answersTo = (
     (answers) => answers.flat()
   )
 
-/** Entries whose metadata names what the query names, though their words may not. */
+/** Entries whose metadata names what the query names, even if their words do not. */
 const taggedWith = (backend: MemoryBackend, query: MemoryQuery, names: ReadonlyArray<string>, selection: Selection) =>
   names.length === 0 || Object.hasOwn(selection.filters ?? {}, "entities")
     ? Effect.succeed([])
@@ -164,7 +164,7 @@ const taggedWith = (backend: MemoryBackend, query: MemoryQuery, names: ReadonlyA
         selection: { ...selection, filters: { ...selection.filters, entities: { in: names } } }
       })
 
-/** By words and by vectors at the same time: either may have to wait for a server. */
+/** Searches by words and by vectors concurrently: either may wait for a server. */
 const hitsOf = ({ backend, vectors }: Sources, { ownerId }: MemoryQuery, text: string, selection: Selection) => {
   const lexical = backend.lexical(ownerId, { text, limit: poolSize, selection })
   if (vectors === undefined) return Effect.map(lexical, (lexical) => [lexical, undefined] as const)
@@ -174,7 +174,7 @@ const hitsOf = ({ backend, vectors }: Sources, { ownerId }: MemoryQuery, text: s
   return Parallel.zip(lexical, nearest)
 }
 
-/** The candidates of a query that has a text. */
+/** The candidates of a query with text. */
 const relevant = Effect.fnUntraced(function* (
   sources: Sources,
   query: MemoryQuery,
@@ -212,7 +212,7 @@ const relevant = Effect.fnUntraced(function* (
   }
   const candidates: Array<Candidate> = []
   for (const [id, one] of pool) {
-    // A vector may outlive its entry for a moment.
+    // A vector may briefly outlive its entry.
     const entry = entries.get(id)
     if (entry !== undefined) candidates.push(scored(entry, one, settings))
   }
@@ -227,8 +227,8 @@ const relevant = Effect.fnUntraced(function* (
 })
 
 /**
- * The best `count` of all that is selected, where relevance plays no part. Read from the newest on: as soon as not even
- * the greatest importance could lift what is older above what is kept, nothing older need be read.
+ * The best `count` of the selection when relevance plays no part. Reads from the newest on, and stops when even the
+ * highest importance could not lift an older entry above those kept.
  */
 const everything = Effect.fnUntraced(function* (
   { backend }: Sources,
@@ -261,8 +261,8 @@ const everything = Effect.fnUntraced(function* (
 })
 
 /**
- * What a query wants of these, in the order in which it wants it: relevant enough, best first, without doubles, as
- * diverse as asked for. Only as many are compared as are taken.
+ * Arranges items as the query asks: relevant enough, best first, without duplicates, diversified. Lazy: compares only
+ * as many as are taken.
  *
  * @category combinators
  */
@@ -293,7 +293,7 @@ export const arranged = <A extends Rated>(items: ReadonlyArray<A>, query: Memory
 }
 
 /**
- * Of these the page of the query.
+ * The page of the query.
  *
  * @category combinators
  */
@@ -324,7 +324,7 @@ const resultOf = (source: string, one: Candidate, query: MemoryQuery, settings: 
   return { ...result, explanation }
 }
 
-/** Each result followed by what stands around it, nothing twice. */
+/** Each result followed by its neighbors, without duplicates. */
 const withNeighbours = Effect.fnUntraced(function* (
   backend: MemoryBackend,
   query: MemoryQuery,

@@ -1,5 +1,5 @@
 /**
- * How much texts have to do with a query, by their words.
+ * Scores the relevance of texts to a query by their words.
  *
  * @internal
  * @since 0.1.0
@@ -14,8 +14,8 @@ interface Item extends LexicalIndex.Indexed {
 const room = LexicalIndex.scratch()
 
 /**
- * BM25 of each text among all of them, as a part of the best: 0 where no word of the query stands, 1 for the text that
- * has most to do with it.
+ * BM25 of each text among all of them, as a share of the best: 0 if the text has no word of the query, 1 for the most
+ * relevant text.
  *
  * @category combinators
  */

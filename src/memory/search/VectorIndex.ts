@@ -1,5 +1,5 @@
 /**
- * Vectors of entries, and which are nearest.
+ * The vector index port: stores vectors of entries and finds the nearest.
  *
  * @since 0.1.0
  */
@@ -17,7 +17,7 @@ import { predicate } from "../entry/Selection.js"
 import * as VectorTable from "./VectorTable.js"
 
 /**
- * How an index fails: a vector of another length, or with something that is no finite number, is a `MemoryStoreError`.
+ * Errors of an index. A vector of another length or with a non-finite number is a `MemoryStoreError`.
  *
  * @since 0.1.0
  * @category models
@@ -25,7 +25,7 @@ import * as VectorTable from "./VectorTable.js"
 export type VectorIndexFailure = StorageError | MemoryStoreError
 
 /**
- * The vector of an entry, with what selections look at.
+ * The vector of an entry, with the fields that selections read.
  *
  * @since 0.1.0
  * @category models
@@ -37,7 +37,7 @@ export interface VectorItem extends Selectable {
 }
 
 /**
- * `similarity` is the cosine, -1 to 1; that of a zero vector to anything is 0.
+ * `similarity` is the cosine, -1 to 1. For a zero vector it is 0.
  *
  * @since 0.1.0
  * @category models
@@ -52,24 +52,24 @@ export interface VectorHit {
  * @category models
  */
 export interface Service {
-  /** Names it in errors and results: `in_memory`, `pgvector`, … */
+  /** Identifies the index in errors and results: `in_memory`, `pgvector`, … */
   readonly name: string
-  /** What made the vectors it holds. */
+  /** The model that made the vectors. */
   readonly model: string
   readonly dimensions: number
-  /** All or nothing; an id that exists is replaced. Of two items with one id the last counts. */
+  /** All or nothing. Replaces existing ids. Of two items with one id the last wins. */
   readonly upsert: (ownerId: string, items: ReadonlyArray<VectorItem>) => Effect.Effect<void, VectorIndexFailure>
-  /** The nearest among what is selected of the owner and has not expired, nearest first; ties by id (by code unit). */
+  /** The nearest unexpired items of the owner's selection, nearest first; ties by id (by code unit). */
   readonly search: (
     ownerId: string,
     vector: Vector,
     options: { readonly limit: number; readonly selection?: Selection | undefined }
   ) => Effect.Effect<ReadonlyArray<VectorHit>, VectorIndexFailure>
-  /** Ids that do not exist are passed over. */
+  /** Ignores ids that do not exist. */
   readonly delete: (ownerId: string, ids: ReadonlyArray<EntryId>) => Effect.Effect<void, VectorIndexFailure>
   readonly clear: (ownerId: string) => Effect.Effect<void, VectorIndexFailure>
   readonly count: (ownerId: string) => Effect.Effect<number, VectorIndexFailure>
-  /** Those of the ids that have a vector here. */
+  /** The ids that have a vector in the index. */
   readonly known: (
     ownerId: string,
     ids: ReadonlyArray<EntryId>
@@ -90,16 +90,16 @@ export class VectorIndex extends Context.Tag("effect-lexigram/memory/VectorIndex
 export interface MemoryOptions {
   readonly model: string
   readonly dimensions: number
-  /** Names it in errors and results; `in_memory` unless set. */
+  /** Identifies the index in errors and results. Default `in_memory`. */
   readonly name?: string | undefined
 }
 
-/** Items below which it is not worth looking for expired ones. */
+/** Number of items below which expired ones are not searched. */
 const minSweep = 1024
 
 /**
- * In this process, exact: every vector of the owner is compared. A search among 100,000 vectors of 512 dimensions takes
- * some tens of milliseconds, in which nothing else runs. What has expired is removed by and by.
+ * An exact index in this process: compares every vector of the owner. A search among 100,000 vectors of 512 dimensions
+ * takes some tens of milliseconds and yields to other work. Expired items are removed gradually.
  *
  * @since 0.1.0
  * @category constructors
@@ -112,7 +112,7 @@ export const makeMemory = (options: MemoryOptions): Effect.Effect<Service> =>
     let total = 0
     let sweepAt = minSweep
 
-    /** The vector with length 1, or why it cannot be held. */
+    /** The vector scaled to length 1, or the reason why it cannot be stored. */
     const checked = (vector: Vector): Vector | MemoryStoreError => {
       if (vector.length !== dimensions) {
         return new MemoryStoreError({
@@ -150,7 +150,7 @@ export const makeMemory = (options: MemoryOptions): Effect.Effect<Service> =>
             vectors.push(vector)
           }
           if (items.length === 0) return Effect.void
-          // Only when there is twice as much as after the last time, so that it costs each item a constant.
+          // Sweeps only after the number doubled, so that the cost per item is constant.
           if (total >= sweepAt) sweep(now)
           let table = owners.get(ownerId)
           if (table === undefined) {
@@ -234,7 +234,7 @@ export const check = (
       )
 
 /**
- * Does not build where {@link check} fails. For an index that is put together apart from its embedder.
+ * Fails to build if {@link check} fails. For an index that is composed separately from its embedder.
  *
  * @since 0.1.0
  * @category checks

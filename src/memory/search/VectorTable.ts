@@ -1,5 +1,5 @@
 /**
- * The vectors of one owner, side by side in one array, with what selections look at.
+ * Holds the vectors of one owner in one array, with the fields that selections read.
  *
  * @internal
  * @since 0.1.0
@@ -33,18 +33,18 @@ export interface SearchOptions {
 }
 
 /**
- * A search that is done bit by bit.
+ * A search that proceeds in steps.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Search {
   /**
-   * Looks at so many more items; true when it has seen all. After a change of the table it begins anew, and sees all of
-   * it at once.
+   * Examines this many more items. Returns true when it has examined all. After a change of the table it restarts and
+   * examines all at once.
    */
   readonly advance: (count: number) => boolean
-  /** Once, at the end. */
+  /** Call once, at the end. */
   readonly hits: () => ReadonlyArray<Hit>
 }
 
@@ -54,19 +54,19 @@ export interface Search {
  */
 export interface VectorTable {
   readonly size: number
-  /** Of the vectors, with the room for more. */
+  /** Bytes of the vectors, including reserved room. */
   readonly bytes: number
-  /** Makes room for so many items at once. */
+  /** Reserves room for this many items at once. */
   readonly reserve: (items: number) => void
   readonly ids: () => Iterable<EntryId>
-  /** Takes a copy of the vector, whose length is right. True if the id was not there. */
+  /** Copies the vector, which must have the right length. Returns true if the id is new. */
   readonly set: (
     item: Selectable & { readonly id: EntryId; readonly expiresAt?: number | undefined },
     vector: Vector
   ) => boolean
   readonly delete: (id: EntryId) => boolean
   readonly has: (id: EntryId, now: number) => boolean
-  /** Ids that have expired. Looks through all of them only when something can have. */
+  /** Ids that have expired. Scans all items only if something can have expired. */
   readonly expired: (now: number) => ReadonlyArray<EntryId>
   readonly nearest: (query: Vector, options: SearchOptions) => ReadonlyArray<Hit>
   readonly search: (query: Vector, options: SearchOptions) => Search
@@ -74,7 +74,7 @@ export interface VectorTable {
 
 const minCapacity = 8
 
-/** Four sums that do not wait for one another. */
+/** Four independent sums, which the processor computes in parallel. */
 const dot = (a: Float32Array, b: Float32Array, start: number, length: number): number => {
   let s0 = 0
   let s1 = 0
@@ -92,7 +92,7 @@ const dot = (a: Float32Array, b: Float32Array, start: number, length: number): n
   return s0 + s1 + (s2 + s3)
 }
 
-/** The best so far, the worst of them on top. */
+/** The best hits so far, with the worst on top. */
 class Best {
   size = 0
   private readonly slots: Int32Array
@@ -114,7 +114,7 @@ class Best {
     }
   }
 
-  /** Takes it apart, best first. */
+  /** Empties the heap into a list, best first. */
   hits(): ReadonlyArray<Hit> {
     const hits: Array<Hit> = new Array(this.size)
     for (let i = this.size - 1; i >= 0; i--) {
@@ -183,7 +183,7 @@ export const make = (dimensions: number): VectorTable => {
   const items: Array<Item> = []
   const slots = new Map<EntryId, number>()
   let vectors = new Float32Array(minCapacity * dimensions)
-  /** Nothing expires before. */
+  /** Nothing expires before this time. */
   let nextExpiry = Number.POSITIVE_INFINITY
   let changes = 0
 
@@ -200,7 +200,7 @@ export const make = (dimensions: number): VectorTable => {
     const begin = (): void => {
       begun = changes
       slot = 0
-      // Neither a limit that is no number nor one below 1 asks for anything.
+      // A limit that is NaN or below 1 asks for nothing.
       const most = Math.min(Math.floor(limit), items.length)
       best = new Best(most > 0 ? most : 0, items)
       if (!(most > 0)) slot = items.length

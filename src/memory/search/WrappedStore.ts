@@ -1,5 +1,5 @@
 /**
- * Stores over a store: what is done to entries before they are written, and what follows a write.
+ * Wraps a store: changes entries before they are written, and acts after a write.
  *
  * @internal
  * @since 0.1.0
@@ -15,7 +15,7 @@ import * as ToolPairs from "../entry/ToolPairs.js"
 import type * as MemoryStore from "./MemoryStore.js"
 
 /**
- * What entries belong to together: a session of an owner, or what the owner has outside of any.
+ * The scope that entries share: a session of an owner, or what the owner has outside any session.
  *
  * @category models
  */
@@ -33,11 +33,11 @@ export const keyOf = ({ ownerId, sessionId }: Place): string => JSON.stringify([
  * @category getters
  */
 export const selectionOf = ({ sessionId }: Place): Selection =>
-  // A lineage without sessions leaves what belongs to none.
+  // An empty lineage selects entries without a session.
   sessionId === undefined ? { lineage: [] } : { sessionIds: [sessionId] }
 
 /**
- * The places of entries, each once.
+ * The distinct places of entries.
  *
  * @category getters
  */
@@ -46,12 +46,12 @@ export const placesOf = (entries: ReadonlyArray<MemoryEntry>): ReadonlyArray<Pla
     new Map(entries.map(({ ownerId, sessionId }) => [keyOf({ ownerId, sessionId }), { ownerId, sessionId }])).values()
   )
 
-/** What memory keeps for itself, such as procedures, has its own bounds and no sessions. */
+/** Reserved spaces, such as that of procedures, have their own bounds and no sessions. */
 const isOwned = ({ ownerId }: MemoryEntry): boolean => !OwnerNamespace.isReserved(ownerId)
 
 /**
- * A store that changes or refuses entries (`before`) and does something once they are written (`after`). What fails
- * afterwards fails the write, which can be done again.
+ * A store that changes or rejects entries (`before`) and acts once they are written (`after`). A failure of `after`
+ * fails the write, which can be repeated.
  *
  * @category constructors
  */
@@ -82,11 +82,11 @@ export const make = (
   }
 }
 
-/** Entries beyond those that are wanted, so that a call comes with its results. */
+/** Additional entries that are read so that a call comes with its results. */
 const margin = 64
 
 /**
- * The oldest entries that are selected and accepted: at least `n` if there are so many, calls of tools with their
+ * The oldest entries that are selected and accepted: at least `n` if there are that many, tool calls with their
  * results.
  *
  * @category getters
@@ -115,7 +115,7 @@ export const oldest = (
   )
 
 /**
- * Lets the oldest go until no more than `max` of what is selected are left.
+ * Deletes the oldest until at most `max` of the selection are left.
  *
  * @category combinators
  */

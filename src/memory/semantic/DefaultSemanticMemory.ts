@@ -24,17 +24,14 @@ import { type FactOptions, SemanticMemory, type Service } from "./SemanticMemory
  */
 export interface Options {
   /**
-   * Facts that are less sure are kept, and left out of answers unless these are asked for with another bound. 0.5
-   * unless set.
+   * Facts with a lower confidence are stored, but omitted from results unless a query sets another bound. Default 0.5.
    */
   readonly minConfidence?: number | undefined
-  /**
-   * Open facts of one subject at most, and facts of one answer unless it is asked for another number; 100 unless set.
-   */
+  /** Maximum open facts of one subject, and default number of facts in a result. Default 100. */
   readonly maxFactsPerEntity?: number | undefined
-  /** How sure facts are that the extractor gave no confidence for; 0.8 unless set. */
+  /** Confidence of facts for which the extractor states none. Default 0.8. */
   readonly ingestConfidence?: number | undefined
-  /** Who says `I` in a question: the subject of what the heuristic extractor reads of users. `user` unless set. */
+  /** The subject that `I` refers to in a query: the speaker of the heuristic extractor. Default `user`. */
   readonly speaker?: string | undefined
 }
 
@@ -59,7 +56,7 @@ const eachOnce = (facts: Iterable<Fact>): ReadonlyArray<Fact> => {
 }
 
 /**
- * The service over a store of facts and an extractor.
+ * Semantic memory over the fact store and entity extractor in context.
  *
  * @since 0.1.0
  * @category constructors
@@ -78,7 +75,7 @@ export const make = (
 
     const limitOf = (asked: FactOptions | undefined) => Count.count(asked?.limit, maxFactsPerEntity, 0)
     const queryOf = (asked: FactOptions | undefined) => ({
-      // Other branches may have as much to say.
+      // Other branches may have as many facts.
       limit: (asked?.lineage === undefined ? 1 : 2) * limitOf(asked),
       minConfidence: asked?.minConfidence ?? minConfidence,
       at: asked?.at,
@@ -120,7 +117,7 @@ export const make = (
             ...fact,
             sources,
             confidence: fact.confidence ?? confidence,
-            // What does not say where it was read may have been read anywhere.
+            // A fact without sources may come from any of the entries.
             origins: origins ?? FactLineage.originsOf(read.length === 0 ? entries : read)
           }
         }

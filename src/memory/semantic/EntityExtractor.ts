@@ -1,5 +1,5 @@
 /**
- * From entries to facts and names: by the words of plain English sentences, or by a model.
+ * Extracts facts and names from entries, by plain English sentences or by a model.
  *
  * @since 0.1.0
  */
@@ -25,11 +25,12 @@ import * as StatedFacts from "./StatedFacts.js"
  */
 export interface Extraction {
   /**
-   * With the entries they were read from as `sources`, valid from the time of these, or as these say. What holds since
-   * long ago is there twice: it was so then, and when it was said. What is so no longer is `retracted`.
+   * Have the entries they were read from as `sources`, and hold from their time or as the text says. A fact that has
+   * held since an earlier time is listed twice: for that time and for the time of its statement. A fact that no longer
+   * holds is `retracted`.
    */
   readonly facts: ReadonlyArray<NewFact>
-  /** Names of people and things, each once. */
+  /** The distinct names of people and things. */
   readonly entities: ReadonlyArray<string>
 }
 
@@ -39,8 +40,8 @@ export interface Extraction {
  */
 export interface Service {
   /**
-   * Reads entries of one owner. No facts in them: none, and no failure. What the extractors of this module read is
-   * never about a password, a key, a token, or the number of a card or an account.
+   * Reads entries of one owner. Entries without facts give an empty result. The extractors of this module never return
+   * facts about passwords, keys, tokens, or card or account numbers.
    */
   readonly extract: (entries: ReadonlyArray<MemoryEntry>) => Effect.Effect<Extraction, FactExtractionError>
 }
@@ -59,16 +60,16 @@ export class EntityExtractor extends Context.Tag("effect-lexigram/memory/EntityE
  * @category models
  */
 export interface HeuristicOptions {
-  /** Whose entries are read; those of users unless set. */
+  /** Roles whose entries are read. Default: users. */
   readonly roles?: ReadonlyArray<MemoryRole> | undefined
   /**
-   * Whom `I` means in what a user says, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are
-   * called by their name.
+   * Whom `I` refers to in a user's text, unless the entry has `metadata.speaker`. Default `user`. Other roles are named
+   * by their role.
    */
   readonly speaker?: string | undefined
-  /** Facts of one entry at most; 20 unless set. */
+  /** Maximum facts of one entry. Default 20. */
   readonly maxFactsPerEntry?: number | undefined
-  /** Names of one call at most; 64 unless set. */
+  /** Maximum names of one call. Default 64. */
   readonly maxEntities?: number | undefined
 }
 
@@ -77,24 +78,25 @@ export interface HeuristicOptions {
  * @category models
  */
 export interface ModelOptions {
-  /** Whose entries are read; those of users unless set. */
+  /** Roles whose entries are read. Default: users. */
   readonly roles?: ReadonlyArray<MemoryRole> | undefined
   /**
-   * What a user is called, unless the entry has a `metadata.speaker`; `user` unless set. Other roles are called by
-   * their name.
+   * The name of a user, unless the entry has `metadata.speaker`. Default `user`. Other roles are named by their role.
    */
   readonly speaker?: string | undefined
-  /** Characters of entries in one call, at most; 12,000 unless set. What does not fit is read by further calls. */
+  /** Maximum characters of entries in one call. Default 12,000. Further calls read the rest. */
   readonly maxCallChars?: number | undefined
-  /** Characters of one entry that the model sees, half from its beginning and half from its end; 4,000 unless set. */
+  /**
+   * Maximum characters of one entry that the model sees, half from the beginning and half from the end. Default 4,000.
+   */
   readonly maxEntryChars?: number | undefined
-  /** Facts of one call at most; 50 unless set. */
+  /** Maximum facts of one call. Default 50. */
   readonly maxFactsPerCall?: number | undefined
-  /** Names of one extraction at most; 64 unless set. */
+  /** Maximum names of one extraction. Default 64. */
   readonly maxEntities?: number | undefined
-  /** Of one call; 60 seconds unless set. */
+  /** Timeout of one call. Default 60 seconds. */
   readonly timeout?: Duration.DurationInput | undefined
-  /** Win over a temperature of 0 and 2,000 tokens of answer at most. */
+  /** Override the temperature of 0 and the limit of 2,000 answer tokens. */
   readonly settings?: ModelSettings.ModelSettings | undefined
 }
 
@@ -121,9 +123,9 @@ const namesIn = (entries: ReadonlyArray<MemoryEntry>, limit: number): ReadonlyAr
 /**
  * Reads English sentences by their words: `I live in Paris`, `my name is Anna`, `Anna's birthday is 5 May`, `the office
  * is in Ghent`; `I no longer live in Ghent`, `I stopped working at Acme`; `since May 2021`, `from 2020 to 2022`, `until
- * 2022-05-03` (in UTC, with the whole of the last year, month or day that is named). What is asked, denied, supposed,
- * reported or quoted is no fact, nor what pronouns are about, nor code. `I`, `my` and `our` are the speaker's. Subjects
- * have up to 60 characters, objects up to 120. It gives no confidence.
+ * 2022-05-03` (in UTC, including the whole last year, month or day). Questions, negations, suppositions, reports,
+ * quotations, sentences about pronouns and code give no facts. `I`, `my` and `our` refer to the speaker. Subjects have
+ * up to 60 characters, objects up to 120. Gives no confidence.
  *
  * @since 0.1.0
  * @category constructors
@@ -138,7 +140,7 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
       ({ isPast, object, predicate, retracted, subject, times = {} }) => {
         const at = entry.timestamp
         const { from, to = at } = times
-        // What was so has ended when it is said, whatever is left of the year that is named.
+        // A past fact has ended by the time of its statement, even if the named year continues.
         const ended = { from, to: Math.min(to, at) }
         if (isPast === true && from !== undefined && from >= ended.to) return []
         return FactTimes.placed(isPast === true ? ended : times, { at, retracted }).map((placed) => ({
@@ -160,11 +162,10 @@ export const makeHeuristic = (options?: HeuristicOptions | undefined): Service =
 }
 
 /**
- * Asks a model, in the words of `SemanticPrompts.Extract`. Entries are data in its prompt. Of its answer facts are
- * dropped that break the bounds of a fact or name no entry that was given, and names that stand in none; confidences
- * are brought into their range. An answer that cannot be read is asked for once more. It says of facts that are so no
- * longer that they are, and from when until when others hold, if the text does; a date that is none counts as not said.
- * When the model fails, so does the extraction.
+ * Asks a model with the prompt `SemanticPrompts.Extract`. Entries are data in it. Drops facts that are out of bounds or
+ * name no given entry, and names that occur in no entry. Clamps confidences. Repeats the call once if the answer is
+ * unreadable. Facts that no longer hold are retracted, and others get the validity that the text states; an invalid
+ * date counts as not stated. If the model fails, so does the extraction.
  *
  * @since 0.1.0
  * @category constructors
@@ -204,7 +205,7 @@ export const layerHeuristic = (options?: HeuristicOptions | undefined): Layer.La
   Layer.sync(EntityExtractor, () => makeHeuristic(options))
 
 /**
- * Reads nothing.
+ * Extracts nothing.
  *
  * @since 0.1.0
  * @category layers

@@ -1,5 +1,5 @@
 /**
- * Facts that help with a question.
+ * Finds facts that help with a question.
  *
  * @internal
  * @since 0.1.0
@@ -34,9 +34,7 @@ const spansOf = (words: ReadonlyArray<string>): ReadonlyArray<Span> => {
   return spans
 }
 
-/**
- * Subjects of the owner that the question names, the longest of those that share a word, in the order of the question.
- */
+/** The owner's subjects that the question names, in its order; the longest of those that share a word. */
 const subjectsIn = (
   store: Service,
   ownerId: string,
@@ -61,7 +59,7 @@ const subjectsIn = (
 }
 
 /**
- * First what is known about what the question names (among it, what shares words with the question), then what shares
+ * First the facts about subjects of the question (those that share words with it first), then other facts that share
  * words with it.
  *
  * @category accessors

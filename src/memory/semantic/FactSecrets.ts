@@ -1,5 +1,5 @@
 /**
- * What nobody meant to be remembered.
+ * Recognizes facts that hold secrets and must not be stored.
  *
  * @internal
  * @since 0.1.0
@@ -11,8 +11,8 @@ const words =
   /(?<![\p{L}\p{N}])(?:pass(?:word|phrase|code|wd|wort)s?|pin|cvv|cvc|ssn|iban|credentials?|(?:api|access|private|secret|encryption)[ -]?keys?|(?:api|access|auth|secret|bearer)[ -]?tokens?|(?:credit|debit)[ -]cards?(?: number)?|(?:account|card) number)(?![\p{L}\p{N}])/iu
 
 /**
- * Whether it is about a password, a key, a token, a number of a card or an account, or holds something that is written
- * like one.
+ * Returns whether the triple is about a password, key, token, card number or account number, or contains a text in the
+ * form of one.
  *
  * @category guards
  */

@@ -1,6 +1,6 @@
 /**
- * Sentences about what was so, or is so no longer, as sentences in the present: `I don't live in Ghent anymore` is `I
- * live in Ghent`, taken back.
+ * Rewrites past and negated sentences in the present tense: `I don't live in Ghent anymore` becomes a retraction of `I
+ * live in Ghent`.
  *
  * @internal
  * @since 0.1.0
@@ -14,16 +14,16 @@ import { present, type Word } from "./FactVerbs.js"
 export interface Tensed {
   readonly words: ReadonlyArray<Word>
   readonly retracted: boolean
-  /** It was so, and is so no longer when it is said. */
+  /** It was true, and no longer is when it is stated. */
   readonly isPast: boolean
 }
 
-/** A verb stands behind no more words than a subject may have. */
+/** A subject has at most this many words before its verb. */
 const maxPlace = 9
 
 const wordsOf = (text: string): ReadonlyArray<Word> => text.split(" ").map((low) => ({ text: low, low, breaks: false }))
 
-/** `count` words from a place on, replaced. */
+/** Replaces `count` words at a place. */
 const replaced = (words: ReadonlyArray<Word>, place: number, count: number, text: string): ReadonlyArray<Word> => [
   ...words.slice(0, place),
   ...(text === "" ? [] : wordsOf(text)),
@@ -33,10 +33,10 @@ const replaced = (words: ReadonlyArray<Word>, place: number, count: number, text
 const says = (words: ReadonlyArray<Word>, place: number, text: string): boolean =>
   text.split(" ").every((low, index) => words[place + index]?.low === low)
 
-/** What ends a denial that something is so: how many words it is. */
+/** Phrases that complete a negation at the end, with their number of words. */
 const endings = ["anymore", "any more", "any longer"].map((text) => [text, text.split(" ").length] as const)
 
-/** Denials before the verb, by what stands there without them; `base` is the verb behind `do`. */
+/** Negations before the verb and their replacements. `base` stands for the verb after `do`. */
 const denials: ReadonlyArray<readonly [text: string, becomes: string | "base"]> = [
   ["do not", "base"],
   ["does not", "base"],
@@ -49,7 +49,7 @@ const denials: ReadonlyArray<readonly [text: string, becomes: string | "base"]> 
   ["aren't", "are"]
 ]
 
-/** What ends something, as what it ends. */
+/** Phrases that end a state, and the state they end. */
 const leaving: ReadonlyArray<readonly [text: string, first: string, third: string]> = [
   ["moved out of", "live in", "lives in"],
   ["moved away from", "live in", "lives in"],
@@ -61,7 +61,7 @@ const leaving: ReadonlyArray<readonly [text: string, first: string, third: strin
   ["left her job at", "work at", "works at"]
 ]
 
-/** At the first place behind the subject where it can be done. */
+/** The first place after the subject where the change applies. */
 const firstPlace = <A>(words: ReadonlyArray<Word>, change: (place: number) => A | undefined): A | undefined => {
   for (let place = 1; place < words.length && place <= maxPlace; place++) {
     const changed = change(place)
@@ -108,7 +108,7 @@ const given = (words: ReadonlyArray<Word>, isSpeaker: boolean): ReadonlyArray<Wo
       : replaced(words, place, left[0].split(" ").length, isSpeaker ? left[1] : left[2])
   })
 
-/** `lived in`, in what has an end; `have lived in` and `have been living in`, in what has a beginning. */
+/** `lived in`, if there is an end; `have lived in` and `have been living in`, if there is a beginning. */
 const earlier = (
   words: ReadonlyArray<Word>,
   isSpeaker: boolean,

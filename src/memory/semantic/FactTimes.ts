@@ -1,5 +1,5 @@
 /**
- * From when until when a fact held, as texts say it: `since May 2021`, `from 2020 to 2022`, `until 2021-05-03`.
+ * Reads when a fact held from phrases: `since May 2021`, `from 2020 to 2022`, `until 2021-05-03`.
  *
  * @internal
  * @since 0.1.0
@@ -8,7 +8,7 @@ import * as DateTime from "effect/DateTime"
 import type { NewFact } from "../facts/Fact.js"
 
 /**
- * A year, a month or a day: from its first moment to the one behind its last, in UTC. Milliseconds since the epoch.
+ * A year, month or day, from its first moment (inclusive) to its end (exclusive), in UTC. Milliseconds since the epoch.
  *
  * @category models
  */
@@ -68,7 +68,7 @@ const dayOf = (text: string | undefined): number | undefined => {
 const iso = /^([12]\d{3})(?:-(\d{2})(?:-(\d{2})(?:[t ][\d:.,]{2,20}(?:z|[+-]\d{2}:?\d{2})?)?)?)?$/i
 
 /**
- * Of `2021`, `2021-05`, `2021-05-03` and what goes on with a time of the day.
+ * Parses `2021`, `2021-05`, `2021-05-03`, also when followed by a time of day.
  *
  * @category conversions
  */
@@ -83,7 +83,7 @@ export const fromIso = (text: string): Span | undefined => {
   )
 }
 
-/** A date in words in small letters, and how many of them it is. */
+/** A date in lower-case words, and its number of words. */
 const dateAt = (words: ReadonlyArray<string>, at: number): readonly [Span, number] | undefined => {
   const [first = "", second, third] = words.slice(at, at + 3)
   const found = (span: Span | undefined, length: number) => (span === undefined ? undefined : ([span, length] as const))
@@ -108,8 +108,8 @@ const between: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ])
 
 /**
- * What these words, in small letters, say of time at a place, and how many of them do. A year, a month or a day that
- * ends a time counts as a whole.
+ * The time phrase of lower-case words at a place, and its number of words. A year, month or day that ends a period
+ * counts as a whole.
  *
  * @category conversions
  */
@@ -128,8 +128,8 @@ export const at = (words: ReadonlyArray<string>, place: number): readonly [Times
 }
 
 /**
- * What is to be asserted of something that was said, or taken back, at a time: when it holds. What holds since long ago
- * was so when it was said too, whatever is told of the time between.
+ * What to assert for a statement or retraction made at a time: when it holds. A fact that has held for long also held
+ * when it was stated, whatever is asserted of the time between.
  *
  * @category conversions
  */

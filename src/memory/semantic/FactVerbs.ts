@@ -1,5 +1,5 @@
 /**
- * The verbs whose sentences state facts, their forms, and the predicates they come to.
+ * Verbs whose sentences state facts, with their forms and predicates.
  *
  * @internal
  * @since 0.1.0
@@ -11,14 +11,14 @@
  * @category models
  */
 export interface Word {
-  /** As it stands there, without what surrounds it. */
+  /** As written, without surrounding punctuation. */
   readonly text: string
   readonly low: string
-  /** Behind it the sentence is parted. */
+  /** The sentence is divided after it. */
   readonly breaks: boolean
 }
 
-/** Words of the verb in the first and in the third person, and the predicate both come to. */
+/** The verb phrase in the first and in the third person, and their common predicate. */
 const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: string]> = [
   ["live in", "lives in", "lives in"],
   ["live at", "lives at", "lives in"],
@@ -59,7 +59,7 @@ const verbs: ReadonlyArray<readonly [first: string, third: string, predicate: st
 ]
 
 /**
- * A verb as it stands in a sentence.
+ * A verb phrase of a sentence.
  *
  * @category models
  */
@@ -68,7 +68,7 @@ export interface Pattern {
   readonly predicate: string
 }
 
-/** By their first word, the longest first. */
+/** By first word, the longest first. */
 const patternsOf = (pick: 0 | 1): ReadonlyMap<string, ReadonlyArray<Pattern>> => {
   const patterns = new Map<string, Array<Pattern>>()
   for (const verb of verbs) {
@@ -83,7 +83,7 @@ const patternsOf = (pick: 0 | 1): ReadonlyMap<string, ReadonlyArray<Pattern>> =>
 }
 
 /**
- * By their first word, the longest first.
+ * By first word, the longest first.
  *
  * @category constants
  */
@@ -93,7 +93,7 @@ export const firstPerson = patternsOf(0)
  */
 export const thirdPerson = patternsOf(1)
 
-/** A word of a verb in the first and in the third person of the present. */
+/** A verb in the first and third person of the present. */
 type Forms = readonly [first: string, third: string]
 
 const being: Forms = ["am", "is"]
@@ -129,7 +129,7 @@ const baseOf = (word: string, form: Form): string | undefined =>
   form === "base" ? word : form === "past" ? pasts.get(word) : gerunds.get(word)
 
 /**
- * A word of a verb as it is in the present, if it is one.
+ * The present form of a word, if it is a form of a verb.
  *
  * @category conversions
  */

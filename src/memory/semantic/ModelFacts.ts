@@ -1,6 +1,6 @@
 /**
- * Facts that a model reads. Entries reach it as one JSON document under names of this call alone (`e1`, `e2`, …); of
- * its answer only what is within bounds and comes from an entry that it was given is taken.
+ * Reads facts with a model. Entries are sent as one JSON document under names of this call (`e1`, `e2`, …). Only facts
+ * within bounds that refer to a given entry are accepted.
  *
  * @internal
  * @since 0.1.0
@@ -97,7 +97,7 @@ const ends = (text: string, most: number): string => {
 const timeOf = (timestamp: number): string =>
   DateTime.formatIso(DateTime.unsafeMake(Math.min(Math.max(timestamp, -8.64e15), 8.64e15)))
 
-/** Next to each other, as many as fit into a call; one that is larger than that has a call of its own. */
+/** Groups neighbors, as many as fit into a call. A larger entry gets its own call. */
 const callsOf = (entries: ReadonlyArray<MemoryEntry>, limits: Limits): ReadonlyArray<ReadonlyArray<Shown>> => {
   const calls: Array<Array<Shown>> = []
   let size = Number.POSITIVE_INFINITY
@@ -132,11 +132,11 @@ const within = (text: string, most: number): string | undefined => {
   return plain === "" || plain.length > most ? undefined : plain
 }
 
-/** A date that the model read, if it is one. */
+/** Parses a date of the model's answer. */
 const spanOf = (given: unknown): FactTimes.Span | undefined =>
   typeof given === "string" ? FactTimes.fromIso(given) : undefined
 
-/** One fact, as often as has to be said when it holds; none if it is out of bounds. */
+/** The facts to assert for one fact of the answer. Empty if it is out of bounds. */
 const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): ReadonlyArray<NewFact> => {
   const decoded = decodeFact(given)
   if (decoded._tag === "None") return []
@@ -158,7 +158,7 @@ const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): Reado
   if (FactSecrets.isSecret({ subject, predicate, object })) return []
   const retracted = decoded.value.retracted === true
   const times = { from: spanOf(decoded.value.from)?.start, to: spanOf(decoded.value.to)?.end }
-  // Of several entries the last one takes back what the first may have said.
+  // With several entries, the last one retracts what the first may have stated.
   return FactTimes.placed(times, { at: retracted ? last : first, retracted }).map((placed) => ({
     subject,
     predicate,
@@ -171,7 +171,7 @@ const factsOf = (given: unknown, shown: ReadonlyMap<string, MemoryEntry>): Reado
   }))
 }
 
-/** Names that stand in what was read, whatever the case. */
+/** The names that occur in the entries, ignoring case. */
 const namesOf = (given: ReadonlyArray<unknown>, entries: Iterable<MemoryEntry>): ReadonlyArray<string> => {
   const texts = Array.from(entries, ({ content }) => FactText.words(content))
   return given.flatMap((name) => {
@@ -203,7 +203,7 @@ const ask = Effect.fnUntraced(function* (client: LlmClient.Service, shown: Reado
     ]
     const response = yield* Effect.mapError(
       client.complete({ messages, responseFormat, settings }),
-      // Of the error its name alone: what providers say may quote what they were sent.
+      // Only the name of the error: providers may quote their input in the message.
       (error) => failed(error._tag)
     )
     if (response.finishReason === "content-filter" || response.finishReason === "error") {

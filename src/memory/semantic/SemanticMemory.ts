@@ -1,5 +1,5 @@
 /**
- * What is known about people and things, as facts.
+ * The semantic memory port: facts about people and things.
  *
  * @since 0.1.0
  */
@@ -14,69 +14,70 @@ import type * as Selection from "../entry/Selection.js"
 import { type Fact, FactId, type NewFact } from "../facts/Fact.js"
 
 /**
- * What answers leave out: facts below the configured confidence, facts that are closed, unless asked for. With a
- * `lineage` they are given as a branch of a session knows them (`FactStore.onLineage`): those that only another branch
- * was told are left out.
+ * By default results omit closed facts and facts below the configured confidence. With a `lineage` the result is what a
+ * branch of a session knows (`FactStore.onLineage`): facts that only another branch stated are omitted.
  *
  * @since 0.1.0
  * @category models
  */
 export interface FactOptions extends Pick<Selection.Selection, "lineage" | "tree"> {
-  /** At most so many; the configured number (100) unless set. */
+  /** Maximum number of facts. Default: the configured number (100). */
   readonly limit?: number | undefined
-  /** The configured one (0.5) unless set. */
+  /** Default: the configured bound (0.5). */
   readonly minConfidence?: number | undefined
-  /** As it was known to hold then; now unless set. */
+  /** Returns facts that held at this time, as far as known. Default now. */
   readonly at?: number | undefined
-  /** Those that were closed as well. */
+  /** Also returns closed facts. */
   readonly includeClosed?: boolean | undefined
 }
 
 /**
- * Answers are ordered by confidence, highest first, then by when they hold from, newest first.
+ * Results are ordered by confidence, highest first, then by `validFrom`, newest first.
  *
  * @since 0.1.0
  * @category models
  */
 export interface Service {
   /**
-   * Keeps a fact and gives it as it is kept. One that is known already becomes surer or keeps its confidence, and gains
-   * sources; one that contradicts a known fact closes it, and one that is taken back ends (`NewFact.retracted`). A
-   * `MemoryCapacityError` when its subject has as many facts as it may, all of them surer.
+   * Stores a fact and returns it as stored. A known fact gains confidence and sources, a contradicting fact closes the
+   * known one, and a retracted fact ends (`NewFact.retracted`). Fails with a `MemoryCapacityError` if its subject is
+   * full of facts with a higher confidence.
    */
   readonly storeFact: (ownerId: string, fact: NewFact) => Effect.Effect<Fact, MemoryStoreFailure>
-  /** Facts whose subject begins with this text, whatever the case. */
+  /** Facts whose subject begins with this text, ignoring case. */
   readonly queryFacts: (
     ownerId: string,
     subject: string,
     options?: FactOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Facts that name the entity as a whole word in their subject or object. */
+  /** Facts that contain the entity as whole words in their subject or object. */
   readonly getEntityFacts: (
     ownerId: string,
     entity: string,
     options?: FactOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Facts that help with a question: those about what it names, then those that share words with it; best first. */
+  /**
+   * Facts that help with a question: those about entities it names, then those that share words with it, best first.
+   */
   readonly recall: (
     ownerId: string,
     query: string,
     options?: FactOptions | undefined
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure>
-  /** Sets a confidence; an id the owner does not have is a `MemoryStoreError`. */
+  /** Sets the confidence. Fails with a `MemoryStoreError` if the owner does not have the id. */
   readonly updateFact: (ownerId: string, id: FactId, confidence: number) => Effect.Effect<Fact, MemoryStoreFailure>
-  /** Whether there was one. Gone for good, its history too. */
+  /** Deletes the fact and its history. Returns whether it existed. */
   readonly deleteFact: (ownerId: string, id: FactId) => Effect.Effect<boolean, MemoryStoreFailure>
   /**
-   * Reads facts from entries and keeps them, the entries as their sources and their origins; gives what was kept. The
-   * same entries again: the same facts.
+   * Extracts facts from entries and stores them with the entries as their sources and origins. Returns the stored
+   * facts. Repeating it with the same entries gives the same facts.
    */
   readonly ingest: (
     entries: ReadonlyArray<MemoryEntry>
   ) => Effect.Effect<ReadonlyArray<Fact>, MemoryStoreFailure | FactExtractionError>
-  /** Everything of the owner; gives how many there were. */
+  /** Removes all facts of the owner and returns how many there were. */
   readonly clear: (ownerId: string) => Effect.Effect<number, MemoryStoreFailure>
-  /** Succeeds if what lies below answers. */
+  /** Succeeds if the underlying store answers. */
   readonly health: Effect.Effect<void, MemoryStoreFailure>
 }
 
@@ -89,7 +90,7 @@ export class SemanticMemory extends Context.Tag("effect-lexigram/memory/Semantic
 const nothing = Effect.succeed([])
 
 /**
- * Knows nothing: facts are given back and kept nowhere.
+ * Knows nothing: returns given facts without storing them.
  *
  * @since 0.1.0
  * @category layers

@@ -1,12 +1,11 @@
 /**
- * Facts that a text states in plain English sentences, found by their words alone.
+ * Reads facts from plain English sentences by their words.
  *
- * What is read: sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs
- * listed here (`lives in`, `works at`, `likes`, …), about whoever speaks (`I`, `my`) or about something that is named.
- * What is so no longer (`no longer`, `not … anymore`, `used to`, `stopped`, `moved out of`) takes its fact back, and
- * what is said of time (`since May 2021`, `from 2020 to 2022`, `until 2022`) stands with it. What is asked, denied,
- * supposed, wished, reported or quoted states nothing, and neither does code. Passwords, keys and the like are passed
- * over.
+ * Reads sentences of the form `X is / are / was / were / has / have Y`, `X's A is Y`, and those with the verbs of
+ * `FactVerbs` (`lives in`, `works at`, `likes`, …), about the speaker (`I`, `my`) or a named subject. Phrases for past
+ * states (`no longer`, `not … anymore`, `used to`, `stopped`, `moved out of`) retract a fact, and time phrases (`since
+ * May 2021`, `from 2020 to 2022`, `until 2022`) set its validity. Questions, negations, suppositions, wishes, reports,
+ * quotations and code state no facts. Passwords, keys and the like are skipped.
  *
  * @internal
  * @since 0.1.0
@@ -17,7 +16,7 @@ import * as FactTense from "./FactTense.js"
 import * as FactTimes from "./FactTimes.js"
 import { firstPerson, type Pattern, thirdPerson, type Word } from "./FactVerbs.js"
 
-/** Characters of a text that are read. */
+/** Maximum characters of a text that are read. */
 const maxChars = 50_000
 const maxSentence = 400
 const maxSubject = 60
@@ -26,7 +25,7 @@ const maxSubjectWords = 8
 
 const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 
-/** A sentence that has one of them may be about what is not so, or about what somebody else said. */
+/** A sentence with one of these words may be about something untrue, or something that another person said. */
 const doubtful = listed(
   "if unless whether would could should might may maybe perhaps possibly probably supposedly allegedly reportedly apparently suppose " +
     "supposing imagine pretend assume assuming hypothetically wish wished hope hoped hopefully guess guessed think thinks thought believe " +
@@ -41,7 +40,7 @@ const asking = listed(
   "who whom whose what which when where why how is are was were am do does did can could will would shall should may might has have had " +
     "isn't aren't wasn't weren't don't doesn't didn't can't won't let let's"
 )
-/** Nobody knows later whom they meant. */
+/** Nobody can tell later whom these refer to. */
 const vague = listed(
   "i me you he him she it we us they them this that these those there here who what which someone somebody anyone anybody everyone " +
     "everybody something anything everything one ones both all some any such his hers their theirs your yours its mine ours myself " +
@@ -57,7 +56,7 @@ const speakers = listed("i my our we")
 const hollow = listed(
   "it that this you me them him her us so what there here one sure sorry ok okay fine right true false done ready back gone about glad"
 )
-/** What an object may not begin with: the object would not say what it is. */
+/** Words that an object must not begin with, because it would not say what it is. */
 const pointing = listed(
   "it this that these those you me him her them us he she they we my your his their its our here there what who which"
 )
@@ -91,7 +90,7 @@ const wordsOf = (sentence: string): ReadonlyArray<Word> => {
 
 const abbreviations = listed("mr mrs ms dr prof st sr jr vs etc approx inc ltd co no")
 
-/** Whether the point at this place ends a sentence. */
+/** Whether the period at this place ends a sentence. */
 const ends = (text: string, at: number): boolean => {
   const next = text[at + 1]
   if (next !== undefined && next !== " " && next !== '"' && next !== "”" && next !== ")") return false
@@ -127,7 +126,7 @@ const fence = /^\s*(?:```|~~~)/
 const quoted = /^\s*(?:>|\||(?:system|assistant|user|human|ai|tool)\s*:)/i
 const bullet = /^\s*(?:[-*•]|\d{1,3}[.)])\s+/
 
-/** The lines that somebody wrote as text: no code, no quotation, no transcript. */
+/** The lines of prose: no code, quotation or transcript. */
 const linesOf = (text: string): ReadonlyArray<string> => {
   const lines: Array<string> = []
   let inCode = false
@@ -150,7 +149,7 @@ const isPlain = ({ asks, text }: Sentence): boolean => {
 }
 
 /**
- * Parts that could stand alone: what follows a word that joins sentences, or a comma, when it begins with the speaker.
+ * Clauses that could stand alone: what follows a conjunction, or a comma if it begins with the speaker.
  */
 const clausesOf = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word>> => {
   const clauses: Array<ReadonlyArray<Word>> = []
@@ -166,7 +165,7 @@ const clausesOf = (words: ReadonlyArray<Word>): ReadonlyArray<ReadonlyArray<Word
   return clauses
 }
 
-/** The month is none of the words of doubt. */
+/** The month of May is not a word of doubt. */
 const isDoubtful = ({ low, text }: Word): boolean =>
   (doubtful.has(low) && text !== "May") || low.endsWith("'d") || low.endsWith("'ll")
 
@@ -185,7 +184,7 @@ const find = (
 const textOf = (words: ReadonlyArray<Word>): string =>
   words.map(({ breaks, text }) => (breaks ? `${text},` : text)).join(" ")
 
-/** What stands behind the verb, up to where something else begins. */
+/** The words after the verb, up to the next phrase. */
 const objectOf = (words: ReadonlyArray<Word>): ReadonlyArray<Word> => {
   let end = words.findIndex(({ low }, index) => index > 0 && cutting.has(low))
   if (end < 0) end = words.length
@@ -234,13 +233,13 @@ const ofSpeaker = (words: ReadonlyArray<Word>, speaker: string): Triple | undefi
   return rest[0] !== undefined && articles.has(rest[0].low) ? triple(speaker, "is", rest) : undefined
 }
 
-/** `has gone` says what was done, not what there is. */
+/** `has gone` states what was done, not what exists. */
 const isPerfect = (word: Word | undefined): boolean =>
   word === undefined || participles.has(word.low) || (word.low.length > 4 && word.low.endsWith("ed"))
 
 const isPossessive = ({ low }: Word): boolean => low.length > 2 && low.endsWith("'s")
 
-/** A subject that can be known later; `my` and `our` are the speaker's. */
+/** A subject that can be identified later. `my` and `our` refer to the speaker. */
 const subjectOf = (words: ReadonlyArray<Word>, speaker: string): string | undefined => {
   if (words.length === 0 || words.length > maxSubjectWords || words.some(({ breaks }) => breaks)) return undefined
   const [first, ...rest] = words
@@ -281,7 +280,7 @@ const ofBeing = (
   speaker: string
 ): Triple | undefined => {
   const [first] = rest
-  // `is going` and `is to` say what happens, not what is.
+  // `is going` and `is to` state what happens, not what is.
   if (first === undefined || participles.has(first.low) || (first.low.length > 4 && first.low.endsWith("ing"))) {
     return undefined
   }
@@ -305,14 +304,14 @@ const ofBeing = (
 }
 
 /**
- * A fact as a text states it, or takes it back.
+ * A fact as a text states or retracts it.
  *
  * @category models
  */
 export interface Stated extends Triple {
   readonly retracted?: true | undefined
   readonly times?: FactTimes.Times | undefined
-  /** It was so, and is so no longer when it is said. */
+  /** It was true, and no longer is when it is stated. */
   readonly isPast?: true | undefined
 }
 
@@ -326,7 +325,7 @@ interface Timed {
   readonly times: FactTimes.Times
 }
 
-/** What the end of a clause says of time, and the rest of it. */
+/** The time phrase at the end of a clause, and the rest of it. */
 const timedEnd = (words: ReadonlyArray<Word>): Timed | undefined => {
   const lows = lowsOf(words)
   for (let place = words.length - 2; place > 0 && place >= words.length - maxTimes; place--) {
@@ -366,14 +365,14 @@ const ofClause = (clause: ReadonlyArray<Word>, speaker: string, leading: FactTim
   }
 }
 
-/** What a sentence says of time before anything else. */
+/** The time phrase at the beginning of a sentence. */
 const timedBeginning = (words: ReadonlyArray<Word>): Timed => {
   const [times, length = 0] = FactTimes.at(lowsOf(words.slice(0, maxTimes)), 0) ?? []
   return times === undefined || length === words.length ? { words, times: none } : { words: words.slice(length), times }
 }
 
 /**
- * The facts of a text, each once, in its order.
+ * The distinct facts of a text, in its order.
  *
  * @category conversions
  */
