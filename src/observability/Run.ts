@@ -13,6 +13,7 @@ import * as AgentMetrics from "./AgentMetrics.js"
 import type * as DomainEvent from "./DomainEvent.js"
 import type * as EventBus from "./EventBus.js"
 import * as Hooks from "./Hooks.js"
+import { StreamedText } from "./StreamedText.js"
 import * as Veil from "./Veil.js"
 
 /**
@@ -164,7 +165,10 @@ const plain = (options: Parameters<typeof make>[0]): Service => {
   const telemetry = options.telemetry ?? parent?.telemetry ?? defaultTelemetry
   let seq = 0
   let ended = false
+  const streamed = new StreamedText()
   const push = (body: Body, at: number) => {
+    if (body._tag === "Message") for (const missing of streamed.completion(body.text)) push(missing, at)
+    streamed.push(body)
     const original = Veil.originalOf(body)
     // The body is spread last: measured at 0.05 µs, against 3 µs when it comes first.
     const event =
